@@ -57,7 +57,6 @@ LIMITS = "process limits: only a guarded run sets them, and not every platform h
 FAMILY = "another family of operators: one function of many needs it"
 ONE_BY_ONE = {
     "engine.backward -> engine.blocks": CYCLE,
-    "engine.backward -> engine.saved_hooks": RARE,
     "engine.call -> engine.compile": RARE,
     "engine.call -> engine.saved_hooks": RARE,
     "engine.function -> engine.saved_hooks": RARE,

@@ -71,7 +71,7 @@ def operator(name: str) -> Operator:
     if record is None:
         return found
     return found._replace(
-        record=record.name, signature=signature(record), grad_fn=record.node_name or "", derivatives=derivatives(record)
+        record=record.name, signature=signature(record), grad_fn=record.node or "", derivatives=derivatives(record)
     )
 
 

@@ -12,30 +12,28 @@ from __future__ import annotations
 
 from heapq import heappop, heappush, heappushpop
 from itertools import count
+from math import inf
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.broadcast import unbroadcast_and_cast
-from gradtrace.engine.checks import check_versions
-from gradtrace.engine.dtypes import SCALAR_SPEC
+from gradtrace.engine.dtypes import has_spec
 from gradtrace.engine.hooks import node_hooks, tensor_hooks
 from gradtrace.engine.lazy import np
 from gradtrace.engine.leaf import accumulate_grad
 from gradtrace.engine.namespace import ARRAY, SCALAR, TRACED
-from gradtrace.engine.node import FREED_MESSAGE, TWO, AccumulateGrad, Node, named
+from gradtrace.engine.node import FREED, AccumulateGrad, Node, OpNode, named
 from gradtrace.engine.op import FLOAT_TRAPS
-from gradtrace.engine.saved import saved_data, saved_results
+from gradtrace.engine.saved import saved_data, saved_results, saved_values
 from gradtrace.engine.state import state, using
 from gradtrace.engine.tensor import Tensor
 
 if TYPE_CHECKING:
     from gradtrace.annotations import Sequence
-    from gradtrace.engine.dtypes import TensorSpec
     from gradtrace.engine.op import BackwardPlan
-    from gradtrace.engine.types import XP, Array, Gradient, InputGradients, NodeGradient
+    from gradtrace.engine.types import XP, Gradient, InputGradients, NodeGradient, Pairs
 
 Slot = tuple[Node, int]
 Root = tuple[Node, int, Any]
-Pair = tuple[Node, Any]
 passes_run = {"fast": 0, "ordered": 0}  # since the process started
 
 
@@ -55,18 +53,18 @@ def run_backward(
         with using(grad_enabled=False):
             Pass(keep_graph).start(roots)
         return {}
-    with using(grad_enabled=create_graph, running=None):
-        if watcher is not None:
-            watcher.began(roots, keep_graph, create_graph, wanted, accumulate)
+    running = OrderedPass(keep_graph, [node for node, _, _ in roots], wanted, accumulate)
+    with using(grad_enabled=create_graph, running=running):
+        if watcher is None:
+            running.start(roots)
+            return running.captured
+        watcher.began(roots, keep_graph, create_graph, wanted, accumulate)
         try:
-            running = state.running = OrderedPass(keep_graph, [node for node, _, _ in roots], wanted, accumulate)
             running.start(roots)
         except BaseException as error:
-            if watcher is not None:
-                watcher.ended(error)
+            watcher.ended(error)
             raise
-        if watcher is not None:
-            watcher.ended(None)
+        watcher.ended(None)
     return running.captured
 
 
@@ -103,44 +101,60 @@ class Pass:
         except BaseException as error:
             if self.node is not None and self.node.origin and not hasattr(error, "_forward"):
                 error._forward = self.node.origin  # type: ignore[attr-defined]
-            self.drop_incomplete([node for node, _, _ in roots])
+            if not self.ordered:
+                self.drop_incomplete([node for node, _, _ in roots])
             raise
         finally:
-            self.store()
+            if not self.ordered:
+                self.store()
 
     def run(self) -> None:
         """Run the newest node that has a gradient until none has one."""
         heap, pending, release, ordered = self.heap, self.pending, not self.keep_graph, self.ordered
+        owned = self.owned
         node, gradient = self.newest()
         while node is not None:
             self.node = node
-            if ordered:
-                self.send(node, self.visit(node, gradient))
-                node, gradient = self.newest()
-                continue
-            if node.spec.large and self.run_blocks(node, gradient):
+            if (ordered or node.spec.large) and self.run_apart(node, gradient):
                 node, gradient = self.newest()
                 continue
             plan = node.plan
             pairs = plan.derivative(node, gradient)
             if release and plan.saves:
-                node.release()
+                if type(node) is OpNode:  # what its release() does, without the call
+                    node.saved_a = FREED
+                    node.saved_b = node.out = None
+                else:
+                    node.release()
             node = None
             for target, value in pairs:
                 have = pending.get(target)
-                if have is not None:
-                    pending[target] = have + value if type(have) is float else self.add(target, have, value)
-                elif target is node:
-                    gradient = self.add(node, gradient, value)
-                elif node is None and type(target) is not AccumulateGrad:
-                    node, gradient = target, value
+                if have is None:
+                    if target is node:
+                        gradient = self.add(node, gradient, value)
+                    elif node is None and type(target) is not AccumulateGrad:
+                        node, gradient = target, value
+                    else:
+                        self.receive(target, value)
+                elif type(have) is float:
+                    pending[target] = have + value
+                elif target in owned:
+                    have += value
+                    pending[target] = have  # one of numpy's scalars is not changed in place
                 else:
-                    self.receive(target, value)
+                    pending[target] = self.add(target, have, value)
             if node is None:
                 node, gradient = self.newest()
             elif heap and heap[0][0] < -node.seq:
                 pending[node] = gradient
-                node, gradient = self.exchange(node)
+                node = heappushpop(heap, (-node.seq, node))[-1]
+                gradient = pending.pop(node)
+
+    def run_apart(self, node: Node, gradient: Any) -> bool:
+        """Run a node on large arrays, and what follows it, in blocks; return False, without any effect, if not."""
+        from gradtrace.engine.blocks import run_stretch
+
+        return run_stretch(self, node, gradient)
 
     def newest(self) -> tuple[Any, Any]:
         """Take the newest node that has a gradient, with that gradient; (None, None) if there is none."""
@@ -149,27 +163,15 @@ class Pass:
         node = heappop(self.heap)[-1]
         return node, self.pending.pop(node, None)
 
-    def exchange(self, node: Node) -> tuple[Any, Any]:
-        """Put a node among the waiting ones, and take the newest."""
-        newest = heappushpop(self.heap, (-node.seq, node))[-1]
-        return newest, self.pending.pop(newest)
-
-    def run_blocks(self, node: Node, gradient: Array) -> bool:
-        """Run a stretch of elementwise operations on large arrays in blocks; return False if `node` does not start one.
-
-        Nothing has changed then.
-        """
-        from gradtrace.engine.blocks import run_stretch
-
-        return run_stretch(self, node, gradient)
-
     def receive(self, node: Node, value: NodeGradient) -> None:
         """Add `value` to what has arrived at a node."""
-        pending = self.pending
-        if node in pending:
-            pending[node] = self.add(node, pending[node], value)
-            return
-        pending[node] = value
+        have = self.pending.get(node)
+        self.pending[node] = value if have is None else self.add(node, have, value)
+        if have is None:
+            self.push(node)
+
+    def push(self, node: Node) -> None:
+        """Note that a node has got its first gradient: it runs when it is the newest. Leaves do not run."""
         if type(node) is not AccumulateGrad:
             heappush(self.heap, (-node.seq, node))
 
@@ -187,12 +189,6 @@ class Pass:
             have = have + value
         return have
 
-    def visit(self, node: Node, gradient: NodeGradient) -> InputGradients:
-        raise NotImplementedError
-
-    def send(self, node: Node, results: InputGradients) -> None:
-        raise NotImplementedError
-
     def store(self) -> None:
         """Add what arrived at leaves to their `.grad`."""
         for node, gradient in self.pending.items():
@@ -204,19 +200,11 @@ class Pass:
 
     def drop_incomplete(self, roots: list[Node]) -> None:
         """Drop, after an error, the incomplete gradients of leaves: PyTorch had not stored them yet."""
-        failed = self.node.seq if self.node is not None else 0
-        seen = set(roots)
-        stack = list(seen)
-        while stack:
-            node = stack.pop()
-            for target in node.next:
-                if target is None:
-                    continue
-                if target.is_accumulator and node.seq <= failed:
+        failed = 0 if self.node is None else self.node.seq
+        for node in count_dependencies(roots):
+            if node.seq <= failed:
+                for target in node.next:
                     self.pending.pop(target, None)
-                if target not in seen:
-                    seen.add(target)
-                    stack.append(target)
 
 
 class OrderedPass(Pass):
@@ -255,37 +243,28 @@ class OrderedPass(Pass):
         return self.needed is None or node in self.needed or node in self.capturing
 
     def push(self, node: Node) -> None:
-        """Make a node ready: leaves run first, then the newest node."""
-        priority = (0, 0) if node.is_accumulator else (1, -node.seq)
-        heappush(self.heap, (*priority, self.ticket(), node))
-
-    def receive(self, node: Node, value: NodeGradient) -> None:
-        """Add `value` to what has arrived at a node, and make the node ready if it waits for no other."""
-        if node in self.pending:
-            self.pending[node] = self.add(node, self.pending[node], value)
-            return
-        self.pending[node] = value
+        """Make a node ready if it waits for no other: leaves run first, then the newest node."""
         if not self.waiting[node]:
-            self.push(node)
+            heappush(self.heap, (-inf if node.is_accumulator else -node.seq, self.ticket(), node))
 
-    def send(self, node: Node, results: InputGradients) -> None:
-        """Send a node's results along its edges, and make the nodes ready that wait for no other."""
-        watcher, pending, waiting = state.watcher, self.pending, self.waiting
-        numbers = node.output_nrs
+    def run_apart(self, node: Node, gradient: Any) -> bool:
+        """Run a node, send its results along its edges, and make the nodes ready that wait for no other."""
+        results = self.visit(node, gradient)
+        watcher, numbers = state.watcher, node.output_nrs
         for i, target in enumerate(node.next):
             if target is None:
                 continue
-            value = results[i]
-            if value is not None and self.is_needed(target):
+            value, needed = results[i], self.is_needed(target)
+            if needed and value is not None:
                 number = 0 if numbers is None else numbers[i]
                 value = unbroadcast_and_cast(value, target, number, node, i)
                 if watcher is not None:
                     watcher.sends(i, value)
-                arriving = value if target.outputs == 1 else {number: value}
-                pending[target] = self.add(target, pending[target], arriving) if target in pending else arriving
-            waiting[target] -= 1
-            if not waiting[target] and self.is_needed(target):
+                self.receive(target, value if target.outputs == 1 else {number: value})
+            self.waiting[target] -= 1
+            if needed:
                 self.push(target)
+        return True
 
     def visit(self, node: Node, gradient: NodeGradient) -> InputGradients:
         """Run a node with the hooks on it; return the gradient (or None) of each of its edges."""
@@ -316,12 +295,6 @@ class OrderedPass(Pass):
         for slot in self.captured:
             if slot[0] is node and gradient is not None:
                 self.captured[slot] = gradient if node.outputs == 1 else gradient.get(slot[1])  # type: ignore[union-attr]
-
-    def store(self) -> None:
-        """Do nothing: a leaf runs as soon as its gradient is complete."""
-
-    def drop_incomplete(self, roots: list[Node]) -> None:
-        """Do nothing: this pass stores only complete gradients."""
 
 
 def count_dependencies(roots: list[Node]) -> dict[Node, int]:
@@ -373,71 +346,40 @@ def run_with_hooks(node: Node, gradient: NodeGradient) -> InputGradients:
 
 def derive(node: Node, gradient: NodeGradient) -> InputGradients:
     """Return the gradients of a node's inputs; None where there is none."""
-    if isinstance(node, AccumulateGrad):
-        if gradient is not None:
-            accumulate_grad(node.variable, gradient, None)  # type: ignore[arg-type]  # one output, so not a dict
-        return ()
-    if node.op is None or node.op.undefined:
+    record = node.plan.record
+    if record is not None and not record.undefined:
+        return (None,) * len(node.targets) if gradient is None else run_rules(node, gradient)
+    if not isinstance(node, AccumulateGrad):
         return named(node).derive(gradient)
-    if gradient is None:
-        return (None,) * len(node.next)
-    return run_rules(node, gradient)
+    if gradient is not None:
+        accumulate_grad(node.variable, gradient, None)  # type: ignore[arg-type]  # one output, so not a dict
+    return ()
 
 
-def interpret(node: Node, gradient: NodeGradient) -> list[Pair]:
-    """Return the derivative of an operator's node on raw data: each edge's node with its gradient."""
-    plan = node.plan
-    if not plan.one_rule_each or type(gradient) is float:
-        return conformed(node, run_rules(node, gradient))
-    args, out = saved_data(node)
-    if plan.record.scalar is None and float in map(type, args):  # a number that stands for an array, see run_rules
-        return conformed(node, run_rules(node, gradient))
-    edges = edges_of(node)
-    pairs = []
-    try:
-        for i, rule in plan.rules:
-            target = edges[i]
-            if target is None:
-                continue
-            value = rule(ARRAY, gradient, out, *args)
-            pairs.append((target, value if has_spec(value, target.spec) else delivered(node, i, target, value)))
-    except FLOAT_TRAPS:  # of a saved number
-        return conformed(node, run_rules(node, gradient))
+def interpret(node: Node, gradient: NodeGradient) -> Pairs:
+    """Return each edge's node with its gradient, in the form in which it arrives there."""
+    plan, targets = node.plan, node.targets
+    pairs: list[tuple[Node, NodeGradient]] = []
+    if plan.one_rule_each and type(gradient) is not float:
+        args, out = saved_data(node)
+        if plan.record.scalar is not None or float not in map(type, args):  # else `run_rules` converts them
+            try:
+                for i, rule in plan.rules:
+                    target = targets[i]
+                    if target is not None:
+                        value = rule(ARRAY, gradient, out, *args)
+                        fitting = has_spec(value, target.spec)
+                        pairs.append((target, value if fitting else delivered(node, i, target, value)))
+                return pairs
+            except FLOAT_TRAPS:  # of a saved number
+                pairs = []
+    results = derive(node, gradient)
+    for i, target in enumerate(targets):
+        value = results[i]
+        if target is not None and value is not None:
+            fitting = has_spec(value, target.spec)
+            pairs.append((target, value if fitting else delivered(node, i, target, value)))
     return pairs
-
-
-def refuse(node: Node, gradient: NodeGradient) -> Sequence[Pair]:
-    """Raise the error of an operator that has no derivative."""
-    return named(node).derive(gradient)
-
-
-def conformed(node: Node, results: InputGradients) -> list[Pair]:
-    """Return a node's results as pairs of an edge's node and the gradient in the form in which it arrives there."""
-    edges = edges_of(node)
-    pairs = []
-    for i, target in enumerate(edges):
-        value: NodeGradient = results[i]
-        if target is None or value is None:
-            continue
-        if not has_spec(value, target.spec):
-            value = delivered(node, i, target, value)  # type: ignore[arg-type]
-        pairs.append((target, value))
-    return pairs
-
-
-def has_spec(value: object, spec: TensorSpec) -> bool:
-    """Return whether a gradient has the shape and dtype of one tensor."""
-    if type(value) is float:
-        return spec is SCALAR_SPEC
-    return type(value) is np.ndarray and value.dtype is spec.dtype and value.shape == spec.shape
-
-
-def edges_of(node: Node) -> tuple[Any, ...]:
-    """Return the nodes at the end of a node's edges; unlike those of `node.next` they may lack their own class."""
-    layout = node.plan.layout
-    if layout == TWO:
-        return node.edge_a, node.edge_b
-    return (node.edge_a,) if layout else node.edge_a
 
 
 def delivered(node: Node, index: int, target: Node, value: Gradient) -> NodeGradient:
@@ -449,19 +391,18 @@ def delivered(node: Node, index: int, target: Node, value: Gradient) -> NodeGrad
 
 def run_rules(node: Node, gradient: NodeGradient) -> InputGradients:
     """Return the results of an operator's derivative rules, on a gradient of floats, arrays or Tensors."""
-    plan = node.plan
-    record = plan.record
-    traced = isinstance(gradient, Tensor)
+    record, traced = node.plan.record, isinstance(gradient, Tensor)
     if type(gradient) is dict and record.outputs != 1:
         traced = any(isinstance(g, Tensor) for g in gradient.values())
         gradient = all_outputs(node, gradient, traced)  # type: ignore[assignment]
     if traced:
-        return run_traced(node, gradient)
+        kept, result = saved_values(node)
+        with using(in_rule=True):
+            return call_rules(node, TRACED, gradient, saved_results(node, result), kept)
     args, out = saved_data(node)
-    wanted = node.next if record.joint is not None else ()
     if record.scalar is not None:
         try:
-            return call_rules(plan, wanted, SCALAR if type(gradient) is float else ARRAY, gradient, out, args)
+            return call_rules(node, SCALAR if type(gradient) is float else ARRAY, gradient, out, args)
         except FLOAT_TRAPS:
             pass
     # Python's floats raise where IEEE has inf or nan, and have no shape; numpy's do.
@@ -470,41 +411,18 @@ def run_rules(node: Node, gradient: NodeGradient) -> InputGradients:
             args[i] = as_numpy(args[i])
     if type(gradient) is not np.ndarray or type(out) is float:
         gradient, out = as_numpy(gradient), as_numpy(out)  # type: ignore[assignment]
-    return call_rules(plan, wanted, ARRAY, gradient, out, args)
+    return call_rules(node, ARRAY, gradient, out, args)
 
 
-def run_traced(node: Node, gradient: NodeGradient) -> InputGradients:
-    """Return the results of the rules on Tensors: the gradients are part of a graph themselves."""
-    if node.freed:
-        raise RuntimeError(FREED_MESSAGE)
-    if node.plan.saves:
-        check_versions(node)
-    args, out = node.args, node.out
-    if node.extras is not None and node.extras.packed:
-        from gradtrace.engine.saved_hooks import unpacked
-
-        args, out = unpacked(node)
-    wanted = node.next if node.op.joint is not None else ()
-    with using(in_rule=True):
-        return call_rules(node.plan, wanted, TRACED, gradient, saved_results(node, out), args)
-
-
-def call_rules(
-    plan: BackwardPlan,
-    edges: Sequence[Node | None],
-    xp: XP,
-    gradient: NodeGradient,
-    out: object,
-    args: Sequence[object],
-) -> InputGradients:
-    """Return a gradient or None for each argument. `edges` are those of a node with one rule for all of them."""
-    record = plan.record
-    if record.joint is not None:
-        asked = tuple(target is not None for target in edges)
-        rule = record.joint.traced if xp is TRACED else record.joint.rule
-        joint: InputGradients = rule(xp, asked, gradient, out, *args)
-        return joint
-    results: list[Gradient | None] = [None] * record.arity
+def call_rules(node: Node, xp: XP, gradient: NodeGradient, out: object, args: Sequence[object]) -> InputGradients:
+    """Return a gradient or None for each argument."""
+    plan: BackwardPlan = node.plan
+    joint = plan.record.joint
+    if joint is not None:
+        asked = tuple(target is not None for target in node.targets)
+        given: InputGradients = (joint.traced if xp is TRACED else joint.rule)(xp, asked, gradient, out, *args)
+        return given
+    results: list[Gradient | None] = [None] * plan.record.arity
     for i, rule in plan.traced_rules if xp is TRACED else plan.rules:
         results[i] = rule(xp, gradient, out, *args)
     return results

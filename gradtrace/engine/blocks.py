@@ -48,7 +48,6 @@ Kept = tuple[list[Any], Any]  # the saved arguments and the saved result, as raw
 class BlockStep(NamedTuple):
     """One node of a stretch: its rules with where their values go, and its operands."""
 
-    node: Node
     rules: list[tuple[Rule, int]]  # a place among the stretch's gradients
     out: Array | None
     args: list[Any]
@@ -76,7 +75,7 @@ def run_stretch(now: Pass, first: Node, g: Array) -> bool:
     places: dict[Node, int] = {node: i for i, node in enumerate(members)}
     exits: list[Exit] = []
     steps = [step_of(now, node, kept, places, exits) for node, kept in members.items()]
-    run_blocks(steps, [exit.have for exit in exits], [exit.whole for exit in exits], g)
+    run_blocks(steps, exits, g)
     for exit in exits:
         hand_over(now, exit)
     if not now.keep_graph:
@@ -154,7 +153,7 @@ def step_of(now: Pass, node: Node, kept: Kept, places: dict[Node, int], exits: l
         rules.append((rule, place))
     args = [flat(a) for a in kept[0]]
     sliced = [i for i, a in enumerate(args) if type(a) is np.ndarray and a.ndim]
-    return BlockStep(node, rules, flat(kept[1]), args, sliced)
+    return BlockStep(rules, flat(kept[1]), args, sliced)
 
 
 def flat(value: Value) -> Value:
@@ -174,13 +173,12 @@ def exit_to(now: Pass, target: Node, source: Node, index: int, exits: list[Exit]
     return len(exits) - 1
 
 
-def run_blocks(steps: list[BlockStep], have: list[Array | None], whole: list[Array], g: Array) -> None:
-    """Run the steps for each block of `g`, and write what leaves the stretch to `whole`, added to `have`."""
+def run_blocks(steps: list[BlockStep], exits: list[Exit], g: Array) -> None:
+    """Run the steps for each block of `g`, and write what leaves the stretch to the exits."""
     # The C library gives freed memory back to the system in pieces of what it has seen freed. With none but huge arrays
     # in the process that would be each block's temporary, to be cleared and mapped in again for the next one.
     np.empty(ROOM, np.uint8)
     size, dtype = g.size, g.dtype
-    whole = [array.reshape(-1) for array in whole]
     expanded = not any(g.strides)  # one number for all, as from a sum
     incoming = np.asarray(g[(0,) * g.ndim]) if expanded else np.ascontiguousarray(g).reshape(-1)
     count = -(-size // BLOCK)
@@ -188,9 +186,7 @@ def run_blocks(steps: list[BlockStep], have: list[Array | None], whole: list[Arr
     for k in range(count):
         here = slice(size * k // count, size * (k + 1) // count)
         length = here.stop - here.start
-        values: list[Any] = [None] * (members + len(whole))
-        for i, before in enumerate(have):
-            values[members + i] = None if before is None else before[here]
+        values: list[Any] = [None] * members + [None if exit.have is None else exit.have[here] for exit in exits]
         values[0] = np.broadcast_to(incoming, (length,)) if expanded else incoming[here]
         for i, step in enumerate(steps):
             args = step.args
@@ -198,17 +194,15 @@ def run_blocks(steps: list[BlockStep], have: list[Array | None], whole: list[Arr
                 args = args.copy()
                 for j in step.sliced:
                     args[j] = args[j][here]
-            out = step.out
-            if out is not None:
-                out = out[here]
+            out = None if step.out is None else step.out[here]
             gradient, values[i] = values[i], None
             for rule, place in step.rules:
                 value = rule(BLOCKS, gradient, out, *args)
                 if type(value) is not np.ndarray or value.dtype is not dtype or value.shape != (length,):
                     value = np.broadcast_to(np.asarray(value, dtype), (length,))
                 values[place] = value if values[place] is None else values[place] + value
-        for i, array in enumerate(whole):
-            array[here] = values[members + i]
+        for i, exit in enumerate(exits):
+            exit.whole.reshape(-1)[here] = values[members + i]
 
 
 def hand_over(now: Pass, exit: Exit) -> None:

@@ -8,29 +8,22 @@ in front of it: operands that are floats or arrays of one floating dtype, are no
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any, Callable
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Sequence
+from gradtrace.engine.checks import version_to_save
 from gradtrace.engine.cost import charge
-from gradtrace.engine.dtypes import BROADCAST, SCALAR_SPEC, WIDE, TensorSpec, python_number, spec_for, spec_of
+from gradtrace.engine.dtypes import BROADCAST, SCALAR_SPEC, WIDE, TensorSpec, has_spec, python_number, spec_of
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import META, ONE, ONE_AND_PLAIN, SAVE, TUPLES, TWO, Node, OpNode, accumulator
+from gradtrace.engine.node import META, SAVE, Node, OpNode, accumulator
 from gradtrace.engine.op import FLOAT_TRAPS, BackwardPlan, Op, records
 from gradtrace.engine.promote import promote, raise_as_pytorch, refuse_dtype
-from gradtrace.engine.saved import (
-    kept_argument,
-    layout,
-    mark_view,
-    meta_of,
-    note_versions,
-    source_node,
-    version_to_save,
-)
+from gradtrace.engine.saved import meta_of, source_node
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, blank
+from gradtrace.engine.view_rules import mark_view
 
 if TYPE_CHECKING:
     from gradtrace.engine.types import NodeGradient, Pairs, Raw
 
-Call = Callable[..., Any]
 FastPlans = list[Any]  # of BackwardPlan or None
 # Each record of the fast path has a list of plans, made when needed: four for each set of operands that require grad.
 # FIRST and SECOND are added up, NUMBER is for a first operand and a number; `spec.data` or BROADCAST is added.
@@ -43,10 +36,9 @@ NOT_TENSORS = frozenset((float, int, bool, str, tuple, type(None)))  # asked bef
 # ---- the function of every record
 
 
-def make_call(record: Op) -> Call:
+def make_call(record: Op) -> Callable[..., Any]:
     """Return the function that runs a record on Tensors and numbers, in the order of its signature."""
     run, several, view, has_gradient = record.run, record.outputs != 1, record.view, record.has_gradient
-    connect = make_node if record.undefined or record.variadic else make_fixed_node
 
     def call(*args: Any) -> Tensor | tuple[Tensor, ...]:
         now = state
@@ -63,7 +55,7 @@ def make_call(record: Op) -> Call:
         out = Tensor._wrap(raw)
         raw = out._data
         if mask and has_gradient and now.grad_enabled and is_float(raw):
-            out._fn = connect(record, args, record.plan(mask), raw)
+            out._fn = make_node(record, args, record.plan(mask), raw)
             out._req = True
         if view:
             mark_view(out, args[0])
@@ -188,17 +180,19 @@ def on_numbers(record: Op, raws: list[Any]) -> bool:
 
 def record_call(record: Op, args: tuple[Any, ...], mask: int, raw: Raw, name: str | None = None) -> Node:
     """Return the node of a call whose arguments in `mask` require grad; `name` replaces the record's node name."""
-    make = make_node if record.undefined or record.variadic or record.outputs != 1 else make_fixed_node
-    return make(record, args, record.plan(mask, name), raw)
+    return make_node(record, args, record.plan(mask, name), raw)
 
 
-def make_fixed_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Raw) -> Node:
-    """Return the node of an operator with one result, whose operands are each one tensor or a number."""
-    arity = record.arity
-    kept, edges, versions, numbers = list(args), [], [], 0
-    for i, action in enumerate(plan.actions):
-        a = args[i]
-        version, edge = 0, None
+def make_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Any) -> Node:
+    """Return the node of a call; `raw` are the data of its result, a tuple if there are several."""
+    operands: Sequence[Any] = args
+    actions = plan.actions
+    if plan.irregular:  # a sequence of tensors, or a node that only says that there is no derivative
+        operands = args[0] if record.variadic else [a for a in args if isinstance(a, Tensor) and a.requires_grad]
+        actions = actions[:1] * len(operands)
+    kept, edges, versions, numbers = list(operands), [], [], 0
+    for i, action in enumerate(actions):
+        a, version, edge = operands[i], 0, None
         if type(a) is Tensor or (type(a) not in NOT_TENSORS and isinstance(a, Tensor)):
             extra = a._x
             if a._req and (extra is None or not extra.needs_slow_path):
@@ -212,68 +206,30 @@ def make_fixed_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: 
                 version = version_to_save(extra)
         edges.append(edge)
         versions.append(version)
-    node = OpNode()
-    out = raw if plan.save_out else None
-    spec = spec_of(raw)
-    shape = plan.layout
-    if shape == TWO:
-        node.fill(kept[0], kept[1], edges[0], edges[1], plan, spec, out)
-    elif shape == ONE:
-        node.fill(kept[0], None, edges[0], None, plan, spec, out)
-    elif shape == ONE_AND_PLAIN:
-        node.fill(kept[0], tuple(kept[1:]), edges[0], None, plan, spec, out)
-    else:
-        node.fill(tuple(kept), None, tuple(edges), None, plan, spec, out)
-    if numbers:
-        node.output_nrs = tuple([a._nr if isinstance(a, Tensor) else 0 for a in args[:arity]])
-    if any(versions):
-        node.ensure_extras().versions = tuple(versions)
-    if state.saved_hooks and plan.saves:
-        pack_saved(node)
-    return node
-
-
-def make_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Any) -> Node:
-    """Return the node of any operator: also of a sequence of tensors, with several results, or without a derivative."""
-    sources = args[0] if record.variadic else args[: record.arity]
-    if record.undefined:  # the node only says that there is no derivative
-        sources = [a for a in sources if isinstance(a, Tensor) and a.requires_grad]
-    edges = tuple(map(source_node, sources))
-    kept = tuple(kept_argument(a, plan.actions[i]) if i < len(plan.actions) else a for i, a in enumerate(args))
+    if plan.irregular and record.variadic:
+        kept = [tuple(kept) if plan.actions[0] else None, *args[1:]]
     out = raw if plan.save_out else None
     if plan.saved_outs is not None:
         out = tuple(r if i in plan.saved_outs else None for i, r in enumerate(raw))
-    spec = spec_for(*layout(raw))
     node = OpNode()
-    if plan.layout == TUPLES:
-        node.fill(kept, None, edges, None, plan, spec, out)
-    elif plan.layout == TWO:
-        node.fill(kept[0], kept[1], edges[0], edges[1], plan, spec, out)
-    else:
-        node.fill(kept[0], None if plan.layout == ONE else kept[1:], edges[0], None, plan, spec, out)
-    if any(a._nr for a in sources if isinstance(a, Tensor)):
-        node.output_nrs = tuple(a._nr if isinstance(a, Tensor) else 0 for a in sources)
-    if plan.saves:
-        note_versions(node, kept)
-        if state.saved_hooks:
-            pack_saved(node)
+    node.fill(kept, edges, plan, spec_of(raw), out)
+    if numbers:
+        node.output_nrs = tuple([a._nr if isinstance(a, Tensor) else 0 for a in operands[: len(edges)]])
+    if any(versions):
+        node.ensure_extras().versions = tuple(versions)
+    if state.saved_hooks and plan.saves:
+        from gradtrace.engine.saved_hooks import pack
+
+        pack(node)
     return node
 
 
 def renamed(node: Node, name: str) -> Node:
     """Return a new node that does what `node` does, under another name of its operator's nodes."""
     twin = OpNode()
-    plan = node.op.plan(node.plan.grad_mask, name)
-    twin.fill(node.saved_a, node.saved_b, node.edge_a, node.edge_b, plan, node.spec)
+    twin.fill(node.kept, node.targets, node.op.plan(node.plan.grad_mask, name), node.spec)
     twin.output_nrs = node.output_nrs
     return twin
-
-
-def pack_saved(node: Node) -> None:
-    """Run the saved-tensor hooks on what a new node keeps."""
-    from gradtrace.engine.saved_hooks import pack
-
-    pack(node)
 
 
 # ---- the fast path
@@ -294,11 +250,6 @@ def unary(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]
     scalar, own, differentiable = record.scalar or no_kernel, has_own_kernel(record), bool(record.derivatives)
     plans: FastPlans = [None] * PLANS
 
-    def kernel(x: Raw) -> Any:
-        nonlocal kernel
-        kernel = record.kernel  # the first use loads numpy
-        return kernel(x)
-
     def call(input: Tensor) -> Tensor:
         now = state
         try:
@@ -316,8 +267,8 @@ def unary(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]
             if type(z) is not float:
                 return otherwise(input)
         else:
-            z = record.wide(x) if spec.data is WIDE else kernel(x)
-            if own and not fits(z, spec):
+            z = record.wide(x) if spec.data is WIDE else record.kernel(x)
+            if own and not has_spec(z, spec):
                 return otherwise(input)
         out = blank()
         out._data = z
@@ -369,11 +320,6 @@ def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[.
     differentiable = bool(record.derivatives)
     plans: FastPlans = [None] * PLANS
 
-    def kernel(*operands: Raw) -> Any:
-        nonlocal kernel
-        kernel = record.kernel  # the first use loads numpy
-        return kernel(*operands)
-
     def call(a: Tensor, b: Any) -> Tensor:
         now = state
         spec = a._fast_spec
@@ -393,14 +339,14 @@ def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[.
         else:
             return otherwise(a, b)
         try:
-            z = scalar(x, y) if spec is SCALAR_SPEC else kernel(x, operand)
+            z = scalar(x, y) if spec is SCALAR_SPEC else record.kernel(x, operand)
         except FLOAT_TRAPS:  # also shapes that do not broadcast, which the record refuses in PyTorch's words
             return otherwise(a, b)
         if other is spec:
             made, index = spec, spec.data
         else:
             made, index = spec_of(z), BROADCAST
-        if type(z) is not float and (spec is SCALAR_SPEC or (own and not fits(z, made))):
+        if type(z) is not float and (spec is SCALAR_SPEC or (own and not has_spec(z, made))):
             return otherwise(a, b)
         out = blank()
         out._data = z
@@ -458,7 +404,7 @@ def make_plan(record: Op, plans: FastPlans, index: int) -> BackwardPlan:
     operands, data = index & ~3, index & 3
     plan = BackwardPlan(record, 1 if operands == NUMBER else operands >> 2, record.node_type())
     plan.raw_mask = plan.saved_mask & plan.grad_mask
-    if plan.layout == ONE_AND_PLAIN:
+    if record.plain_names:
         plan.saved_mask |= 2  # the plain argument is kept whatever the rule needs
     if data != BROADCAST:
         plan.derivative = compiled_when_hot(plan, operands == NUMBER, data)
@@ -493,10 +439,3 @@ def has_own_kernel(record: Op) -> bool:
 def no_kernel(*operands: float) -> float:
     """Stand for a missing scalar kernel: ValueError, one of FLOAT_TRAPS."""
     raise ValueError("this operator has no kernel for floats")
-
-
-def fits(z: Raw, spec: TensorSpec) -> bool:
-    """Return whether raw data are of a spec."""
-    if spec is SCALAR_SPEC:
-        return type(z) is float
-    return getattr(z, "dtype", None) is spec.dtype and z.shape == spec.shape  # type: ignore[union-attr]

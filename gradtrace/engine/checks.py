@@ -1,11 +1,16 @@
-"""Checks with PyTorch's messages: of a value assigned to `.grad`, and of saved tensors that were changed since."""
+"""Checks with PyTorch's messages: of a value assigned to `.grad`, of what hooks return, and of saved tensors."""
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.node import Node, bare_name, tensor_type_name
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from gradtrace.engine.dtypes import dtype
+    from gradtrace.engine.extra import TensorExtras
+    from gradtrace.engine.types import Hook
 
 ENABLE_HINT = (
     "enable anomaly detection to find the operation that failed to compute its gradient, with "
@@ -18,6 +23,12 @@ FOUND_HINT = (
 DETACHED_MESSAGE = (
     "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please "
     "use out-of-place `.detach()` instead"
+)
+
+SAVED_INFERENCE_MESSAGE = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+    "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
+    "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
 )
 
 
@@ -42,7 +53,58 @@ def check_assigned_grad(tensor: Tensor, value: object) -> None:
         )
 
 
+# ---- what hooks return
+
+
+def check_hook_result(hook: Hook, before: Tensor, after: object) -> None:
+    """Raise TypeError or RuntimeError if a hook's result is not a tensor of the same type and size."""
+    if after is before:
+        return
+    if not isinstance(after, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(after).__name__}'")
+    if after.dtype is not before.dtype:
+        raise RuntimeError(
+            f"hook '{hook_name(hook)}' has changed the type of value (was {type_name(before.dtype)} got "
+            f"{type_name(after.dtype)})"
+        )
+    if after.shape != before.shape:
+        raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
+
+
+def check_hook_results(hook: Hook, old: tuple[Any, ...], new: object) -> tuple[Any, ...]:
+    """Return the result of a node's hook; TypeError or RuntimeError if it cannot replace the gradients `old`."""
+    if not isinstance(new, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(new).__name__}'")
+    if len(new) != len(old):
+        raise RuntimeError(
+            f"hook '{hook_name(hook)}' has returned an incorrect number of values (got {len(new)}, but expected "
+            f"{len(old)})"
+        )
+    for before, after in zip(old, new, strict=True):
+        if after is None:
+            continue
+        if before is None:
+            raise RuntimeError("can't replace a None gradient with a non-None value")
+        check_hook_result(hook, before, after)
+    return new
+
+
+def hook_name(hook: Hook) -> str:
+    return getattr(hook, "__name__", "<unknown>")
+
+
+def type_name(dtype: dtype) -> str:
+    return f"torch.{dtype.scalar_type}Tensor"
+
+
 # ---- saved tensors
+
+
+def version_to_save(extra: TensorExtras) -> int:
+    """Return the version of a tensor that a node keeps; RuntimeError for an inference tensor."""
+    if extra.inference:
+        raise RuntimeError(SAVED_INFERENCE_MESSAGE)
+    return 0 if extra.counter is None else extra.counter.n
 
 
 def check_versions(node: Node) -> None:

@@ -65,16 +65,16 @@ class Writer:
     def expression(self, term: Term | float) -> ast.expr:
         """Return the expression for a term, after adding statements for its parts where it needs some."""
         if not isinstance(term, Term):
-            return self.number(term)
+            return self.constant(term) if self.floats else self.bound(np.asarray(term, np.float64))
         operation = term.operation
         if not term.operands:
             self.used.add(operation)
             return name(operation)
         if callable(operation):
             parts = [self.expression(o) if isinstance(o, Term) else self.constant(o) for o in term.operands]
-            function = self.bound(operation)
-            into = isinstance(operation, np.ufunc) if not self.floats else False
-            return ast.Call(function, parts, []) if self.floats else self.assign(function, parts, into)
+            if self.floats:
+                return ast.Call(self.bound(operation), parts, [])
+            return self.assign(self.bound(operation), parts, isinstance(operation, np.ufunc))
         plain = isinstance(term, PlainTerm)
         parts = [self.constant(o) if plain and not isinstance(o, Term) else self.expression(o) for o in term.operands]
         if self.floats or plain:
@@ -84,19 +84,12 @@ class Writer:
     def assign(self, function: ast.expr, parts: list[ast.expr], into: bool) -> ast.expr:
         """Add a call whose result goes into a temporary among its operands (`into`), or into a new one."""
         names = [part.id for part in parts if isinstance(part, ast.Name)]
-        target = next((n for n in names if n in self.temporaries), None) if into else None
-        if target is None:
-            target = f"t{len(self.body)}"
-            if into:
-                self.temporaries.add(target)
-        else:
-            parts = [*parts, name(target)]
-        self.body.append(assignment(target, ast.Call(function, parts, [])))
+        reusable = [n for n in names if into and n in self.temporaries]
+        target = reusable[0] if reusable else f"t{len(self.body)}"
+        if into:
+            self.temporaries.add(target)
+        self.body.append(assignment(target, ast.Call(function, [*parts, *map(name, reusable[:1])], [])))
         return name(target)
-
-    def number(self, value: float) -> ast.expr:
-        """Return the expression for a number that stands for an operand."""
-        return self.constant(value) if self.floats else self.bound(np.asarray(value, np.float64))
 
     def constant(self, value: float) -> ast.expr:
         """Return the expression for a Python number; code cannot spell inf and nan, so these get a name."""
@@ -185,10 +178,8 @@ def interpreted() -> ast.stmt:
 
 
 def unless_any(conditions: list[ast.expr]) -> list[ast.stmt]:
-    """Return the statement that leaves the derivative to the interpreter if one of the conditions holds."""
-    if not conditions:
-        return []
-    return [ast.If(ast.BoolOp(ast.Or(), conditions) if len(conditions) > 1 else conditions[0], [interpreted()], [])]
+    """Return the statements that leave the derivative to the interpreter if one of the conditions holds."""
+    return [ast.If(condition, [interpreted()], []) for condition in conditions]
 
 
 OPERANDS = ((1, "x", "saved_a", "edge_a"), (2, "y", "saved_b", "edge_b"))

@@ -228,12 +228,22 @@ _specs: dict[tuple[Shape, NumpyDtype], TensorSpec] = {}
 
 
 def spec_of(raw: Any) -> TensorSpec:
-    """Return the spec of a Python float, a bool or an array."""
+    """Return the spec of a Python float, a bool or an array; of a tuple of them one with lists."""
     if type(raw) is float:
         return SCALAR_SPEC
     if type(raw) is bool:
         return spec_for((), np.dtype(bool))
+    if type(raw) is tuple:
+        specs = [spec_of(each) for each in raw]
+        return TensorSpec([spec.shape for spec in specs], [spec.dtype for spec in specs])
     return _specs.get((raw.shape, raw.dtype)) or spec_for(raw.shape, raw.dtype)
+
+
+def has_spec(raw: object, spec: TensorSpec) -> bool:
+    """Return whether raw data have the shape and dtype of one tensor."""
+    if type(raw) is float:
+        return spec is SCALAR_SPEC
+    return type(raw) is np.ndarray and raw.dtype is spec.dtype and raw.shape == spec.shape
 
 
 def spec_for(shape: Any, dtype: Any) -> TensorSpec:

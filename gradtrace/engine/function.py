@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterable, NoReturn
 from gradtrace.engine.checks import modified
-from gradtrace.engine.dtypes import spec_for
-from gradtrace.engine.hooks import as_tensor, like
+from gradtrace.engine.dtypes import spec_for, spec_of
+from gradtrace.engine.hooks import as_tensor
 from gradtrace.engine.inplace import rebase_history, refuse_untrackable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import FREED, FREED_MESSAGE, SAVES_ITS_OWN, TUPLES, Node
 from gradtrace.engine.op import records
-from gradtrace.engine.saved import layout, mark_view, source_node
+from gradtrace.engine.saved import source_node
 from gradtrace.engine.state import State, state, using
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.view_rules import CUSTOM, MULTI
+from gradtrace.engine.view_rules import CUSTOM, MULTI, mark_view
 
 if TYPE_CHECKING:
     from gradtrace.engine.saved_hooks import Packed
@@ -255,7 +255,7 @@ class BackwardCFunction(Node, FunctionCtx):
             if a is not None and not isinstance(a, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(a).__name__})")
         chosen = [a for a, is_tensor in zip(answers, self.__dict__["_is_tensor"], strict=False) if is_tensor]
-        return tuple(a if a is None or traced else like(None, a) for a in chosen)
+        return tuple(a if a is None or traced else a._data for a in chosen)
 
 
 class FunctionMeta(type):
@@ -345,7 +345,7 @@ class Function(metaclass=FunctionMeta):
     def context(cls) -> BackwardCFunction:
         """Return a new ctx, which is also the node."""
         ctx: BackwardCFunction = cls._backward_cls()
-        ctx.fill((), None, (), None, SAVES_ITS_OWN, spec_for([], []))
+        ctx.fill((), (), SAVES_ITS_OWN, spec_for([], []))
         state.live_observers += 1  # its backward is the user's code
         return ctx
 
@@ -405,8 +405,9 @@ def connected(ctx: BackwardCFunction, args: tuple[Any, ...], given: list[Any], t
         for o in given
     ]
     if tracked:
-        layouts = [layout(o._data) if isinstance(o, Tensor) else ((), NO_TENSOR) for o in given]
-        ctx.spec = spec_for([shape for shape, _ in layouts], [dtype for _, dtype in layouts])
+        specs = [spec_of(o._data) if isinstance(o, Tensor) else None for o in given]
+        dtypes = [NO_TENSOR if spec is None else spec.dtype for spec in specs]
+        ctx.spec = spec_for([() if spec is None else spec.shape for spec in specs], dtypes)
         # `derive` gets a dict of gradients by output number unless this is 1.
         ctx.__dict__["_outputs"] = len(given) if len(given) != 1 else 0
         ctx.__dict__["_differentiable"] = differentiable

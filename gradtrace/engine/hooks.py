@@ -7,24 +7,18 @@ is checked as PyTorch does: a gradient may change its values, not its size or ty
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable
-from gradtrace.engine import dtypes
+from gradtrace.engine.checks import check_hook_result, check_hook_results
 from gradtrace.engine.node import AccumulateGrad, Hooks, Node
 from gradtrace.engine.op import records
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 
 if TYPE_CHECKING:
-    from gradtrace.engine.types import Array, Gradient, Hook, NodeGradient
+    from gradtrace.engine.types import Gradient, Hook, NodeGradient
 
 
 def as_tensor(gradient: Gradient) -> Tensor:
     return gradient if isinstance(gradient, Tensor) else Tensor._wrap(gradient)
-
-
-def like(gradient: Gradient | None, t: Tensor) -> Gradient:
-    """Return a hook's result in the form of `gradient`: a Tensor or raw data."""
-    raw: float | Array = t._data
-    return t if isinstance(gradient, Tensor) else raw
 
 
 def own_copy(gradient: Gradient) -> Tensor:
@@ -69,10 +63,10 @@ def call_tensor_hooks(hooks: dict[int, Hook], gradient: Gradient) -> Gradient:
         answer = hook(current)
         if answer is None:
             answer = current
-        check_result(hook, current, answer)
+        check_hook_result(hook, current, answer)
         if state.watcher is not None:
             state.watcher.hooked("tensor", hook, current, answer)
-        gradient = like(gradient, answer)
+        gradient = answer if isinstance(gradient, Tensor) else answer._data
     return gradient
 
 
@@ -118,42 +112,4 @@ def checked(kind: str, hook: Hook, old: tuple[Any, ...], new: object) -> tuple[A
     """Return the result of a node hook, or `old` if it returned None; TypeError or RuntimeError if it is invalid."""
     if state.watcher is not None:
         state.watcher.hooked(kind, hook, old, old if new is None else new)
-    if new is None:
-        return old
-    if not isinstance(new, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type(new).__name__}'")
-    if len(new) != len(old):
-        raise RuntimeError(
-            f"hook '{hook_name(hook)}' has returned an incorrect number of values (got {len(new)}, but expected "
-            f"{len(old)})"
-        )
-    for before, after in zip(old, new, strict=True):
-        if after is None:
-            continue
-        if before is None:
-            raise RuntimeError("can't replace a None gradient with a non-None value")
-        check_result(hook, before, after)
-    return new
-
-
-def check_result(hook: Hook, before: Tensor, after: object) -> None:
-    """Raise TypeError or RuntimeError if a hook's result is not a tensor of the same type and size."""
-    if after is before:
-        return
-    if not isinstance(after, Tensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(after).__name__}'")
-    if after.dtype is not before.dtype:
-        raise RuntimeError(
-            f"hook '{hook_name(hook)}' has changed the type of value (was {type_name(before.dtype)} got "
-            f"{type_name(after.dtype)})"
-        )
-    if after.shape != before.shape:
-        raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
-
-
-def hook_name(hook: Hook) -> str:
-    return getattr(hook, "__name__", "<unknown>")
-
-
-def type_name(dtype: dtypes.dtype) -> str:
-    return f"torch.{dtype.scalar_type}Tensor"
+    return old if new is None else check_hook_results(hook, old, new)

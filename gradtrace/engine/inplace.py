@@ -20,7 +20,7 @@ from gradtrace.engine.namespace import ARRAY, TRACED
 from gradtrace.engine.node import FREED, FREED_MESSAGE, SAVE, SAVES_ITS_OWN, TUPLES, Node
 from gradtrace.engine.op import Op, d, op, records
 from gradtrace.engine.overlap import refuse_overlap, repeats
-from gradtrace.engine.saved import layout, source_node
+from gradtrace.engine.saved import source_node
 from gradtrace.engine.state import state
 from gradtrace.engine.strided_view import window
 from gradtrace.engine.tensor import Tensor, gradient_edge, hooks_into_ops
@@ -79,7 +79,7 @@ class CopySlices(Node):
 
     def __init__(self, base: Tensor, index: Array, inner: Node) -> None:
         edges = (gradient_edge(base), *inner.next[1:])
-        self.fill((index,), None, edges, None, SAVES_ITS_OWN, spec_of(base._data))
+        self.fill((index,), edges, SAVES_ITS_OWN, spec_of(base._data))
         self.inner = inner
         self.shown = None if inner.op is None else inner.op.edges
         self.is_inner_shared = False  # whether a recorded pass may have left edges to it
@@ -201,7 +201,7 @@ def refuse_untrackable(target: Tensor) -> None:
 
 
 def check_result(target: Tensor, raw: Raw) -> None:
-    shape, _ = layout(raw)
+    shape = spec_of(raw).shape
     if tuple(shape) != tuple(target.shape):
         raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}")
     got = of_raw(raw)

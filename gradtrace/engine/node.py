@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gradtrace.engine.extra import Counter
     from gradtrace.engine.op import BackwardPlan, Op
     from gradtrace.engine.tensor import Tensor
-    from gradtrace.engine.types import Hook, NodeGradient, NumpyDtype, Shape
+    from gradtrace.engine.types import Hook, NodeGradient, NumpyDtype, Pairs, Shape
 
 AnyNode = TypeVar("AnyNode", bound="Node | None")
 
@@ -34,7 +34,7 @@ FREED_MESSAGE = (
 )
 
 # `layout` of a node: how `saved_a`, `saved_b`, `edge_a`, `edge_b` hold its arguments and edges.
-TUPLES, ONE, TWO, ONE_AND_PLAIN = 0, 1, 2, 3
+TUPLES, ONE, TWO = 0, 1, 2
 DROP, SAVE, META = 0, 1, 2  # what a node keeps of an argument: nothing, the argument, its shape and dtype
 
 
@@ -179,11 +179,11 @@ class Node:
     """One recorded operation (a `grad_fn`). Subclasses, one for each name, carry the operator record as `op`.
 
     There are as many nodes as operations, so they are small. `layout` says where arguments and edges are: ONE or TWO
-    tensors stand in `saved_a` and `saved_b`, and the nodes that receive their gradients in `edge_a` and `edge_b`;
-    ONE_AND_PLAIN has the plain arguments as a tuple in `saved_b`; TUPLES has tuples in `saved_a` and `edge_a`.
-    `args` and `next` are tuples in every case. `spec` describes the output: `shape` and `dtype` (lists of them when
-    the operator has several outputs; a dtype of None stands for a Python float). `out` is the saved result, if a rule
-    needs it.
+    tensors stand in `saved_a` and `saved_b`, and the nodes that receive their gradients in `edge_a` and `edge_b`; with
+    ONE, `saved_b` is a tuple of the plain arguments, if there are any; TUPLES has tuples in `saved_a` and `edge_a`.
+    `kept`, `args`, `targets` and `next` are tuples in every case. `spec` describes the output: `shape` and `dtype`
+    (lists of them when the operator has several outputs; a dtype of None stands for a Python float). `out` is the saved
+    result, if a rule needs it.
 
     A node made by the fast path keeps an operand that requires grad as raw data (`plan.raw_mask`): the edge tells whose
     data it is. If that tensor has changed since, the node at the edge has `extras.fast_result`.
@@ -223,19 +223,26 @@ class Node:
 
     def fill(
         self,
-        saved_a: object,
-        saved_b: object,
-        edge_a: Node | tuple[Node | None, ...] | None,
-        edge_b: Node | None,
+        kept: Sequence[object],
+        edges: Sequence[Node | None],
         plan: BackwardPlan | NoPlan,
         spec: TensorSpec,
         out: object = None,
     ) -> None:
-        """Set every field. The class has no `__init__`: a class without one is faster to instantiate."""
-        self.saved_a = saved_a
-        self.saved_b = saved_b
-        self.edge_a = edge_a
-        self.edge_b = edge_b
+        """Set every field, from what is kept of each argument and the node at the end of each edge.
+
+        The class has no `__init__`: a class without one is faster to instantiate.
+        """
+        layout = plan.layout
+        if layout == TWO:
+            self.saved_a, self.saved_b = kept
+            self.edge_a, self.edge_b = edges
+        elif layout:
+            self.saved_a, self.saved_b = kept[0], tuple(kept[1:]) if len(kept) > 1 else None
+            self.edge_a, self.edge_b = edges[0], None
+        else:
+            self.saved_a, self.saved_b = tuple(kept), None
+            self.edge_a, self.edge_b = tuple(edges), None
         self.output_nrs = None
         self.plan = plan
         self.spec = spec
@@ -253,28 +260,40 @@ class Node:
         return self.spec.dtype
 
     @property
+    def kept(self) -> tuple[Any, ...]:
+        """What is kept of each argument; raw data of those in `plan.raw_mask`."""
+        layout = self.plan.layout
+        if layout == TWO:
+            return (self.saved_a, self.saved_b)
+        if layout == ONE:
+            return (self.saved_a,) if self.saved_b is None else (self.saved_a, *self.saved_b)
+        kept: tuple[Any, ...] = self.saved_a
+        return kept
+
+    @property
     def args(self) -> tuple[Any, ...]:
+        """What is kept of each argument, with tensors that have their history for raw data."""
         if self.plan.raw_mask and self.saved_a is not FREED:
             from gradtrace.engine.saved import restored
 
             return restored(self)
-        layout = self.layout
+        return self.kept
+
+    @property
+    def targets(self) -> tuple[Any, ...]:
+        """The nodes at the end of the edges, or None; unlike those of `next` they may lack their own class."""
+        layout = self.plan.layout
         if layout == TWO:
-            return (self.saved_a, self.saved_b)
-        if layout == ONE_AND_PLAIN:
-            return (self.saved_a,) if self.saved_b is None else (self.saved_a, *self.saved_b)
-        args: tuple[Any, ...] = (self.saved_a,) if layout else self.saved_a
-        return args
+            return (self.edge_a, self.edge_b)
+        edges: tuple[Any, ...] = (self.edge_a,) if layout else self.edge_a
+        return edges
 
     @property
     def next(self) -> tuple[Any, ...]:
-        layout = self.layout
-        if layout == TUPLES:
-            for edge in self.edge_a:
-                named(edge)
-            edges: tuple[Any, ...] = self.edge_a
-            return edges
-        return (named(self.edge_a), named(self.edge_b)) if layout == TWO else (named(self.edge_a),)
+        edges = self.targets
+        for edge in edges:
+            named(edge)
+        return edges
 
     def derive(self, gradient: NodeGradient) -> Sequence[Any]:
         """Return the gradient of each input (None for those without); RuntimeError if the node has none to give.
@@ -380,15 +399,16 @@ class NoPlan:
     save_out = False
     record = None
     layout = TUPLES
+    one_rule_each = False
 
     def __init__(self, saves: bool) -> None:
         self.saves = saves
 
     @staticmethod
-    def derivative(node: Node, gradient: NodeGradient) -> list[tuple[Any, Any]]:
-        from gradtrace.engine.backward import conformed
+    def derivative(node: Node, gradient: NodeGradient) -> Pairs:
+        from gradtrace.engine.backward import interpret
 
-        return conformed(node, node.derive(gradient))
+        return interpret(node, gradient)
 
 
 SAVES_NOTHING, SAVES_ITS_OWN = NoPlan(False), NoPlan(True)
@@ -431,9 +451,6 @@ class UndefinedGrad(OpNode):
     """The node of an operator without a derivative: its result requires grad, its backward raises."""
 
     __slots__ = ()
-
-    def name(self) -> str:
-        return "torch::autograd::NotImplemented"
 
     def derive(self, gradient: NodeGradient) -> NoReturn:
         name = self.op.undefined if isinstance(self.op.undefined, str) else self.op.name

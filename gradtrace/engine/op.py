@@ -17,12 +17,11 @@ A record says everything about one operator, on one or a few lines:
   (indices, pivots) that it has none for.
 - `unsupported_dtypes=("bi", "elu_cpu")`: the kinds of dtypes (numpy's letters) that PyTorch's kernel of that name
   refuses; or a function that looks at the raw operands and raises.
-- `undefined_grad="none"`: a rule of an operator with several results gets None, not zeros, for the results that got no
-  gradient.
 - Broadcasting and casts are undone by the engine, never in a rule.
 
-What the other packages need to know about an operator is on its record too. They keep no tables of operator names; a
-table of code for single operators is registered (`engine/tables.py`) and checked by tests/ops/test_records.py.
+What the other packages need to know about an operator is on its record too; fields that one line explains have it in
+`Op`. These packages keep no tables of operator names; a table of code for single operators is registered
+(`engine/tables.py`) and checked by tests/ops/test_records.py.
 
 - `kind`, required, is one of KINDS, and decides how vmap, local derivatives, static plans and `map` treat the operator:
 
@@ -43,12 +42,6 @@ table of code for single operators is registered (`engine/tables.py`) and checke
 
 - `dims="dim1 dim2"`: the plain arguments that count dims of the only operand; nothing else in the call depends on how
   many dims that has, so a dim can be put before them.
-- `identity="self"`: the result is this operand, unchanged, whenever it has the result's shape and dtype.
-- `constant`: the number that all elements of the result are, whatever the operands.
-- `commutative`: True where exchanging the operands gives the same bits, False where their order is worth showing.
-- `sign`: the Python operator that stands for it.
-- `public`: the name that a trace shows, where it is not the record's; `reversed_operands` where the first operand
-  stands to the right of the sign (`2 - x` is rsub_scalar(x, 2)); `aten`: PyTorch's name of the in-place form in errors.
 - `zero`, one of ZEROS: why its derivative can be 0 everywhere, for `why`:
 
       flat       it is piecewise constant                clamp       the input is outside of its bounds
@@ -57,8 +50,6 @@ table of code for single operators is registered (`engine/tables.py`) and checke
       mask       the other factor, a mask, is 0          product     the other factor is 0
       padding    only padding was looked up
 
-- `symbolic`: what `paths --symbolic` writes for it: the name of a function of sympy, or a function of the sympy module
-  and the operands.
 - `cost=("length", 9)`: floating-point operations for each element of the first operand and each of the longest last
   dim; `("pairs", 3)`: for each element of the first operand and each row of the last.
 - `overlap`, words about the in-place form: "idempotent" (writing an element twice does no harm), "reads" (it reads its
@@ -71,27 +62,13 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import (
-    DROP,
-    FREED_MESSAGE,
-    META,
-    ONE,
-    ONE_AND_PLAIN,
-    SAVE,
-    TUPLES,
-    TWO,
-    Meta,
-    Node,
-    OpNode,
-    UndefinedGrad,
-)
-from gradtrace.engine.saved import result_of
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.node import DROP, META, ONE, SAVE, TUPLES, TWO, Node, OpNode, UndefinedGrad
 
 if TYPE_CHECKING:
     from functools import cached_property as lazy
     from typing import overload
 
+    from gradtrace.engine.tensor import Tensor
     from gradtrace.engine.types import Array, Kernel, NodeGradient, Pairs, Rule
 
 # What Python's float arithmetic raises where IEEE arithmetic gives inf or nan.
@@ -127,41 +104,27 @@ class BackwardPlan:
     """What a node keeps and which rules it runs, for one set of arguments that require grad (`grad_mask`, as bits).
 
     `actions` has DROP, SAVE or META for each argument; `saved_mask` the SAVE ones as bits, `raw_mask` those of them
-    that the fast path keeps as raw data. `saved_outs` are the numbers of the results to keep, None for all.
-    `derivative(node, gradient)` gives a (node, gradient) pair for each edge, on raw data.
+    that the fast path keeps as raw data. `irregular`: the edges are not those of the arguments, one by one.
+    `saved_outs` are the numbers of the results to keep, None for all. `derivative(node, gradient)` gives a (node,
+    gradient) pair for each edge, on raw data.
     """
 
-    __slots__ = (
-        "actions",
-        "derivative",
-        "grad_mask",
-        "layout",
-        "node_type",
-        "one_rule_each",
-        "raw_mask",
-        "record",
-        "rules",
-        "save_out",
-        "saved_mask",
-        "saved_outs",
-        "saves",
-        "traced_rules",
-    )
-
     def __init__(self, record: Op, grad_mask: int, node_type: type[Node]) -> None:
-        from gradtrace.engine.backward import interpret, refuse
+        from gradtrace.engine.backward import interpret
 
         self.record = record
         self.grad_mask = grad_mask
         self.node_type = node_type
         self.layout = node_type.layout
-        self.derivative: Callable[[Node, NodeGradient], Pairs] = refuse if record.undefined else interpret
+        self.derivative: Callable[[Node, NodeGradient], Pairs] = interpret
         self.raw_mask = 0
-        self.one_rule_each = record.joint is None and record.outputs == 1
-        chosen = record.derivatives_of(grad_mask)
+        self.irregular = bool(record.variadic or record.undefined)
+        self.one_rule_each = record.joint is None and record.outputs == 1 and not record.undefined
+        names = record.bare_names
+        by_place = [(i, record.derivatives.get(name)) for i, name in enumerate(names) if grad_mask >> i & 1]
+        chosen = [(i, derivative) for i, derivative in by_place if derivative is not None]
         used = [record.joint] if record.joint is not None else [derivative for _, derivative in chosen]
         needs = {name for derivative in used for name in derivative.needs}
-        names = record.bare_names
         self.actions = tuple(SAVE if n in needs else META if "~" + n in needs else DROP for n in names)
         self.saved_mask = sum(1 << i for i, action in enumerate(self.actions) if action == SAVE)
         plain = needs.intersection(record.plain_names)
@@ -190,85 +153,60 @@ if not TYPE_CHECKING:
 
 
 class Op:
-    """One operator. See the module's docstring for the fields."""
+    """One operator. The module's docstring explains the signature, the kernel, and the fields without a comment.
 
-    def __init__(
-        self,
-        signature: str,
-        kernel: str | Callable[..., Any],
-        /,  # an operator's argument may be called self
-        *,
-        kind: str,
-        scalar: Callable[..., Any] | None = None,
-        node: str | None = None,
-        inplace_node: str | None = None,
-        promote: str | None = None,
-        view: bool = False,
-        outputs: int = 1,
-        differentiable: tuple[int, ...] | None = None,
-        joint: Derivative | None = None,
-        undefined: bool | str = False,  # a name: what PyTorch calls the operator that has no derivative
-        undefined_grad: str = "zeros",
-        unsupported_dtypes: tuple[str, str] | Callable[[list[Any]], None] | None = None,
-        nondifferentiable: tuple[str, ...] = (),
-        number: str | None = None,
-        c_order: bool = False,
-        dims: str = "",
-        identity: str = "",
-        constant: float | None = None,
-        commutative: bool | None = None,
-        sign: str = "",
-        public: str = "",
-        reversed_operands: bool = False,
-        aten: str = "",
-        zero: str = "",
-        symbolic: str | Callable[..., Any] | None = None,
-        cost: tuple[str, int] | None = None,
-        overlap: str = "",
-        **derivatives: Derivative,
-    ) -> None:
+    AssertionError for a field that does not exist, and for a name that another record has.
+    """
+
+    kind: str = ""
+    scalar: Callable[..., Any] | None = None
+    node: str | None = None  # the name of its grad_fn
+    inplace_node: str | None = None
+    promote: str | None = None
+    view: bool = False
+    outputs: int = 1  # 0: as many as the kernel returns
+    differentiable: tuple[int, ...] | None = None  # the numbers of the results that can have a gradient; None: all
+    joint: Derivative | None = None
+    undefined: bool | str = False  # a name: what PyTorch calls the operator that has no derivative
+    undefined_grad: str = "zeros"  # what a rule gets for those of several results that got no gradient; "none": None
+    unsupported_dtypes: tuple[str, str] | Callable[[list[Any]], None] | None = None
+    nondifferentiable: tuple[str, ...] = ()
+    number: str | None = None  # the operator that stands for this one inside a rule when the second operand is a number
+    c_order: bool = False  # whether results lie in C order whatever the operands do
+    dims: tuple[str, ...] = ()  # given as words
+    identity: str = ""  # the operand that the result is, unchanged, if that has the result's shape and dtype
+    constant: float | None = None  # the number that all elements of the result are, whatever the operands
+    commutative: bool | None = None  # True: exchanged operands give the same bits; False: their order is worth showing
+    sign: str = ""  # the Python operator that stands for it
+    public: str = ""  # the name that a trace shows, where it is not the record's
+    reversed_operands: bool = False  # the first one stands to the right of the sign: `2 - x` is rsub_scalar(x, 2)
+    aten: str = ""  # PyTorch's name of the in-place form in errors
+    zero: str = ""
+    symbolic: str | Callable[..., Any] | None = None  # a name in sympy, or a function of sympy and the operands
+    cost: tuple[str, int] | None = None
+    overlap: str = ""
+
+    def __init__(self, signature: str, kernel: str | Callable[..., Any], /, **fields: Any) -> None:
         self.name, _, rest = signature.partition("(")
         tensors, _, plain = rest.rstrip(")").partition(";")
         self.tensor_names = tuple(n.strip() for n in tensors.split(",") if n.strip())
         self.bare_names = tuple(n.lstrip("*") for n in self.tensor_names)
-        self.variadic = bool(self.tensor_names) and self.tensor_names[0].startswith("*")
+        self.variadic = self.bare_names != self.tensor_names
         self.plain_names = tuple(n.strip() for n in plain.split(",") if n.strip())
         self.arity = len(self.tensor_names)
         self._kernel = kernel
-        self.kind = kind
-        self.dims = tuple(dims.split())
-        self.identity = identity
-        self.constant = constant
-        self.commutative = commutative
-        self.sign = sign
-        self.public = public
-        self.reversed_operands = reversed_operands
-        self.aten = aten
-        self.zero = zero
-        self.symbolic = symbolic
-        self.overlap = overlap
-        self.cost = cost
-        self.scalar = scalar
-        self.promote = promote
-        self.view = view
-        self.outputs = outputs  # 0: as many as the kernel returns
-        self.differentiable = differentiable
-        self.undefined = undefined
-        self.undefined_grad = undefined_grad
-        self.unsupported_dtypes = unsupported_dtypes
-        self.number = number  # the operator that stands for this one inside a rule when the second operand is a number
-        self.c_order = c_order  # whether results lie in C order whatever the operands do
-        self.joint = joint
-        self.derivatives = derivatives
-        self.node_name = node
-        self.inplace_node = inplace_node
-        self.has_gradient = bool(derivatives or joint or undefined)
-        with_rule = tuple(i for i, name in enumerate(self.tensor_names) if self._has_rule(name, nondifferentiable))
-        self.edges = with_rule if with_rule and len(with_rule) < self.arity else None  # None: all arguments
+        self.derivatives = {n: fields.pop(n) for n in self.bare_names if isinstance(fields.get(n), Derivative)}
+        unknown = fields.keys() - Op.__annotations__.keys()
+        assert not unknown, f"{self.name}: unknown fields {', '.join(sorted(unknown))}"
+        self.__dict__.update(fields, dims=tuple(fields.get("dims", "").split()))
+        assert self.kind in KINDS, f"{self.name}: kind {self.kind!r} is not one of {', '.join(KINDS)}"
+        assert self.zero in ZEROS, f"{self.name}: zero {self.zero!r} is not one of {', '.join(ZEROS)}"
+        self.has_gradient = bool(self.derivatives or self.joint or self.undefined)
+        with_rule = [n not in self.nondifferentiable if self.joint else n in self.derivatives for n in self.bare_names]
+        some = any(with_rule) and not all(with_rule)
+        self.edges = tuple(i for i, has in enumerate(with_rule) if has) if some else None  # None: all arguments
         self._node_types: dict[str, type[Node]] = {}
         self._plans: dict[Any, BackwardPlan] = {}
-        assert kind in KINDS, f"{self.name}: kind {kind!r} is not one of {', '.join(KINDS)}"
-        assert zero in ZEROS, f"{self.name}: zero {zero!r} is not one of {', '.join(ZEROS)}"
         assert self.name not in records, self.name
         records[self.name] = self
 
@@ -278,9 +216,6 @@ class Op:
     def __call__(self, *args: object) -> Any:
         """Run the operator on Tensors (and Python numbers), positional arguments in the signature's order."""
         return self.call(*args)
-
-    def _has_rule(self, name: str, without: tuple[str, ...]) -> bool:
-        return name not in without if self.joint is not None else name in self.derivatives
 
     @lazy
     def kernel(self) -> Kernel:
@@ -312,26 +247,20 @@ class Op:
 
     def node_type(self, name: str | None = None) -> type[Node]:
         """Return the class of this operator's nodes (of one name, where in-place forms have another)."""
-        key = name or self.node_name or ""
+        key = name or self.node or self.name.title() + "Backward0"
         found = self._node_types.get(key)
         if found is None:
-            base: type[Node] = UndefinedGrad if self.undefined else OpNode
-            shown = "NotImplemented" if self.undefined else key or self.name.title() + "Backward0"
+            shown = "torch::autograd::NotImplemented" if self.undefined else key
             fields: dict[str, Any] = {"__slots__": (), "op": self, "outputs": self.outputs, "layout": self._layout()}
-            fields.update(saved_properties(self))
-            if "::" in shown:
-                fields["name"] = lambda node: shown
-            elif not self.undefined:
-                fields["name"] = Node.name
+            fields.update(saved_properties(self), name=lambda node: shown)
+            base: type[Node] = UndefinedGrad if self.undefined else OpNode
             found = self._node_types[key] = type(shown.rpartition("::")[2], (base,), fields)
         return found
 
     def _layout(self) -> int:
-        if self.undefined or self.variadic or self.arity > 2 or not self.arity:
+        if self.undefined or self.variadic:
             return TUPLES
-        if self.plain_names:
-            return ONE_AND_PLAIN if self.arity == 1 else TUPLES
-        return ONE if self.arity == 1 else TWO
+        return ONE if self.arity == 1 else TWO if self.arity == 2 and not self.plain_names else TUPLES
 
     def plan(self, grad_mask: int, name: str | None = None) -> BackwardPlan:
         """Return what a node keeps when the arguments in the bit mask require grad."""
@@ -341,54 +270,18 @@ class Op:
             plan = self._plans[key] = BackwardPlan(self, grad_mask, self.node_type(name))
         return plan
 
-    def derivatives_of(self, grad_mask: int) -> list[tuple[int, Derivative]]:
-        """Return the derivatives of the arguments in a bit mask, with the arguments' numbers."""
-        wanted = (i for i in range(self.arity) if grad_mask >> i & 1)
-        names = self.tensor_names
-        return [] if self.joint else [(i, self.derivatives[names[i]]) for i in wanted if names[i] in self.derivatives]
-
-    def saved_attribute(self, node: Node, name: str) -> object:
-        """Return `node._saved_NAME`; RuntimeError once it is freed, AttributeError for what is not saved."""
-        if node.freed:
-            raise RuntimeError(FREED_MESSAGE)
-        args, out = node.args, node.out
-        if node.extras is not None and node.extras.packed:
-            from gradtrace.engine.saved_hooks import unpacked
-
-            args, out = unpacked(node)
-        if name in ("result", "out") and out is not None and self.outputs == 1:
-            return result_of(node, out)
-        names = self.bare_names + self.plain_names
-        if name in names:
-            kept = args[names.index(name)]
-            if isinstance(kept, Meta):
-                return None
-            is_number = names.index(name) < self.arity and isinstance(kept, (int, float))
-            return Tensor._wrap(np.asarray(kept)) if is_number else kept
-        raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{name}'")
-
 
 def saved_properties(record: Op) -> dict[str, property]:
-    """Return `_saved_NAME` and `_raw_saved_NAME` for a class of nodes.
-
-    A `__getattr__` would make every attribute slow.
-    """
-    found = {}
-    for name in (*record.bare_names, *record.plain_names, "result", "out"):
-        found[f"_saved_{name}"] = saved_property(name)
-        found[f"_raw_saved_{name}"] = raw_saved_property(name)
-    return found
+    """Return `_saved_NAME` and `_raw_saved_NAME` for a class of nodes. (A `__getattr__` would make each name slow.)"""
+    names = (*record.bare_names, *record.plain_names, "result", "out")
+    return {prefix + name: saved_property(prefix, name) for name in names for prefix in ("_saved_", "_raw_saved_")}
 
 
-def saved_property(name: str) -> property:
-    return property(lambda node: node.op.saved_attribute(node, name))
-
-
-def raw_saved_property(name: str) -> property:
+def saved_property(prefix: str, name: str) -> property:
     def read(node: Node) -> object:
-        from gradtrace.engine.saved_hooks import raw_saved
+        from gradtrace.engine.saved_hooks import raw_saved, saved
 
-        return raw_saved(node, name)
+        return saved(node, name) if prefix == "_saved_" else raw_saved(node, name)
 
     return property(read)
 
@@ -426,8 +319,4 @@ if TYPE_CHECKING:
     def op(signature: str, kernel: str | Callable[..., Any], /, **fields: object) -> Op: ...
 
 else:
-    OneResult = SeveralResults = Op
-
-    def op(signature: str, kernel: str | Callable[..., Any], /, **fields: object) -> Op:
-        """Add a record to the registry; the fields are Op's."""
-        return Op(signature, kernel, **fields)
+    op = OneResult = SeveralResults = Op

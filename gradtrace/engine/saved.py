@@ -1,38 +1,16 @@
-"""The state that a node keeps of a call: edges, saved arguments and their versions. Also marks results as views."""
+"""What a node keeps of its call's arguments and results: edges, Metas, versions, and how it is read."""
 
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any
-from gradtrace.engine import view_rules
-from gradtrace.engine.checks import check_version, check_versions, flat
-from gradtrace.engine.extra import View
-from gradtrace.engine.lazy import np
-from gradtrace.engine.node import (
-    FREED,
-    FREED_MESSAGE,
-    META,
-    ONE,
-    ONE_AND_PLAIN,
-    SAVE,
-    TUPLES,
-    TWO,
-    AccumulateGrad,
-    Meta,
-    Node,
-    accumulator,
-    named,
-)
+from gradtrace.engine.checks import check_version, check_versions
+from gradtrace.engine.dtypes import spec_of
+from gradtrace.engine.node import FREED, FREED_MESSAGE, ONE, TWO, AccumulateGrad, Meta, Node, accumulator, named
 from gradtrace.engine.tensor import Tensor, gradient_edge
 
 if TYPE_CHECKING:
     from gradtrace.engine.extra import TensorExtras
     from gradtrace.engine.types import Raw
-
-SAVED_INFERENCE_MESSAGE = (
-    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
-    "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
-    "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
-)
 
 
 # ---- when the node is made
@@ -47,45 +25,10 @@ def source_node(argument: object) -> Node | None:
     return argument._fn if argument._fn is not None else accumulator(argument) if argument._req else None
 
 
-def kept_argument(argument: object, action: int) -> object:
-    """Return what a plan keeps of an argument: itself, its Meta, or None. A number is always kept."""
-    if type(argument) is tuple:
-        return argument if action == SAVE else tuple(kept_argument(a, action) for a in argument) if action else None
-    if action == SAVE or not isinstance(argument, Tensor):
-        return argument
-    return meta_of(argument._data) if action == META else None
-
-
 def meta_of(raw: Raw) -> Meta:
     """Return the Meta of one tensor's raw data."""
-    return Meta(*layout(raw), None if isinstance(raw, (float, bool)) else raw.strides)
-
-
-def layout(raw: Any) -> tuple[Any, Any]:
-    """Shape and numpy dtype of raw data (dtype None: a Python float); lists of them for several outputs."""
-    kind = type(raw)
-    if kind is float:  # first: it must not import numpy
-        return (), None
-    if kind is tuple:
-        pairs = [layout(r) for r in raw]
-        return [p[0] for p in pairs], [p[1] for p in pairs]
-    if kind is bool:
-        return (), np.dtype(bool)
-    return raw.shape, raw.dtype
-
-
-def note_versions(node: Node, kept: tuple[Any, ...]) -> None:
-    """Store the versions of the tensors that a node keeps, if they are not all 0."""
-    versions = tuple(version_to_save(a._x) if isinstance(a, Tensor) and a._x is not None else 0 for a in flat(kept))
-    if any(versions):
-        node.ensure_extras().versions = versions
-
-
-def version_to_save(extra: TensorExtras) -> int:
-    """Return the version of a tensor that a node keeps; RuntimeError for an inference tensor."""
-    if extra.inference:
-        raise RuntimeError(SAVED_INFERENCE_MESSAGE)
-    return 0 if extra.counter is None else extra.counter.n
+    spec = spec_of(raw)
+    return Meta(spec.shape, spec.dtype, None if isinstance(raw, (float, bool)) else raw.strides)
 
 
 def watch(result: Tensor, *tensors: object) -> Tensor:
@@ -100,19 +43,6 @@ def watch(result: Tensor, *tensors: object) -> Tensor:
     return result
 
 
-def mark_view(out: Tensor, source: Tensor, several: bool = False) -> None:
-    """Make `out` a view: it shares the version counter and knows the base at the end of the chain."""
-    extra = out.extra()
-    extra.inference = extra.needs_slow_path = source.is_inference()
-    if extra.inference:
-        return
-    extra.counter = source.counter()
-    view = None if source._x is None else source._x.view
-    base = view.base if view is not None else source
-    extra.needs_slow_path = True
-    extra.view = View(base, view_rules.creation(several, view), extra.counter.n)
-
-
 # ---- when it is read
 
 PLAIN = frozenset((float, int, bool, str, type(None), Meta))  # types of what is kept that is not read as raw data
@@ -120,13 +50,12 @@ PLAIN = frozenset((float, int, bool, str, type(None), Meta))  # types of what is
 
 def restored(node: Node) -> tuple[Any, ...]:
     """Return the arguments of a node, with those kept as raw data as tensors with their history."""
-    raw_mask, layout = node.plan.raw_mask, node.plan.layout
-    first = of_edge(node.saved_a, node.edge_a) if raw_mask & 1 else node.saved_a
-    if layout == ONE:
-        return (first,)
-    if layout == ONE_AND_PLAIN:
-        return first, *node.saved_b
-    return first, of_edge(node.saved_b, node.edge_b) if raw_mask & 2 else node.saved_b
+    args, raw_mask = list(node.kept), node.plan.raw_mask
+    if raw_mask & 1:
+        args[0] = of_edge(node.saved_a, node.edge_a)
+    if raw_mask & 2:
+        args[1] = of_edge(node.saved_b, node.edge_b)
+    return tuple(args)
 
 
 def of_edge(raw: Raw, edge: Node) -> Tensor:
@@ -162,26 +91,38 @@ def saved_results(node: Node, out: Any) -> Tensor | tuple[Tensor | None, ...] | 
     return None if out is None else result_of(node, out)
 
 
-def saved_data(node: Node) -> tuple[list[Any], Any]:
-    """Return the saved arguments and result as raw data; RuntimeError if they were freed or changed in place."""
-    a, b = node.saved_a, node.saved_b
-    if a is FREED:
+def saved_values(node: Node, checked: bool = True) -> tuple[tuple[Any, ...], Any]:
+    """Return the saved arguments, as tensors with their history, and the saved result as raw data.
+
+    RuntimeError if they were freed or (if `checked`) changed in place since. Saved-tensor hooks unpack them here.
+    """
+    if node.saved_a is FREED:
         raise RuntimeError(FREED_MESSAGE)
+    if checked and node.plan.saves:
+        check_versions(node)
+    if node.extras is not None and node.extras.packed:
+        from gradtrace.engine.saved_hooks import unpacked
+
+        return unpacked(node)
+    return node.args, node.out
+
+
+def saved_data(node: Node) -> tuple[list[Any], Any]:
+    """Return the same as `saved_values`, all as raw data; most nodes need less of the checks."""
     plan, extras, versions = node.plan, node.extras, None
-    raw_mask = plan.raw_mask
     if extras is not None:
         if extras.packed or extras.watched or extras.out_counter is not None:
-            return checked_data(node)
+            return all_checked(node)
         versions = extras.versions
-    if raw_mask and fast_operand_changed(node, raw_mask):
-        return checked_data(node)
-    shape = plan.layout
-    if shape == TWO:
-        args = [a, b]
-    elif shape == TUPLES:
-        args = list(a)
+    first, second = node.saved_a, node.saved_b
+    if first is FREED or (plan.raw_mask and has_moved(node, plan.raw_mask)):
+        return all_checked(node)
+    if plan.layout == TWO:
+        args = [first, second]
+    elif plan.layout == ONE:
+        args = [first] if second is None else [first, *second]
     else:
-        args = [a] if b is None else [a, *b]
+        args = list(first)
     for i, kept in enumerate(args):
         if type(kept) in PLAIN:
             continue
@@ -191,27 +132,18 @@ def saved_data(node: Node) -> tuple[list[Any], Any]:
             args[i] = kept._data
         elif type(kept) is tuple:
             if versions is not None:
-                return checked_data(node)
+                return all_checked(node)
             args[i] = raw_nested(node, kept)
     return args, node.out
 
 
-def fast_operand_changed(node: Node, raw_mask: int) -> bool:
-    """Whether a tensor whose raw data a node of the fast path keeps has left the fast path."""
-    if raw_mask & 1 and node.edge_a.extras is not None:
-        return True
-    return bool(raw_mask & 2) and node.edge_b.extras is not None
+def has_moved(node: Node, raw_mask: int) -> bool:
+    """Return whether a tensor whose raw data a node keeps has left the fast path, which the node at the edge tells."""
+    return bool((raw_mask & 1 and node.edge_a.extras) or (raw_mask & 2 and node.edge_b.extras))
 
 
-def checked_data(node: Node) -> tuple[list[Any], Any]:
-    """`saved_data` for nodes that need the full check: versions that are not 0, saved-tensor hooks, watched indices."""
-    if node.plan.saves:
-        check_versions(node)
-    kept, out = node.args, node.out
-    if node.extras is not None and node.extras.packed:
-        from gradtrace.engine.saved_hooks import unpacked
-
-        kept, out = unpacked(node)
+def all_checked(node: Node) -> tuple[list[Any], Any]:
+    kept, out = saved_values(node)
     return [raw_nested(None, a) for a in kept], out
 
 

@@ -1,4 +1,6 @@
-"""Saved-tensor hooks: they pack a tensor when a node saves it, and unpack it when it is read.
+"""Saved values as users see them: saved-tensor hooks, and the attributes `_saved_NAME` and `_raw_saved_NAME` of nodes.
+
+Hooks pack a tensor when a node saves it, and unpack it when it is read.
 
 https://pytorch.org/docs/stable/autograd.html#hooks-for-saved-tensors. A node's saved tensors are replaced by `Packed`
 after the node has been made; code that reads such a node (`extras.packed`) calls `unpacked` for its arguments.
@@ -11,8 +13,9 @@ from __future__ import annotations
 import weakref
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.node import ONE_AND_PLAIN, TWO, Node
-from gradtrace.engine.saved import result_of
+from gradtrace.engine.lazy import np
+from gradtrace.engine.node import TUPLES, TWO, Meta, Node
+from gradtrace.engine.saved import result_of, saved_values
 from gradtrace.engine.state import State, state, using
 from gradtrace.engine.tensor import Tensor, gradient_edge
 
@@ -125,15 +128,14 @@ def pack(node: Node) -> None:
 
 def alphabetical(node: Node) -> list[int]:
     """Return the positions of a node's tensor arguments in the order of their names, as PyTorch saves them."""
-    names = node.op.tensor_names
-    return sorted(range(min(len(names), len(node.args))), key=lambda i: names[i].lstrip("*"))
+    names = node.op.bare_names
+    return sorted(range(min(len(names), len(node.args))), key=names.__getitem__)
 
 
 def replace(node: Node, position: int, packed: object) -> None:
     node.ensure_extras().packed = True
     if node.plan.raw_mask:
-        with_plain = node.layout == ONE_AND_PLAIN
-        node.saved_a, node.saved_b = (node.args[0], node.saved_b) if with_plain else (*node.args, None)[:2]
+        node.saved_a, node.saved_b = node.args if node.layout == TWO else (node.args[0], node.saved_b)
         node.plan = node.op.plan(node.plan.grad_mask)
     if position < 0:
         node.out = packed
@@ -143,7 +145,7 @@ def replace(node: Node, position: int, packed: object) -> None:
     if node.layout == TWO:
         node.saved_a, node.saved_b = args
     else:
-        node.saved_a = args[0] if node.layout else tuple(args)
+        node.saved_a = tuple(args) if node.layout == TUPLES else args[0]
 
 
 def unpacked(node: Node) -> tuple[tuple[Any, ...], Any]:
@@ -166,11 +168,29 @@ def raw(kept: object) -> object:
     return kept._data if isinstance(kept, Tensor) else kept
 
 
+# ---- attributes of nodes
+
+
+def saved(node: Node, name: str) -> object:
+    """Return `node._saved_NAME`; RuntimeError once it is freed, AttributeError for what is not saved."""
+    args, out = saved_values(node)
+    record = node.op
+    if name in ("result", "out") and out is not None and record.outputs == 1:
+        return result_of(node, out)
+    names = record.bare_names + record.plain_names
+    if name not in names:
+        raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{name}'")
+    kept = args[names.index(name)]
+    if isinstance(kept, Meta):
+        return None
+    is_number = names.index(name) < record.arity and isinstance(kept, (int, float))
+    return Tensor._wrap(np.asarray(kept)) if is_number else kept
+
+
 def raw_saved(node: Node, name: str) -> SavedTensor:
     """Return `node._raw_saved_NAME`; AttributeError where the node saves no tensor of that name."""
-    names = [n.lstrip("*") for n in node.op.tensor_names]
-    if name in names:
-        return SavedTensor(node, names.index(name))
+    if name in node.op.bare_names:
+        return SavedTensor(node, node.op.bare_names.index(name))
     if name == "result" and (node.freed or node.out is not None):
         return SavedTensor(node, -1)
     raise AttributeError(f"'{node.name()}' object has no attribute '_raw_saved_{name}'")

@@ -1,4 +1,4 @@
-"""How a view was created, and the in-place changes that this forbids: PyTorch's CreationMeta with its messages.
+"""Views: how one is created, and the in-place changes that this forbids: PyTorch's CreationMeta with its messages.
 
 A view made in no_grad mode, one of several views that one operation returned, or a view that a custom Function
 returned must not be changed in place (nor its base) where gradients are tracked, because its history would be wrong.
@@ -7,11 +7,11 @@ returned must not be changed in place (nor its base) where gradients are tracked
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING
+from gradtrace.engine.extra import View
 from gradtrace.engine.node import bare_name, named
 from gradtrace.engine.state import state
 
 if TYPE_CHECKING:
-    from gradtrace.engine.extra import View
     from gradtrace.engine.node import Node
     from gradtrace.engine.tensor import Tensor
 
@@ -41,6 +41,18 @@ def creation(several: bool, source: View | None) -> str:
     if not state.grad_enabled:
         return NO_GRAD
     return MULTI if several else PLAIN if source is None else source.creation
+
+
+def mark_view(out: Tensor, source: Tensor, several: bool = False) -> None:
+    """Make `out` a view: it shares the version counter and knows the base at the end of the chain."""
+    extra = out.extra()
+    extra.inference = extra.needs_slow_path = source.is_inference()
+    if extra.inference:
+        return
+    extra.counter = source.counter()
+    view = None if source._x is None else source._x.view
+    extra.needs_slow_path = True
+    extra.view = View(source if view is None else view.base, creation(several, view), extra.counter.n)
 
 
 def refuse_change(tensor: Tensor, view: View, how: str) -> None:

@@ -145,7 +145,7 @@ TEXTS = [
 BESIDE = """## Beside torchviz and torchview
 
 The same expression, `y = (x + w) * (w + 1)`, and the same perceptron of three layers
-([examples/mlp.py](../examples/mlp.py)), drawn by torchviz 0.0.3 (`make_dot`), torchview 0.2.7 (`draw_graph`) and here.
+(`examples/mlp.py`), drawn by torchviz 0.0.3 (`make_dot`), torchview 0.2.7 (`draw_graph`) and here.
 
 ```sh
 gradtrace graph examples/mlp.py -o mlp.svg

@@ -11,7 +11,7 @@ from importlib import import_module
 from gradtrace.annotations import Any
 from gradtrace.lazy_names import attach
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _ENGINE = (
     "Size",

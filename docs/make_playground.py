@@ -1,0 +1,66 @@
+"""Makes the playground's folder: python docs/make_playground.py SITE/playground
+
+Pyodide and viz.js come from the npm registry (the versions below) unless `--packages FOLDER` has them unpacked; click
+and graphviz from this Python's installed packages. Nothing is loaded from another host afterwards.
+"""
+
+import argparse
+import importlib.util
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+NPM = {"pyodide": "pyodide@314.0.7", "viz": "@viz-js/viz@3.31.0"}
+PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+PAGE = ("index.html", "playground.css", "playground.js")
+KEPT = {".py", ".txt", ".html", ".css", ".js", ".ttf", ".json"}
+
+
+def fetched(name: str, folder: Path) -> Path:
+    """An npm package, unpacked."""
+    done = subprocess.run(
+        ["npm", "pack", "--silent", NPM[name]], cwd=folder, capture_output=True, text=True, check=True
+    )
+    with tarfile.open(folder / done.stdout.split()[-1]) as archive:
+        archive.extractall(folder / name, filter="data")
+    return folder / name / "package"
+
+
+def write_archive(path: Path) -> None:
+    """gradtrace and the two packages that it needs everywhere, as one zip."""
+    sources = [ROOT / "gradtrace"]
+    for name in ("click", "graphviz"):
+        spec = importlib.util.find_spec(name)
+        sources.append(Path(spec.origin).parent)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for source in sources:
+            for file in sorted(source.rglob("*")):
+                if file.suffix in KEPT and "__pycache__" not in file.parts:
+                    archive.write(file, Path(source.name, file.relative_to(source)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--packages", type=Path)
+    chosen = parser.parse_args()
+    chosen.folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        packages = {name: chosen.packages / name if chosen.packages else fetched(name, Path(scratch)) for name in NPM}
+        (chosen.folder / "pyodide").mkdir(exist_ok=True)
+        for name in PYODIDE:
+            shutil.copy(packages["pyodide"] / name, chosen.folder / "pyodide" / name)
+        shutil.copy(packages["viz"] / "dist" / "viz-global.js", chosen.folder / "viz-global.js")
+    for name in PAGE:
+        shutil.copy(ROOT / "docs" / "playground" / name, chosen.folder / name)
+    # as text, since some servers do not give out .py files
+    shutil.copy(ROOT / "docs" / "playground" / "playground.py", chosen.folder / "playground.py.txt")
+    write_archive(chosen.folder / "gradtrace.zip")
+
+
+if __name__ == "__main__":
+    main()

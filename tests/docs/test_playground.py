@@ -1,0 +1,97 @@
+"""The playground, from a plain static server: drawn, changed, an error with its line, a shared address, no other host."""
+
+import functools
+import http.server
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.slow
+CHANGE = """
+const box = document.getElementById("program");
+box.value = arguments[0];
+box.dispatchEvent(new Event("input"));
+"""
+WAIT = 120  # seconds; on a machine at rest the first picture is there after some four
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    folder = tmp_path_factory.mktemp("site")
+    made = subprocess.run(
+        [sys.executable, "docs/make_playground.py", str(folder / "playground")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    if made.returncode:
+        pytest.skip(f"the packages of the playground cannot be had: {made.stderr[-200:]}")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/playground/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    webdriver = pytest.importorskip("selenium.webdriver")
+    if shutil.which("chromedriver") is None:
+        pytest.skip("chromedriver is not installed")
+    options = webdriver.ChromeOptions()
+    for flag in ("headless", "no-sandbox", "disable-gpu", "disable-background-networking", "disable-component-update"):
+        options.add_argument(f"--{flag}")
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    yield driver
+    driver.quit()
+
+
+def runs(browser, count):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    WebDriverWait(browser, WAIT).until(lambda d: d.execute_script("return document.body.dataset.runs") == str(count))
+
+
+def text(browser, name):
+    return browser.execute_script("return document.getElementById(arguments[0]).textContent", name)
+
+
+def test_the_playground(site, browser):
+    browser.get(site)
+    runs(browser, 1)
+    assert "MulBackward0" in text(browser, "values") and "w.grad is 5" in text(browser, "why")
+    page = browser.execute_script("return document.getElementById('picture').srcdoc")
+    assert "<svg" in page and 'id="t4"' in page and "Play" in page
+
+    browser.execute_script(CHANGE, "x: leaf = 2\ny = x * x * x\n")
+    runs(browser, 2)
+    assert "x.grad is 12" in text(browser, "why")
+    address = browser.current_url
+
+    browser.execute_script(CHANGE, "x: leaf = 2\ny = x *\n")
+    runs(browser, 3)
+    assert "program.py:2:" in text(browser, "error") and "syntax error" in text(browser, "error")
+
+    browser.execute_script(CHANGE, "x = tensor([1.0, 2.0])\n")
+    runs(browser, 4)
+    assert "numpy" in text(browser, "error")
+
+    loaded = browser.execute_script("return performance.getEntriesByType('resource').map(e => e.name)")
+    assert loaded and all(name.startswith(site) for name in loaded)
+
+    browser.get("about:blank")
+    browser.get(address)
+    runs(browser, 1)
+    assert browser.execute_script("return document.getElementById('program').value") == "x: leaf = 2\ny = x * x * x\n"

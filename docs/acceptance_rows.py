@@ -198,7 +198,7 @@ ROWS: dict[str, tuple[str, str, str]] = {
         "    y = tf.multiply(tf.add(w, x), tf.add(w, 1))\n    print(y.name)\n",
     ),
     "G14 G4": (
-        "A graph that depends on values has no static side, and the line that prevents it is told.",
+        "A graph that depends on values has no static side, and the line that prevents it is named.",
         "gradtrace compare - --x 3",
         "y = x\nwhile y < 20:\n    y = y * 2\n",
     ),

@@ -13,6 +13,7 @@ os.environ.update(COLUMNS="88", NO_COLOR="1")
 sys.path.insert(0, "/lib/gradtrace")
 
 import viz  # the page's
+
 from gradtrace.cli.main import run
 from gradtrace.views import image
 from gradtrace.views.style import FONT

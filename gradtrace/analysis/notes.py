@@ -1,7 +1,7 @@
 """Notes as cells: notebooks (JSON), notebook text with `In [n]:`, Markdown with fenced code. Text in, cells out.
 
-What such a text shows as printed is the cell's record. Code and output are told apart so: in notebook text a paragraph
-after a cell's code that is no Python, or nothing but what a tensor prints as, is output; in Markdown a block after a
+What such a text shows as printed is the cell's record. Code and output are distinguished so: in notebook text a paragraph
+after a cell's code that is not Python, or nothing but what a tensor prints as, is output; in Markdown a block after a
 line that announces a result. A block in which `>>>` stands before a result is neither; it is listed, not run.
 """
 
@@ -223,7 +223,7 @@ def unrunnable(text: str, language: str) -> str:
         return f"it is marked {language}, not python" if language else "it is not marked as python"
     if any(line.lstrip().startswith(">>>") for line in text.split("\n")):
         return "results stand in it after >>>"
-    return "" if is_python(text) else "it is no Python"
+    return "" if is_python(text) else "it is not Python"
 
 
 def inline(cell: Cell, lines: list[str], start: int, end: int) -> Cell:

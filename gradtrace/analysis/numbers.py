@@ -79,7 +79,7 @@ def filled(facts: Facts, record: TensorRecord) -> Answer:
     return Answer(name, "gradient", cause, sentence + ".", tuple(evidence), advice, record.grad)
 
 
-SHOWN = 3  # passes that are told one by one
+SHOWN = 3  # passes that are listed one by one
 
 
 def turns(facts: Facts, visits: list[BackwardStep], name: str) -> list[Evidence]:

@@ -181,7 +181,7 @@ def check_names(ctx: click.Context, groups: list[list[str]], names: set[str], ar
 
 
 def refuse_option(ctx: click.Context, found: argv.Split) -> None:
-    """Of several positional arguments the first is no source if it looks like a short option."""
+    """Of several positional arguments the first is not a source if it looks like a short option."""
     if len(found.positionals) > 1 and forced(found) is None:
         first = found.positionals[0]
         if len(first) == 2 and first != "--" and first[0] == "-":

@@ -67,8 +67,8 @@ def npz(content: bytes, name: str, key: str, option: str) -> Any:
         what = f"{name} has no array '{key}'" if key else f"{name} holds {len(keys)} arrays"
         raise UsageError(f"{option}: {what}", f"choose one: {', '.join(f'@{name}#{k}' for k in keys[:8])}")
     found = guarded(lambda: archive[key], name, option)
-    if not hasattr(found, "dtype"):  # a member that is no array comes as its bytes
-        raise UsageError(f"{option}: cannot read {name}: '{key}' is no array", "write it with numpy.savez")
+    if not hasattr(found, "dtype"):  # a member that is not an array comes as its bytes
+        raise UsageError(f"{option}: cannot read {name}: '{key}' is not an array", "write it with numpy.savez")
     return checked(found, name, option)
 
 

@@ -1,4 +1,4 @@
-"""How errors are told: on stderr, in one form, with an exit code.
+"""How errors are reported: on stderr, in one form, with an exit code.
 
     file:line:column: what; what to do        or, without a place,  gradtrace eval: what; what to do
         the source line

@@ -380,7 +380,7 @@ def recorded_inputs(program: Program) -> dict[str, tuple[Any, bool]]:
 
 
 def default(program: Program, given: Any, dtype: str, budget: Budget | None = None) -> Any:
-    """What `w: leaf = 1.0` says of w. UsageError, with its place, if that is no value."""
+    """What `w: leaf = 1.0` says of w. UsageError, with its place, if that is not a value."""
     try:
         return values.constant(given.default, f"the default of {given.name}", evaluator(dtype, budget))
     except UsageError as error:
@@ -403,7 +403,7 @@ def read_all(known: dict[str, Any], inputs: Inputs, dtype: str, budget: Budget |
 
 
 def check_known(asked: Any, known: dict[str, Any], option: str) -> None:
-    """UsageError for a name that is no variable of the program."""
+    """UsageError for a name that is not a variable of the program."""
     for name in asked:
         if name not in known:
             from gradtrace.views.pick import close

@@ -105,7 +105,7 @@ def recorded(
 
 
 class Progress:
-    """Rows, rate and what is left, on stderr, twice a second; nothing where stderr is no terminal, unless asked.
+    """Rows, rate and what is left, on stderr, twice a second; nothing where stderr is not a terminal, unless asked.
 
     Asked for, the last line is there however short the run is. Of a file of text that is read from its start the share
     is known by its bytes.

@@ -68,7 +68,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    answers, sys.stdout = sys.stdout, sys.stderr  # what the program prints is no part of the answer
+    answers, sys.stdout = sys.stdout, sys.stderr  # what the program prints is not part of the answer
     request = json.load(sys.stdin)
     import warnings
 

@@ -184,7 +184,7 @@ class Chronicle:
 
 
 def quotient(got: Value | None, sent: Value | None) -> Value | None:
-    """What a Function of the program multiplied its gradient by, element by element; None where that is no number.
+    """What a Function of the program multiplied its gradient by, element by element; None where that is not a number.
 
     Its own derivative is known to nobody: this is what it did. A gradient of zero tells nothing.
     """

@@ -21,7 +21,7 @@ def is_pointwise(node: Node) -> bool:
 
 
 def local_derivatives(node: Node) -> list[Value | None]:
-    """One for each edge, None where it is no plain number for each element. The node must not be freed."""
+    """One for each edge, None where it is not one number for each element. The node must not be freed."""
     shape = node.shape
     if node.op is None or node.is_accumulator or node.outputs != 1:
         return [None] * len(node.next)

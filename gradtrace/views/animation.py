@@ -142,7 +142,7 @@ def caption(trace: Trace, moment: Moment) -> str:
 
 
 def parts(trace: Trace, number: int) -> list[str]:
-    """What a step's gradient is the sum of, in the order in which it came; [] where that is no sum of numbers."""
+    """What a step's gradient is the sum of, in the order in which it came; [] where that is not a sum of numbers."""
     step = trace.steps[number]
     places: dict[int, list[int]] = {}
     for edge in trace.function_edges:

@@ -16,7 +16,7 @@ from gradtrace.trace.record import Trace
 
 
 def traced(model: Any, given: Any, hosting: Hosting) -> Trace:
-    """The trace of model(*given). TypeError for what is no module, or no tensors to give it."""
+    """The trace of model(*given). TypeError for anything but a module, or without tensors to call it with."""
     if getattr(type(model), "named_modules", None) is None:
         raise TypeError(f"add_graph takes a torch.nn.Module, not {type(model).__name__}")
     arguments = tuple(given) if isinstance(given, (list, tuple)) else (given,)

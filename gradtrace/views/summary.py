@@ -219,7 +219,7 @@ class Notebook:
 
 
 def running() -> list[dict[str, Any]]:
-    """What each TensorBoard that runs wrote about itself; what is no such record is passed over."""
+    """What each TensorBoard that runs wrote about itself; anything else is skipped."""
     import json
     import tempfile
 

@@ -1,4 +1,4 @@
-"""The documentation: every page is in the navigation, every command in it is run, no word of the old dialect is left."""
+"""The documentation: every page is in the navigation, every command in it is run, no odd word is left."""
 
 import re
 from pathlib import Path

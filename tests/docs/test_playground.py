@@ -1,4 +1,4 @@
-"""The playground, from a plain static server: drawn, changed, an error with its line, a shared address, no other host."""
+"""The playground, from a plain static server: a picture, a change, an error, a shared address, no other host."""
 
 import functools
 import http.server

@@ -14,7 +14,7 @@ HELP = """Check the gradient of every leaf of SOURCE against finite differences,
 calls backward itself, its first call is checked.
 
 The computation is done in float64 unless --dtype says otherwise; random numbers are the same in every run (--seed).
-Points without a derivative (the kink of relu at 0) are told as such, not failed. The program's own Functions are
+Points without a derivative (the kink of relu at 0) are named as such and do not fail. The program's own Functions are
 checked on their own too. If anything is wrong the operation is named and the exit code is 1."""
 
 EXAMPLES = """Examples:

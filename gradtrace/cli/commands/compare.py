@@ -18,7 +18,7 @@ run, its time, its operations, and what it can and cannot do.
 
 The dynamic side calls the operators on tensors, builds the graph and goes back through it in every run; the static
 side runs the plan that `gradtrace plan` shows, built once. Reading the program costs neither of them anything. Where
-Python's if or while looks at a tensor there is no static side, and the line that prevents it is told."""
+Python's if or while looks at a tensor there is no static side, and the line that prevents it is named."""
 
 EXAMPLES = """Examples:
   gradtrace compare "(x+w)*(w+1)" --x 2 --w 1

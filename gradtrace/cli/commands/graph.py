@@ -183,7 +183,7 @@ def shown(drawn: Model, look: DotOptions, color: str | None) -> str:
 
 
 def shaped(trace: Trace, look: DotOptions, shape: Shape, suffix: str) -> tuple[Model, DotOptions]:
-    """The model that is drawn and how: pictures fit their frame; what is no picture is folded as --depth says."""
+    """The model that is drawn and how: pictures fit their frame; other formats are folded as --depth says."""
     from gradtrace.views import arrange, render
 
     depth = depth_number(shape.depth, look)

@@ -347,7 +347,7 @@ def table_options() -> list[ToolOption]:
             ["--progress"],
             is_flag=True,
             section=place,
-            help="Rows, rate and time left on stderr, also where that is no terminal.",
+            help="Rows, rate and time left on stderr, also where that is not a terminal.",
         ),
     ]
 

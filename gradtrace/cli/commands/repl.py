@@ -14,7 +14,7 @@ from gradtrace.cli.exits import Exit
 
 HELP = """Run what is typed, a statement at a time, in one session under the limits, and print what it comes to with its
 flags. A line that begins with a colon asks: :why NAME, :grad, :graph, :trace, :vars, :paths; :help lists them. An error
-is told with its place, and the session goes on.
+is reported with its place, and the session goes on.
 
 Input may be a pipe: a script runs as if typed, without prompts, and the exit code is 1 if any of it failed. History is
 kept in memory alone, unless --history names a file.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 HELP = """Run FILE (or - for stdin), a small PyTorch script or an expression file, as it is.
 
-stdout is what it prints, nothing else; warnings go to stderr. An exception that it does not catch is told with its
+stdout is what it prints, nothing else; warnings go to stderr. An exception that it does not catch is reported with its
 place and its source line, exit status 1.
 
 With -o the run is recorded too, as "gradtrace graph FILE -o run.gt" does; every command takes the record as its source.

@@ -14,7 +14,7 @@ from gradtrace.cli.exits import Exit
 HELP = """Run the cells of a note in the order of the file, in one namespace, and compare what they print with what is
 recorded there. FILE is a notebook (.ipynb), text with In [n]: cells, or Markdown with fenced python code and results.
 
-Addresses may differ; so may random numbers, and what another version of PyTorch writes otherwise: that is told. The
+Addresses may differ; so may random numbers, and what another version of PyTorch writes otherwise: both are named. The
 exit code is 1 if anything else differs or fails; with --strict, also if PyTorch writes it otherwise today. A cell whose
 record is an error that only a second run gives, and whose number says that there was one, is run twice.
 

@@ -163,7 +163,9 @@ def main() -> None:
     import torch
 
     lines = [f"{checksums(torch, case)} {label(case)}\n" for case in cases()]
-    RECORDED.write_text("Checksums of PyTorch 2.13.0 on the CPU. See random_cases.py.\n" + "".join(lines), encoding="utf-8")
+    RECORDED.write_text(
+        "Checksums of PyTorch 2.13.0 on the CPU. See random_cases.py.\n" + "".join(lines), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -75,7 +75,10 @@ def test_a_wrong_state_is_refused(state: Any, message: str) -> None:
     ("call", "message"),
     [
         (lambda: gt.rand(2, dtype=gt.int64), "\"check_uniform_bounds\" not implemented for 'Long'"),
-        (lambda: gt.zeros(2).uniform_(1, 0), r"uniform_ expects to return a \[from, to\) range, but found from=1 > to=0"),
+        (
+            lambda: gt.zeros(2).uniform_(1, 0),
+            r"uniform_ expects to return a \[from, to\) range, but found from=1 > to=0",
+        ),
         (lambda: gt.zeros(2).normal_(0, -1.5), "normal expects std >= 0.0, but found std -1.5"),
         (lambda: gt.zeros(2).bernoulli_(2), r"bernoulli_ expects p to be in \[0, 1\], but got p=2"),
         (lambda: gt.zeros(2).exponential_(0), "exponential_ expects lambda > 0.0, but found lambda=0"),

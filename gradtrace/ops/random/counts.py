@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import TYPE_CHECKING, Callable
-from gradtrace.engine.lazy import np
 
 if TYPE_CHECKING:
     from gradtrace.engine.types import NumpyDtype

@@ -10,6 +10,7 @@ import math
 
 from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.engine.lazy import np
+from gradtrace.ops.random.box_muller import normal_blocks
 
 if TYPE_CHECKING:
     from gradtrace.engine.types import Array, NumpyDtype
@@ -121,12 +122,6 @@ def normal(stream: Stream, n: int, kind: NumpyDtype, mean: float, std: float, co
     if rest:
         made = np.concatenate((made[: n - VECTORISED], made[-VECTORISED:]))
     return made.astype(kind, copy=False)
-
-
-def normal_blocks(uniform: Array) -> Array:
-    from gradtrace.ops.random import box_muller
-
-    return box_muller.normal_blocks(uniform)
 
 
 def normal_blocks64(uniform: Array) -> Array:

@@ -149,8 +149,7 @@ def by_chance(stream: Stream, chances: Array, like: Array) -> Array:
     """Return 1 with each element's own probability, drawn in the order of memory of `like`."""
     wide = chances.dtype.itemsize == 8
     numbers = stream.uniform64(like.size) if wide else stream.uniform32(like.size)
-    drawn: Array = in_memory_order(numbers, like) < chances
-    return drawn
+    return np.asarray(in_memory_order(numbers, like) < chances)
 
 
 @public("bernoulli")
@@ -237,9 +236,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     trials, chances = np.broadcast_arrays(count.shared(), prob.shared())
     require_floats(trials.dtype, "binomial_cpu", least=4)
     if trials.dtype != chances.dtype:
-        raise RuntimeError(
-            f"Found dtype {prob.dtype.scalar_type} but expected {count.dtype.scalar_type}"
-        )
+        raise RuntimeError(f"Found dtype {prob.dtype.scalar_type} but expected {count.dtype.scalar_type}")
     drawn = counts.binomial(draw(generator), trials.reshape(-1).tolist(), chances.reshape(-1).tolist(), trials.dtype)
     result: Tensor = binomial_sample(count, np.array(drawn, trials.dtype).reshape(trials.shape))
     return result

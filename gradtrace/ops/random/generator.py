@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.engine.describe import CPU, device
 from gradtrace.engine.lazy import np
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
-
-if TYPE_CHECKING:
-    from gradtrace.ops.random.stream import Stream
+from gradtrace.ops.random.stream import SIZE, Stream
 
 DEFAULT_SEED = 67280421310721
 
@@ -25,8 +22,6 @@ class Generator:
     @property
     def source(self) -> Stream:
         if self._source is None:
-            from gradtrace.ops.random.stream import Stream
-
             self._source = Stream(self._seed)
         return self._source
 
@@ -60,8 +55,6 @@ class Generator:
         """Restore a state from `get_state`; TypeError if it is not a tensor of bytes, RuntimeError for a wrong size."""
         if not isinstance(new_state, Tensor) or new_state.own_array().dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
-        from gradtrace.ops.random.stream import SIZE, Stream
-
         raw = new_state.own_array()
         if raw.size != SIZE:
             raise RuntimeError(

@@ -268,9 +268,7 @@ def check_weights(input: Tensor, weights: Array, n: int, replacement: bool) -> N
     if not 0 < weights.ndim <= 2:
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if not input.is_floating_point():
-        raise RuntimeError(
-            f"multinomial only supports floating-point dtypes for input, got: {input.dtype.scalar_type}"
-        )
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.scalar_type}")
     if n <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and n > weights.shape[-1]:

@@ -64,6 +64,7 @@ _MODULES = {
     "utils": "gradtrace.utils",
     "special": "gradtrace.special",
     "signal": "gradtrace.signal",
+    "random": "gradtrace.random",
     "trace": "gradtrace.trace",
 }
 # Packages of gradtrace that are not names of PyTorch: looking for them among the operators would load every family.
@@ -81,6 +82,7 @@ __getattr__, __dir__ = attach(
         **dict.fromkeys(_ENGINE, _engine_name),
         **{name: f"gradtrace.engine.dtypes:{attribute}" for name, attribute in _DTYPES.items()},
         **dict.fromkeys(_CONSTANTS, _CONSTANTS.__getitem__),
+        "default_generator": "gradtrace.ops.random.generator",
         "draw": "gradtrace.views.notebook",
         "set_printoptions": "gradtrace.engine.text",
         "vmap": "gradtrace.func",

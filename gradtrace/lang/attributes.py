@@ -223,6 +223,7 @@ CONSTRUCTED = frozenset(
         "gradtrace.engine.function.Function",
         "gradtrace.autograd.Variable",
         "gradtrace.ops.random.generator.Generator",
+        "gradtrace.random.fork_rng",
         "gradtrace.ops.create.dtype_limits.finfo",
         "gradtrace.ops.create.dtype_limits.iinfo",
     }

@@ -35,6 +35,7 @@ LIBRARY = {
     "torch.utils": "gradtrace.utils",
     "torch.utils.checkpoint": "gradtrace.utils.checkpoint",
     "torch.utils.data": "gradtrace.utils.data",
+    "torch.random": "gradtrace.random",
     "torch.special": "gradtrace.special",
     "torch.signal": "gradtrace.signal",
     "torch.signal.windows": "gradtrace.signal.windows",

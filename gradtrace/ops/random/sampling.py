@@ -173,7 +173,7 @@ def integers_like(stream: Stream, like: Array, low: int, high: int) -> Array:
 
 def representable(kind: NumpyDtype, low: int, high: int) -> tuple[int, int]:
     """Return the bounds moved inward to where a float dtype has integers; RuntimeError if they do not fit the dtype."""
-    if kind == np.int64 and -(2**63) <= low and high <= 2**63:
+    if kind == np.int64 and low >= -(2**63) and high <= 2**63:
         return low, high
     limits: Any = np.finfo(kind) if kind.kind == "f" else None if kind.kind == "b" else np.iinfo(kind)
     least, most = (0, 1) if limits is None else (limits.min, limits.max)

@@ -41,7 +41,7 @@ class Stream:
         return self.words.randint(0, 2**32, n, np.uint32)
 
     def uint64(self, n: int, mask: int = 2**64 - 1) -> Array:
-        """Return numbers of two words each, the first word as the upper half, of which only the bits of `mask` count."""
+        """Return numbers of two words each, the first as the upper half, with the bits of `mask` only."""
         words = self.bits.random_raw(2 * n)
         numbers: Array = words[::2] & np.uint64(mask >> 32)
         numbers <<= np.uint64(32)

@@ -50,7 +50,7 @@ LIBRARY = {
     "torch.special": "gradtrace.special",
     "torch.signal": "gradtrace.signal",
     "torch.signal.windows": "gradtrace.signal.windows",
-    "functorch": "gradtrace.func",
+    "functorch": "gradtrace.func.functorch",
     "tensorflow": "gradtrace.static.tf1",
     "tensorflow.train": "gradtrace.static.train",
     "tensorflow.nn": "gradtrace.static.tf1_nn",

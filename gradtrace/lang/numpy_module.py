@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.lazy import np
 from gradtrace.engine import text
+from gradtrace.engine.lazy import np
 from gradtrace.lang import numpy_random
 from gradtrace.lang.arrays import Array, DType, from_numpy, to_numpy, to_numpy_argument, wrap_function
 from gradtrace.lang.budget import Meter

@@ -1,0 +1,218 @@
+"""PyTorch's distributions over a stream: each function takes n numbers from it, in the order of PyTorch's CPU kernels.
+
+A kernel that PyTorch computes one element at a time calls the C library's functions, which Python's `math` calls too.
+Arrays above EXACT elements use numpy's, whose float64 results may differ in the last place.
+"""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import TYPE_CHECKING
+from gradtrace.engine.lazy import np
+from gradtrace.ops.random.box_muller import normal_blocks
+
+if TYPE_CHECKING:
+    from gradtrace.engine.types import Array, NumpyDtype
+    from gradtrace.ops.random.stream import Stream
+
+EXACT = 2**16  # elements
+FEW_SWAPS = 200  # of a permutation, for which a loop is the fastest
+VECTORISED = 16  # elements from which normal numbers are made in blocks
+WIDE_RANGE = 2**28  # numbers in a range from which an integer takes two words
+SPLIT = 134217729.0  # 2**27 + 1, which splits a float64 into two halves
+
+
+def each(name: str, x: Array) -> Array:
+    """Apply a function of the C library to a float64 array."""
+    if x.size <= EXACT:
+        try:
+            return np.fromiter(map(getattr(math, name), x.tolist()), np.float64, x.size)
+        except (OverflowError, ValueError):  # Python reports a pole or an overflow as an error
+            pass
+    result: Array = getattr(np, name)(x)
+    return result
+
+
+def fused(x: Array, factor: float, addend: float) -> Array:
+    """Return x * factor + addend, rounded once, for a float32 or float64 array; the numbers are cast to its dtype."""
+    kind = x.dtype.type
+    factor, addend = float(kind(factor)), float(kind(addend))
+    if kind is np.float32:
+        total: Array = x * np.float64(factor)
+        total += addend
+        return total.astype(np.float32)
+    product = x * factor
+    if addend == 0 or not max(abs(factor), abs(addend)) < 2.0**900:
+        return product + addend
+    total = product + addend
+    part = total - product
+    # What the sum lost, and what the product lost (Dekker), each exactly.
+    lost = (product - (total - part)) + (addend - part)
+    shifted = x * SPLIT
+    high = shifted - (shifted - x)
+    low = x - high
+    factor_high = factor * SPLIT - (factor * SPLIT - factor)
+    factor_low = factor - factor_high
+    error = ((high * factor_high - product) + high * factor_low + low * factor_high) + low * factor_low
+    exact: Array = total + (lost + error)
+    return exact
+
+
+# ---- uniform numbers and integers
+
+
+def uniform(stream: Stream, n: int, kind: NumpyDtype, low: float = 0.0, high: float = 1.0) -> Array:
+    """Return numbers uniform in [low, high)."""
+    numbers = stream.uniform64(n) if kind.itemsize == 8 else stream.uniform32(n)
+    if (low, high) == (0, 1) and kind.itemsize > 2:
+        return numbers
+    start = numbers.dtype.type(low)
+    numbers = fused(numbers, numbers.dtype.type(high) - start, start).astype(kind, copy=False)
+    numbers[numbers == kind.type(high)] = kind.type(low)
+    return numbers
+
+
+def integers(stream: Stream, n: int, low: int, high: int) -> Array:
+    """Return int64 numbers in [low, high)."""
+    span = high - low
+    if span < WIDE_RANGE:
+        numbers = (stream.uint32(n) % np.uint32(span)).astype(np.int64)
+    else:
+        numbers = (stream.uint64(n) % np.uint64(span)).astype(np.int64)
+    numbers += low
+    return numbers
+
+
+def all_integers(stream: Stream, n: int, kind: NumpyDtype) -> Array:
+    """Return numbers from 0 to the largest of an integer dtype, or to the last one below which a float has them all."""
+    bits = stream.uint64(n) if kind.itemsize == 8 else stream.uint32(n)
+    if kind.kind == "f":
+        bits %= bits.dtype.type(2 ** (np.finfo(kind).nmant + 1) + 1)
+    else:
+        bits &= bits.dtype.type(1 if kind.kind == "b" else np.iinfo(kind).max)
+    numbers: Array = bits.astype(kind)
+    return numbers
+
+
+def permutation(stream: Stream, n: int) -> Array:
+    """Return 0 .. n-1 in random order, by Fisher and Yates' swaps."""
+    steps = np.arange(max(n - 1, 0))
+    targets = stream.uint32(steps.size) % (n - steps) + steps
+    if n > FEW_SWAPS:
+        return swapped(targets, steps)
+    order = list(range(n))
+    for i, j in enumerate(targets.tolist()):
+        order[i], order[j] = order[j], order[i]
+    return np.array(order, np.int64)
+
+
+def swapped(targets: Array, steps: Array) -> Array:
+    """Return 0 .. n-1 after the swaps of place i with place targets[i] >= i, for i = 0 .. n-2, without a loop.
+
+    Step i puts the number of place targets[i] at place i for good. That place holds its own number unless an earlier
+    step aimed at it: the latest of these put there the number that its own place had before it.
+    """
+    n = steps.size + 1
+    both = (targets << 32) | steps
+    both.sort()
+    target, step = both >> 32, both & 0xFFFF_FFFF
+    again = np.flatnonzero(target[1:] == target[:-1])
+    earlier = np.full(n - 1, -1)  # the latest earlier step with the same target
+    earlier[step[again + 1]] = step[again]
+    latest = np.full(n, -1)  # the latest step aiming at a place
+    latest[target] = step
+    before = np.where(latest[:-1] == steps, earlier, latest[:-1])  # the latest step aiming at i, before step i
+    held = np.where(before < 0, steps, before)  # the number at place i before step i, by following such steps
+    while not np.array_equal(held, further := held[held]):
+        held = further
+    order = np.empty(n, np.int64)
+    order[:-1] = np.where(earlier < 0, targets, held[earlier])
+    order[-1] = n - 1 if latest[-1] < 0 else held[latest[-1]]
+    return order
+
+
+# ---- normal numbers
+
+
+def normal(stream: Stream, n: int, kind: NumpyDtype, mean: float, std: float, contiguous: bool) -> Array:
+    """Return normal numbers: in blocks of 16 from n = 16 on in a contiguous tensor, else pair by pair."""
+    if not stream.samples:
+        return normal_at_once(stream, n, kind, mean, std, contiguous)
+    if stream.ahead is None:
+        numbers = normal_at_once(stream, n * stream.samples, kind, mean, std, contiguous)
+        stream.ahead = iter(numbers.reshape(stream.samples, n))
+    return next(stream.ahead)
+
+
+def normal_at_once(stream: Stream, n: int, kind: NumpyDtype, mean: float, std: float, contiguous: bool) -> Array:
+    if n < VECTORISED or not contiguous:
+        pairs = normal_pairs(stream, n)
+        return (pairs if (mean, std) == (0, 1) else fused(pairs, std, mean)).astype(kind)
+    wide = kind.itemsize == 8
+    blocks, rest = divmod(n, VECTORISED)
+    drawn = n if kind.itemsize > 2 else n - rest
+    words = drawn + (VECTORISED if rest else 0)
+    bits = stream.uniform64(words) if wide else stream.uniform32(words)
+    # Of a length that is not a multiple of 16, the last 16 numbers are made again, from new uniform ones.
+    whole = np.concatenate((bits[: blocks * VECTORISED], bits[drawn:])) if rest else bits
+    made = normal_blocks64(whole) if wide else normal_blocks(whole)
+    made = made if (mean, std) == (0, 1) else fused(made, std, mean)
+    if rest:
+        made = np.concatenate((made[: n - VECTORISED], made[-VECTORISED:]))
+    return made.astype(kind, copy=False)
+
+
+def normal_blocks64(uniform: Array) -> Array:
+    """Return standard normal numbers from as many uniform ones, float64, in rows of 8 radii and 8 angles."""
+    rows = uniform.reshape(-1, 2, 8)
+    radius = np.sqrt(-2 * each("log", 1 - rows[:, 0].reshape(-1)))
+    angle = 2 * math.pi * rows[:, 1].reshape(-1)
+    result = np.empty_like(rows)
+    result[:, 0] = (radius * each("cos", angle)).reshape(-1, 8)
+    result[:, 1] = (radius * each("sin", angle)).reshape(-1, 8)
+    return result.reshape(-1)
+
+
+def normal_pairs(stream: Stream, n: int) -> Array:
+    """Return standard normal numbers made in pairs, float64; the stream keeps the second one of the last pair."""
+    kept = [] if stream.next_normal is None or not n else [stream.next_normal]
+    count = (n - len(kept) + 1) // 2
+    if kept or count:
+        stream.next_normal = None
+    result = np.empty(len(kept) + 2 * count)
+    result[: len(kept)] = kept
+    angle, length = stream.uniform64(2 * count).reshape(count, 2).T
+    radius = np.sqrt(-2 * each("log1p", -length))
+    angle = 2 * math.pi * angle
+    result[len(kept) :: 2] = radius * each("cos", angle)
+    result[len(kept) + 1 :: 2] = radius * each("sin", angle)
+    if result.size > n:
+        stream.next_normal = float(result[n])
+    return result[:n]
+
+
+# ---- further distributions
+
+
+def bernoulli(stream: Stream, p: float, n: int) -> Array:
+    """Return True with probability p."""
+    smaller: Array = stream.bits53(n) < math.ceil(p * 2**53)
+    return smaller
+
+
+def exponential(stream: Stream, n: int, rate: float) -> Array:
+    return (-1.0 / rate) * each("log1p", -stream.uniform64(n))
+
+
+def geometric(stream: Stream, n: int, p: float) -> Array:
+    trials: Array = np.ceil(each("log", stream.uniform64(n)) / math.log1p(-p))
+    return trials
+
+
+def log_normal(stream: Stream, n: int, mean: float, std: float) -> Array:
+    return each("exp", fused(normal_pairs(stream, n), std, mean))
+
+
+def cauchy(stream: Stream, n: int, median: float, sigma: float) -> Array:
+    return fused(each("tan", math.pi * (stream.uniform64(n) - 0.5)), sigma, median)

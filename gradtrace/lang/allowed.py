@@ -89,7 +89,7 @@ MAGIC = words("""__init__ __call__ __len__ __getitem__ __setitem__ __delitem__ _
     __matmul__ __rmatmul__ __imatmul__ __divmod__ __and__ __rand__ __iand__ __or__ __ror__ __ior__ __xor__ __rxor__
     __ixor__ __lshift__ __rlshift__ __rshift__ __rrshift__""")
 # Other names that a class body may bind.
-CLASS_NAMES = words("__doc__ __slots__ __annotations__")
+CLASS_NAMES = words("__doc__ __slots__ __annotations__ __match_args__")
 
 TENSOR = words("""T mT H mH _backward_hooks _base _is_view _version backward data device dim dtype
     element_size get_device grad grad_fn
@@ -108,6 +108,7 @@ NODE = words("""_register_hook_dict _sequence_nr mark_dirty mark_non_differentia
 
 # Attributes of other types, by the module and name of their class.
 BY_NAME: dict[str, frozenset[str]] = {
+    "builtins.generator": words("send throw close __next__ __iter__ __name__ __qualname__"),
     "collections.OrderedDict": DICT | words("move_to_end _metadata"),
     "collections.defaultdict": DICT | words("default_factory"),
     "collections.Counter": DICT | words("elements most_common subtract total"),

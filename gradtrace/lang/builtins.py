@@ -21,6 +21,7 @@ EXCEPTIONS = (
     Exception,
     FileNotFoundError,
     FloatingPointError,
+    GeneratorExit,
     ImportError,
     IndexError,
     KeyError,

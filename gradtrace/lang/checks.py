@@ -86,6 +86,52 @@ def fault_of(node: Any, in_function: bool, in_loop: bool, first: set[ast.AST]) -
         return "multiple starred expressions in assignment" if many else None
     if kind is ast.ImportFrom:
         return import_fault(node, in_function, node in first)
+    return match_fault(node) if kind in (ast.Match, ast.match_case, ast.MatchSequence, ast.MatchClass) else None
+
+
+def match_fault(node: Any) -> str | None:
+    """Return what is wrong with a `match`, a case or a pattern."""
+    if isinstance(node, ast.MatchSequence):
+        many = sum(isinstance(p, ast.MatchStar) for p in node.patterns) > 1
+        return "multiple starred expressions in sequence pattern" if many else None
+    if isinstance(node, ast.MatchClass):
+        twice = next((n for i, n in enumerate(node.kwd_attrs) if n in node.kwd_attrs[:i]), None)
+        return None if twice is None else f"attribute name repeated in class pattern: {twice}"
+    if isinstance(node, ast.Match):
+        for case in node.cases[:-1]:
+            if case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None:
+                name = case.pattern.name
+                what = "wildcard" if name is None else f"name capture '{name}'"
+                return f"{what} makes remaining patterns unreachable"
+        return None
+    return pattern_fault(node.pattern, set())
+
+
+def pattern_fault(pattern: Any, bound: set[str]) -> str | None:
+    """Return the message for names that a pattern binds twice, or in some of its alternatives only."""
+    if isinstance(pattern, ast.MatchOr):
+        found = []
+        for part in pattern.patterns:
+            own: set[str] = set()
+            fault = pattern_fault(part, own)
+            if fault is not None:
+                return fault
+            found.append(own)
+        if any(names != found[0] for names in found):
+            return "alternative patterns bind different names"
+        names = found[0]
+    else:
+        for part in ast.iter_child_nodes(pattern):
+            fault = pattern_fault(part, bound)
+            if fault is not None:
+                return fault
+        name = getattr(pattern, "rest", None) if isinstance(pattern, ast.MatchMapping) else None
+        name = pattern.name if isinstance(pattern, (ast.MatchAs, ast.MatchStar)) else name
+        names = set() if name is None else {name}
+    for name in sorted(names):
+        if name in bound:
+            return f"multiple assignments to name '{name}' in pattern"
+        bound.add(name)
     return None
 
 
@@ -132,8 +178,19 @@ def leading_statements(tree: ast.Module) -> set[ast.AST]:
     return leading
 
 
+INSIDE = {
+    ast.ListComp: "list comprehension",
+    ast.SetComp: "set comprehension",
+    ast.DictComp: "dict comprehension",
+    ast.GeneratorExp: "generator expression",
+}
+
+
 def name_faults(scopes: Scopes) -> Iterator[Fault]:
     for node, scope in scopes.items():
+        if scope.yields is not None and scope.kind != "function":
+            inside = INSIDE.get(type(node))
+            yield Fault(f"'yield' {'outside function' if inside is None else f'inside {inside}'}", scope.yields)
         parameters = list(parameters_of(node))
         for i, parameter in enumerate(parameters):
             if parameter.arg in [p.arg for p in parameters[:i]]:

@@ -8,7 +8,7 @@ from gradtrace import ops  # noqa: F401
 from gradtrace.annotations import Any
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
-from gradtrace.lang import calls, comprehensions, control, functions, hash_cost  # noqa: F401
+from gradtrace.lang import calls, comprehensions, control, functions, hash_cost, matching  # noqa: F401
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Streams, builtins

@@ -168,6 +168,7 @@ def execute(machine: Machine, tree: ast.Module, show: Callable[[Any, str], None]
                 last = value
             if is_expression and show is not None and value is not None:
                 show(value, machine.unbound_value("repr")(value))
+        machine.meter.raise_kept()
     return last
 
 

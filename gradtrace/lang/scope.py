@@ -36,6 +36,7 @@ class NameScope:
         self.cells: set[str] = set()
         self.free: set[str] = set()
         self.first_parameter: str | None = None  # which super() without arguments uses
+        self.yields: ast.AST | None = None  # its first `yield`
         self.qualname = qualified(name, parent)
         if parent is not None:
             parent.children.append(self)
@@ -143,6 +144,14 @@ def visit_node(node: Any, scope: NameScope, scopes: Scopes) -> list[tuple[Any, N
         scope.bind(node.name, node)
     elif kind is ast.alias and node.name != "*":
         scope.bind(scope.mangled(node.asname or node.name.partition(".")[0]), node)
+    elif kind in (ast.MatchAs, ast.MatchStar) and node.name is not None:
+        node.name = scope.mangled(node.name)
+        scope.bind(node.name, node)
+    elif kind is ast.MatchMapping and node.rest is not None:
+        node.rest = scope.mangled(node.rest)
+        scope.bind(node.rest, node)
+    elif kind in (ast.Yield, ast.YieldFrom):
+        scope.yields = scope.yields or node
     elif kind in (ast.Global, ast.Nonlocal):
         declared = scope.globals if kind is ast.Global else scope.nonlocals
         node.names = [scope.mangled(n) for n in node.names]

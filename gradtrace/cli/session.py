@@ -298,11 +298,13 @@ def prepare(program: Program, inputs: Inputs, dtype: str, budget: Budget | None 
         from gradtrace.cli import records
 
         records.add_inputs(program.record, known, raw, frozen)
-    missing = [given for given in program.inputs if given.name not in raw and given.default is None]
+    missing = [given for given in program.inputs if given.name not in raw and given.is_required]
     if missing:
         raise lacking(program, missing, inputs.own)
     tensors = {}
     for name, given in known.items():
+        if given.optional and name not in raw:
+            continue
         found = raw[name] if name in raw else default(program, given, dtype, budget)
         tensors[name] = values.tensor(found, dtype, floating=given.kind != "data")
         if given.kind != "data" and name not in frozen:

@@ -25,7 +25,7 @@ def make_machine(program: Program, meter: Meter, env: Frame, stdout: Any, stderr
     gate = Gate({**special_attributes(strings), **hash_cost.charging_methods(meter)})
     strings.read = gate.get
     streams = Streams(stdout, stderr, meter)
-    builtin_names = builtins(gate, meter, strings, streams)
+    builtin_names = builtins(gate, meter, strings, streams, program.source.name, env)
 
     def modules(spans: list[Span]) -> Any:
         from gradtrace.lang.namespaces import Modules
@@ -40,7 +40,8 @@ def make_machine(program: Program, meter: Meter, env: Frame, stdout: Any, stderr
             tell, say = streams.stderr.write, streams.stdout.write
             return hosted.module_names(module, host, hosted.Hosting(program, spans, meter, say, tell))
 
-        return Modules(Python(gate, meter, streams, operators_by_name(meter, strings), where, host_module))
+        operators = operators_by_name(meter, strings)
+        return Modules(Python(gate, meter, streams, strings, operators, where, host_module, meter.budget.arguments))
 
     def find_name(name: str, machine: Machine) -> Any:
         if machine.imports_torch:

@@ -156,7 +156,7 @@ def parse(text: str, name: str = "<expression>", budget: Budget | None = None) -
         if type(node) is ast.Constant and type(node.value) in CONSTANTS:
             what, instead = CONSTANTS[type(node.value)]
             raise UnsupportedError(f"{what} are not part of the language", instead, source.place(span_of(node)))
-        if type(node) is ast.ClassDef and node.keywords:
+        if type(node) is ast.ClassDef and any(keyword.arg != "metaclass" for keyword in node.keywords):
             raise UnsupportedError(
                 "class keywords are not part of the language", "leave them out", source.place(span_of(node.keywords[0]))
             )

@@ -15,17 +15,18 @@ if TYPE_CHECKING:
 HELP = """Run FILE (or - for stdin), a small PyTorch script or an expression file, as it is.
 
 stdout is what it prints, nothing else; warnings go to stderr. An exception that it does not catch is told with its
-place and its source line, exit status 1."""
+place and its source line, exit status 1. Arguments after -- are the script's own (sys.argv, argparse)."""
 
 EXAMPLES = """Examples:
   gradtrace run tutorial.py
-  gradtrace run model.txt --x 1,2,3"""
+  gradtrace run model.txt --x 1,2,3
+  gradtrace run train.py -- --epochs 3 --lr 0.1"""
 
 
-def run(program: Program, **flags: Any) -> None:
+def run(program: Program, arguments: tuple[str, ...] = (), **flags: Any) -> None:
     from gradtrace.cli import session
 
-    inputs, budget = options.take(options.Inputs, flags), options.budget(flags)
+    inputs, budget = options.take(options.Inputs, flags), options.budget(flags)._replace(arguments=arguments)
     dtype = session.dtype_of(program, inputs.dtype)
     tensors = session.prepare(program, inputs, dtype, budget)
     try:
@@ -42,4 +43,5 @@ command = SourceCommand(
     HELP,
     EXAMPLES,
     always_file=True,
+    passes_on=True,
 )

@@ -19,7 +19,7 @@ from gradtrace.lang.strings import Strings
 from gradtrace.lang.unit import Frame, Machine
 
 
-def make_machine(program: Program, meter: Meter, env: Frame, stdout: Any, stderr: Any, host: Any = None) -> Machine:
+def make_machine(program: Program, meter: Meter, env: Frame, stdout: Any, stderr: Any, host: Any = None, drawings: Any = None) -> Machine:
     """Return the state shared by all scopes of one run."""
     strings = Strings(meter)
     gate = Gate({**special_attributes(strings), **hash_cost.charging_methods(meter)})
@@ -41,7 +41,7 @@ def make_machine(program: Program, meter: Meter, env: Frame, stdout: Any, stderr
             return hosted.module_names(module, host, hosted.Hosting(program, spans, meter, say, tell))
 
         operators = operators_by_name(meter, strings)
-        return Modules(Python(gate, meter, streams, strings, operators, where, host_module, meter.budget.arguments))
+        return Modules(Python(gate, meter, streams, strings, operators, where, host_module, drawings))
 
     def find_name(name: str, machine: Machine) -> Any:
         if machine.imports_torch:

@@ -11,7 +11,7 @@ from importlib import import_module as real_import
 from gradtrace import ops
 from gradtrace.annotations import Any
 from gradtrace.errors import UnknownNameError
-from gradtrace.lang import python_modules, torch_modules
+from gradtrace.lang import plotting_names, python_modules, torch_modules
 from gradtrace.lang.values import FIXED, Frozen
 
 LIBRARY = {
@@ -106,6 +106,8 @@ def look_up(module: str, name: str, modules: Modules) -> Any:
         return torch_modules.MODULES[module][name]
     if name in python_modules.NAMES.get(module, ()):
         return modules.python.find(module, name)
+    if module in plotting_names.MODULES:
+        return modules.python.figures.find(module, name)
     value: Any = public_value(module, name) if module in LIBRARY else MISSING
     if value is not MISSING:
         if module.startswith("tensorflow"):
@@ -164,7 +166,7 @@ def public_names(real: Any) -> list[str]:
 
 
 def is_offered(name: str) -> bool:
-    return name in LIBRARY or name in python_modules.NAMES or name in torch_modules.MODULES
+    return any(name in table for table in (LIBRARY, python_modules.NAMES, torch_modules.MODULES, plotting_names.MODULES))
 
 
 def offered_name(name: str) -> str | None:
@@ -207,7 +209,7 @@ def module_not_found(name: str) -> ImportError:
         error._gradtrace = refusal  # type: ignore[attr-defined]
         return error
     error = ModuleNotFoundError(f"No module named '{name}'", name=name)
-    known = [*LIBRARY, *python_modules.NAMES, *torch_modules.MODULES]
+    known = [*LIBRARY, *python_modules.NAMES, *torch_modules.MODULES, *plotting_names.MODULES]
     close = difflib.get_close_matches(name, known, 1, 0.8)
     top = sorted({n.partition(".")[0] for n in known if not n.startswith("_")})
     hint = f"did you mean '{close[0]}'?" if close else f"available: {', '.join(top)}; a file beside the program: {OWN}"

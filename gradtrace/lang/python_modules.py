@@ -9,22 +9,33 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import cached_property
 from importlib import import_module as real_import
 from types import MethodType
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.lang import hash_cost, hosted, numpy_module, system_modules, text_modules, typing_names, wall
+from gradtrace.lang import (
+    hash_cost,
+    hosted,
+    numpy_module,
+    progress,
+    system_modules,
+    text_modules,
+    typing_names,
+    wall,
+)
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter, exceeded
 from gradtrace.lang.builtins import Streams, exit_program
 from gradtrace.lang.strings import Strings
-from gradtrace.lang.iteration import depth_of, limit_depth, metered, with_name
+from gradtrace.lang.iteration import depth_of, limit_depth, make_range, metered, with_name
 from gradtrace.lang.values import Frozen, ProgramFunction
 from gradtrace.lang.words import words
 
 NAMES: dict[str, frozenset[str]] = {
     **text_modules.NAMES,
     **system_modules.NAMES,
+    **progress.NAMES,
     "__future__": words("annotations"),
     "abc": words("ABC ABCMeta abstractmethod"),
     "argparse": words("""ArgumentDefaultsHelpFormatter ArgumentError ArgumentParser ArgumentTypeError
@@ -81,11 +92,12 @@ class Python:
         operators: Callable[[str], Any],
         where: Callable[[], tuple[str, int]],
         host: Callable[[str], dict[str, Any]],
-        arguments: tuple[str, ...] = (),
+        drawings: Any = None,
     ) -> None:
         self.host = host
         self.strings = strings
-        self.argv = [where()[0], *arguments]
+        self.argv = [where()[0], *meter.budget.arguments]
+        self.drawings = drawings
         self.told: set[str] = set()
         self.gate = gate
         self.meter = meter
@@ -113,6 +125,8 @@ class Python:
             return self.host(module)
         if module in numpy_module.NAMES:
             return numpy_module.find_names(module, self.meter)
+        if module in progress.NAMES:
+            return progress.find_names(module, self.streams, make_range(self.meter))
         if module in text_modules.NAMES:
             return text_modules.find_names(module, self.meter, self.streams)
         find = getattr(self, "names_of_" + module.replace(".", "_"), None)
@@ -265,6 +279,13 @@ class Python:
         from gradtrace.lang.warnings import names
 
         return names(self.where)
+
+    @cached_property
+    def figures(self) -> Any:
+        """The plotting modules."""
+        from gradtrace.lang.figures import Figures
+
+        return Figures(self.meter, self.tell_once, self.drawings)
 
     def tell_once(self, message: str) -> None:
         """Say something on stderr, the first time only."""

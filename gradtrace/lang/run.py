@@ -75,6 +75,7 @@ def run(
     then: Callable[[Run], None] | None = None,
     host: Any = None,
     show: Callable[[Any, str], None] | None = None,
+    drawings: Any = None,
 ) -> Run:
     """Run a program; raise ProgramError for its exceptions, LanguageError for unsupported code, or BudgetError.
 
@@ -84,7 +85,8 @@ def run(
     also during `then`, and is notified of values that a plan would lose. `then` is called with the run while its
     dtype, limits and error places are still in force, because backward may call code of the program. SystemExit is
     raised if the program exits with a nonzero status. `host` provides the modules of `lang/hosted.py`. `within` is
-    the namespace to run in; `show` gets the value of each expression statement and its repr.
+    the namespace to run in; `show` gets the value of each expression statement and its repr. `drawings` gets the
+    program's plotting calls (`lang/figures.py`).
     """
     env = dict(inputs or {}) if within is None else within.variables
     past = None if within is None else within.past
@@ -92,7 +94,7 @@ def run(
     scopes: list[Any] = past.scopes if past is not None and record else []
     meter = Meter(budget or Budget())
     keeper = None if not record else past.keeper if past is not None else Keeper(records, meter.budget.record_bytes)
-    machine = make_machine(program, meter, env, stdout or sys.stdout, stderr or sys.stderr, host)
+    machine = make_machine(program, meter, env, stdout or sys.stdout, stderr or sys.stderr, host, drawings)
     if meter.budget.allow_import:
         from gradtrace.lang.own_modules import OwnModules, find_modules
 

@@ -200,17 +200,19 @@ def make_dir(gate: Gate, env: dict[str, Any]) -> Callable[..., list[str]]:
             raise TypeError(f"dir expected at most 1 argument, got {len(value)}")
         return gate.names_of(value[0])
 
-    return dir
+    return with_name(dir, "dir")
 
 
 def make_vars(gate: Gate) -> Callable[[Any], Any]:
-    def vars(object: Any) -> Any:
+    def vars(*object: Any) -> Any:
+        if not object:
+            raise TypeError("vars() takes an object in gradtrace scripts")
         try:
-            return gate.get(object, "__dict__")
+            return gate.get(object[0], "__dict__")
         except AttributeError:
             raise TypeError("vars() argument must have __dict__ attribute") from None
 
-    return vars
+    return with_name(vars, "vars")
 
 
 def make_hasattr(gate: Gate) -> Callable[[Any, str], bool]:

@@ -51,6 +51,7 @@ def statement_faults(tree: ast.Module) -> Iterator[Fault]:
             if handler.type is None:
                 yield Fault("default 'except:' must be last", handler)
         yield from misplaced_stars(node)
+        yield from match_faults(node)
         todo.extend(children(node, in_function, in_loop))
 
 
@@ -86,53 +87,49 @@ def fault_of(node: Any, in_function: bool, in_loop: bool, first: set[ast.AST]) -
         return "multiple starred expressions in assignment" if many else None
     if kind is ast.ImportFrom:
         return import_fault(node, in_function, node in first)
-    return match_fault(node) if kind in (ast.Match, ast.match_case, ast.MatchSequence, ast.MatchClass) else None
+    return None
 
 
-def match_fault(node: Any) -> str | None:
-    """Return what is wrong with a `match`, a case or a pattern."""
-    if isinstance(node, ast.MatchSequence):
-        many = sum(isinstance(p, ast.MatchStar) for p in node.patterns) > 1
-        return "multiple starred expressions in sequence pattern" if many else None
-    if isinstance(node, ast.MatchClass):
-        twice = next((n for i, n in enumerate(node.kwd_attrs) if n in node.kwd_attrs[:i]), None)
-        return None if twice is None else f"attribute name repeated in class pattern: {twice}"
-    if isinstance(node, ast.Match):
+def match_faults(node: Any) -> Iterator[Fault]:
+    """Yield what is wrong with a `match`, its cases or its patterns."""
+    kind = type(node)
+    if kind is ast.Match:
         for case in node.cases[:-1]:
             if case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None:
                 name = case.pattern.name
                 what = "wildcard" if name is None else f"name capture '{name}'"
-                return f"{what} makes remaining patterns unreachable"
-        return None
-    return pattern_fault(node.pattern, set())
+                yield Fault(f"{what} makes remaining patterns unreachable", case.pattern)
+        for case in node.cases:
+            yield from pattern_faults(case.pattern, set())
+    elif kind is ast.MatchSequence and sum(isinstance(p, ast.MatchStar) for p in node.patterns) > 1:
+        yield Fault("multiple starred names in sequence pattern", node)
+    elif kind is ast.MatchClass:
+        twice = next((i for i, n in enumerate(node.kwd_attrs) if n in node.kwd_attrs[:i]), None)
+        if twice is not None:
+            message = f"attribute name repeated in class pattern: {node.kwd_attrs[twice]}"
+            yield Fault(message, node.kwd_patterns[twice])
 
 
-def pattern_fault(pattern: Any, bound: set[str]) -> str | None:
-    """Return the message for names that a pattern binds twice, or in some of its alternatives only."""
+def pattern_faults(pattern: Any, bound: set[str]) -> Iterator[Fault]:
+    """Yield faults of names that a pattern binds twice, or in some of its alternatives only; add them to `bound`."""
+    names: set[str] = set()
     if isinstance(pattern, ast.MatchOr):
-        found = []
-        for part in pattern.patterns:
-            own: set[str] = set()
-            fault = pattern_fault(part, own)
-            if fault is not None:
-                return fault
-            found.append(own)
-        if any(names != found[0] for names in found):
-            return "alternative patterns bind different names"
+        found: list[set[str]] = [set() for _ in pattern.patterns]
+        for part, own in zip(pattern.patterns, found):
+            yield from pattern_faults(part, own)
+        if any(own != found[0] for own in found):
+            yield Fault("alternative patterns bind different names", pattern)
         names = found[0]
     else:
         for part in ast.iter_child_nodes(pattern):
-            fault = pattern_fault(part, bound)
-            if fault is not None:
-                return fault
+            yield from pattern_faults(part, bound)
         name = getattr(pattern, "rest", None) if isinstance(pattern, ast.MatchMapping) else None
         name = pattern.name if isinstance(pattern, (ast.MatchAs, ast.MatchStar)) else name
         names = set() if name is None else {name}
     for name in sorted(names):
         if name in bound:
-            return f"multiple assignments to name '{name}' in pattern"
+            yield Fault(f"multiple assignments to name '{name}' in pattern", pattern)
         bound.add(name)
-    return None
 
 
 def misplaced_stars(node: Any) -> Iterator[Fault]:

@@ -6,6 +6,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.errors import GradtraceError
 from gradtrace.lang.control import protocol
 from gradtrace.lang.generator_values import Generator
+from gradtrace.lang.typing_names import Form
 from gradtrace.lang.values import Frozen, ProgramFunction
 
 
@@ -166,8 +167,6 @@ class ExitStack(Frozen):
 
 def find_names() -> dict[str, Any]:
     """Return the names of the module."""
-    from gradtrace.lang.typing_names import Form
-
     made = {"contextmanager": contextmanager, "nullcontext": nullcontext, "suppress": suppress, "closing": closing}
     forms = {name: Form(name, base=True) for name in ("AbstractContextManager", "ContextDecorator")}
     return {**made, "ExitStack": ExitStack, **forms}

@@ -11,12 +11,13 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
+from gradtrace.lang import permission
 from gradtrace.lang.arrays import Array, checked_index, from_numpy, to_numpy
 from gradtrace.lang.budget import Meter
+from gradtrace.lang.plotting_names import PYPLOT
 from gradtrace.lang.values import Frozen
 from gradtrace.lang.words import words
 
-PYPLOT = "matplotlib.pyplot"
 NOT_DRAWN = "figures are not drawn; --allow-write DIR writes those that the program saves or shows there"
 # Calls that need no record: what they do is for a screen, or is done by the drawing process in its own way.
 SKIPPED = words("draw draw_idle flush_events get_backend get_ipython ioff ion isinteractive pause switch_backend use")
@@ -107,8 +108,6 @@ class Figures:
 
     def may_write(self, args: Any, kwargs: dict[str, Any]) -> bool:
         """Whether the file of `savefig` has a name. WallError if it lies outside the folder of --allow-write."""
-        from gradtrace.lang import permission
-
         path = args[0] if args else kwargs.get("fname")
         if type(path) is not str:
             return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradtrace.lang.words import words
 
+PYPLOT = "matplotlib.pyplot"
 MODULES = words("""matplotlib matplotlib.animation matplotlib.axes matplotlib.cm matplotlib.collections
     matplotlib.colors matplotlib.dates matplotlib.figure matplotlib.gridspec matplotlib.image matplotlib.lines
     matplotlib.patches matplotlib.pyplot matplotlib.style matplotlib.ticker matplotlib_inline

@@ -28,6 +28,7 @@ from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter, exceeded
 from gradtrace.lang.builtins import Streams, exit_program
 from gradtrace.lang.strings import Strings
+from gradtrace.lang.generator_values import Generator
 from gradtrace.lang.iteration import depth_of, limit_depth, make_range, metered, with_name
 from gradtrace.lang.values import Frozen, ProgramFunction
 from gradtrace.lang.words import words
@@ -155,8 +156,7 @@ class Python:
         return {"namedtuple": self.namedtuple}
 
     def names_of_collections_abc(self) -> dict[str, Any]:
-        from collections import abc
-
+        abc = real_import("collections.abc")
         return {"*": lambda name: self.gate.type_name(getattr(abc, name))}
 
     def names_of_contextlib(self) -> dict[str, Any]:
@@ -259,7 +259,6 @@ class Python:
         return system_modules.timeit_names(self.meter)
 
     def names_of_types(self) -> dict[str, Any]:
-        from gradtrace.lang.generator_values import Generator
         from gradtrace.lang.records import SimpleNamespace
 
         kinds = {

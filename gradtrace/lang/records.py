@@ -7,6 +7,8 @@ same results and messages. Annotations are not evaluated, so a field is any anno
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
 from gradtrace.lang import syntax as ast
@@ -296,8 +298,6 @@ def within(value: Any, change: Callable[[Any], Any]) -> Any:
         return type(value)([change(item) for item in value])
     if type(value) is dict:
         return {change(key): change(item) for key, item in value.items()}
-    from copy import deepcopy
-
     copied = deepcopy(value)
     state.origin = state_origin
     return copied

@@ -7,9 +7,11 @@ folders are made only inside that of --allow-write. Functions on the text of a p
 from __future__ import annotations
 
 import posixpath
+import sys
 import time
 
 from gradtrace.annotations import Any, Callable
+from gradtrace.lang import permission
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.values import Frozen
 from gradtrace.lang.words import words
@@ -40,8 +42,6 @@ def os_names(meter: Meter, tell_once: Callable[[str], None]) -> dict[str, Any]:
         if not meter.budget.allow_write:
             tell_once(NO_FOLDER)
             return
-        from gradtrace.lang import permission
-
         permission.make_folder(str(path), meter)
 
     return {
@@ -185,7 +185,5 @@ def nothing() -> None:
 
 
 def platform_names() -> dict[str, Any]:
-    import sys
-
     version = ".".join(map(str, sys.version_info[:3]))
     return {"python_version": lambda: version, "python_implementation": lambda: sys.implementation.name.title()}

@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.errors import GradtraceError
@@ -60,8 +61,6 @@ def is_ending(call: dict[str, Any]) -> bool:
 
 
 def is_installed() -> bool:
-    from importlib.util import find_spec
-
     return find_spec("matplotlib") is not None
 
 

@@ -81,7 +81,7 @@ def test_place_and_message(text: str, line: int, under: str, message: str) -> No
 @pytest.mark.parametrize(
     ("text", "under", "message", "hint"),
     [
-        ("import os\n", "import os", "the module 'os' is not available", "available"),
+        ("import socket\n", "import socket", "the module 'socket' is not available", "available"),
         ("import toch\n", "import toch", "the module 'toch' is not available", "did you mean 'torch'?"),
         ("from torch import relux\n", "from torch import relux", "torch.relux is not available", "nearest: relu"),
         (
@@ -125,9 +125,9 @@ def test_bases_that_are_not_offered() -> None:
 
 def test_refusals_of_modules_can_be_caught() -> None:
     out = io.StringIO()
-    text = "try:\n    import os\nexcept ImportError as err:\n    print(type(err).__name__, err)\n"
+    text = "try:\n    import socket\nexcept ImportError as err:\n    print(type(err).__name__, err)\n"
     lang.run(lang.parse(text), stdout=out)
-    assert out.getvalue() == "ModuleNotFoundError No module named 'os'\n"
+    assert out.getvalue() == "ModuleNotFoundError No module named 'socket'\n"
 
 
 def test_the_cause_is_the_exception_itself() -> None:

@@ -1,6 +1,6 @@
 """torch.nn.init: parameter initialisation. Every function works in place without recording and returns its tensor.
 
-Random values come from gradtrace's generator (`manual_seed`): PyTorch's distributions, but not its stream
+The same seed gives PyTorch's values; those of `orthogonal_` may differ in the last places, by LAPACK's rounding
 (https://pytorch.org/docs/stable/nn.init.html).
 """
 
@@ -14,7 +14,9 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.modes import no_grad
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.random.sampling import randperm
 
+LARGE_SHARE = 0.3  # of the normal distribution in [a, b], up to which trunc_normal_ draws uniform values
 LINEAR = (
     "linear",
     "conv1d",
@@ -61,13 +63,46 @@ def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
     """Fill with normally distributed values; values outside [a, b] are redrawn."""
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
+            "The distribution of values may be incorrect.",
+            stacklevel=2,
+        )
+    share = normal_cdf((b - mean) / std) - normal_cdf((a - mean) / std)
     with no_grad():
-        tensor.normal_(mean, std, generator=generator)
-        outside = (tensor < a) | (tensor > b)
-        while bool(outside.any()):
-            tensor.copy_(tensor.clone().normal_(mean, std, generator=generator).where(outside, tensor))
-            outside = (tensor < a) | (tensor > b)
+        if share > LARGE_SHARE:
+            redraw_outside(tensor, mean, std, a, b, generator)
+        else:
+            accept_by_density(tensor, mean, std, a, b, generator)
     return tensor
+
+
+def normal_cdf(x: float) -> float:
+    return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+
+
+def redraw_outside(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> None:
+    """Draw normal values until all are in [a, b]."""
+    low, high = (tensor.new_tensor(bound).item() for bound in (a, b))
+    tensor.normal_(mean, std, generator=generator)
+    outside = (tensor < low) | (tensor > high)
+    while bool(outside.any()):
+        drawn = tensor.clone().normal_(mean, std, generator=generator)
+        tensor.copy_(drawn.where(outside, tensor))
+        outside = (tensor < low) | (tensor > high)
+
+
+def accept_by_density(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> None:
+    """Draw uniform values in [a, b], each until it is accepted with the probability that its density gives."""
+    highest = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+    pending: Tensor | None = None
+    while pending is None or bool(pending.any()):
+        drawn = tensor.clone().uniform_(a, b, generator=generator)
+        tensor.copy_(drawn if pending is None else drawn.where(pending, tensor))
+        log_density = drawn.sub_(mean).div_(std).pow_(2).mul_(-0.5).sub_(highest)
+        refused = tensor.clone().uniform_(generator=generator).log_().gt(log_density)
+        pending = refused if pending is None else refused & pending
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
@@ -186,8 +221,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     rows = tensor.size(0)
     columns = tensor.numel() // rows
     with no_grad():
-        tensor.normal_(0, 1, generator=generator)
-        flat = tensor.array.reshape(rows, columns)
+        flat = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator).array
         q, r = np.linalg.qr(flat.T if rows < columns else flat)
         q = q * np.sign(np.diagonal(r))
         if state.keeper is not None:
@@ -204,7 +238,6 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     zeros = math.ceil(sparsity * rows)
     with no_grad():
         tensor.normal_(0, std, generator=generator)
-        order = tensor.clone().uniform_(generator=generator).argsort(0)
         for column in range(columns):
-            tensor[order[:zeros, column], column] = 0
+            tensor[randperm(rows)[:zeros], column] = 0
     return tensor

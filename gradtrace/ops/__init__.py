@@ -47,6 +47,7 @@ LATER = (
     "reduce.sorting",
     "random.generator",
     "random.sampling",
+    "random.fills",
     "reduce.cumulative",
     "linalg.vector_norm",
     "reduce.statistics",

@@ -194,8 +194,12 @@ FAMILIES = {
         Generator get_rng_state initial_seed manual_seed seed set_rng_state
     """,
     "random.sampling": """
-        bernoulli bernoulli_ cauchy_ exponential_ log_normal_ multinomial normal normal_ rand rand_like randint
-        randint_like randn randn_like random_ randperm redraw uniform_
+        multinomial normal rand rand_like randint randint_like randn randn_like randperm
+    """,
+    "random.fills": """
+        bernoulli bernoulli_ bernoulli_each bernoulli_fill bernoulli_sample binomial binomial_sample cauchy
+        cauchy_ exponential exponential_ geometric geometric_ log_normal log_normal_ normal_ normal_fill poisson
+        poisson_sample random_ random_any random_from_to random_to uniform uniform_
     """,
     "reduce.cumulative": """
         cumprod cumprod_ cumsum cumsum_ cumulative_trapezoid diff gradient logcumsumexp shift trapezoid trapz
@@ -337,22 +341,22 @@ METHODS = """
     cumsum cumsum_ data_ptr deg2rad deg2rad_ det detach detach_ diag diag_embed diagflat diagonal
     diagonal_scatter diff digamma digamma_ dist dot double dsplit equal erf erf_ erfc erfc_ erfinv erfinv_
     expand expand_as exponential_ fill_ fill_diagonal_ flatten flip fliplr flipud float float_power float_power_
-    frexp gather gcd gcd_ ger half hardshrink heaviside heaviside_ histc histogram hsplit hypot hypot_ i0 i0_
-    igamma igamma_ igammac igammac_ index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_put
-    index_put_ index_reduce index_reduce_ index_select inner int inverse is_nonzero is_same_size is_set_to
-    isclose kron kthvalue lcm lcm_ ldexp ldexp_ lerp lerp_ lgamma lgamma_ log_normal_ log_softmax logaddexp
-    logaddexp2 logcumsumexp logdet logit logit_ logsumexp long lu lu_solve mH mT masked_fill masked_fill_
-    masked_scatter masked_scatter_ masked_select matmul matrix_exp matrix_power max mean median min mm mode
-    moveaxis movedim msort multinomial mv mvlgamma mvlgamma_ nanmean nanmedian nanquantile nansum narrow
-    nextafter nextafter_ nonzero nonzero_static norm normal_ orgqr outer permute pinverse polygamma polygamma_
-    positive prelu prod put put_ qr quantile rad2deg rad2deg_ random_ ravel renorm renorm_ repeat
-    repeat_interleave reshape reshape_as resize resize_ resize_as_ roll rot90 scatter scatter_ scatter_add
-    scatter_add_ scatter_reduce scatter_reduce_ select select_scatter set_ short sinc sinc_ slice_scatter
-    slogdet softmax sort split split_with_sizes squeeze squeeze_ std storage storage_offset sum sum_to_size svd
-    swapaxes swapaxes_ swapdims swapdims_ t t_ take take_along_dim tensor_split tile to topk trace transpose
-    transpose_ triangular_solve tril tril_ triu triu_ type type_as unbind unflatten unfold uniform_ unique
-    unique_consecutive unsqueeze unsqueeze_ untyped_storage var vdot view view_as vsplit where xlogy xlogy_
-    zero_
+    frexp gather gcd gcd_ geometric_ ger half hardshrink heaviside heaviside_ histc histogram hsplit hypot
+    hypot_ i0 i0_ igamma igamma_ igammac igammac_ index_add index_add_ index_copy index_copy_ index_fill
+    index_fill_ index_put index_put_ index_reduce index_reduce_ index_select inner int inverse is_nonzero
+    is_same_size is_set_to isclose kron kthvalue lcm lcm_ ldexp ldexp_ lerp lerp_ lgamma lgamma_ log_normal_
+    log_softmax logaddexp logaddexp2 logcumsumexp logdet logit logit_ logsumexp long lu lu_solve mH mT
+    masked_fill masked_fill_ masked_scatter masked_scatter_ masked_select matmul matrix_exp matrix_power max
+    mean median min mm mode moveaxis movedim msort multinomial mv mvlgamma mvlgamma_ nanmean nanmedian
+    nanquantile nansum narrow nextafter nextafter_ nonzero nonzero_static norm normal_ orgqr outer permute
+    pinverse polygamma polygamma_ positive prelu prod put put_ qr quantile rad2deg rad2deg_ random_ ravel renorm
+    renorm_ repeat repeat_interleave reshape reshape_as resize resize_ resize_as_ roll rot90 scatter scatter_
+    scatter_add scatter_add_ scatter_reduce scatter_reduce_ select select_scatter set_ short sinc sinc_
+    slice_scatter slogdet softmax sort split split_with_sizes squeeze squeeze_ std storage storage_offset sum
+    sum_to_size svd swapaxes swapaxes_ swapdims swapdims_ t t_ take take_along_dim tensor_split tile to topk
+    trace transpose transpose_ triangular_solve tril tril_ triu triu_ type type_as unbind unflatten unfold
+    uniform_ unique unique_consecutive unsqueeze unsqueeze_ untyped_storage var vdot view view_as vsplit where
+    xlogy xlogy_ zero_
 """
 
 if __name__ == "__main__":

@@ -258,7 +258,7 @@ def random_state() -> Any:
     module = sys.modules.get("gradtrace.ops.random.generator")
     if module is None or module.default_generator._source is None:
         return None
-    return repr(module.default_generator._source.bit_generator.state)
+    return module.default_generator._source.position()
 
 
 def gradients(recorder: Recorder, root: Tensor, inputs: Sequence[Tensor]) -> list[Tensor | None]:

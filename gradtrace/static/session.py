@@ -107,7 +107,7 @@ class Session:
     def generator(self, op: Operation, seeds: tuple[int, int] | None) -> Any:
         """Return an operation's random number generator: seeded if there is a seed, else the library's."""
         if seeds is None:
-            return default_generator.source
+            return default_generator.source.words
         if op not in self.generators:
             self.generators[op] = np.random.default_rng([n % 2**63 for n in seeds])
         return self.generators[op]

@@ -60,6 +60,12 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "random in place": [
         (seeded(lambda x, n=n: x + getattr(x * 1, n)().tanh()), some(2, 3))
         for n in ("normal_", "uniform_", "exponential_", "cauchy_", "log_normal_", "random_", "bernoulli_")
+    ]
+    + [
+        (seeded(lambda x: x + (x * 1).geometric_(0.5)), some(2, 3)),
+        (seeded(lambda x: x + (x * 1).random_(5) + (x * 1).random_(2, 5)), some(2, 3)),
+        (seeded(lambda x: x + (x * 1).bernoulli_(torch.full((3,), 0.5)) + torch.bernoulli(x.sigmoid())), some(2, 3)),
+        (seeded(lambda x: x + torch.poisson(x.exp()) + torch.binomial(x.exp().ceil(), x.sigmoid())), some(2, 3)),
     ],
     "fill_diagonal_": [(lambda x: (x * 1).fill_diagonal_(2.0), some(2, 3))],
     "dropouts": [

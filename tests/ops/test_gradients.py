@@ -36,7 +36,6 @@ BY_FAMILY = generated.every_case()
 # to float32, where differences say nothing (the parity scripts have casts).
 WITHOUT_CASE = {
     "once",
-    "redraw",
     "heaviside",
     "native_channel_shuffle",
     "cast",

@@ -421,7 +421,10 @@ def rrelu(
         return apply(rrelu_middle, input, inplace, (lower + upper) / 2)
     from gradtrace.ops.random.generator import draw
 
-    slopes = np.where(input.array <= 0, draw(None).uniform(lower, upper, tuple(input.shape)), 1.0)
+    negative = input.array <= 0
+    slopes = np.ones(input.shape)
+    least, most = (float(input.dtype.np.type(bound)) for bound in (lower, upper))
+    slopes[negative] = draw(None).uniform64(int(negative.sum())) * (most - least) + least
     return apply(rrelu_record, input, inplace, slopes.astype(input.dtype.np))
 
 

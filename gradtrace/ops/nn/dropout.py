@@ -1,6 +1,6 @@
 """Dropout of elements and of whole channels, and alpha dropout, which preserves mean and variance.
 
-Random numbers come from `ops.random`. During training, kept elements are scaled by 1 / (1 - p).
+The masks are `Tensor.bernoulli_`'s. During training, kept elements are scaled by 1 / (1 - p).
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops.api import public
+from gradtrace.ops.random import distributions
 from gradtrace.ops.random.generator import draw
+from gradtrace.ops.random.sampling import empty_like, in_memory_order
 
 # selu's limit at -inf, -scale * alpha: the value that alpha dropout fills in.
 ALPHA = -1.7580993408473766
@@ -23,10 +25,11 @@ def check_probability(p: float) -> None:
 
 def mask(input: Tensor, p: float, channels: bool) -> Array:
     """Return 1 with probability 1 - p, else 0, for each element or for each index of the first two dims."""
-    shape = tuple(input.shape)
+    like = empty_like(input, None)
     if channels:
-        shape = shape[:2] + (1,) * (len(shape) - 2)
-    result: Array = (draw(None).random(shape) >= p).astype(input.dtype.np)
+        like = np.empty(input.shape[:2] + (1,) * (input.ndim - 2), like.dtype)
+    kept = distributions.bernoulli(draw(None), 1 - p, like.size)
+    result: Array = in_memory_order(kept.astype(like.dtype), like)
     return result
 
 
@@ -45,7 +48,8 @@ def drop(input: Tensor, p: float, training: bool, inplace: bool, channels: bool 
     if p == 1:
         return times(input, np.zeros((), input.dtype.np), inplace)
     kept = mask(input, p, channels)
-    kept /= kept.dtype.type(1 - p)
+    wider = np.float32 if kept.dtype.itemsize == 2 else kept.dtype.type
+    np.divide(kept, wider(1 - p), out=kept, casting="same_kind")
     return times(input, kept, inplace)
 
 
@@ -116,8 +120,10 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 @public("gumbel_softmax", forms="n")
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """Sample the Gumbel-softmax distribution (https://arxiv.org/abs/1611.01144), one-hot if `hard`."""
-    noise = -np.log(draw(None).exponential(size=tuple(logits.shape)))
-    soft: Tensor = ((logits + Tensor._wrap(noise.astype(logits.dtype.np))) / tau).softmax(dim)
+    like = np.empty(logits.shape, logits.dtype.np)
+    like[...] = distributions.exponential(draw(None), like.size, 1.0).reshape(like.shape)
+    noise = -Tensor._wrap(like).log()
+    soft: Tensor = ((logits + noise) / tau).softmax(dim)
     if not hard:
         return soft
     index = soft.max(dim, keepdim=True)[1]

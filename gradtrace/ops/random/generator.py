@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING
+from gradtrace.engine.describe import CPU, device
 from gradtrace.engine.lazy import np
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
+from gradtrace.ops.random.stream import SIZE, Stream
 
-if TYPE_CHECKING:
-    from numpy.random import Generator as NumpyGenerator
-
-STATE_SIZES = (16, 16, 1, 4, 9)  # bytes of each part of a generator's state
+DEFAULT_SEED = 67280421310721
 
 
 class Generator:
-    """An independent source of random numbers (torch.Generator)."""
+    """An independent source of random numbers (torch.Generator): the same numbers as PyTorch's from the same seed."""
 
     def __init__(self, device: object = "cpu") -> None:
-        self._seed = 67280421310721
-        self._source: NumpyGenerator | None = None
+        self._seed = DEFAULT_SEED
+        self._source: Stream | None = None
 
     @property
-    def source(self) -> NumpyGenerator:
+    def source(self) -> Stream:
         if self._source is None:
-            self._source = np.random.Generator(np.random.PCG64(self._seed % 2**64))
+            self._source = Stream(self._seed)
         return self._source
 
+    @property
+    def device(self) -> device:
+        return CPU
+
     def manual_seed(self, seed: int) -> Generator:
-        """Seed the generator and return it."""
-        self._seed, self._source = int(seed), None
+        """Seed the generator and return it; negative seeds count from 2**64. ValueError outside 64 bits."""
+        seed = int(seed)
+        if not -(2**63) <= seed < 2**64:
+            raise ValueError("Overflow when unpacking long long")
+        self._seed, self._source = seed % 2**64, None
         return self
 
     def initial_seed(self) -> int:
@@ -39,44 +44,37 @@ class Generator:
         """Seed the generator from the operating system and return the seed."""
         import secrets
 
-        self.manual_seed(secrets.randbits(63))
+        self.manual_seed(secrets.randbits(64))
         return self._seed
 
     def get_state(self) -> Tensor:
-        """Return the state of the stream as a tensor of bytes for `set_state`."""
-        state = self.source.bit_generator.state
-        counted = (state["state"]["state"], state["state"]["inc"], state["has_uint32"], state["uinteger"], self._seed)
-        raw = b"".join(int(n).to_bytes(size, "little") for n, size in zip(counted, STATE_SIZES, strict=True))
-        return Tensor._wrap(np.frombuffer(raw, np.uint8).copy())
+        """Return the state as a tensor of bytes for `set_state`, laid out as PyTorch's."""
+        return Tensor._wrap(self.source.pack(self._seed))
 
     def set_state(self, new_state: Tensor) -> None:
         """Restore a state from `get_state`; TypeError if it is not a tensor of bytes, RuntimeError for a wrong size."""
         if not isinstance(new_state, Tensor) or new_state.own_array().dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
-        raw = new_state.own_array().tobytes()
-        if len(raw) != sum(STATE_SIZES):
-            raise RuntimeError("RNG state is wrong size")
-        numbers = []
-        for size in STATE_SIZES:
-            numbers.append(int.from_bytes(raw[:size], "little"))
-            raw = raw[size:]
-        value, inc, has_uint32, uinteger, self._seed = numbers
-        source = np.random.Generator(np.random.PCG64(0))
-        source.bit_generator.state = {
-            "bit_generator": "PCG64",
-            "state": {"state": value, "inc": inc},
-            "has_uint32": has_uint32 & 1,
-            "uinteger": uinteger,
-        }
-        self._source = source
+        raw = new_state.own_array()
+        if raw.size != SIZE:
+            raise RuntimeError(
+                f"Expected a CPUGeneratorImplState of size {SIZE} but found the input RNG state size to be {raw.size}"
+            )
+        self._seed, self._source = Stream.unpack(raw)
+
+    def clone_state(self) -> Generator:
+        """Return a new generator in the same state."""
+        other = Generator()
+        other.set_state(self.get_state())
+        return other
 
 
 default_generator = Generator()
 default_generator.seed()
 
 
-def draw(generator: Generator | None) -> NumpyGenerator:
-    """Return the numpy generator to draw from; raise RuntimeError in a vmap whose `randomness` is "error"."""
+def draw(generator: Generator | None) -> Stream:
+    """Return the stream to draw from; raise RuntimeError in a vmap whose `randomness` is "error"."""
     if state.batching is not None:
         state.batching.allow_random()
     return (generator or default_generator).source

@@ -1,36 +1,59 @@
-"""Random tensors, from numpy's PCG64 seeded by `manual_seed`: PyTorch's distributions, but not its stream."""
+"""Random tensors: PyTorch's functions of no or plain arguments, with the numbers of its CPU generator.
+
+A tensor is filled in the order of its memory, as PyTorch's kernels do, so its layout is part of what it gets.
+"""
 
 from __future__ import annotations
 
-import math
-
-from gradtrace.annotations import TYPE_CHECKING, Any, Callable
+from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
-from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Shape
+from gradtrace.engine.types import Array, NumpyDtype, Shape
 from gradtrace.ops.api import NOT_GIVEN, public, sizes
 from gradtrace.ops.create.factories import filled_like, finish, np_of, plain_number
+from gradtrace.ops.random import distributions
 from gradtrace.ops.random.generator import Generator, draw
-
-if TYPE_CHECKING:
-    from numpy.random import Generator as NumpyGenerator
-
-# An in-place random fill cuts the history: the previous values get a zero gradient.
-redraw = op(
-    "redraw(self; values)",
-    lambda a, values: values,
-    kind="random",
-    aten="normal_",
-    node="NormalBackward0",
-    self=d("", lambda xp, g, out, self, values: xp.zeros_like(g)),
-)
+from gradtrace.ops.random.stream import Stream
 
 
 def shape_of(size: tuple[Any, ...], named: dict[str, Any]) -> tuple[int, ...]:
     return sizes((named["size"],) if "size" in named else size)
+
+
+def count(shape: Shape) -> int:
+    return int(np.prod(shape, dtype=np.int64))
+
+
+def in_memory_order(numbers: Array, like: Array) -> Array:
+    """Return an array of the shape of `like` whose elements follow the numbers in the order of `like` in memory."""
+    if like.ndim < 2 or like.flags.c_contiguous:
+        return numbers.reshape(like.shape)
+    order = sorted(range(like.ndim), key=lambda dim: -abs(like.strides[dim]))
+    back = sorted(range(like.ndim), key=order.__getitem__)
+    return numbers.reshape([like.shape[dim] for dim in order]).transpose(back)
+
+
+def require_floats(kind: NumpyDtype, kernel: str, least: int = 2) -> None:
+    """Raise NotImplementedError as PyTorch does for a dtype that is not a float of `least` bytes or more."""
+    if kind.kind != "f" or kind.itemsize < least:
+        name = dtypes.from_np(kind).scalar_type
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{name}'")
+
+
+def uniform_like(stream: Stream, like: Array) -> Array:
+    """Return uniform numbers for a new tensor of this layout."""
+    require_floats(like.dtype, "check_uniform_bounds")
+    return in_memory_order(distributions.uniform(stream, like.size, like.dtype), like)
+
+
+def normal_like(stream: Stream, like: Array, mean: float = 0.0, std: float = 1.0) -> Array:
+    """Return normal numbers for a tensor of this layout."""
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    require_floats(like.dtype, "normal_kernel_cpu")
+    numbers = distributions.normal(stream, like.size, like.dtype, mean, std, like.flags.c_contiguous)
+    return in_memory_order(numbers, like)
 
 
 @public("rand", forms="f")
@@ -43,8 +66,8 @@ def rand(
     **named: Any,
 ) -> Tensor:
     """Sample uniformly from [0, 1) (torch.rand)."""
-    values = np.asarray(draw(generator).random(shape_of(size, named)))
-    return finish(values.astype(np_of(dtype)), requires_grad, device)
+    like = np.empty(shape_of(size, named), np_of(dtype))
+    return finish(uniform_like(draw(generator), like), requires_grad, device)
 
 
 @public("randn", forms="f")
@@ -57,22 +80,39 @@ def randn(
     **named: Any,
 ) -> Tensor:
     """Sample the standard normal distribution (torch.randn)."""
-    values = np.asarray(draw(generator).standard_normal(shape_of(size, named)))
-    return finish(values.astype(np_of(dtype)), requires_grad, device)
+    like = np.empty(shape_of(size, named), np_of(dtype))
+    return finish(normal_like(draw(generator), like), requires_grad, device)
+
+
+def empty_like(input: Tensor, dtype: dtypes.dtype | None) -> Array:
+    """Return an array with the layout that a tensor like `input` gets."""
+    return filled_like(input, 0, np_of(dtype, input.dtype))
 
 
 @public("rand_like", forms="f")
-def rand_like(input: Tensor, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """`rand` with the shape and dtype of `input` (torch.rand_like)."""
-    values = draw(None).random(input.shape)
-    return finish(filled_like(input, values, np_of(dtype, input.dtype)), requires_grad)
+def rand_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: dtypes.dtype | None = None,
+    device: object = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`rand` with the shape, dtype and layout of `input` (torch.rand_like)."""
+    return finish(uniform_like(draw(generator), empty_like(input, dtype)), requires_grad, device)
 
 
 @public("randn_like", forms="f")
-def randn_like(input: Tensor, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """`randn` with the shape and dtype of `input` (torch.randn_like)."""
-    values = draw(None).standard_normal(input.shape)
-    return finish(filled_like(input, values, np_of(dtype, input.dtype)), requires_grad)
+def randn_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: dtypes.dtype | None = None,
+    device: object = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`randn` with the shape, dtype and layout of `input` (torch.randn_like)."""
+    return finish(normal_like(draw(generator), empty_like(input, dtype)), requires_grad, device)
 
 
 @public("randint", forms="f")
@@ -88,8 +128,8 @@ def randint(
 ) -> Tensor:
     """Sample integers from low (0 by default) to high, exclusive (torch.randint)."""
     start, stop, shape = integer_bounds(low, high, size)
-    values = np.asarray(draw(generator).integers(start, stop, sizes((shape,))))
-    return finish(values.astype(np_of(dtype, dtypes.int64)), requires_grad, device)
+    like = np.empty(sizes((shape,)), np_of(dtype, dtypes.int64))
+    return finish(integers_like(draw(generator), like, start, stop), requires_grad, device)
 
 
 @public("randint_like", forms="f")
@@ -98,14 +138,14 @@ def randint_like(
     low: Any = NOT_GIVEN,
     high: Any = NOT_GIVEN,
     *,
+    generator: Generator | None = None,
     dtype: dtypes.dtype | None = None,
     device: object = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """randint with the shape and dtype of `input` (torch.randint_like)."""
-    start, stop, shape = integer_bounds(low, high, input.shape)
-    values = draw(None).integers(start, stop, tuple(shape))
-    return finish(filled_like(input, values, np_of(dtype, input.dtype)), requires_grad, device)
+    """randint with the shape, dtype and layout of `input` (torch.randint_like)."""
+    start, stop, _ = integer_bounds(low, high, input.shape)
+    return finish(integers_like(draw(generator), empty_like(input, dtype), start, stop), requires_grad, device)
 
 
 def integer_bounds(low: Any, high: Any, size: Any) -> tuple[int, int, Any]:
@@ -118,36 +158,83 @@ def integer_bounds(low: Any, high: Any, size: Any) -> tuple[int, int, Any]:
         raise TypeError("randint() needs the bound `high` and the size: randint([low,] high, size)")
     low = 0 if low is NOT_GIVEN else low
     start, stop = (int(plain_number(bound)) for bound in (low, high))
+    check_range(start, stop)
+    return start, stop, size
+
+
+def check_range(start: int, stop: int) -> None:
     if start >= stop:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={start} >= to={stop}")
-    return start, stop, size
+
+
+def integers_like(stream: Stream, like: Array, low: int, high: int) -> Array:
+    """Return integers in [low, high) for a tensor of this layout; RuntimeError if its dtype cannot hold them."""
+    low, high = representable(like.dtype, low, high)
+    numbers = distributions.integers(stream, like.size, low, high)
+    return in_memory_order(numbers.astype(like.dtype), like)
+
+
+def representable(kind: NumpyDtype, low: int, high: int) -> tuple[int, int]:
+    """Return the bounds moved inward to where a float dtype has integers; RuntimeError if they do not fit the dtype."""
+    limits: Any = np.finfo(kind) if kind.kind == "f" else None if kind.kind == "b" else np.iinfo(kind)
+    least, most = (0, 1) if limits is None else (limits.min, limits.max)
+    for name, bound in (("from", low), ("to - 1", high - 1)):
+        if not least <= bound <= most:
+            raise RuntimeError(f"{name} is out of bounds for {dtypes.from_np(kind).c_name}")
+    if kind.kind != "f":
+        return low, high
+    digits = limits.nmant + 1
+    above = int(kind.type(low + 1))
+    if above < low:
+        low = above + (1 << max(abs(low + 1).bit_length() - digits, 0))
+    below = int(kind.type(high - 1))
+    if below >= high:
+        high = below - (1 << max(abs(high - 1).bit_length() - digits, 0))
+    return low, high
 
 
 @public("randperm", forms="f")
 def randperm(
-    n: int, *, generator: Generator | None = None, dtype: dtypes.dtype | None = None, device: object = None
+    n: int,
+    *,
+    generator: Generator | None = None,
+    dtype: dtypes.dtype | None = None,
+    device: object = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Return a random permutation of 0 .. n-1 (torch.randperm)."""
-    values = draw(generator).permutation(n)
-    return finish(values.astype(np_of(dtype, dtypes.int64)), False, device)
+    (n,) = sizes((n,))
+    values = distributions.permutation(draw(generator), n)
+    return finish(values.astype(np_of(dtype, dtypes.int64)), requires_grad, device)
 
 
 @public("normal", forms="f")
 def normal(
-    mean: Tensor | float, std: Tensor | float = 1.0, size: Any = None, *, generator: Generator | None = None
+    mean: Tensor | float,
+    std: Tensor | float = 1.0,
+    size: Any = None,
+    *,
+    generator: Generator | None = None,
+    dtype: dtypes.dtype | None = None,
+    device: object = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Sample normal distributions with the given means and standard deviations (torch.normal)."""
-    m, s = (v.shared() if isinstance(v, Tensor) else v for v in (mean, std))
-    shape = tuple(size) if size is not None else np.broadcast_shapes(np.shape(m), np.shape(s))
-    kind = next((v.dtype.np for v in (mean, std) if isinstance(v, Tensor)), np_of(None))
-    return finish(np.asarray(draw(generator).normal(m, s, shape)).astype(kind))
-
-
-@public("bernoulli")
-def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
-    """Sample 1 with the probability given by each element, else 0 (torch.bernoulli)."""
-    p = input.shared()
-    return Tensor._wrap(np.asarray((draw(generator).random(p.shape) < p).astype(p.dtype)))
+    if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
+        if size is None:
+            raise TypeError("normal() of two numbers needs the size: normal(mean, std, size)")
+        like = np.empty(sizes((size,)), np_of(dtype))
+        return finish(normal_like(draw(generator), like, float(mean), float(std)), requires_grad, device)
+    means, deviations = (v.shared() if isinstance(v, Tensor) else v for v in (mean, std))
+    kind = (mean if isinstance(mean, Tensor) else std).dtype.np  # type: ignore[union-attr]
+    like = np.empty(np.broadcast_shapes(np.shape(means), np.shape(deviations)), kind)
+    if isinstance(std, Tensor):
+        if (deviations < 0).any():
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+        values = normal_like(draw(generator), like) * np.asarray(deviations, kind)
+    else:
+        values = normal_like(draw(generator), like, 0.0, float(std))
+    return finish(np.asarray(values + np.asarray(means, kind)), requires_grad)
 
 
 @public("multinomial")
@@ -155,37 +242,38 @@ def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
     """Sample indices with the rows of `input` as weights (torch.multinomial)."""
-    rows = np.atleast_2d(input.shared()).astype(np.float64)
-    drawn = np.stack([draw(generator).choice(r.size, num_samples, replacement, r / r.sum()) for r in rows])
-    return Tensor._wrap(drawn if input.ndim > 1 else drawn[0])
+    weights = input.shared()
+    check_weights(input, weights, num_samples, replacement)
+    stream = draw(generator)
+    if not replacement:
+        # The order of independent exponential times with these rates.
+        times = distributions.exponential(stream, weights.size, 1.0).astype(weights.dtype)
+        ratio = weights / in_memory_order(times, empty_like(input, None))
+        drawn = np.argsort(-ratio, -1, kind="stable")[..., :num_samples]
+        return Tensor._wrap(np.ascontiguousarray(drawn))
+    rows = np.atleast_2d(weights)
+    found = np.stack([with_replacement(stream, row, num_samples) for row in rows])
+    return Tensor._wrap(found if weights.ndim > 1 else found[0])
 
 
-def _fill_method(name: str, values: Callable[..., Array]) -> None:
-    def method(self: Tensor, *args: Any, generator: Generator | None = None, **named: Any) -> Tensor:
-        drawn = np.asarray(values(draw(generator), tuple(self.shape), *args, **named))
-        return inplace(redraw, self, drawn.astype(self.dtype.np))
-
-    method.__name__, method.__doc__ = name, f"Fill this tensor in place with random numbers (Tensor.{name})."
-    public(name, forms="m")(method)
+def with_replacement(stream: Stream, weights: Array, n: int) -> Array:
+    shares = np.cumsum(weights, dtype=weights.dtype if weights.dtype.itemsize > 2 else np.float32)
+    shares /= shares[-1]
+    shares[-1] = 1
+    return np.searchsorted(shares.astype(np.float64), stream.uniform64(n)).astype(np.int64)
 
 
-def _uniform(source: NumpyGenerator, shape: Shape, a: float = 0.0, b: float = 1.0, **named: float) -> Array:
-    low, high = named.get("from", a), named.get("to", b)
-    return low + (high - low) * source.random(shape)
-
-
-def _integers(source: NumpyGenerator, shape: Shape, a: int | None = None, b: int | None = None) -> Array:
-    low, high = (0, 2**24) if a is None else (0, a) if b is None else (a, b)
-    return source.integers(low, high, shape)
-
-
-_fill_method("uniform_", _uniform)
-_fill_method("normal_", lambda source, shape, mean=0.0, std=1.0: source.normal(mean, std, shape))
-_fill_method("bernoulli_", lambda source, shape, p=0.5: source.random(shape) < p)
-_fill_method("random_", _integers)
-_fill_method("exponential_", lambda source, shape, lambd=1.0: source.exponential(1 / lambd, shape))
-_fill_method("log_normal_", lambda source, shape, mean=1.0, std=2.0: source.lognormal(mean, std, shape))
-_fill_method(
-    "cauchy_",
-    lambda source, shape, median=0.0, sigma=1.0: median + sigma * np.tan(math.pi * (source.random(shape) - 0.5)),
-)
+def check_weights(input: Tensor, weights: Array, n: int, replacement: bool) -> None:
+    """Raise RuntimeError as PyTorch does for what is not a distribution, or has too few categories."""
+    if not 0 < weights.ndim <= 2:
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if not input.is_floating_point():
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.scalar_type}")
+    if n <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and n > weights.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if not weights.sum(-1).all():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")

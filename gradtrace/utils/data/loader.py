@@ -9,7 +9,7 @@ from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.ops.random.generator import Generator
 from gradtrace.utils.data.collate import default_collate, default_convert
 from gradtrace.utils.data.datasets import IterableDataset
-from gradtrace.utils.data.samplers import BatchSampler, RandomSampler, SequentialSampler
+from gradtrace.utils.data.samplers import BatchSampler, RandomSampler, SequentialSampler, any_seed
 
 
 class DataLoader:
@@ -68,13 +68,19 @@ class DataLoader:
 
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.dataset, IterableDataset):
-            yield from map(self.collate_fn, self._of_iterable())
+            batches = map(self.collate_fn, self._of_iterable())
         elif self.batch_sampler is None:
-            for index in self.sampler:
-                yield self.collate_fn(self.dataset[index])
+            batches = map(self._item, iter(self.sampler))
         else:
-            for batch in self.batch_sampler:
-                yield self.collate_fn([self.dataset[index] for index in batch])
+            batches = map(self._batch, iter(self.batch_sampler))
+        any_seed(self.generator)  # PyTorch draws one for its workers, also if there are none
+        return batches
+
+    def _item(self, index: Any) -> Any:
+        return self.collate_fn(self.dataset[index])
+
+    def _batch(self, indices: Any) -> Any:
+        return self.collate_fn([self.dataset[index] for index in indices])
 
     def _of_iterable(self) -> Iterator[Any]:
         items = iter(self.dataset)

@@ -7,10 +7,16 @@ import itertools
 from gradtrace.annotations import Any, Iterator, Sequence
 from gradtrace.engine.dtypes import float64
 from gradtrace.ops.create.factories import as_tensor
-from gradtrace.ops.random.generator import Generator
+from gradtrace.ops.random.generator import Generator, draw
 from gradtrace.ops.random.sampling import multinomial, randint, randperm
 
 DRAWN_AT_ONCE = 32  # indices with replacement, as PyTorch draws them
+SEED_MASK = 2**63 - 1
+
+
+def any_seed(generator: Generator | None) -> int:
+    """Draw a seed from 0 to 2**63 - 1, as PyTorch does for each pass over a loader or a random sampler."""
+    return int(draw(generator).uint64(1)[0]) & SEED_MASK
 
 
 class Sampler:
@@ -63,15 +69,17 @@ class RandomSampler(Sampler):
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
-        n, left = len(self.data_source), self.num_samples
-        generator = self.generator or Generator().manual_seed(int(randint(0, 2**62, (1,)).item()))
-        while left > 0:
-            if self.replacement:
-                drawn = randint(0, n, (min(left, DRAWN_AT_ONCE),), generator=generator)
-            else:
-                drawn = randperm(n, generator=generator)[:left]
-            yield from drawn.tolist()
-            left -= drawn.numel()
+        n = len(self.data_source)
+        generator = self.generator or Generator().manual_seed(any_seed(None))
+        rounds, rest = divmod(self.num_samples, DRAWN_AT_ONCE if self.replacement else n)
+        for _ in range(rounds):
+            yield from self._drawn(n, DRAWN_AT_ONCE, generator)
+        yield from self._drawn(n, rest, generator)[:rest]  # like PyTorch, also if nothing is left
+
+    def _drawn(self, n: int, count: int, generator: Generator) -> list[int]:
+        drawn = randint(0, n, (count,), generator=generator) if self.replacement else randperm(n, generator=generator)
+        indices: list[int] = drawn.tolist()
+        return indices
 
     def __len__(self) -> int:
         return self.num_samples

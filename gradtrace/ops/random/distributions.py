@@ -1,0 +1,183 @@
+"""PyTorch's distributions over a stream: each function takes n numbers from it, in the order of PyTorch's CPU kernels.
+
+A kernel that PyTorch computes one element at a time calls the C library's functions, which Python's `math` calls too.
+Arrays above EXACT elements use numpy's, whose float64 results may differ in the last place.
+"""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import TYPE_CHECKING
+from gradtrace.engine.lazy import np
+from gradtrace.ops.random.box_muller import normal_blocks
+
+if TYPE_CHECKING:
+    from gradtrace.engine.types import Array, NumpyDtype
+    from gradtrace.ops.random.stream import Stream
+
+EXACT = 2**16  # elements
+VECTORISED = 16  # elements from which normal numbers are made in blocks
+WIDE_RANGE = 2**28  # numbers in a range from which an integer takes two words
+SPLIT = 134217729.0  # 2**27 + 1, which splits a float64 into two halves
+
+
+def each(name: str, x: Array) -> Array:
+    """Apply a function of the C library to a float64 array."""
+    if x.size <= EXACT:
+        try:
+            return np.fromiter(map(getattr(math, name), x.tolist()), np.float64, x.size)
+        except (OverflowError, ValueError):  # Python reports a pole or an overflow as an error
+            pass
+    result: Array = getattr(np, name)(x)
+    return result
+
+
+def fused(x: Array, factor: float, addend: float) -> Array:
+    """Return x * factor + addend, rounded once, for a float32 or float64 array; the numbers are cast to its dtype."""
+    kind = x.dtype.type
+    factor, addend = float(kind(factor)), float(kind(addend))
+    if kind is np.float32:
+        total: Array = x * np.float64(factor)
+        total += addend
+        return total.astype(np.float32)
+    product = x * factor
+    if addend == 0 or not max(abs(factor), abs(addend)) < 2.0**900:
+        return product + addend
+    total = product + addend
+    part = total - product
+    # What the sum lost, and what the product lost (Dekker), each exactly.
+    lost = (product - (total - part)) + (addend - part)
+    shifted = x * SPLIT
+    high = shifted - (shifted - x)
+    low = x - high
+    factor_high = factor * SPLIT - (factor * SPLIT - factor)
+    factor_low = factor - factor_high
+    error = ((high * factor_high - product) + high * factor_low + low * factor_high) + low * factor_low
+    exact: Array = total + (lost + error)
+    return exact
+
+
+# ---- uniform numbers and integers
+
+
+def uniform(stream: Stream, n: int, kind: NumpyDtype, low: float = 0.0, high: float = 1.0) -> Array:
+    """Return numbers uniform in [low, high)."""
+    numbers = stream.uniform64(n) if kind.itemsize == 8 else stream.uniform32(n)
+    if (low, high) != (0, 1):
+        start = numbers.dtype.type(low)
+        numbers = fused(numbers, numbers.dtype.type(high) - start, start)
+    numbers = numbers.astype(kind, copy=False)
+    numbers[numbers == kind.type(high)] = kind.type(low)
+    return numbers
+
+
+def integers(stream: Stream, n: int, low: int, high: int) -> Array:
+    """Return int64 numbers in [low, high)."""
+    span = high - low
+    if span < WIDE_RANGE:
+        numbers = (stream.uint32(n) % np.uint32(span)).astype(np.int64)
+    else:
+        numbers = (stream.uint64(n) % np.uint64(span)).astype(np.int64)
+    numbers += low
+    return numbers
+
+
+def all_integers(stream: Stream, n: int, kind: NumpyDtype) -> Array:
+    """Return numbers from 0 to the largest of an integer dtype, or to the last one below which a float has them all."""
+    bits = stream.uint64(n) if kind.itemsize == 8 else stream.uint32(n)
+    if kind.kind == "f":
+        return (bits % bits.dtype.type(2 ** (np.finfo(kind).nmant + 1) + 1)).astype(kind)
+    if kind.kind == "b":
+        return (bits & bits.dtype.type(1)).astype(kind)
+    return (bits & bits.dtype.type(np.iinfo(kind).max)).astype(kind)
+
+
+def permutation(stream: Stream, n: int) -> Array:
+    """Return 0 .. n-1 in random order, by Fisher and Yates' swaps."""
+    places = (stream.uint32(max(n - 1, 0)) % np.arange(n, 1, -1, np.uint32)).tolist()
+    order = list(range(n))
+    for i, place in enumerate(places):
+        j = place + i
+        order[i], order[j] = order[j], order[i]
+    return np.array(order, np.int64)
+
+
+# ---- normal numbers
+
+
+def normal(stream: Stream, n: int, kind: NumpyDtype, mean: float, std: float, contiguous: bool) -> Array:
+    """Return normal numbers: in blocks of 16 from n = 16 on in a contiguous tensor, else pair by pair."""
+    if n < VECTORISED or not contiguous:
+        return fused(normal_pairs(stream, n), std, mean).astype(kind)
+    wide = kind.itemsize == 8
+    blocks, rest = divmod(n, VECTORISED)
+    drawn = n if kind.itemsize > 2 else n - rest
+    words = drawn + (VECTORISED if rest else 0)
+    bits = stream.uniform64(words) if wide else stream.uniform32(words)
+    # Of a length that is not a multiple of 16, the last 16 numbers are made again, from new uniform ones.
+    whole = np.concatenate((bits[: blocks * VECTORISED], bits[drawn:])) if rest else bits
+    made = normal_blocks64(whole) if wide else normal_blocks(whole)
+    made = made if (mean, std) == (0, 1) else fused(made, std, mean)
+    if rest:
+        made = np.concatenate((made[: n - VECTORISED], made[-VECTORISED:]))
+    return made.astype(kind, copy=False)
+
+
+def normal_blocks64(uniform: Array) -> Array:
+    """Return standard normal numbers from as many uniform ones, float64, in rows of 8 radii and 8 angles."""
+    rows = uniform.reshape(-1, 2, 8)
+    radius = np.sqrt(-2 * each("log", 1 - rows[:, 0].reshape(-1)))
+    angle = 2 * math.pi * rows[:, 1].reshape(-1)
+    result = np.empty_like(rows)
+    result[:, 0] = (radius * each("cos", angle)).reshape(-1, 8)
+    result[:, 1] = (radius * each("sin", angle)).reshape(-1, 8)
+    return result.reshape(-1)
+
+
+def normal_pairs(stream: Stream, n: int) -> Array:
+    """Return standard normal numbers made in pairs, float64; the stream keeps the second one of the last pair."""
+    result = np.empty(n + 1)
+    start = 0
+    if stream.next_normal is not None and n:
+        result[0], stream.next_normal = stream.next_normal, None
+        start = 1
+    count = (n - start + 1) // 2
+    if not count:
+        return result[:n]
+    angle, length = stream.uniform64(2 * count).reshape(count, 2).T
+    radius = np.sqrt(-2 * each("log1p", -length))
+    angle = 2 * math.pi * angle
+    end = start + 2 * count
+    result[start:end:2] = radius * each("cos", angle)
+    result[start + 1 : end : 2] = radius * each("sin", angle)
+    if end > n:
+        stream.next_normal = float(result[n])
+    return result[:n]
+
+
+# ---- further distributions
+
+
+def bernoulli(stream: Stream, p: Array | float, n: int) -> Array:
+    """Return True with probability p, a number or as many of them; a float32 array takes one word for each."""
+    numbers = stream.uniform64(n) if np.ndim(p) == 0 or np.asarray(p).dtype.itemsize == 8 else stream.uniform32(n)
+    smaller: Array = numbers < p
+    return smaller
+
+
+def exponential(stream: Stream, n: int, rate: float) -> Array:
+    return (-1.0 / rate) * each("log1p", -stream.uniform64(n))
+
+
+def geometric(stream: Stream, n: int, p: float) -> Array:
+    trials: Array = np.ceil(each("log", stream.uniform64(n)) / math.log1p(-p))
+    return trials
+
+
+def log_normal(stream: Stream, n: int, mean: float, std: float) -> Array:
+    return each("exp", fused(normal_pairs(stream, n), std, mean))
+
+
+def cauchy(stream: Stream, n: int, median: float, sigma: float) -> Array:
+    return fused(each("tan", math.pi * (stream.uniform64(n) - 0.5)), sigma, median)

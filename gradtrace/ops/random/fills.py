@@ -1,0 +1,242 @@
+"""Tensors filled in place with random numbers (`Tensor.normal_` and its kin), and functions with a random result."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any, Callable
+from gradtrace.engine import dtypes
+from gradtrace.engine.inplace import inplace, refuse_unless_tracked
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array
+from gradtrace.ops.api import public
+from gradtrace.ops.random import counts, distributions
+from gradtrace.ops.random.generator import Generator, draw
+from gradtrace.ops.random.sampling import (
+    check_range,
+    in_memory_order,
+    integers_like,
+    normal_like,
+    require_floats,
+)
+from gradtrace.ops.random.stream import Stream
+
+SMALLEST = -(2**63)  # int64
+
+
+def redraw(name: str, node: str) -> Op:
+    """Return the record of a random fill, which cuts the history: the previous values get a zero gradient."""
+    return op(
+        f"{name}(self; values)",
+        lambda a, values: values,
+        kind="random",
+        aten=f"{name.split(' ')[0]}_",
+        node=node,
+        self=d("", lambda xp, g, out, self, values: xp.zeros_like(g)),
+    )
+
+
+uniform = redraw("uniform", "UniformBackward0")
+normal = redraw("normal_fill", "NormalBackward0")
+random_from_to = redraw("random_from_to", "RandomBackward0")
+random_to = redraw("random_to", "RandomBackward1")
+random_any = redraw("random_any", "RandomBackward2")
+bernoulli_sample = redraw("bernoulli_sample", "BernoulliBackward0")
+bernoulli_each = redraw("bernoulli_each", "BernoulliBackward1")
+bernoulli_fill = redraw("bernoulli_fill", "BernoulliBackward2")
+exponential = redraw("exponential", "ExponentialBackward0")
+log_normal = redraw("log_normal", "LogNormalBackward0")
+cauchy = redraw("cauchy", "CauchyBackward0")
+geometric = redraw("geometric", "GeometricBackward0")
+poisson_sample = redraw("poisson_sample", "PoissonBackward0")
+binomial_sample = redraw("binomial_sample", "BinomialBackward0")
+
+
+def fill(record: Op, self: Tensor, generator: Generator | None, values: Callable[[Stream, Array], Array]) -> Tensor:
+    """Write `values(stream, layout)` to the tensor, in the order of its memory if they are flat."""
+    refuse_unless_tracked(self)
+    like = self.laid_out()
+    numbers = values(draw(generator), like)
+    drawn = in_memory_order(numbers, like) if numbers.shape != like.shape or like.ndim < 2 else numbers
+    return inplace(record, self, drawn.astype(like.dtype, copy=False))
+
+
+@public("uniform_", forms="m")
+def uniform_(self: Tensor, *bounds: float, generator: Generator | None = None, **named: float) -> Tensor:
+    """Fill with numbers uniform in [from, to), [0, 1) by default (Tensor.uniform_)."""
+    low, high = bounds_of("uniform_", bounds, named, 0.0, 1.0)
+    kind = self.dtype.np
+    require_floats(kind, "check_uniform_bounds")
+    for name, bound in (("from", low), ("to", high)):
+        if not abs(bound) <= np.finfo(kind).max:
+            raise RuntimeError(f"{name} is out of bounds for {self.dtype.c_name}")
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+    return fill(
+        uniform, self, generator, lambda stream, like: distributions.uniform(stream, like.size, kind, low, high)
+    )
+
+
+def bounds_of(name: str, given: tuple[Any, ...], named: dict[str, Any], *defaults: Any) -> list[Any]:
+    """The arguments `from` and `to`, of which the first is a keyword of Python."""
+    bounds = [*given, *defaults[len(given) :]]
+    for key, value in named.items():
+        if key not in ("from", "to"):
+            raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+        bounds[("from", "to").index(key)] = value
+    if len(bounds) > 2:
+        raise TypeError(f"{name}() takes at most 2 positional arguments ({len(bounds)} given)")
+    return bounds
+
+
+@public("normal_", forms="m")
+def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Fill with normal numbers (Tensor.normal_)."""
+    mean, std = float(mean), float(std)
+    return fill(normal, self, generator, lambda stream, like: normal_like(stream, like, mean, std))
+
+
+@public("random_", forms="m")
+def random_(self: Tensor, *bounds: int, generator: Generator | None = None, **named: int) -> Tensor:
+    """Fill with integers in [from, to), or with all that the dtype has from 0 on (Tensor.random_)."""
+    kind = self.dtype.np
+    if not bounds and not named:
+        return fill(
+            random_any, self, generator, lambda stream, like: distributions.all_integers(stream, like.size, kind)
+        )
+    if len(bounds) == 1 and not named:
+        low, high, record = 0, int(bounds[0]), random_to
+    else:
+        first, last = bounds_of("random_", bounds, named, 0, None)
+        low, high, record = int(first), end_of(self.dtype) if last is None else int(last), random_from_to
+    check_range(low, high)
+    if low == SMALLEST and high == -SMALLEST:
+        return fill(record, self, generator, lambda stream, like: stream.uint64(like.size).astype(np.int64))
+    return fill(record, self, generator, lambda stream, like: integers_like(stream, like, low, high))
+
+
+def end_of(dtype: dtypes.dtype) -> int:
+    """The number after the last one that random_ gives in this dtype."""
+    if dtype.category == dtypes.FLOAT:
+        return int(2 ** (np.finfo(dtype.np).nmant + 1)) + 1
+    return 2 if dtype is dtypes.bool_ else int(np.iinfo(dtype.np).max) + 1
+
+
+@public("bernoulli_", forms="m")
+def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """Fill with 1 with probability p, a number or a tensor, else 0 (Tensor.bernoulli_)."""
+    if isinstance(p, Tensor):
+        chances = probabilities(p)
+        return fill(bernoulli_each, self, generator, lambda stream, like: by_chance(stream, chances, like))
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    return fill(bernoulli_fill, self, generator, lambda stream, like: distributions.bernoulli(stream, p, like.size))
+
+
+def probabilities(p: Tensor) -> Array:
+    chances = p.shared()
+    if not p.is_floating_point():
+        raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{p.dtype.scalar_type}'")
+    if not ((chances >= 0) & (chances <= 1)).all():
+        raise RuntimeError(
+            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  "
+            "If so, please report an enhancement request to PyTorch.)"
+        )
+    return chances
+
+
+def by_chance(stream: Stream, chances: Array, like: Array) -> Array:
+    """Return 1 with each element's own probability, drawn in the order of memory of `like`."""
+    wide = chances.dtype.itemsize == 8
+    numbers = stream.uniform64(like.size) if wide else stream.uniform32(like.size)
+    return np.asarray(in_memory_order(numbers, like) < chances)
+
+
+@public("bernoulli")
+def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
+    """Sample 1 with the probability given by each element, or with probability p, else 0 (torch.bernoulli)."""
+    like = np.empty(input.shape, input.dtype.np)
+    if p is not None:
+        return bernoulli_(Tensor._wrap(like), p, generator=generator)
+    drawn = by_chance(draw(generator), probabilities(input), like)
+    result: Tensor = bernoulli_sample(input, drawn.astype(like.dtype))
+    return result
+
+
+@public("exponential_", forms="m")
+def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Fill with exponential numbers of rate `lambd` (Tensor.exponential_)."""
+    if not lambd > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+    require_continuous(self, "Exponential", self.dtype.scalar_type)
+    return fill(
+        exponential, self, generator, lambda stream, like: distributions.exponential(stream, like.size, float(lambd))
+    )
+
+
+def require_continuous(self: Tensor, name: str, dtype: str) -> None:
+    if not self.is_floating_point():
+        raise RuntimeError(
+            f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {dtype}"
+        )
+
+
+@public("log_normal_", forms="m")
+def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
+    """Fill with the exponentials of normal numbers (Tensor.log_normal_)."""
+    if not std > 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    require_floats(self.dtype.np, "log_normal_cpu")
+    return fill(
+        log_normal,
+        self,
+        generator,
+        lambda stream, like: distributions.log_normal(stream, like.size, float(mean), float(std)),
+    )
+
+
+@public("cauchy_", forms="m")
+def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Fill with numbers of a Cauchy distribution (Tensor.cauchy_)."""
+    if not sigma > 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    require_continuous(self, "Cauchy", self.dtype.cpp_name)
+    return fill(
+        cauchy,
+        self,
+        generator,
+        lambda stream, like: distributions.cauchy(stream, like.size, float(median), float(sigma)),
+    )
+
+
+@public("geometric_", forms="m")
+def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """Fill with the number of trials up to the first success with probability p (Tensor.geometric_)."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    return fill(geometric, self, generator, lambda stream, like: distributions.geometric(stream, like.size, float(p)))
+
+
+@public("poisson", forms="f")
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Sample Poisson distributions with the given rates (torch.poisson)."""
+    rates = input.shared()
+    require_floats(rates.dtype, "poisson_cpu")
+    if not (rates >= 0).all():
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    drawn = counts.poisson(draw(generator), rates.reshape(-1).tolist())
+    result: Tensor = poisson_sample(input, np.array(drawn, rates.dtype).reshape(rates.shape))
+    return result
+
+
+@public("binomial", forms="f")
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """Sample binomial distributions: the successes of `count` trials with probability `prob` (torch.binomial)."""
+    trials, chances = np.broadcast_arrays(count.shared(), prob.shared())
+    require_floats(trials.dtype, "binomial_cpu", least=4)
+    if trials.dtype != chances.dtype:
+        raise RuntimeError(f"Found dtype {prob.dtype.scalar_type} but expected {count.dtype.scalar_type}")
+    drawn = counts.binomial(draw(generator), trials.reshape(-1).tolist(), chances.reshape(-1).tolist(), trials.dtype)
+    result: Tensor = binomial_sample(count, np.array(drawn, trials.dtype).reshape(trials.shape))
+    return result

@@ -1,0 +1,92 @@
+"""PyTorch's CPU stream of random bits: MT19937 seeded by `init_genrand`, and the uniform numbers made of it.
+
+numpy's RandomState holds the same generator, so words come in whole arrays (https://doi.org/10.1145/272991.272995).
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import TYPE_CHECKING
+from gradtrace.engine.lazy import np
+
+if TYPE_CHECKING:
+    from numpy.random import RandomState
+
+    from gradtrace.engine.types import Array
+
+WORDS = 624  # of the state, 32 bits each
+LOW_BITS = 0xFFFF_FFFF
+# Bytes of the state as PyTorch lays it out: seed, left, seeded, next, 624 words of 8 bytes, 3 doubles of which the
+# second is the kept normal number, a flag for it with padding, and a float32 number with a flag that is never used.
+LAYOUT = "<u8,<i4,<i4,<u8,(624,)<u8,<f8,<f8,<f8,<i4,<i4,<f4,<i4"
+SIZE = 5056  # bytes
+
+
+class Stream:
+    """The numbers that follow one seed. `next_normal` is the second number of the last pair of normal numbers."""
+
+    __slots__ = ("next_normal", "words")
+
+    def __init__(self, seed: int) -> None:
+        self.words: RandomState = np.random.RandomState(np.random.MT19937(0))
+        self.words.seed(seed & LOW_BITS)
+        self.next_normal: float | None = None
+
+    def uint32(self, n: int) -> Array:
+        return self.words.randint(0, 2**32, n, np.uint32)
+
+    def uint64(self, n: int) -> Array:
+        """Return numbers of two words each, the first word as the upper half."""
+        pairs = self.uint32(2 * n).reshape(n, 2).astype(np.uint64)
+        high: Array = pairs[:, 0]
+        high <<= np.uint64(32)
+        high |= pairs[:, 1]
+        return high
+
+    def uniform32(self, n: int) -> Array:
+        """Return float32 numbers in [0, 1) with 24 bits, one word each."""
+        bits = self.uint32(n)
+        bits &= np.uint32(0xFFFFFF)
+        numbers: Array = bits.astype(np.float32)
+        numbers *= np.float32(2**-24)
+        return numbers
+
+    def uniform64(self, n: int) -> Array:
+        """Return float64 numbers in [0, 1) with 53 bits, two words each."""
+        bits = self.uint64(n)
+        bits &= np.uint64(2**53 - 1)
+        numbers: Array = bits.astype(np.float64)
+        numbers *= 2.0**-53
+        return numbers
+
+    def position(self) -> tuple[bytes, int, float | None]:
+        """Return what the next numbers follow from, to compare."""
+        state = self.words.get_state(legacy=False)["state"]
+        return state["key"].tobytes(), state["pos"], self.next_normal
+
+    def pack(self, seed: int) -> Array:
+        """Return the bytes that PyTorch's generator with this seed gives as its state."""
+        state = self.words.get_state(legacy=False)["state"]
+        key, position = state["key"], state["pos"]
+        # A stream that nobody has drawn from still holds the words that the seed made, the first of them its low bits.
+        fresh = position == WORDS and key[0] == seed & LOW_BITS
+        packed = np.zeros((), LAYOUT)
+        packed["f0"], packed["f2"], packed["f4"] = seed, 1, key
+        packed["f1"], packed["f3"] = (1, 0) if fresh else (WORDS + 1 - position, position)
+        if self.next_normal is not None:
+            packed["f6"], packed["f8"] = self.next_normal, 1
+        return np.frombuffer(packed.tobytes(), np.uint8).copy()
+
+    @classmethod
+    def unpack(cls, raw: Array) -> tuple[int, Stream]:
+        """Return the seed and the stream of a state's bytes; RuntimeError if it is not the state of an MT19937."""
+        packed = np.frombuffer(raw.tobytes(), LAYOUT)[0]
+        left, after = int(packed["f1"]), int(packed["f3"])
+        if not packed["f2"] or not 0 < left <= WORDS or after > WORDS:
+            raise RuntimeError("Invalid mt19937 state")
+        stream = cls(0)
+        key = (packed["f4"] & np.uint64(LOW_BITS)).astype(np.uint32)
+        position = WORDS if left == 1 else min(after, WORDS)
+        stream.words.set_state({"bit_generator": "MT19937", "state": {"key": key, "pos": position}})
+        if packed["f8"]:
+            stream.next_normal = float(packed["f6"])
+        return int(packed["f0"]), stream

@@ -137,7 +137,8 @@ class Gate:
         if name == "mro":
             return False
         if value in self.own:
-            return self.rule_for_own(value)(value, name) and name not in ("__dict__", "register")
+            found = name != "register" or any(name in vars(c) for c in value.__mro__)  # not ABCMeta's
+            return found and self.rule_for_own(value)(value, name) and name != "__dict__"
         listed = class_attributes(value)
         if listed is not None:
             return name in listed

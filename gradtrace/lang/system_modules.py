@@ -19,8 +19,8 @@ from gradtrace.lang.words import words
 PATH_TEXTS = words("basename commonprefix dirname isabs join normpath split splitext")
 UNSEEN = words("exists isdir isfile islink lexists")
 NAMES = {
-    "os": words("cpu_count environ getenv linesep makedirs mkdir name sep"),
-    "os.path": PATH_TEXTS | UNSEEN | {"sep", "expanduser"},
+    "os": words("cpu_count environ getcwd getenv linesep makedirs mkdir name sep"),
+    "os.path": PATH_TEXTS | UNSEEN | {"abspath", "expanduser", "realpath", "sep"},
     "time": words("""asctime ctime gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns
         process_time process_time_ns sleep strftime strptime struct_time thread_time time time_ns"""),
     "timeit": words("default_timer repeat timeit"),
@@ -50,6 +50,7 @@ def os_names(meter: Meter, tell_once: Callable[[str], None]) -> dict[str, Any]:
         "makedirs": make,
         "mkdir": make,
         "cpu_count": lambda: 1,
+        "getcwd": lambda: ".",
         "name": "posix",
         "sep": "/",
         "linesep": "\n",
@@ -61,7 +62,9 @@ def path_names() -> dict[str, Any]:
     texts = {name: on_text(getattr(posixpath, name)) for name in PATH_TEXTS - {"commonprefix"}}
     unseen = {name: unseen_path(name) for name in UNSEEN}
     prefix = lambda paths: posixpath.commonprefix([text_of(path) for path in paths])
-    return {**texts, **unseen, "commonprefix": prefix, "expanduser": text_of, "sep": "/"}
+    whole = on_text(posixpath.normpath)  # paths stay relative: a program does not see where it runs
+    same = {"abspath": whole, "realpath": whole, "expanduser": text_of}
+    return {**texts, **unseen, **same, "commonprefix": prefix, "sep": "/"}
 
 
 def text_of(path: Any) -> str:

@@ -11,6 +11,13 @@ from gradtrace.lang.values import Frozen
 TOO_DEEP = "maximum recursion depth exceeded"
 
 
+class Closing(BaseException):
+    """What `close` throws into the Python generators; at the `yield` it becomes GeneratorExit.
+
+    Python would not pass a GeneratorExit on to an inner generator, but close that one first.
+    """
+
+
 class Generator(Frozen):
     """A generator of a program. Each resumption counts as a call, in steps and in depth.
 
@@ -54,7 +61,11 @@ class Generator(Frozen):
 
     def close(self) -> None:
         """Raise GeneratorExit at the `yield`."""
-        self._resume(lambda _: self._steps.close(), None)
+        try:
+            self._resume(self._steps.throw, Closing())
+        except (Closing, GeneratorExit, StopIteration):
+            return
+        raise RuntimeError("generator ignored GeneratorExit")
 
     def _resume(self, way: Callable[[Any], Any], value: Any) -> Any:
         meter, active = self._meter, self._active

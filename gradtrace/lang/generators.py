@@ -15,7 +15,7 @@ from gradtrace.engine.state import state
 from gradtrace.errors import GradtraceError, UnsupportedError
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.control import Handler, protocol, raise_if_out_of_memory
-from gradtrace.lang.generator_values import Generator, as_raised
+from gradtrace.lang.generator_values import Closing, Generator, as_raised
 from gradtrace.lang.matching import compile_cases
 from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, compile_statement, effective
 from gradtrace.lang.targets import compile_store
@@ -244,23 +244,14 @@ class Compiler:
         return self.with_operands(node, self.unit.compile)
 
     def yielded(self, node: ast.Yield) -> Steps:
-        if node.value is None:
-
-            def pause(f: Frame) -> Iterator[Any]:
-                return (yield None)
-
-            return pause
-        value = self.part(node.value)
-        if value.suspends:
-
-            def after_another(f: Frame) -> Iterator[Any]:
-                return (yield (yield from value.code(f)))
-
-            return after_another
-        code = value.code
+        value = Part(False, nothing) if node.value is None else self.part(node.value)
 
         def execute(f: Frame) -> Iterator[Any]:
-            return (yield code(f))
+            result = (yield from value.code(f)) if value.suspends else value.code(f)
+            try:
+                return (yield result)
+            except Closing:
+                raise GeneratorExit from None
 
         return execute
 
@@ -270,7 +261,10 @@ class Compiler:
         def execute(f: Frame) -> Iterator[Any]:
             inner = (yield from value.code(f)) if value.suspends else value.code(f)
             state.origin = origin
-            return (yield from inner)
+            try:
+                return (yield from inner)
+            except Closing:
+                raise GeneratorExit from None
 
         return execute
 
@@ -342,6 +336,10 @@ COMPOUND: dict[type, Any] = {
     ast.Try: Compiler.try_statement,
     ast.Match: Compiler.match_statement,
 }
+
+
+def nothing(f: Frame) -> None:
+    return None
 
 
 def ignoring(code: Code) -> Code:

@@ -80,7 +80,7 @@ def writable(path: str, meter: Meter) -> str:
 def inside(path: str, meter: Meter) -> str:
     """Return a relative path as one in the writable folder, unless it already lies there."""
     allowed = meter.budget.allow_write
-    if not allowed or os.path.isabs(path) or ".." in path.split(os.sep):
+    if not allowed or "\0" in path or os.path.isabs(path) or ".." in path.split(os.sep):
         return path
     with wall.lowered():
         folder, real = os.path.realpath(allowed), os.path.realpath(path)

@@ -89,12 +89,12 @@ OF_EXCEPTION = words("args add_note __notes__ __cause__ __context__ __suppress_c
 
 # The special methods that a program's class may define, and that may be read.
 MAGIC = words("""__init__ __new__ __del__ __post_init__ __call__ __len__ __getitem__ __setitem__ __delitem__
-    __contains__ __iter__ __next__ __reversed__ __repr__ __str__ __format__ __bool__ __int__ __float__ __index__ __hash__ __enter__ __exit__
-    __getattr__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __neg__ __pos__ __abs__ __invert__ __round__
-    __add__ __radd__ __iadd__ __sub__ __rsub__ __isub__ __mul__ __rmul__ __imul__ __truediv__ __rtruediv__ __itruediv__
-    __floordiv__ __rfloordiv__ __ifloordiv__ __mod__ __rmod__ __imod__ __pow__ __rpow__ __ipow__
-    __matmul__ __rmatmul__ __imatmul__ __divmod__ __and__ __rand__ __iand__ __or__ __ror__ __ior__ __xor__ __rxor__
-    __ixor__ __lshift__ __rlshift__ __rshift__ __rrshift__""")
+    __contains__ __iter__ __next__ __reversed__ __repr__ __str__ __format__ __bool__ __int__ __float__ __index__
+    __hash__ __enter__ __exit__ __getattr__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __neg__ __pos__ __abs__
+    __invert__ __round__ __add__ __radd__ __iadd__ __sub__ __rsub__ __isub__ __mul__ __rmul__ __imul__
+    __truediv__ __rtruediv__ __itruediv__ __floordiv__ __rfloordiv__ __ifloordiv__ __mod__ __rmod__ __imod__
+    __pow__ __rpow__ __ipow__ __matmul__ __rmatmul__ __imatmul__ __divmod__ __and__ __rand__ __iand__ __or__
+    __ror__ __ior__ __xor__ __rxor__ __ixor__ __lshift__ __rlshift__ __rshift__ __rrshift__""")
 # Other names that a class body may bind.
 CLASS_NAMES = words("__doc__ __slots__ __annotations__ __match_args__")
 

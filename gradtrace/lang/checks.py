@@ -114,6 +114,10 @@ def pattern_faults(pattern: Any, bound: set[str]) -> Iterator[Fault]:
     """Yield faults of names that a pattern binds twice, or in some of its alternatives only; add them to `bound`."""
     names: set[str] = set()
     if isinstance(pattern, ast.MatchOr):
+        for part in pattern.patterns[:-1]:
+            if isinstance(part, ast.MatchAs) and part.pattern is None:
+                what = "wildcard" if part.name is None else f"name capture '{part.name}'"
+                yield Fault(f"{what} makes remaining patterns unreachable", part)
         found: list[set[str]] = [set() for _ in pattern.patterns]
         for part, own in zip(pattern.patterns, found):
             yield from pattern_faults(part, own)
@@ -121,8 +125,8 @@ def pattern_faults(pattern: Any, bound: set[str]) -> Iterator[Fault]:
             yield Fault("alternative patterns bind different names", pattern)
         names = found[0]
     else:
-        for part in ast.iter_child_nodes(pattern):
-            yield from pattern_faults(part, bound)
+        for child in ast.iter_child_nodes(pattern):
+            yield from pattern_faults(child, bound)
         name = getattr(pattern, "rest", None) if isinstance(pattern, ast.MatchMapping) else None
         name = pattern.name if isinstance(pattern, (ast.MatchAs, ast.MatchStar)) else name
         names = set() if name is None else {name}

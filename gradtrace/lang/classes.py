@@ -120,8 +120,8 @@ def make_named_tuple(name: str, members: dict[str, Any], unit: Unit) -> Any:
 def annotations_of(node: ast.ClassDef, unit: Unit) -> dict[str, str]:
     """Return the annotated names of a class body with the texts of their annotations, which are not evaluated."""
     text = unit.machine.source.text
-    found = [n for n in node.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)]
-    return {n.target.id: ast.get_source_segment(text, n.annotation) or "" for n in found}  # type: ignore[attr-defined]
+    found = [(n.target, n.annotation) for n in node.body if isinstance(n, ast.AnnAssign)]
+    return {t.id: ast.get_source_segment(text, a) or "" for t, a in found if isinstance(t, ast.Name)}
 
 
 def metaclass(parents: tuple[type, ...]) -> Any:

@@ -50,8 +50,8 @@ def is_enum(cls: Any) -> bool:
 
 def make_enum(name: str, parents: tuple[type, ...], members: dict[str, Any]) -> type:
     """Return the class of a body's members, as a class statement makes it."""
-    meta = type(parents[-1])
-    prepared = meta.__prepare__(name, parents)  # type: ignore[attr-defined]
+    meta: Any = type(parents[-1])
+    prepared = meta.__prepare__(name, parents)
     for key, value in members.items():
         if not (key == "__doc__" and value is None) and key != "__annotations__":
             prepared[key] = value

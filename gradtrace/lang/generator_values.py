@@ -62,7 +62,7 @@ class Generator(Frozen):
     def close(self) -> None:
         """Raise GeneratorExit at the `yield`."""
         try:
-            self._resume(self._steps.throw, Closing())
+            self.throw(Closing())
         except (Closing, GeneratorExit, StopIteration):
             return
         raise RuntimeError("generator ignored GeneratorExit")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 
-from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 from gradtrace.engine.state import state
 from gradtrace.errors import GradtraceError, UnsupportedError
 from gradtrace.lang import syntax as ast
@@ -21,8 +21,17 @@ from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, compile_st
 from gradtrace.lang.targets import compile_store
 from gradtrace.lang.unit import Code, Frame, Unit
 
+if TYPE_CHECKING:
+    from collections.abc import Generator as PythonGenerator
+
+    Suspending = PythonGenerator[Any, Any, Any]
+else:
+    Suspending = Any
+
 YIELDS = (ast.Yield, ast.YieldFrom)
-Steps = Callable[[Frame], Iterator[Any]]  # returns a Python generator, whose value is a signal or the expression's value
+Steps = Callable[
+    [Frame], Iterator[Any]
+]  # returns a Python generator, whose value is a signal or the expression's value
 
 
 class Part(NamedTuple):
@@ -91,7 +100,7 @@ class Compiler:
             return Part(False, compile_block(body, self.unit))
         parts = [self.statement(node) for node in effective(body)]
 
-        def execute(f: Frame) -> Iterator[Any]:
+        def execute(f: Frame) -> Suspending:
             for suspends, code in parts:
                 signal = (yield from code(f)) if suspends else code(f)
                 if signal is not None:
@@ -115,7 +124,7 @@ class Compiler:
         test, origin = self.part(node.test), self.unit.origin(node.test)
         body, other = self.block(node.body), self.block(node.orelse)
 
-        def execute(f: Frame) -> Iterator[Any]:
+        def execute(f: Frame) -> Suspending:
             value = (yield from test.code(f)) if test.suspends else test.code(f)
             state.origin = origin
             suspends, code = body if value else other
@@ -127,7 +136,7 @@ class Compiler:
         test, origin, meter = self.part(node.test), self.unit.origin(node.test), self.unit.meter
         body, other = self.block(node.body), self.block(node.orelse)
 
-        def execute(f: Frame) -> Iterator[Any]:
+        def execute(f: Frame) -> Suspending:
             while True:
                 value = (yield from test.code(f)) if test.suspends else test.code(f)
                 state.origin = origin
@@ -147,7 +156,7 @@ class Compiler:
         body, other = self.block(node.body), self.block(node.orelse)
         store = compile_store(node.target, self.unit)
 
-        def execute(f: Frame) -> Iterator[Any]:
+        def execute(f: Frame) -> Suspending:
             iterable = (yield from items.code(f)) if items.suspends else items.code(f)
             state.origin = origin
             for item in iterable:
@@ -173,7 +182,7 @@ class Compiler:
         manager, origin = self.part(item.context_expr), self.unit.origin(item.context_expr)
         store = None if item.optional_vars is None else compile_store(item.optional_vars, self.unit)
 
-        def execute(f: Frame) -> Iterator[Any]:
+        def execute(f: Frame) -> Suspending:
             context = (yield from manager.code(f)) if manager.suspends else manager.code(f)
             state.origin = origin
             enter, leave = protocol(context)
@@ -213,7 +222,7 @@ class Compiler:
         blocks = [self.block(case.body) for case in node.cases]
         choose = compile_cases(node, self.unit)
 
-        def execute(f: Frame) -> Iterator[Any]:
+        def execute(f: Frame) -> Suspending:
             value = (yield from subject.code(f)) if subject.suspends else subject.code(f)
             state.origin = origin
             chosen = choose(f, value)
@@ -246,7 +255,7 @@ class Compiler:
     def yielded(self, node: ast.Yield) -> Steps:
         value = Part(False, nothing) if node.value is None else self.part(node.value)
 
-        def execute(f: Frame) -> Iterator[Any]:
+        def execute(f: Frame) -> Suspending:
             result = (yield from value.code(f)) if value.suspends else value.code(f)
             try:
                 return (yield result)
@@ -258,7 +267,7 @@ class Compiler:
     def delegated(self, node: ast.YieldFrom) -> Steps:
         value, origin = self.part(node.value), self.unit.origin(node)
 
-        def execute(f: Frame) -> Iterator[Any]:
+        def execute(f: Frame) -> Suspending:
             inner = (yield from value.code(f)) if value.suspends else value.code(f)
             state.origin = origin
             try:
@@ -271,7 +280,7 @@ class Compiler:
     def conditional(self, node: ast.IfExp) -> Steps:
         test, yes, no = self.part(node.test), self.part(node.body), self.part(node.orelse)
 
-        def execute(f: Frame) -> Iterator[Any]:
+        def execute(f: Frame) -> Suspending:
             value = (yield from test.code(f)) if test.suspends else test.code(f)
             suspends, code = yes if value else no
             return (yield from code(f)) if suspends else code(f)
@@ -282,7 +291,7 @@ class Compiler:
         *parts, last = [self.part(value) for value in node.values]
         ends = isinstance(node.op, ast.Or)
 
-        def execute(f: Frame) -> Iterator[Any]:
+        def execute(f: Frame) -> Suspending:
             for suspends, code in parts:
                 value = (yield from code(f)) if suspends else code(f)
                 if bool(value) is ends:
@@ -313,7 +322,7 @@ class Compiler:
             put_place(holder, key, ast.copy_location(ast.Name(name, ast.Load()), operand))
         code = compile_plain(plain)
 
-        def execute(f: Frame) -> Iterator[Any]:
+        def execute(f: Frame) -> Suspending:
             for name, (suspends, part) in early:
                 f[name] = (yield from part(f)) if suspends else part(f)
             return code(f)
@@ -350,7 +359,7 @@ def ignoring(code: Code) -> Code:
 
 
 def ignoring_steps(steps: Steps) -> Steps:
-    def execute(f: Frame) -> Iterator[Any]:
+    def execute(f: Frame) -> Suspending:
         yield from steps(f)
 
     return execute
@@ -452,7 +461,7 @@ class SuspendingHandler(Handler):
         super().__init__(node, compiler.unit)
         self.suspends, self.body = compiler.block(body)
 
-    def steps(self, f: Frame, error: BaseException) -> Iterator[Any]:
+    def steps(self, f: Frame, error: BaseException) -> Suspending:
         if self.store is not None:
             self.store(f, error)
         try:
@@ -465,7 +474,7 @@ class SuspendingHandler(Handler):
 def handled(body: Part, handlers: list[SuspendingHandler], other: Part | None) -> Steps:
     """Compile the handlers of a `try`, as `control.handled` does."""
 
-    def execute(f: Frame) -> Iterator[Any]:
+    def execute(f: Frame) -> Suspending:
         try:
             signal = (yield from body.code(f)) if body.suspends else body.code(f)
         except GradtraceError:
@@ -487,7 +496,7 @@ def handled(body: Part, handlers: list[SuspendingHandler], other: Part | None) -
 
 
 def finalized(body: Part, last: Part) -> Steps:
-    def execute(f: Frame) -> Iterator[Any]:
+    def execute(f: Frame) -> Suspending:
         try:
             signal = (yield from body.code(f)) if body.suspends else body.code(f)
         except (GradtraceError, KeyboardInterrupt):

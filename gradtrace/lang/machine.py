@@ -19,7 +19,9 @@ from gradtrace.lang.strings import Strings
 from gradtrace.lang.unit import Frame, Machine
 
 
-def make_machine(program: Program, meter: Meter, env: Frame, stdout: Any, stderr: Any, host: Any = None, drawings: Any = None) -> Machine:
+def make_machine(
+    program: Program, meter: Meter, env: Frame, stdout: Any, stderr: Any, host: Any = None, drawings: Any = None
+) -> Machine:
     """Return the state shared by all scopes of one run."""
     strings = Strings(meter)
     gate = Gate({**special_attributes(strings), **hash_cost.charging_methods(meter)})

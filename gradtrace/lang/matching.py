@@ -1,4 +1,4 @@
-"""Compilers of `match`: each pattern becomes a closure that takes the frame and the subject and says whether it matches.
+"""Compilers of `match`: a pattern becomes a closure that takes the frame and the subject and says if it matches.
 
 As in Python, what a pattern captures is stored in the variables only when the whole pattern has matched.
 """
@@ -184,9 +184,7 @@ def class_pattern(node: ast.MatchClass, unit: Unit) -> Pattern:
         if positional:
             if wanted in ITSELF:
                 if len(positional) > 1:
-                    raise TypeError(
-                        f"{wanted.__name__}() accepts 1 positional sub-pattern ({len(positional)} given)"
-                    )
+                    raise TypeError(f"{wanted.__name__}() accepts 1 positional sub-pattern ({len(positional)} given)")
                 if not positional[0](f, value, captures):
                     return False
             else:

@@ -166,7 +166,9 @@ def public_names(real: Any) -> list[str]:
 
 
 def is_offered(name: str) -> bool:
-    return any(name in table for table in (LIBRARY, python_modules.NAMES, torch_modules.MODULES, plotting_names.MODULES))
+    return any(
+        name in table for table in (LIBRARY, python_modules.NAMES, torch_modules.MODULES, plotting_names.MODULES)
+    )
 
 
 def offered_name(name: str) -> str | None:

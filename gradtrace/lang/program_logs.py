@@ -159,7 +159,9 @@ class Logger(Frozen):
     fatal = critical
 
     def __repr__(self) -> str:
-        return f"<{'RootLogger' if self.parent is None else 'Logger'} {self.name} ({name_of(self.getEffectiveLevel())})>"
+        return (
+            f"<{'RootLogger' if self.parent is None else 'Logger'} {self.name} ({name_of(self.getEffectiveLevel())})>"
+        )
 
 
 class Logs:

@@ -116,7 +116,7 @@ def find_names(module: str, streams: Streams, ranges: Callable[..., Any]) -> dic
         """Write what IPython writes outside a notebook."""
         streams.stdout.write("\033[2K\r")
 
-    shown = {name: Rich for name in ("HTML", "Image", "Markdown", "SVG")}
+    shown = dict.fromkeys(("HTML", "Image", "Markdown", "SVG"), Rich)
     return {
         **shown,
         "display": display,

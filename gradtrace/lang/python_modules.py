@@ -27,9 +27,9 @@ from gradtrace.lang import (
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter, exceeded
 from gradtrace.lang.builtins import Streams, exit_program
-from gradtrace.lang.strings import Strings
 from gradtrace.lang.generator_values import Generator
 from gradtrace.lang.iteration import depth_of, limit_depth, make_range, metered, with_name
+from gradtrace.lang.strings import Strings
 from gradtrace.lang.values import Frozen, ProgramFunction
 from gradtrace.lang.words import words
 
@@ -46,7 +46,9 @@ NAMES: dict[str, frozenset[str]] = {
     "collections": words("ChainMap Counter OrderedDict defaultdict deque namedtuple"),
     "collections.abc": words("""Callable Collection Generator Hashable Iterable Iterator Mapping MutableMapping
         MutableSequence MutableSet Sequence Set Sized"""),
-    "contextlib": words("AbstractContextManager ContextDecorator ExitStack closing contextmanager nullcontext suppress"),
+    "contextlib": words(
+        "AbstractContextManager ContextDecorator ExitStack closing contextmanager nullcontext suppress"
+    ),
     "copy": words("copy deepcopy"),
     "dataclasses": words("""FrozenInstanceError KW_ONLY MISSING asdict astuple dataclass field fields is_dataclass
         replace"""),

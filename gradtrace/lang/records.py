@@ -19,6 +19,7 @@ from gradtrace.lang.words import words
 
 ORDERS = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
 FIELDS = "__dataclass_fields__"
+MATCHED = "__match_args__"
 
 
 class Namespace(Attributes):
@@ -151,7 +152,7 @@ def make_dataclass(cls: Any, options: dict[str, Any]) -> Any:
         hashed = [f for f in fields.values() if (f.compare if f.hash is None else f.hash)]
         cls.__hash__ = method("__hash__", cls, lambda self: hash(tuple(getattr(self, f.name) for f in hashed)))
     if "__match_args__" not in own:
-        cls.__match_args__ = tuple(f.name for f in fields.values() if f.init and f.kw_only is not True)
+        setattr(cls, MATCHED, tuple(f.name for f in fields.values() if f.init and f.kw_only is not True))
     return cls
 
 
@@ -215,7 +216,7 @@ def initializer(cls: Any, fields: dict[str, Field], frozen: bool) -> ProgramFunc
             if value is MISSING and one.default_factory is not MISSING:
                 value = one.default_factory()
             if value is not MISSING:
-                vars(self)[one.name] = value
+                object.__setattr__(self, one.name, value)
         after = getattr(type(self), "__post_init__", None)
         if after is not None:
             after(self)

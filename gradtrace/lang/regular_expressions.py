@@ -1,6 +1,6 @@
 """The module `re` of programs: Python's, with patterns and matches whose methods are bounded by the budget.
 
-Python's matcher looks for signals while it searches, so that the time limit of the command line ends a search that would
+Python's matcher looks for signals while it searches, so the time limit of the command line ends a search that would
 take exponential time. `re.DEBUG`, which prints, is not available.
 """
 

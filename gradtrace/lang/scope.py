@@ -17,6 +17,13 @@ from gradtrace.annotations import Any, Iterator
 from gradtrace.lang import syntax as ast
 
 FUNCTIONS = (ast.FunctionDef, ast.Lambda)
+# The fields of nodes that bind a name, which may be None.
+CAPTURES: dict[Any, str] = {
+    ast.ExceptHandler: "name",
+    ast.MatchAs: "name",
+    ast.MatchStar: "name",
+    ast.MatchMapping: "rest",
+}
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -139,17 +146,12 @@ def visit_node(node: Any, scope: NameScope, scopes: Scopes) -> list[tuple[Any, N
         node.attr = scope.mangled(node.attr)
     elif kind is ast.keyword and node.arg is not None:
         node.arg = scope.mangled(node.arg)
-    elif kind is ast.ExceptHandler and node.name is not None:
-        node.name = scope.mangled(node.name)
-        scope.bind(node.name, node)
     elif kind is ast.alias and node.name != "*":
         scope.bind(scope.mangled(node.asname or node.name.partition(".")[0]), node)
-    elif kind in (ast.MatchAs, ast.MatchStar) and node.name is not None:
-        node.name = scope.mangled(node.name)
-        scope.bind(node.name, node)
-    elif kind is ast.MatchMapping and node.rest is not None:
-        node.rest = scope.mangled(node.rest)
-        scope.bind(node.rest, node)
+    elif kind in CAPTURES and getattr(node, CAPTURES[kind]) is not None:
+        name_of_capture = scope.mangled(getattr(node, CAPTURES[kind]))
+        setattr(node, CAPTURES[kind], name_of_capture)
+        scope.bind(name_of_capture, node)
     elif kind in (ast.Yield, ast.YieldFrom):
         scope.yields = scope.yields or node
     elif kind in (ast.Global, ast.Nonlocal):

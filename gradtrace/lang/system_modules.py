@@ -155,7 +155,9 @@ def time_names() -> dict[str, Any]:
 def timeit_names(meter: Meter) -> dict[str, Any]:
     """Return the names of `timeit`, for functions; a statement in a text is not run."""
 
-    def timeit(stmt: Any = "pass", setup: Any = "pass", timer: Any = None, number: int = 1000000, globals: Any = None) -> float:
+    def timeit(
+        stmt: Any = "pass", setup: Any = "pass", timer: Any = None, number: int = 1000000, globals: Any = None
+    ) -> float:
         for given in (stmt, setup):
             if given != "pass" and not callable(given):
                 raise TypeError("timeit takes functions in gradtrace scripts, such as lambda: f(x)")

@@ -112,5 +112,3 @@ def pprint_names(meter: Meter, streams: Streams) -> dict[str, Any]:
         pprint(object, *args, sort_dicts=sort_dicts, **how)
 
     return {"pformat": pformat, "pprint": pprint, "pp": pp}
-
-

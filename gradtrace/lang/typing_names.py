@@ -6,12 +6,13 @@ from gradtrace.annotations import Any
 from gradtrace.lang.values import Frozen
 from gradtrace.lang.words import words
 
-NAMES = words("""AbstractSet Annotated Any AnyStr Awaitable Callable ChainMap ClassVar Collection Concatenate Container
-    ContextManager Counter DefaultDict Deque Dict Final FrozenSet Generator Generic Hashable ItemsView Iterable Iterator
-    KeysView List Literal Mapping MutableMapping MutableSequence MutableSet NamedTuple Never NewType NoReturn NotRequired
-    Optional OrderedDict ParamSpec Protocol Required Reversible Self Sequence Set Sized SupportsFloat SupportsIndex
-    SupportsInt TYPE_CHECKING Text Tuple Type TypeAlias TypeGuard TypeVar TypedDict Union Unpack ValuesView cast final
-    get_type_hints no_type_check overload override runtime_checkable""")
+NAMES = words("""AbstractSet Annotated Any AnyStr Awaitable Callable ChainMap ClassVar Collection Concatenate
+    Container ContextManager Counter DefaultDict Deque Dict Final FrozenSet Generator Generic Hashable
+    ItemsView Iterable Iterator KeysView List Literal Mapping MutableMapping MutableSequence MutableSet
+    NamedTuple Never NewType NoReturn NotRequired Optional OrderedDict ParamSpec Protocol Required
+    Reversible Self Sequence Set Sized SupportsFloat SupportsIndex SupportsInt TYPE_CHECKING Text Tuple
+    Type TypeAlias TypeGuard TypeVar TypedDict Union Unpack ValuesView cast final get_type_hints
+    no_type_check overload override runtime_checkable""")
 BASES = words("Generic Protocol")  # names that a class may use as a base, where they add nothing
 DECORATORS = words("final no_type_check overload override runtime_checkable")
 

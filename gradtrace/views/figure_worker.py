@@ -7,22 +7,33 @@ nothing but fonts and libraries, and write, connect and start nothing: an audit 
 path and imports nothing of gradtrace.
 """
 
+from __future__ import annotations
+
 import base64
 import io
 import json
 import operator
 import os
 import sys
+from typing import Any
 
-PYPLOT = """annotate arrow autoscale axes axhline axhspan axis axline axvline axvspan bar bar_label barbs barh box boxplot
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+PYPLOT = words(
+    """annotate arrow autoscale axes axhline axhspan axis axline axvline axvspan bar bar_label barbs barh box boxplot
     broken_barh cla clabel clf clim close cohere colorbar contour contourf csd delaxes errorbar eventplot figlegend
     figtext figure fill fill_between fill_betweenx gca gcf gci get_cmap get_fignums getp gray grid hexbin hist hist2d
     hlines hot imshow jet legend locator_params loglog magma margins matshow minorticks_off minorticks_on pcolor
     pcolormesh pie plasma plot polar psd quiver quiverkey rc rcdefaults savefig sca scatter sci semilogx semilogy show
     specgram spy stackplot stairs stem step streamplot subplot subplot_mosaic subplot2grid subplots subplots_adjust
     suptitle table text tick_params ticklabel_format tight_layout title tricontour tricontourf tripcolor triplot twinx
-    twiny violinplot viridis vlines xcorr xlabel xlim xscale xticks ylabel ylim yscale yticks""".split()
-METHODS = """add_artist add_axes add_collection add_collection3d add_gridspec add_image add_legend add_line add_patch
+    twiny violinplot viridis vlines xcorr xlabel xlim xscale xticks ylabel ylim yscale yticks"""
+)
+METHODS = words(
+    """add_artist add_axes add_collection add_collection3d add_gridspec add_image add_legend add_line add_patch
     add_subplot autofmt_xdate autoscale_view bar3d clear contour3D contourf3D cla colors get_bbox get_children
     get_color get_facecolor get_height get_label get_legend get_legend_handles_labels get_lines get_position
     get_size_inches get_title get_width get_window_extent get_x get_xaxis get_xlabel get_xlim get_xticklabels get_xticks
@@ -40,11 +51,14 @@ METHODS = """add_artist add_axes add_collection add_collection3d add_gridspec ad
     set_xmargin set_xscale set_xticklabels set_xticks set_xy set_ybound set_ydata set_ylabel set_ylim set_ylim3d
     set_ymargin set_yscale set_yticklabels set_yticks set_zlabel set_zlim set_zlim3d set_zorder set_zscale set_zticks
     set_zticklabels sticky_edges subgridspec subplots tick_bottom tick_left tick_right tick_top to_rgba update
-    view_init voxels""".split()
+    view_init voxels"""
+)
 MAKERS = {
-    "matplotlib.patches": "Arc Arrow Circle Ellipse FancyArrow FancyArrowPatch FancyBboxPatch Patch Polygon Rectangle Wedge",
+    "matplotlib.patches": """Arc Arrow Circle Ellipse FancyArrow FancyArrowPatch FancyBboxPatch Patch Polygon
+        Rectangle Wedge""",
     "matplotlib.lines": "Line2D",
-    "matplotlib.colors": "BoundaryNorm LinearSegmentedColormap ListedColormap LogNorm Normalize SymLogNorm TwoSlopeNorm from_list to_hex to_rgb to_rgba",
+    "matplotlib.colors": """BoundaryNorm LinearSegmentedColormap ListedColormap LogNorm Normalize SymLogNorm
+        TwoSlopeNorm from_list to_hex to_rgb to_rgba""",
     "matplotlib.ticker": """AutoMinorLocator FixedFormatter FixedLocator FormatStrFormatter LogFormatter LogLocator
         MaxNLocator MultipleLocator NullFormatter NullLocator PercentFormatter ScalarFormatter""",
     "matplotlib.gridspec": "GridSpec GridSpecFromSubplotSpec",
@@ -52,20 +66,26 @@ MAKERS = {
     "matplotlib.collections": "LineCollection PatchCollection PathCollection PolyCollection",
     "mpl_toolkits.axes_grid1": "ImageGrid make_axes_locatable append_axes",
 }
-PARTS = """T axes axvline ax ax1 ax2 bottom canvas cax cm cmaps collections colorbar colormaps colors containers elevation
+PARTS = words(
+    """T axes axvline ax ax1 ax2 bottom canvas cax cm cmaps collections colorbar colormaps colors containers elevation
     errorbar fig figure gridspec layout left legend legendHandles legend_handles lines patch patches position right
-    rcParams spines subplotpars texts ticker top transAxes transData transFigure w_xaxis xaxis yaxis zaxis""".split()
-COLOURS = """Accent Blues BuGn CMRmap Dark2 GnBu Greens Greys OrRd Oranges PRGn Paired Pastel1 Pastel2 PiYG PuBu PuOr
+    rcParams spines subplotpars texts ticker top transAxes transData transFigure w_xaxis xaxis yaxis zaxis"""
+)
+COLOURS = words(
+    """Accent Blues BuGn CMRmap Dark2 GnBu Greens Greys OrRd Oranges PRGn Paired Pastel1 Pastel2 PiYG PuBu PuOr
     PuRd Purples RdBu RdBu_r RdGy RdPu RdYlBu RdYlBu_r RdYlGn RdYlGn_r Reds Set1 Set2 Set3 Spectral Wistia YlGn YlGnBu
     YlOrBr YlOrRd afmhot autumn binary bone brg bwr cividis cool coolwarm copper cubehelix flag gist_earth gist_heat
     gist_rainbow gnuplot gray gray_r hot hsv inferno jet magma nipy_spectral ocean pink plasma prism rainbow seismic
-    spring summer tab10 tab20 tab20b tab20c terrain turbo twilight viridis viridis_r winter""".split()
-STYLES = """bmh classic dark_background default fast fivethirtyeight ggplot grayscale seaborn-v0_8""".split()
+    spring summer tab10 tab20 tab20b tab20c terrain turbo twilight viridis viridis_r winter"""
+)
+STYLES = words("""bmh classic dark_background default fast fivethirtyeight ggplot grayscale seaborn-v0_8""")
 RC = ("axes.", "figure.", "font.", "grid.", "image.", "legend.", "lines.", "scatter.", "text.color", "xtick.", "ytick.")
 RC_REFUSED = ("axes.prop_cycle", "figure.hooks", "figure.raise_window")
 # Keyword arguments that lead to files, programs or code.
-REFUSED = """agg_filter backend canvas family_path fname font fontproperties font_properties FigureClass math_fontfamily
-    metadata parse_math path_effects picker pil_kwargs sketch_params snap url usetex gid animated in_layout""".split()
+REFUSED = words(
+    """agg_filter backend canvas family_path fname font fontproperties font_properties FigureClass math_fontfamily
+    metadata parse_math path_effects picker pil_kwargs sketch_params snap url usetex gid animated in_layout"""
+)
 PROP = ("size", "family", "weight", "style", "variant", "stretch")
 TYPES = ("png", "svg", "pdf", "jpg", "jpeg")
 LARGEST = 20_000_000  # pixels of a figure
@@ -75,7 +95,7 @@ class Refused(Exception):
     """A call that is not drawn."""
 
 
-def main():
+def main() -> None:
     given = json.load(sys.stdin)
     limit(given)
     import matplotlib
@@ -88,7 +108,7 @@ def main():
     replay(given["calls"], plt, matplotlib)
 
 
-def limit(given):
+def limit(given: dict[str, Any]) -> None:
     import resource
 
     for which, most in ((resource.RLIMIT_AS, given["bytes"]), (resource.RLIMIT_CPU, int(given["seconds"]) + 1)):
@@ -96,7 +116,7 @@ def limit(given):
         resource.setrlimit(which, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
-def warm_up(plt):
+def warm_up(plt: Any) -> None:
     """Load what matplotlib imports late."""
     import dateutil.parser  # noqa: F401
     import matplotlib.animation
@@ -115,16 +135,16 @@ def warm_up(plt):
     plt.close("all")
 
 
-def hook(matplotlib):
+def hook(matplotlib: Any) -> Any:
     """An audit hook that refuses everything but reading fonts and libraries."""
-    roots = [sys.prefix, sys.base_prefix, os.path.dirname(os.path.realpath(os.__file__)), matplotlib.get_data_path()]
-    roots += ["/usr/share/fonts", "/usr/local/share/fonts", "/usr/lib", os.path.expanduser("~/.fonts")]
-    roots += [path for path in sys.path if path.endswith("site-packages")]
-    roots = tuple(os.path.realpath(root) + os.sep for root in roots if root)
+    folders = [sys.prefix, sys.base_prefix, os.path.dirname(os.path.realpath(os.__file__)), matplotlib.get_data_path()]
+    folders += ["/usr/share/fonts", "/usr/local/share/fonts", "/usr/lib", os.path.expanduser("~/.fonts")]
+    folders += [path for path in sys.path if path.endswith("site-packages")]
+    roots = tuple(os.path.realpath(root) + os.sep for root in folders if root)
     refused = ("os.", "subprocess.", "socket.", "shutil.", "ctypes.", "pty.", "tempfile.", "webbrowser.", "urllib.")
     harmless = ("os.listdir", "os.scandir", "os.walk")
 
-    def check(event, args):
+    def check(event: str, args: Any) -> None:
         if event == "open":
             path, mode, flags = args
             reads = isinstance(flags, int) and flags & 3 == 0 and not (mode or "r").strip("rbt")
@@ -139,8 +159,8 @@ def hook(matplotlib):
 # ---- the calls
 
 
-def replay(calls, plt, matplotlib):
-    results = [None] * len(calls)
+def replay(calls: list[dict[str, Any]], plt: Any, matplotlib: Any) -> None:
+    results: list[Any] = [None] * len(calls)
     for number, call in enumerate(calls):
         try:
             results[number] = execute(call, results, plt, matplotlib)
@@ -150,15 +170,15 @@ def replay(calls, plt, matplotlib):
                 tell(error=f"{shown(call)}: {type(error).__name__}: {error}"[:300])
 
 
-def shown(call):
+def shown(call: dict[str, Any]) -> str:
     return ".".join(str(step[1]) for step in call.get("path", ())) or "operation"
 
 
-def tell(**line):
+def tell(**line: Any) -> None:
     sys.stdout.write(json.dumps(line) + "\n")
 
 
-def execute(call, results, plt, matplotlib):
+def execute(call: dict[str, Any], results: list[Any], plt: Any, matplotlib: Any) -> Any:
     if "operator" in call:
         left, right = (value(arg, results, matplotlib) for arg in call["args"])
         name = call["operator"]
@@ -170,7 +190,7 @@ def execute(call, results, plt, matplotlib):
         return save(call, path, args, kwargs, results, plt, matplotlib)
     if name == "show":
         return show(plt)
-    if call["root"] == "matplotlib.style" or ("." , "style") in path:
+    if call["root"] == "matplotlib.style" or (".", "style") in path:
         return use_style(args, plt)
     if name in ("__setitem__", "update") and path[-1:] == [(".", "rcParams")]:
         return settle(dict([args]) if name == "__setitem__" else {**(args[0] if args else {}), **kwargs}, matplotlib)
@@ -185,13 +205,13 @@ def execute(call, results, plt, matplotlib):
     raise Refused(name)
 
 
-def operate(name, left, right):
+def operate(name: str, left: Any, right: Any) -> Any:
     if not all(isinstance(side, (int, float)) or hasattr(side, "shape") for side in (left, right)):
         raise Refused(name)
     return getattr(operator, name)(left, right)
 
 
-def checked(name, args, kwargs, root, path):
+def checked(name: str, args: list[Any], kwargs: dict[str, Any], root: Any, path: list[Any]) -> None:
     """Raise Refused for a name or an argument that is not on the lists."""
     known = name in METHODS or name in PYPLOT or name in COLOURS
     if isinstance(root, str) and root != "matplotlib.pyplot":
@@ -212,7 +232,7 @@ def checked(name, args, kwargs, root, path):
         raise Refused(name)
 
 
-def follow(root, path, results, matplotlib):
+def follow(root: Any, path: Any, results: list[Any], matplotlib: Any) -> Any:
     """Return what a path of attributes and indices leads to."""
     if isinstance(root, str):
         names = root.split(".")
@@ -242,7 +262,7 @@ def follow(root, path, results, matplotlib):
     return found
 
 
-def value(one, results, matplotlib):
+def value(one: Any, results: list[Any], matplotlib: Any) -> Any:
     """Return an argument as matplotlib gets it."""
     if isinstance(one, list):
         return [value(item, results, matplotlib) for item in one]
@@ -261,7 +281,7 @@ def value(one, results, matplotlib):
     return follow(one["drawn"], one["path"], results, matplotlib)
 
 
-def use_style(args, plt):
+def use_style(args: list[Any], plt: Any) -> None:
     names = args[0] if args and isinstance(args[0], list) else args
     if not names or any(name not in STYLES and not str(name).startswith("seaborn-v0_8") for name in names):
         raise Refused("style")
@@ -270,7 +290,7 @@ def use_style(args, plt):
     plt.style.use(list(names))
 
 
-def settle(settings, matplotlib):
+def settle(settings: dict[str, Any], matplotlib: Any) -> None:
     """Set entries of rcParams, those that say how things look."""
     for key, one in settings.items():
         plain = isinstance(one, (bool, int, float, str, list, tuple))
@@ -282,21 +302,29 @@ def settle(settings, matplotlib):
 # ---- files
 
 
-def save(call, path, args, kwargs, results, plt, matplotlib):
+def save(
+    call: dict[str, Any],
+    path: Any,
+    args: list[Any],
+    kwargs: dict[str, Any],
+    results: list[Any],
+    plt: Any,
+    matplotlib: Any,
+) -> None:
     name = args[0] if args else kwargs.get("fname")
     figure = plt.gcf() if call["root"] == "matplotlib.pyplot" else follow(call["root"], path, results, matplotlib)
     looks = ("bbox_inches", "dpi", "edgecolor", "facecolor", "format", "orientation", "pad_inches", "transparent")
     emit(figure, name, {key: one for key, one in kwargs.items() if key in looks})
 
 
-def show(plt):
+def show(plt: Any) -> None:
     """Emit the open figures and close them, as the reader of a window does."""
     for number in plt.get_fignums():
         emit(plt.figure(number), None, {})
     plt.close("all")
 
 
-def emit(figure, name, how):
+def emit(figure: Any, name: str | None, how: dict[str, Any]) -> None:
     suffix = os.path.splitext(name or "figure.png")[1][1:].lower()
     kind = how.pop("format", None) or suffix or "png"
     if kind not in TYPES:
@@ -307,8 +335,10 @@ def emit(figure, name, how):
         raise ValueError(f"the figure has more than {LARGEST} pixels")
     out = io.BytesIO()
     figure.savefig(out, format=kind, **how)
-    tell(file=name if name is None or os.path.splitext(name)[1] else f"{name}.{kind}",
-         data=base64.b64encode(out.getvalue()).decode("ascii"))
+    tell(
+        file=name if name is None or os.path.splitext(name)[1] else f"{name}.{kind}",
+        data=base64.b64encode(out.getvalue()).decode("ascii"),
+    )
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ def draw(drawings: Drawings, tell: Callable[[str], Any]) -> None:
 
 
 def is_ending(call: dict[str, Any]) -> bool:
-    path = call.get("path")
+    path: Any = call.get("path")
     return bool(path) and path[-1][1] in ENDINGS
 
 

@@ -12,12 +12,13 @@ from contextlib import suppress
 from random import Random
 
 from gradtrace.errors import GradtraceError
+from gradtrace.lang.words import words
 from tests.fuzz import mutate
 
 VALUES = """0 1 -1 2.5 1e308 None True 'a' '' 'x_y' [] [1,2] (1,2) {'a':1} range(3) ... nan [[1,2],[3,4]] print int
     t t.sum() n n[0] (lambda:1) slice(1) '$x^2$' '%s' '%(prog)s' 'out/../a' 10**9 2**70 [None] {1:[2]} '\\n' 'é' f g()
     A() A plt ax re p"""
-VALUES_OF = VALUES.split()
+VALUES_OF = sorted(words(VALUES))
 START = """nan = float('nan')
 def f(*a, **k): return a[0] if a else k
 def g():
@@ -34,25 +35,32 @@ import numpy as np
 t = torch.ones(2, 3)
 n = np.ones(3)
 """
-PLOTS = """plot scatter bar hist imshow contourf title xlabel legend savefig show subplots subplot figure text annotate
-    colorbar fill_between errorbar pie boxplot grid xlim xticks close suptitle tight_layout quiver hist2d""".split()
-PARTS = """xaxis yaxis spines figure canvas title lines patches axes transAxes cm rcParams flat T shape""".split()
-STEPS = """send throw close __next__ __iter__ gi_frame __name__""".split()
-PATTERNS = r"""a . .* (a+)+ [a-z] [^x] (?P<n>\d+) (?:a|b)* ^ $ \b \w+ \1 (?=a) (?<!b) a{2,3} ( ) [ \ (?i) \d{1000} \p x* | é""".split(
-    " "
+PLOTS = sorted(
+    words("""plot scatter bar hist imshow contourf title xlabel legend savefig show subplots subplot figure text
+    annotate colorbar fill_between errorbar pie boxplot grid xlim xticks close suptitle tight_layout quiver hist2d""")
 )
-FUNCTIONS = "match fullmatch search findall finditer sub subn split compile escape".split()
-OPTIONS = """type=int type=float type=f default=1 default='x' nargs='+' nargs='*' nargs=2 nargs=-1 nargs='?' required=True
-    choices=[1,2] choices='ab' help='h' help='%(default)s' help='%d' dest='q' dest='' metavar='M' metavar=('A','B') const=3
-    action='store_true' action='count' action='append' action='version' action=print version='1' action='store_const'""".split(
-    " "
+PARTS = sorted(
+    words("""xaxis yaxis spines figure canvas title lines patches axes transAxes cm rcParams flat T shape""")
 )
-WORDS = """--x --y -v -- --x=1 --no 1 2 a -1 --help -h @f --xy é '' --x --""".split(" ")
-BODY = """yield 1|yield|x = yield|x = yield x|yield from [1, 2]|yield from g()|return 3|x = (yield 1) + (yield 2)
+STEPS = sorted(words("""send throw close __next__ __iter__ gi_frame __name__"""))
+PATTERNS = sorted(
+    words(
+        r"""a . .* (a+)+ [a-z] [^x] (?P<n>\d+) (?:a|b)* ^ $ \b \w+ \1 (?=a) (?<!b) a{2,3} ( ) [ \ (?i) \d{1000}
+        \p x* | é"""
+    )
+)
+FUNCTIONS = sorted(words("match fullmatch search findall finditer sub subn split compile escape"))
+OPTIONS = sorted(
+    words("""type=int type=float type=f default=1 default='x' nargs='+' nargs='*' nargs=2 nargs=-1 nargs='?'
+    required=True choices=[1,2] choices='ab' help='h' help='%(default)s' help='%d' dest='q' dest=''
+    metavar='M' metavar=('A','B') const=3 action='store_true' action='count' action='append'
+    action='version' action=print version='1' action='store_const'""")
+)
+WORDS = sorted(words("""--x --y -v -- --x=1 --no 1 2 a -1 --help -h @f --xy é '' --x --"""))
+BODIES = """yield 1|yield|x = yield|x = yield x|yield from [1, 2]|yield from g()|return 3|x = (yield 1) + (yield 2)
 print((yield 4))|raise ValueError('v')|return|x = [1, (yield 5)]|1 / 0|del x|x = (yield) or (yield 2)|yield x
-next(iter([]))|yield from None|assert (yield)|x = f((yield), k=(yield 1))|x = {1: (yield)}|x = f'{(yield)}'""".replace(
-    "\n", "|"
-).split("|")
+next(iter([]))|yield from None|assert (yield)|x = f((yield), k=(yield 1))|x = {1: (yield)}|x = f'{(yield)}'"""
+BODY = BODIES.replace("\n", "|").split("|")
 
 
 def some(rng: Random, most: int = 3) -> str:
@@ -67,7 +75,9 @@ def plot(rng: Random) -> str:
         path = "".join(f".{rng.choice(PARTS)}" for _ in range(rng.choice((0, 0, 0, 1, 2))))
         keyword = rng.choice(("", "", f", c={rng.choice(VALUES_OF)}", f", **{{'lw': {rng.choice(VALUES_OF)}}}"))
         call = f"{owner}{path}.{rng.choice(PLOTS)}({some(rng)}{keyword})".replace("(, ", "(")
-        use = rng.choice((f"r = {call}", f"a, b = {call}", f"for i in {call}: r = i", f"print({call} + 1)", f"{call}[0]"))
+        use = rng.choice(
+            (f"r = {call}", f"a, b = {call}", f"for i in {call}: r = i", f"print({call} + 1)", f"{call}[0]")
+        )
         lines.append(f"try: {use}" if not use.startswith("for") else f"try:\n    {use}")
         lines.append("except Exception as e: r = e")
     return START + (ARRAYS if rng.random() < 0.2 else "") + FIGURES + "\n".join(lines)
@@ -109,7 +119,9 @@ def expression(rng: Random) -> str:
         name = rng.choice(FUNCTIONS)
         replaced = f"{rng.choice(VALUES_OF)}, " if name in ("sub", "subn") else ""
         lines += [f"try: m = re.{name}({pattern!r}, {replaced}{text!r}{extra})", "except Exception as e: m = e"]
-        use = rng.choice(("print(m)", "m.groups()", "m.group(1)", "m.span('n')", "m.expand('\\\\1')", "list(m)", "m['n']"))
+        use = rng.choice(
+            ("print(m)", "m.groups()", "m.group(1)", "m.span('n')", "m.expand('\\\\1')", "list(m)", "m['n']")
+        )
         lines += [f"try: {use}", "except Exception as e: pass"]
     return START + "import re\n" + "\n".join(lines)
 
@@ -119,7 +131,7 @@ def arguments(rng: Random) -> str:
     lines = []
     for _ in range(rng.randint(0, 4)):
         names = ", ".join(rng.sample(("'--x'", "'--y'", "'-v'", "'n'", "'m'", "''", "1", "'--x-y'"), rng.randint(0, 2)))
-        how = ", ".join(sorted(set(rng.choice(OPTIONS) for _ in range(rng.randint(0, 3)))))
+        how = ", ".join(sorted({rng.choice(OPTIONS) for _ in range(rng.randint(0, 3))}))
         owner = rng.choice(("p", "p", "p.add_argument_group('g')", "p.add_mutually_exclusive_group()"))
         call = ", ".join(part for part in (names, how) if part)
         lines += [f"try: {owner}.add_argument({call})", "except Exception as e: pass"]

@@ -25,10 +25,8 @@ def test_prints_what_pytorch_prints(
         done = fork_server(WARM_UP_ARRAYS).run(["run", str(path)], cwd=tmp_path, env=os.environ)
     else:
         command = [sys.executable, "-m", "gradtrace", "run", str(path)]
-        env = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
-        done = subprocess.run(
-            command, capture_output=True, text=True, cwd=tmp_path, env=env, check=False, timeout=120
-        )
+        env = {**os.environ, "PYTHONPATH": str(HERE.parents[2])}
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=env, check=False, timeout=120)
     assert (done.returncode, done.stdout) == (0, path.with_suffix(".out").read_text(encoding="utf-8")), done.stderr
     assert not list(tmp_path.iterdir()), "a file was written without --allow-write"
 

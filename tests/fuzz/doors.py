@@ -123,7 +123,7 @@ def expression(rng: Random) -> str:
             ("print(m)", "m.groups()", "m.group(1)", "m.span('n')", "m.expand('\\\\1')", "list(m)", "m['n']")
         )
         lines += [f"try: {use}", "except Exception as e: pass"]
-    return START + "import re\n" + "\n".join(lines)
+    return "import re\ndef f(*a): return 'f'\n" + "\n".join(lines)
 
 
 def arguments(rng: Random) -> str:
@@ -141,7 +141,7 @@ def arguments(rng: Random) -> str:
     lines += [f"try: print(p.{use}({given}))", "except (Exception, SystemExit) as e: pass"]
     lines += [f"try: q = p.add_subparsers({rng.choice(('', 'dest=1', 'required=True', 'title=None'))}).add_parser('s')"]
     lines += ["except (Exception, SystemExit) as e: pass"]
-    return START + "import argparse\np = argparse.ArgumentParser(prog='p')\n" + "\n".join(lines)
+    return "import argparse\ndef f(*a): return 1\np = argparse.ArgumentParser(prog='p')\n" + "\n".join(lines)
 
 
 def mutated(make: Callable[[Random], str]) -> Callable[[Random], str]:

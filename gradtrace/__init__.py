@@ -64,10 +64,21 @@ _MODULES = {
     "utils": "gradtrace.utils",
     "special": "gradtrace.special",
     "signal": "gradtrace.signal",
+    "random": "gradtrace.random",
     "trace": "gradtrace.trace",
 }
 # Packages of gradtrace that are not names of PyTorch: looking for them among the operators would load every family.
 _PARTS = ("cli", "engine", "errors", "lang", "ops", "views")
+# In-place methods that are functions too.
+_IN_PLACE = """abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_
+    atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ detach_ erf_ erfc_ exp2_ exp_ expm1_ fill_ fix_
+    floor_ frac_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ round_ rsqrt_ sigmoid_
+    sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_""".split()
+
+
+def _method(name: str) -> Any:
+    import_module("gradtrace.ops")  # gives Tensor its methods
+    return getattr(import_module("gradtrace.engine").Tensor, name)
 
 
 def _engine_name(name: str) -> Any:
@@ -79,10 +90,13 @@ __getattr__, __dir__ = attach(
     __name__,
     {
         **dict.fromkeys(_ENGINE, _engine_name),
+        **dict.fromkeys(_IN_PLACE, _method),
         **{name: f"gradtrace.engine.dtypes:{attribute}" for name, attribute in _DTYPES.items()},
         **dict.fromkeys(_CONSTANTS, _CONSTANTS.__getitem__),
+        "default_generator": "gradtrace.ops.random.generator",
         "draw": "gradtrace.views.notebook",
         "set_printoptions": "gradtrace.engine.text",
+        "typename": "gradtrace.nn.modules._text",
         "vmap": "gradtrace.func",
     },
     modules=_MODULES,

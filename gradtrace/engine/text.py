@@ -44,6 +44,13 @@ _NUMPY_DEFAULTS: dict[str, Any] = {
     "formatter": None,
     "floatmode": "maxprec",
 }
+numpy_options: dict[str, Any] = {}  # what a program has set of them
+
+
+def array_options() -> dict[str, Any]:
+    """Return numpy's print options for the arrays of a program."""
+    return {**_NUMPY_DEFAULTS, **numpy_options}
+
 
 
 class Style(NamedTuple):
@@ -269,11 +276,11 @@ def array_text(array: Raw) -> str:
     """`str(tensor.numpy())`; `array` as in `tensor_text`."""
     if isinstance(array, (float, int)):
         return str(array)  # numpy prints a 0-d float64, int64 or bool as Python prints the number
-    with np.printoptions(**_NUMPY_DEFAULTS):
+    with np.printoptions(**array_options()):
         return str(array)
 
 
 def array_repr(array: Raw) -> str:
     """`repr(tensor.numpy())`; `array` as in `tensor_text`."""
-    with np.printoptions(**_NUMPY_DEFAULTS):
+    with np.printoptions(**array_options()):
         return repr(np.asarray(array))

@@ -145,11 +145,18 @@ BY_NAME: dict[str, frozenset[str]] = {
     "gradtrace.engine.modes.enable_grad": words("clone"),
     "gradtrace.engine.modes.set_grad_enabled": words("clone mode"),
     "gradtrace.engine.modes.inference_mode": words("clone mode"),
+    "numpy.linalg._linalg.SVDResult": words("U S Vh count index _fields"),
+    "numpy.linalg._linalg.EigResult": words("eigenvalues eigenvectors count index _fields"),
+    "numpy.linalg._linalg.EighResult": words("eigenvalues eigenvectors count index _fields"),
+    "numpy.linalg._linalg.QRResult": words("Q R count index _fields"),
+    "numpy.linalg._linalg.SlogdetResult": words("sign logabsdet count index _fields"),
     "gradtrace.func.forward_ad.UnpackedDualTensor": words("primal tangent count index _fields"),
     "gradtrace.ops.create.dtype_limits.finfo": words("bits dtype eps max min resolution smallest_normal tiny"),
     "gradtrace.ops.create.dtype_limits.iinfo": words("bits dtype max min"),
     "gradtrace.ops.shape.memory.Storage": words("data_ptr nbytes size tolist __len__ __getitem__"),
-    "gradtrace.ops.random.generator.Generator": words("get_state initial_seed manual_seed seed set_state"),
+    "gradtrace.ops.random.generator.Generator": words(
+        "clone_state device get_state initial_seed manual_seed seed set_state"
+    ),
     "gradtrace.static.graph.Tensor": words("dtype eval get_shape graph name op shape"),
     "gradtrace.static.variables.Variable": words("""assign assign_add assign_sub dtype eval get_shape graph
         initial_value initialized_value initializer load name op read_value shape trainable value"""),

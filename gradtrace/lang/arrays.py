@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import operator
 
+from gradtrace import ops
 from gradtrace.annotations import Any, Callable
+from gradtrace.engine.describe import Size
 from gradtrace.engine.lazy import np
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
@@ -16,9 +18,10 @@ from gradtrace.lang.values import Frozen
 from gradtrace.lang.words import words
 
 # Methods that call numpy's methods, with arguments converted by `to_numpy`.
-METHODS = words("""all any argmax argmin argsort astype clip copy cumsum diagonal dot fill flatten item max mean min
-    nonzero prod ravel repeat reshape round sort squeeze std sum swapaxes tolist transpose var""")
-WRITES = ("fill", "sort")  # those of them that change the array
+METHODS = words("""all any argmax argmin argpartition argsort astype choose clip copy cumprod cumsum diagonal dot fill
+    flatten item max mean min nonzero partition prod put ravel repeat reshape round searchsorted sort squeeze std sum
+    swapaxes take tolist trace transpose var""")
+WRITES = ("fill", "partition", "put", "sort")  # those of them that change the array
 NUMBERS = (bool, int, float)
 ELEMENT_TYPES = words("bool int8 int16 int32 int64 uint8 float16 float32 float64")
 
@@ -78,6 +81,14 @@ class Array(Frozen):
     @property
     def size(self) -> int:
         return int(self._array.size)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self._array.nbytes)
+
+    @property
+    def itemsize(self) -> int:
+        return int(self._array.itemsize)
 
     @property
     def dtype(self) -> DType:
@@ -158,6 +169,8 @@ def to_numpy(value: Any) -> Any:
         return value
     if kind is list or kind is tuple:
         return kind(map(to_numpy, value))
+    if kind is Size:
+        return tuple(value)
     if kind is DType:
         return np.dtype(value.name)
     if isinstance(value, Tensor):
@@ -185,7 +198,8 @@ def from_numpy(value: Any) -> Any:
     if isinstance(value, np.generic):
         return Array(value)
     if isinstance(value, (list, tuple)):
-        return type(value)(map(from_numpy, value))
+        made = map(from_numpy, value)
+        return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
     return value
 
 
@@ -221,10 +235,20 @@ def checked_index(key: Any) -> Any:
 # ---- operators
 
 
+WITH_TENSORS = words("eq ne truediv")  # of an array and a tensor; PyTorch has the others for a tensor and an array only
+
+
+def as_operand(array: Any) -> Any:
+    """An array or numpy scalar as a tensor's operand."""
+    return ops.find(ops.api.functions, "as_tensor")(array) if isinstance(array, np.ndarray) else array.item()
+
+
 def binary_operator(name: str) -> Callable[[Array, Any], Any]:
     apply = getattr(operator, name)
 
     def apply_operator(self: Array, other: Any) -> Any:
+        if isinstance(other, Tensor) and (name in WITH_TENSORS or not self.ndim):
+            return apply(as_operand(self._array), other)
         if type(other) not in (Array, *NUMBERS):
             return NotImplemented
         return from_numpy(apply(self._array, to_numpy(other)))
@@ -236,6 +260,11 @@ def reflected_operator(name: str) -> Callable[[Array, Any], Any]:
     apply = getattr(operator, name)
 
     def apply_operator(self: Array, other: Any) -> Any:
+        if isinstance(other, Tensor):
+            if not self.ndim:
+                return apply(other, self._array.item())
+            # A tensor leaves an array to numpy, whose result is made a tensor.
+            return as_operand(np.asarray(apply(other.numpy(), self._array)))
         return from_numpy(apply(other, self._array)) if type(other) in NUMBERS else NotImplemented
 
     return apply_operator

@@ -15,7 +15,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.errors import UnknownNameError
 from gradtrace.lang import allowed
 from gradtrace.lang.allowed import BY_TYPE, MAGIC, NAMED, OF_CLASS, OF_EXCEPTION, OPEN_PRIVATE
-from gradtrace.lang.values import Attributes, Frozen, ProgramFunction, TypeName
+from gradtrace.lang.values import Attributes, Flags, Frozen, ProgramFunction, TypeName
 from gradtrace.lang.words import words
 
 INNER = "the language does not give access to Python's internals"
@@ -102,6 +102,8 @@ class Gate:
             return self.super_offers
         if issubclass(kind, BaseException):
             return lambda value, name: name in OF_EXCEPTION or (is_public(name) and name not in OBJECTS)
+        if issubclass(kind, Flags):
+            return lambda value, name: is_public(name) or name in NAMED or name in value._listed
         if issubclass(kind, Frozen):
             return lambda value, name: is_public(name) or name in NAMED or name == "__version__"
         if issubclass(kind, Attributes):
@@ -206,6 +208,8 @@ class Gate:
             return not is_dunder(name)
         if kind is ProgramFunction:
             return not name.startswith("_") or name in NAMED
+        if issubclass(kind, Flags):
+            return name in target._flags
         return is_public(name) and (is_open(kind) or issubclass(kind, BaseException))
 
     def set_plainly(self, target: Any, name: str, value: Any) -> None:
@@ -249,6 +253,7 @@ CONSTRUCTED = frozenset(
         "gradtrace.engine.function.Function",
         "gradtrace.autograd.Variable",
         "gradtrace.ops.random.generator.Generator",
+        "gradtrace.random.fork_rng",
         "gradtrace.ops.create.dtype_limits.finfo",
         "gradtrace.ops.create.dtype_limits.iinfo",
     }

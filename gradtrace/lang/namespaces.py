@@ -11,8 +11,8 @@ from importlib import import_module as real_import
 from gradtrace import ops
 from gradtrace.annotations import Any
 from gradtrace.errors import UnknownNameError
-from gradtrace.lang import plotting_names, python_modules, torch_modules
-from gradtrace.lang.values import FIXED, Frozen
+from gradtrace.lang import compilers, plotting_names, python_modules, torch_modules
+from gradtrace.lang.values import FIXED, Flags
 
 LIBRARY = {
     "torch": "gradtrace",
@@ -35,6 +35,18 @@ LIBRARY = {
     "torch.utils": "gradtrace.utils",
     "torch.utils.checkpoint": "gradtrace.utils.checkpoint",
     "torch.utils.data": "gradtrace.utils.data",
+    "torch.functional": "gradtrace",
+    "torch.nn.modules": "gradtrace.nn.modules",
+    **{f"torch.nn.modules.{name}": f"gradtrace.nn.modules.{name}" for name in torch_modules.LAYER_FILES},
+    "torch.nn.utils.parametrizations": "gradtrace.nn.utils.parametrizations",
+    "torch.nn.utils.parametrize": "gradtrace.nn.utils.parametrize",
+    "torch.nn.utils.prune": "gradtrace.nn.utils.prune",
+    "torch.nn.utils.stateless": "gradtrace.func.stateless",
+    "torch.random": "gradtrace.random",
+    "torch.utils.benchmark": "gradtrace.utils.benchmark",
+    "torch.utils.data.dataloader": "gradtrace.utils.data",
+    "torch.utils.data.dataset": "gradtrace.utils.data",
+    "torch.utils.data.sampler": "gradtrace.utils.data",
     "torch.special": "gradtrace.special",
     "torch.signal": "gradtrace.signal",
     "torch.signal.windows": "gradtrace.signal.windows",
@@ -52,17 +64,20 @@ LIBRARY = {
 ONLY = {
     "torch.autograd.grad_mode": frozenset({"no_grad", "enable_grad", "set_grad_enabled", "inference_mode"}),
     "torch.autograd.function": frozenset({"Function", "FunctionCtx", "once_differentiable"}),
+    "torch.functional": torch_modules.FUNCTIONAL,
+    "torch.nn.utils.stateless": frozenset({"functional_call"}),
     "tensorflow.compat": frozenset(),
     "tensorflow.losses": frozenset({"mean_squared_error"}),
     "tensorflow.compat.v1.losses": frozenset({"mean_squared_error"}),
 }
+SAVING = ("load", "save")  # torch's functions that work on what the run keeps
 MODULE = type(real_import("sys"))
 MISSING = object()
 OWN = "--allow-import DIR names the folder that it may be in"
 
 
-class Namespace(Frozen):
-    """A module of a program. Names are looked up once and then cached; none can be set."""
+class Namespace(Flags):
+    """A module of a program. Names are looked up once and then cached; only the flags of a backend can be set."""
 
     def __init__(self, name: str, modules: Modules) -> None:
         self.__dict__.update(__name__=name, _modules=modules)
@@ -72,10 +87,19 @@ class Namespace(Frozen):
         self.__dict__[name] = value
         return value
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"module '{self.__name__}' is read-only")
+    _listed = torch_modules.UNDERSCORED
 
-    __delattr__: Any = __setattr__
+    @property
+    def _flags(self) -> frozenset[str]:  # type: ignore[override]
+        return torch_modules.FLAGS.get(self.__name__, frozenset())
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self._flags or type(value) not in torch_modules.FLAG_TYPES:
+            raise AttributeError(f"module '{self.__name__}' is read-only")
+        self.__dict__[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"module '{self.__name__}' is read-only")
 
     def __repr__(self) -> str:
         return f"<module '{self.__name__}'>"
@@ -86,6 +110,7 @@ class Modules:
 
     def __init__(self, python: python_modules.Python) -> None:
         self.python = python
+        self.compilers = compilers.Compilers(python.streams.stderr)
         self.namespaces: dict[str, Namespace] = {}
 
 
@@ -104,8 +129,12 @@ def look_up(module: str, name: str, modules: Modules) -> Any:
         return namespace(f"{module}.{name}", modules)
     if name in torch_modules.MODULES.get(module, ()):
         return torch_modules.MODULES[module][name]
+    if name in modules.compilers.names.get(module, ()):
+        return modules.compilers.names[module][name]
     if name in python_modules.NAMES.get(module, ()):
         return modules.python.find(module, name)
+    if module == "torch" and name in SAVING:
+        return getattr(modules.python.saved, name)
     if module in plotting_names.MODULES:
         return modules.python.figures.find(module, name)
     value: Any = public_value(module, name) if module in LIBRARY else MISSING
@@ -166,9 +195,8 @@ def public_names(real: Any) -> list[str]:
 
 
 def is_offered(name: str) -> bool:
-    return any(
-        name in table for table in (LIBRARY, python_modules.NAMES, torch_modules.MODULES, plotting_names.MODULES)
-    )
+    tables = (LIBRARY, python_modules.NAMES, torch_modules.MODULES, compilers.MODULES, plotting_names.MODULES)
+    return any(name in table for table in tables)
 
 
 def offered_name(name: str) -> str | None:
@@ -192,7 +220,7 @@ def import_from(module: str, name: str, modules: Modules) -> Any:
     if module == "__future__":
         return None
     try:
-        if name.startswith("_") and name != "__version__":
+        if name.startswith("_") and name not in torch_modules.UNDERSCORED:
             raise AttributeError(name)  # a field of Namespace, not a name of the module
         return getattr(namespace(known, modules), name)
     except AttributeError:

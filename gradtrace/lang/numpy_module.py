@@ -1,7 +1,6 @@
-"""The part of numpy that PyTorch scripts use: arrays, elementwise functions, reductions, random numbers.
+"""The part of numpy that PyTorch scripts use: arrays, elementwise functions, reductions, linear algebra.
 
-The functions apply numpy's to the ndarrays of the program's Arrays. `np.random` is a generator that belongs to the run
-and produces numpy's stream for a seed.
+The functions apply numpy's to the ndarrays of the program's Arrays; `numpy_random.py` has `np.random`.
 """
 
 from __future__ import annotations
@@ -10,9 +9,11 @@ import math
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
-from gradtrace.lang.arrays import Array, DType, to_numpy, wrap_function
+from gradtrace.engine import text
+from gradtrace.lang import numpy_random
+from gradtrace.lang.arrays import Array, DType, from_numpy, to_numpy, to_numpy_argument, wrap_function
 from gradtrace.lang.budget import Meter
-from gradtrace.lang.values import TypeName
+from gradtrace.lang.values import Frozen, TypeName
 from gradtrace.lang.words import words
 
 DTYPES = {
@@ -29,21 +30,30 @@ DTYPES = {
     "single": "float32",
 }
 CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None}
-MAKERS = words("arange eye full linspace ones zeros")
-FUNCTIONS = words("""abs absolute add all allclose amax amin any arccos arcsin arctan arctan2 argmax argmin argsort
-    array array_equal asarray around atleast_1d atleast_2d broadcast_to ceil clip column_stack concatenate copy
-    cos cosh cross cumprod cumsum deg2rad diag diff divide dot einsum equal exp expand_dims expm1
-    flip floor full_like greater hstack hypot identity isclose isfinite isinf isnan less log log10 log1p
-    log2 logical_and logical_not logical_or logspace matmul max maximum mean median meshgrid min minimum mod
-    multiply negative nonzero ones_like outer power prod ravel reciprocal repeat reshape roll round sign sin
-    sinh size sort split sqrt square squeeze stack std subtract sum swapaxes tan tanh tensordot tile trace
-    transpose tril triu unique var vstack where zeros_like""")
-RANDOM = words("""choice exponential normal permutation rand randint randn random random_sample seed shuffle
-    standard_normal uniform""")
-LINALG = words("det eigvalsh inv matrix_rank norm solve")
+MAKERS = words("arange empty eye full linspace ones zeros")
+FUNCTIONS = words("""abs absolute add all allclose amax amin any append arccos arccosh arcsin arcsinh arctan arctan2
+    arctanh argmax argmin argpartition argsort argwhere array array_equal array_split asarray around ascontiguousarray
+    atleast_1d atleast_2d atleast_3d average bincount bitwise_and bitwise_or bitwise_xor broadcast_to cbrt ceil clip
+    column_stack concatenate convolve copy copysign corrcoef correlate cos cosh count_nonzero cov cross cumprod cumsum
+    deg2rad degrees delete diag diagonal diff digitize divide dot einsum empty_like equal exp exp2 expand_dims expm1
+    fabs fix flatnonzero flip fliplr flipud float_power floor floor_divide fmax fmin fmod full_like geomspace gradient
+    greater greater_equal heaviside histogram hstack hypot identity inner insert interp intersect1d isclose isfinite
+    isin isinf isnan kron less less_equal log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor
+    logspace matmul max maximum mean median meshgrid min minimum mod moveaxis multiply nan_to_num nanargmax nanargmin
+    nanmax nanmean nanmin nanstd nansum nanvar ndim negative nextafter nonzero not_equal ones_like outer pad partition
+    percentile polyfit polyval power prod ptp quantile rad2deg radians ravel reciprocal remainder repeat reshape rint
+    roll rollaxis rot90 round searchsorted setdiff1d shape sign signbit sin sinc sinh size sort split sqrt square
+    squeeze stack std subtract sum swapaxes take tan tanh tensordot tile trace transpose trapezoid tril tril_indices
+    triu triu_indices true_divide trunc union1d unique vander var vdot vstack where zeros_like""")
+LINALG = words("""cholesky cond det eig eigh eigvals eigvalsh inv lstsq matrix_power matrix_rank norm pinv qr slogdet
+    solve svd""")
+TESTING = words("""assert_allclose assert_almost_equal assert_array_almost_equal assert_array_equal assert_array_less
+    assert_equal""")
+OWN = words("__version__ array2string c_ finfo get_printoptions iinfo ndarray r_ save set_printoptions vectorize")
 NAMES = {
-    "numpy": frozenset(DTYPES) | frozenset(CONSTANTS) | MAKERS | FUNCTIONS | {"ndarray", "save"},
-    "numpy.random": RANDOM,
+    "numpy": frozenset(DTYPES) | frozenset(CONSTANTS) | MAKERS | FUNCTIONS | OWN,
+    "numpy.random": numpy_random.NAMES,
+    "numpy.testing": TESTING,
     "numpy.linalg": LINALG,
 }
 
@@ -51,8 +61,9 @@ NAMES = {
 def find_names(module: str, meter: Meter) -> dict[str, Any]:
     """Return the names of a module in one run; "*" maps to a function for names that are not in the table."""
     if module == "numpy.random":
-        source = np.random.RandomState()
-        return {"shuffle": make_shuffle(source), "*": lambda name: wrap_function(getattr(source, name), name)}
+        return numpy_random.find_names()
+    if module == "numpy.testing":
+        return {"*": testing}
     if module == "numpy.linalg":
         return {"*": lambda name: wrap_function(getattr(np.linalg, name), name)}
     fixed = {
@@ -60,6 +71,15 @@ def find_names(module: str, meter: Meter) -> dict[str, Any]:
         **{name: DType(kind) for name, kind in DTYPES.items()},
         "ndarray": TypeName(Array),
         "save": saver(meter),
+        "__version__": np.__version__,
+        "c_": Joined("c_"),
+        "r_": Joined("r_"),
+        "finfo": limits_of(np.finfo, "bits eps max min resolution smallest_normal tiny"),
+        "iinfo": limits_of(np.iinfo, "bits max min"),
+        "vectorize": vectorize,
+        "set_printoptions": set_printoptions,
+        "get_printoptions": get_printoptions,
+        "array2string": array2string,
     }
     return {
         **fixed,
@@ -112,9 +132,90 @@ def saver(meter: Meter) -> Callable[[str, Any], None]:
     return save
 
 
-def make_shuffle(source: Any) -> Callable[[Any], None]:
-    def call(x: Any) -> None:
-        source.shuffle(x._array if type(x) is Array else x)
+def testing(name: str) -> Callable[..., Any]:
+    from gradtrace.lang import wall
 
-    call.__name__ = call.__qualname__ = "shuffle"
+    with wall.lowered():  # its first import reads files
+        from numpy import testing as real
+    return wrap_function(getattr(real, name), name)
+
+
+class Joined(Frozen):
+    """np.c_ and np.r_: arrays joined by an index."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getitem__(self, key: Any) -> Any:
+        keys = tuple(map(part_of_join, key if type(key) is tuple else (key,)))
+        return from_numpy(getattr(np, self._name)[keys])
+
+
+def part_of_join(key: Any) -> Any:
+    if type(key) is slice:
+        return slice(*map(to_numpy, (key.start, key.stop, key.step)))
+    return to_numpy(key)
+
+
+class Limits(Frozen):
+    """What np.finfo and np.iinfo give."""
+
+    def __init__(self, found: Any, names: str) -> None:
+        self.__dict__.update({name: from_numpy(getattr(found, name)) for name in names.split()})
+
+
+def limits_of(function: Any, names: str) -> Callable[[Any], Limits]:
+    def call(type: Any) -> Limits:
+        return Limits(function(to_numpy_argument(type, False)), names)
+
+    call.__name__ = call.__qualname__ = function.__name__
     return call
+
+
+def vectorize(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
+    """np.vectorize: apply a function of numbers to each element of arrays that broadcast."""
+
+    def call(*args: Any) -> Any:
+        arrays = np.broadcast_arrays(*map(to_numpy, args))
+        results = [to_numpy(pyfunc(*map(from_numpy, items))) for items in zip(*(a.flat for a in arrays), strict=True)]
+        return from_numpy(np.array(results).reshape(arrays[0].shape))
+
+    return call
+
+
+PRINTED = words("edgeitems floatmode infstr linewidth nanstr precision sign suppress threshold")
+
+
+def set_printoptions(
+    precision: Any = None,
+    threshold: Any = None,
+    edgeitems: Any = None,
+    linewidth: Any = None,
+    suppress: Any = None,
+    **others: Any,
+) -> None:
+    """np.set_printoptions, for the arrays of this run."""
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    given = {name: value for name, value in {**given, "suppress": suppress, **others}.items() if value is not None}
+    for name, value in given.items():
+        if name not in PRINTED:
+            raise TypeError(f"set_printoptions() got an unexpected keyword argument '{name}'")
+        if type(value) not in (int, float, bool, str):
+            raise TypeError(f"{name} must be a number or a word, not {type(value).__name__}")
+    with np.printoptions(**given):  # checks them
+        pass
+    text.numpy_options.update(given)
+
+
+def get_printoptions() -> dict[str, Any]:
+    """np.get_printoptions, without `formatter`."""
+    return {name: value for name, value in text.array_options().items() if name in PRINTED}
+
+
+def array2string(a: Any, **options: Any) -> str:
+    """np.array2string, with its plain options."""
+    named = {name: to_numpy_argument(value, True) for name, value in options.items()}
+    with np.printoptions(**text.array_options()):
+        return str(np.array2string(np.asarray(to_numpy(a)), **named))

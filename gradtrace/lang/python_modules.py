@@ -29,6 +29,7 @@ from gradtrace.lang.budget import Meter, exceeded
 from gradtrace.lang.builtins import Streams, exit_program
 from gradtrace.lang.generator_values import Generator
 from gradtrace.lang.iteration import depth_of, limit_depth, make_range, metered, with_name
+from gradtrace.lang.saved import Saved
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.values import Frozen, ProgramFunction
 from gradtrace.lang.words import words
@@ -218,7 +219,7 @@ class Python:
         return system_modules.os_names(self.meter, self.tell_once)
 
     def names_of_os_path(self) -> dict[str, Any]:
-        return system_modules.path_names()
+        return system_modules.path_names(self.saved.has)
 
     def names_of_platform(self) -> dict[str, Any]:
         return system_modules.platform_names()
@@ -280,6 +281,11 @@ class Python:
         from gradtrace.lang.warnings import names
 
         return names(self.where)
+
+    @cached_property
+    def saved(self) -> Saved:
+        """What torch.save has kept."""
+        return Saved(self.meter, self.tell_once)
 
     @cached_property
     def figures(self) -> Any:

@@ -69,13 +69,16 @@ def graphs(stack: list[Any]) -> list[Any]:
 def print_options() -> dict[str, Any] | None:
     """Return the print options; None (the defaults) if the module that prints tensors is not imported."""
     text = sys.modules.get("gradtrace.engine.text")
-    return None if text is None else text.get_printoptions()
+    return None if text is None else {**text.get_printoptions(), "numpy": dict(text.numpy_options)}
 
 
 def put_print_options(options: dict[str, Any] | None) -> None:
     text = sys.modules.get("gradtrace.engine.text")
     if text is not None:
-        text.set_printoptions(**(options or {"profile": "default"}))
+        options = dict(options or {"profile": "default"})
+        text.numpy_options.clear()
+        text.numpy_options.update(options.pop("numpy", {}))
+        text.set_printoptions(**options)
 
 
 def random_state() -> tuple[Any, Any] | None:

@@ -18,6 +18,7 @@ from gradtrace.lang.words import words
 
 PATH_TEXTS = words("basename commonprefix dirname isabs join normpath split splitext")
 UNSEEN = words("exists isdir isfile islink lexists")
+OF_FILES = words("exists isfile lexists")
 NAMES = {
     "os": words("cpu_count environ getcwd getenv linesep makedirs mkdir name sep"),
     "os.path": PATH_TEXTS | UNSEEN | {"abspath", "expanduser", "realpath", "sep"},
@@ -57,10 +58,10 @@ def os_names(meter: Meter, tell_once: Callable[[str], None]) -> dict[str, Any]:
     }
 
 
-def path_names() -> dict[str, Any]:
-    """Return the names of `os.path`."""
+def path_names(has: Callable[[str], bool]) -> dict[str, Any]:
+    """Return the names of `os.path`; `has` says whether the program has saved something by that name."""
     texts = {name: on_text(getattr(posixpath, name)) for name in PATH_TEXTS - {"commonprefix"}}
-    unseen = {name: unseen_path(name) for name in UNSEEN}
+    unseen = {name: unseen_path(name, has) for name in UNSEEN}
     prefix = lambda paths: posixpath.commonprefix([text_of(path) for path in paths])
     whole = on_text(posixpath.normpath)  # paths stay relative: a program does not see where it runs
     same = {"abspath": whole, "realpath": whole, "expanduser": text_of}
@@ -81,10 +82,9 @@ def on_text(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def unseen_path(name: str) -> Callable[[Any], bool]:
+def unseen_path(name: str, has: Callable[[str], bool]) -> Callable[[Any], bool]:
     def call(path: Any) -> bool:
-        text_of(path)
-        return False
+        return has(text_of(path)) and name in OF_FILES
 
     call.__name__ = call.__qualname__ = name
     return call

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.lang.arrays import Array, raw
+from gradtrace.lang.words import words
+from gradtrace.ops.create.factories import check_device
 
-VERSION = "2.13.0"  # the PyTorch version whose behaviour gradtrace reproduces
+VERSION = "2.13.0+gradtrace"  # the PyTorch version whose behaviour gradtrace reproduces, and who does
 
 
 def return_false(*args: Any, **kwargs: Any) -> bool:
@@ -16,33 +18,98 @@ def return_none(*args: Any, **kwargs: Any) -> None:
     return None
 
 
-def return_zero() -> int:
+def return_zero(*args: Any, **kwargs: Any) -> int:
     return 0
 
 
+def return_one(*args: Any, **kwargs: Any) -> int:
+    return 1
+
+
+def return_default(*args: Any, **kwargs: Any) -> str:
+    return "highest"  # of torch.get_float32_matmul_precision
+
+
+def no_device(*args: Any, **kwargs: Any) -> Any:
+    raise RuntimeError("Torch not compiled with CUDA enabled")
+
+
+def default_device(device: Any) -> None:
+    """torch.set_default_device, which takes only the CPU."""
+    check_device(device)
+
+
 MODULES: dict[str, dict[str, Any]] = {
-    "torch": {"__version__": VERSION},
+    "torch": {
+        "__version__": VERSION,
+        "are_deterministic_algorithms_enabled": return_false,
+        "is_complex": return_false,
+        "get_float32_matmul_precision": return_default,
+        "get_num_interop_threads": return_one,
+        "get_num_threads": return_one,
+        "set_default_device": default_device,
+        "set_float32_matmul_precision": return_none,
+        "set_flush_denormal": return_false,
+        "set_num_interop_threads": return_none,
+        "set_num_threads": return_none,
+        "use_deterministic_algorithms": return_none,
+    },
+    "torch.version": {"__version__": VERSION, "cuda": None, "debug": False, "git_version": "", "hip": None},
     "torch.accelerator": {"is_available": return_false, "device_count": return_zero},
     "torch.backends": {},
-    "torch.backends.cudnn": {"is_available": return_false},
+    "torch.backends.cuda": {"is_built": return_false},
+    "torch.backends.cuda.matmul": {"allow_tf32": False},
+    "torch.backends.cudnn": {
+        "allow_tf32": True,
+        "benchmark": False,
+        "deterministic": False,
+        "enabled": True,
+        "is_available": return_false,
+        "version": return_none,
+    },
+    "torch.backends.mkl": {"is_available": return_false},
+    "torch.backends.mkldnn": {"enabled": True, "is_available": return_false},
     "torch.backends.mps": {"is_available": return_false, "is_built": return_false},
+    "torch.backends.openmp": {"is_available": return_false},
+    "torch.distributed": {"is_available": return_false},
     "torch.cuda": {
         "is_available": return_false,
+        "current_device": no_device,
         "device_count": return_zero,
         "empty_cache": return_none,
+        "get_device_name": no_device,
+        "is_initialized": return_false,
+        "max_memory_allocated": return_zero,
+        "memory_allocated": return_zero,
+        "memory_reserved": return_zero,
+        "reset_peak_memory_stats": return_none,
+        "set_device": no_device,
         "manual_seed": return_none,
         "manual_seed_all": return_none,
         "synchronize": return_none,
     },
 }
+# Attributes of modules that a program may set. They change nothing here.
+FLAGS = {
+    "torch.backends.cuda.matmul": frozenset({"allow_tf32"}),
+    "torch.backends.cudnn": frozenset({"allow_tf32", "benchmark", "deterministic", "enabled"}),
+    "torch.backends.mkldnn": frozenset({"enabled"}),
+}
+FLAG_TYPES = (bool, int, str, type(None))
+# Files of torch.nn.modules, which scripts import layers from.
+LAYER_FILES = words("""activation batchnorm container conv dropout instancenorm lazy linear loss module normalization
+    padding pooling rnn sparse transformer utils""")
+FUNCTIONAL = words("""atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist
+    chain_matmul einsum meshgrid norm split tensordot unique unique_consecutive""")
+UNDERSCORED = words("""__version__ _BatchNorm _ConvNd _LRScheduler _Loss _NormBase _WeightedLoss _calculate_correct_fan
+    _calculate_fan_in_and_fan_out _ntuple _pair _quadruple _single _triple""")
 # Refused names of torch, with the alternative.
 TENSORBOARD = "use torch.utils.tensorboard's SummaryWriter with --allow-write DIR, or graph --tensorboard LOGDIR"
-FILES = "scripts cannot write files; print the values"
+COMPLEX = "gradtrace has no complex numbers; compute with the real and imaginary parts, as two tensors"
+COMPLEX_NAMES = words("""angle cdouble cfloat chalf complex complex128 complex32 complex64 conj fft imag istft polar stft
+    view_as_complex view_as_real""")
 REFUSED = {
-    ("torch", "save"): FILES,
-    ("torch", "load"): "scripts cannot open files; pass data as an input: --x @FILE",
-    ("torch", "compile"): "call the function directly",
-    ("torch", "jit"): "call the function directly",
+    **{("torch", name): COMPLEX for name in COMPLEX_NAMES},
 }
 FROM_ARRAYS = ("as_tensor", "asarray", "from_numpy", "tensor")
 

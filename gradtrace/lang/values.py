@@ -27,6 +27,14 @@ class Frozen:
 FIXED: set[type] = set()
 
 
+class Flags(Frozen):
+    """A value of which a program may set the attributes in `_flags`, and read those in `_listed` despite their name."""
+
+    __slots__ = ()
+    _flags: frozenset[str] = frozenset()
+    _listed: frozenset[str] = frozenset()
+
+
 class ProgramFunction:
     """A function of a program. `_call(args, kwargs)` is its compiled form; programs may set attributes."""
 

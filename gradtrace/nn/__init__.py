@@ -8,11 +8,26 @@ from __future__ import annotations
 from gradtrace.lazy_names import attach, homes
 
 FAMILIES: dict[str, tuple[str, ...]] = {
-    "parameter": ("Buffer", "Parameter"),
+    "parameter": ("Buffer", "Parameter", "UninitializedParameter"),
     "modules.module": ("Module",),
     "modules.container": ("ModuleDict", "ModuleList", "Sequential"),
     "modules.parameters": ("ParameterDict", "ParameterList"),
     "modules.linear": ("Bilinear", "Identity", "Linear"),
+    "modules.lazy": (
+        "LazyBatchNorm1d",
+        "LazyBatchNorm2d",
+        "LazyBatchNorm3d",
+        "LazyConv1d",
+        "LazyConv2d",
+        "LazyConv3d",
+        "LazyConvTranspose1d",
+        "LazyConvTranspose2d",
+        "LazyConvTranspose3d",
+        "LazyInstanceNorm1d",
+        "LazyInstanceNorm2d",
+        "LazyInstanceNorm3d",
+        "LazyLinear",
+    ),
     "modules.activation": (
         "CELU",
         "ELU",

@@ -241,3 +241,24 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
         for column in range(columns):
             tensor[randperm(rows)[:zeros], column] = 0
     return tensor
+
+
+def _deprecated(new_name: str) -> Any:
+    """Return the old name of an initialisation, without the underscore, with PyTorch's warning."""
+    function = globals()[new_name]
+    old_name = new_name[:-1]
+
+    def deprecated_init(*args: Any, **kwargs: Any) -> Any:
+        warnings.warn(
+            f"`nn.init.{old_name}` is now deprecated in favor of `nn.init.{new_name}`.", FutureWarning, stacklevel=2
+        )
+        return function(*args, **kwargs)
+
+    deprecated_init.__name__ = deprecated_init.__qualname__ = old_name
+    return deprecated_init
+
+
+uniform, normal, constant, eye, dirac = map(_deprecated, ("uniform_", "normal_", "constant_", "eye_", "dirac_"))
+xavier_uniform, xavier_normal = map(_deprecated, ("xavier_uniform_", "xavier_normal_"))
+kaiming_uniform, kaiming_normal = map(_deprecated, ("kaiming_uniform_", "kaiming_normal_"))
+orthogonal, sparse = map(_deprecated, ("orthogonal_", "sparse_"))

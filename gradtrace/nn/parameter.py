@@ -67,6 +67,13 @@ class Parameter(Tensor):
         return _rebuild, (type(self), self.shared(), self._req)
 
 
+class UninitializedParameter(Parameter):
+    """A parameter of a lazy layer before its first call: it has no elements yet."""
+
+    def __repr__(self) -> str:
+        return "<UninitializedParameter>"
+
+
 def _rebuild(kind: type[Tensor], array: Any, requires_grad: bool) -> Tensor:
     tensor = kind._wrap(array)
     tensor._req = requires_grad

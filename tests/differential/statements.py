@@ -555,6 +555,27 @@ def layer(scene: Scene) -> str:
     return f"{scene.new()} = {form}"
 
 
+def random_numbers(scene: Scene) -> str:
+    """New random numbers, or a tensor filled with them, after a seed."""
+    x = scene.float()
+    seed = f"torch.manual_seed({scene.dice.randrange(1000)})"
+    if scene.chance(0.3):
+        fill = scene.choice(
+            ["normal_()", "normal_(1, 0.5)", "uniform_(-1, 2)", "bernoulli_(0.3)", "exponential_(2)", "random_(5)"]
+            + ["random_(-2, 3)", "geometric_(0.4)", "log_normal_(0, 0.5)", "bernoulli_(torch.tensor(0.6))"]
+        )
+        return f"{seed}; {x.name if scene.chance(0.7) else view_of(scene, x)}.{fill}"
+    sizes = list(some_shape(scene))
+    form = scene.choice(
+        [f"torch.randn({sizes})", f"torch.rand({sizes})", f"torch.randint(-3, 4, {sizes})", "torch.randn(17)"]
+        + [f"torch.randn({sizes}, dtype=torch.float64)", f"torch.normal(0.5, 2.0, {sizes})", "torch.randperm(4)"]
+        + [f"torch.rand_like({x.name})", f"torch.randn_like({x.name})", f"torch.bernoulli({x.name}.sigmoid())"]
+        + [f"torch.normal({x.name}, 1.0)", f"torch.poisson({x.name}.sigmoid())", f"F.dropout({x.name}, 0.4)"]
+        + [f"F.alpha_dropout({x.name}, 0.4, True)", f"torch.multinomial({x.name}.reshape(-1).sigmoid(), 1)"]
+    )
+    return f"{seed}; {scene.new()} = {form}"
+
+
 MAKERS: list[tuple[Callable[[Scene], str], int]] = [
     (create, 3),
     (unary, 8),
@@ -574,6 +595,7 @@ MAKERS: list[tuple[Callable[[Scene], str], int]] = [
     (backward, 6),
     (gradient, 6),
     (layer, 4),
+    (random_numbers, 4),
 ]
 
 

@@ -8,15 +8,14 @@ from typing import Any
 from gradtrace.engine.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn.modules.module import Module
+from gradtrace.ops.nn.loss import legacy_reduction
 
 
 def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     """Return the requested reduction, also from the two deprecated flags."""
     if size_average is None and reduce is None:
         return reduction
-    if reduce is False:
-        return "none"
-    return "sum" if size_average is False else "mean"
+    return legacy_reduction(size_average, reduce)
 
 
 class _Loss(Module):

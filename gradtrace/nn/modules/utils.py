@@ -15,6 +15,14 @@ def repeated(value: Any, n: int) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, Iterable) else (value,) * n
 
 
+def _ntuple(n: int) -> Any:
+    """Return the function that repeats a number n times, under PyTorch's private name, which scripts import."""
+    return lambda value: repeated(value, n)
+
+
+_single, _pair, _triple, _quadruple = (_ntuple(n) for n in (1, 2, 3, 4))
+
+
 def new_parameter(shape: Any, dtype: Any, requires_grad: bool = True) -> Parameter:
     """Create an uninitialised parameter."""
     return Parameter(function("empty")(shape, dtype=dtype), requires_grad)

@@ -28,12 +28,21 @@ REDUCTIONS = ("none", "mean", "sum")
 def reduction_named(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
     """Return the reduction, also from the two legacy arguments; raise ValueError for an unknown one."""
     if size_average is not None or reduce is not None:
-        if reduce is False:
-            return "none"
-        return "sum" if size_average is False else "mean"
+        return legacy_reduction(size_average, reduce)
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return reduction
+
+
+def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
+    """Return the reduction that the two legacy arguments mean, with PyTorch's warning."""
+    import warnings
+
+    found = "none" if reduce is False else "sum" if size_average is False else "mean"
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.", stacklevel=3
+    )
+    return found
 
 
 def reduce_array(each: Array, weight: Array | None, reduction: str) -> Array:

@@ -15,7 +15,7 @@ from gradtrace.engine.lazy import np
 if TYPE_CHECKING:
     from gradtrace.engine.types import Array
 
-BLOCK = 1024  # rows of 16 numbers: what a step works on stays in the cache
+BLOCK = 2048  # rows of 16 numbers: what a step works on stays in the cache
 # Cephes' coefficients, from the highest power down.
 LOGARITHM = (
     7.0376836292e-2,

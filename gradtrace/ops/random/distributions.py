@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gradtrace.ops.random.stream import Stream
 
 EXACT = 2**16  # elements
+FEW_SWAPS = 200  # of a permutation, for which a loop is the fastest
 VECTORISED = 16  # elements from which normal numbers are made in blocks
 WIDE_RANGE = 2**28  # numbers in a range from which an integer takes two words
 SPLIT = 134217729.0  # 2**27 + 1, which splits a float64 into two halves
@@ -64,10 +65,10 @@ def fused(x: Array, factor: float, addend: float) -> Array:
 def uniform(stream: Stream, n: int, kind: NumpyDtype, low: float = 0.0, high: float = 1.0) -> Array:
     """Return numbers uniform in [low, high)."""
     numbers = stream.uniform64(n) if kind.itemsize == 8 else stream.uniform32(n)
-    if (low, high) != (0, 1):
-        start = numbers.dtype.type(low)
-        numbers = fused(numbers, numbers.dtype.type(high) - start, start)
-    numbers = numbers.astype(kind, copy=False)
+    if (low, high) == (0, 1) and kind.itemsize > 2:
+        return numbers
+    start = numbers.dtype.type(low)
+    numbers = fused(numbers, numbers.dtype.type(high) - start, start).astype(kind, copy=False)
     numbers[numbers == kind.type(high)] = kind.type(low)
     return numbers
 
@@ -95,12 +96,39 @@ def all_integers(stream: Stream, n: int, kind: NumpyDtype) -> Array:
 
 def permutation(stream: Stream, n: int) -> Array:
     """Return 0 .. n-1 in random order, by Fisher and Yates' swaps."""
-    places = (stream.uint32(max(n - 1, 0)) % np.arange(n, 1, -1, np.uint32)).tolist()
+    steps = np.arange(max(n - 1, 0))
+    targets = stream.uint32(steps.size) % (n - steps) + steps
+    if n > FEW_SWAPS:
+        return swapped(targets, steps)
     order = list(range(n))
-    for i, place in enumerate(places):
-        j = place + i
+    for i, j in enumerate(targets.tolist()):
         order[i], order[j] = order[j], order[i]
     return np.array(order, np.int64)
+
+
+def swapped(targets: Array, steps: Array) -> Array:
+    """Return 0 .. n-1 after the swaps of place i with place targets[i] >= i, for i = 0 .. n-2, without a loop.
+
+    Step i puts the number of place targets[i] at place i for good. That place holds its own number unless an earlier
+    step aimed at it: the latest of these put there the number that its own place had before it.
+    """
+    n = steps.size + 1
+    both = (targets << 32) | steps
+    both.sort()
+    target, step = both >> 32, both & 0xFFFF_FFFF
+    again = np.flatnonzero(target[1:] == target[:-1])
+    earlier = np.full(n - 1, -1)  # the latest earlier step with the same target
+    earlier[step[again + 1]] = step[again]
+    latest = np.full(n, -1)  # the latest step aiming at a place
+    latest[target] = step
+    before = np.where(latest[:-1] == steps, earlier, latest[:-1])  # the latest step aiming at i, before step i
+    held = np.where(before < 0, steps, before)  # the number at place i before step i, by following such steps
+    while not np.array_equal(held, further := held[held]):
+        held = further
+    order = np.empty(n, np.int64)
+    order[:-1] = np.where(earlier < 0, targets, held[earlier])
+    order[-1] = n - 1 if latest[-1] < 0 else held[latest[-1]]
+    return order
 
 
 # ---- normal numbers
@@ -109,7 +137,8 @@ def permutation(stream: Stream, n: int) -> Array:
 def normal(stream: Stream, n: int, kind: NumpyDtype, mean: float, std: float, contiguous: bool) -> Array:
     """Return normal numbers: in blocks of 16 from n = 16 on in a contiguous tensor, else pair by pair."""
     if n < VECTORISED or not contiguous:
-        return fused(normal_pairs(stream, n), std, mean).astype(kind)
+        pairs = normal_pairs(stream, n)
+        return (pairs if (mean, std) == (0, 1) else fused(pairs, std, mean)).astype(kind)
     wide = kind.itemsize == 8
     blocks, rest = divmod(n, VECTORISED)
     drawn = n if kind.itemsize > 2 else n - rest
@@ -137,21 +166,18 @@ def normal_blocks64(uniform: Array) -> Array:
 
 def normal_pairs(stream: Stream, n: int) -> Array:
     """Return standard normal numbers made in pairs, float64; the stream keeps the second one of the last pair."""
-    result = np.empty(n + 1)
-    start = 0
-    if stream.next_normal is not None and n:
-        result[0], stream.next_normal = stream.next_normal, None
-        start = 1
-    count = (n - start + 1) // 2
-    if not count:
-        return result[:n]
+    kept = [] if stream.next_normal is None or not n else [stream.next_normal]
+    count = (n - len(kept) + 1) // 2
+    if kept or count:
+        stream.next_normal = None
+    result = np.empty(len(kept) + 2 * count)
+    result[: len(kept)] = kept
     angle, length = stream.uniform64(2 * count).reshape(count, 2).T
     radius = np.sqrt(-2 * each("log1p", -length))
     angle = 2 * math.pi * angle
-    end = start + 2 * count
-    result[start:end:2] = radius * each("cos", angle)
-    result[start + 1 : end : 2] = radius * each("sin", angle)
-    if end > n:
+    result[len(kept) :: 2] = radius * each("cos", angle)
+    result[len(kept) + 1 :: 2] = radius * each("sin", angle)
+    if result.size > n:
         stream.next_normal = float(result[n])
     return result[:n]
 
@@ -159,10 +185,9 @@ def normal_pairs(stream: Stream, n: int) -> Array:
 # ---- further distributions
 
 
-def bernoulli(stream: Stream, p: Array | float, n: int) -> Array:
-    """Return True with probability p, a number or as many of them; a float32 array takes one word for each."""
-    numbers = stream.uniform64(n) if np.ndim(p) == 0 or np.asarray(p).dtype.itemsize == 8 else stream.uniform32(n)
-    smaller: Array = numbers < p
+def bernoulli(stream: Stream, p: float, n: int) -> Array:
+    """Return True with probability p."""
+    smaller: Array = stream.bits53(n) < math.ceil(p * 2**53)
     return smaller
 
 

@@ -9,9 +9,9 @@ from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, NumpyDtype, Shape
+from gradtrace.engine.types import Array, NumpyDtype
 from gradtrace.ops.api import NOT_GIVEN, public, sizes
-from gradtrace.ops.create.factories import filled_like, finish, np_of, plain_number
+from gradtrace.ops.create.factories import finish, np_of, plain_number
 from gradtrace.ops.random import distributions
 from gradtrace.ops.random.generator import Generator, draw
 from gradtrace.ops.random.stream import Stream
@@ -19,10 +19,6 @@ from gradtrace.ops.random.stream import Stream
 
 def shape_of(size: tuple[Any, ...], named: dict[str, Any]) -> tuple[int, ...]:
     return sizes((named["size"],) if "size" in named else size)
-
-
-def count(shape: Shape) -> int:
-    return int(np.prod(shape, dtype=np.int64))
 
 
 def in_memory_order(numbers: Array, like: Array) -> Array:
@@ -86,7 +82,8 @@ def randn(
 
 def empty_like(input: Tensor, dtype: dtypes.dtype | None) -> Array:
     """Return an array with the layout that a tensor like `input` gets."""
-    return filled_like(input, 0, np_of(dtype, input.dtype))
+    like = input.laid_out()
+    return np.empty_like(like, np_of(dtype, input.dtype), order="C" if 0 in like.strides else "K")
 
 
 @public("rand_like", forms="f")
@@ -176,6 +173,8 @@ def integers_like(stream: Stream, like: Array, low: int, high: int) -> Array:
 
 def representable(kind: NumpyDtype, low: int, high: int) -> tuple[int, int]:
     """Return the bounds moved inward to where a float dtype has integers; RuntimeError if they do not fit the dtype."""
+    if kind == np.int64 and low >= -(2**63) and high <= 2**63:
+        return low, high
     limits: Any = np.finfo(kind) if kind.kind == "f" else None if kind.kind == "b" else np.iinfo(kind)
     least, most = (0, 1) if limits is None else (limits.min, limits.max)
     for name, bound in (("from", low), ("to - 1", high - 1)):

@@ -9,11 +9,12 @@ from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.engine.lazy import np
 
 if TYPE_CHECKING:
-    from numpy.random import RandomState
+    from numpy.random import MT19937, RandomState
 
     from gradtrace.engine.types import Array
 
 WORDS = 624  # of the state, 32 bits each
+SMALL = 4096  # words up to which the way of the fewest calls is the fastest
 LOW_BITS = 0xFFFF_FFFF
 # Bytes of the state as PyTorch lays it out: seed, left, seeded, next, 624 words of 8 bytes, 3 doubles of which the
 # second is the kept normal number, a flag for it with padding, and a float32 number with a flag that is never used.
@@ -24,23 +25,28 @@ SIZE = 5056  # bytes
 class Stream:
     """The numbers that follow one seed. `next_normal` is the second number of the last pair of normal numbers."""
 
-    __slots__ = ("next_normal", "words")
+    __slots__ = ("bits", "next_normal", "words")
 
     def __init__(self, seed: int) -> None:
-        self.words: RandomState = np.random.RandomState(np.random.MT19937(0))
+        self.bits: MT19937 = np.random.MT19937(0)
+        self.words: RandomState = np.random.RandomState(self.bits)  # the same generator with further methods
         self.words.seed(seed & LOW_BITS)
         self.next_normal: float | None = None
 
     def uint32(self, n: int) -> Array:
+        """Return numbers of one word each."""
+        if n < SMALL:
+            few: Array = self.bits.random_raw(n).astype(np.uint32)
+            return few
         return self.words.randint(0, 2**32, n, np.uint32)
 
-    def uint64(self, n: int) -> Array:
-        """Return numbers of two words each, the first word as the upper half."""
-        pairs = self.uint32(2 * n).reshape(n, 2).astype(np.uint64)
-        high: Array = pairs[:, 0]
-        high <<= np.uint64(32)
-        high |= pairs[:, 1]
-        return high
+    def uint64(self, n: int, mask: int = 2**64 - 1) -> Array:
+        """Return numbers of two words each, the first as the upper half, with the bits of `mask` only."""
+        words = self.bits.random_raw(2 * n)
+        numbers: Array = words[::2] & np.uint64(mask >> 32)
+        numbers <<= np.uint64(32)
+        numbers |= words[1::2]
+        return numbers
 
     def uniform32(self, n: int) -> Array:
         """Return float32 numbers in [0, 1) with 24 bits, one word each."""
@@ -52,11 +58,13 @@ class Stream:
 
     def uniform64(self, n: int) -> Array:
         """Return float64 numbers in [0, 1) with 53 bits, two words each."""
-        bits = self.uint64(n)
-        bits &= np.uint64(2**53 - 1)
-        numbers: Array = bits.astype(np.float64)
+        numbers: Array = self.bits53(n).astype(np.float64)
         numbers *= 2.0**-53
         return numbers
+
+    def bits53(self, n: int) -> Array:
+        """Return `uniform64` times 2 ** 53, as integers."""
+        return self.uint64(n, 2**53 - 1)
 
     def position(self) -> tuple[bytes, int, float | None]:
         """Return what the next numbers follow from, to compare."""

@@ -9,7 +9,7 @@ from gradtrace.annotations import NamedTuple
 
 
 class Budget(NamedTuple):
-    """The limits of one run, and the folders that the program may write in and import from ("": none)."""
+    """The limits of one run, the folders that the program may write in and import from ("": none), its arguments."""
 
     source_bytes: int = 1_000_000
     steps: int = 1_000_000_000
@@ -22,6 +22,7 @@ class Budget(NamedTuple):
     seconds: float = 600.0
     allow_write: str = ""
     allow_import: str = ""
+    arguments: tuple[str, ...] = ()  # of the program, as its sys.argv has them
 
 
 class Limit(NamedTuple):

@@ -39,16 +39,21 @@ class Split(NamedTuple):
     options: list[list[str]]  # each with the values it takes
     positionals: list[str]
     unknown: list[str]  # the names, with dashes, that no option of the tool has
+    after: list[str] = []  # the arguments after `--` that the program itself gets
 
 
-def split(args: list[str], arity: dict[str, int]) -> Split:
-    """Takes `args` apart; `arity` has the number of values of each of the tool's options."""
-    found = Split([], [], [])
+def split(args: list[str], arity: dict[str, int], passes_on: bool = False) -> Split:
+    """Takes `args` apart; `arity` has the number of values of each of the tool's options.
+
+    Of a command that `passes_on` arguments to the program, those after the source and `--` are the program's.
+    """
+    found = Split([], [], [], [])
     rest = list(reversed(args))
     while rest:
         token = rest.pop()
         if token == "--":
-            found.positionals.extend(reversed(rest))
+            passed = passes_on and bool(found.positionals)
+            (found.after if passed else found.positionals).extend(reversed(rest))
             break
         if token.startswith("--"):
             _long(token, rest, arity, found)

@@ -92,7 +92,7 @@ class ClickCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         arity = self.plain.arity
-        found = argv.split(args, arity)
+        found = argv.split(args, arity, self.plain.passes_on)
         program = self.find_program(ctx, found, arity)
         names = set()
         if program is not None:
@@ -109,6 +109,8 @@ class ClickCommand(click.Command):
         ctx.params.pop("source")
         if self.plain.words:
             ctx.params["words"] = words_of(found)
+        if self.plain.passes_on:
+            ctx.params["arguments"] = tuple(found.after)
         ctx.params["program"] = program
         ctx.params["own"] = {option.opts[0][2:] for option in ctx.meta.get(VARIABLES, ())}
         ctx.params["given"] = {
@@ -199,4 +201,6 @@ def variables(program: Program, taken: dict[str, int]) -> list[VariableOption]:
 
 def describe(given: Any) -> str:
     kind = KINDS.get(given.kind, given.kind)
+    if given.optional:
+        return f"{kind}; optional"
     return f"{kind}; required" if given.default is None else f"{kind}; default {given.default}"

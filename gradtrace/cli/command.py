@@ -65,6 +65,7 @@ class SourceCommand(NamedTuple):
     """A command on a program, whose variables become options. `always_file`: the argument is a FILE, not a SOURCE.
 
     With `words` (what --help calls them) further arguments may follow the source; the callback gets them as `words`.
+    One that `passes_on` arguments gets those after `--` as `arguments`, for the program's sys.argv.
     """
 
     name: str
@@ -74,6 +75,7 @@ class SourceCommand(NamedTuple):
     epilog: str = ""
     always_file: bool = False
     words: str = ""
+    passes_on: bool = False
 
     @property
     def arity(self) -> dict[str, int]:

@@ -46,7 +46,7 @@ def named(name: str) -> SourceCommand | None:
 
 def call(command: SourceCommand, args: list[str]) -> int | None:
     """Reads the program and the arguments, and does what they say; UNUSUAL, before that, where click must."""
-    found = argv.split(args, command.arity)
+    found = argv.split(args, command.arity, command.passes_on)
     sources = int(forced(found) is None)
     few, many = len(found.positionals) < sources, len(found.positionals) > sources and not command.words
     doubtful = bool(command.words) and any(word.startswith("-") for word in found.positionals)
@@ -78,6 +78,8 @@ def read(command: SourceCommand, program: Program, found: argv.Split) -> dict[st
             raise Unusual
     if command.words:
         flags["words"] = words_of(found)
+    if command.passes_on:
+        flags["arguments"] = tuple(found.after)
     return {**flags, "program": program, "own": own, "given": given}
 
 

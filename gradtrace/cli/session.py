@@ -275,10 +275,26 @@ def execute(program: Program, tensors: dict[str, Tensor], dtype: str, stdout: An
 
         report.write(f"{program.source.name}: {category.__name__}: {report.escaped(str(message))}")
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = show
-        return lang.run(program, tensors, dtype=dtype, stdout=stdout, stderr=sys.stderr, host=host, **options)
+    budget = options.get("budget")
+    drawings = new_drawings() if budget is not None and budget.allow_write else None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", UserWarning)
+            warnings.showwarning = show
+            streams = {"stdout": stdout, "stderr": sys.stderr}
+            return lang.run(program, tensors, dtype=dtype, host=host, drawings=drawings, **streams, **options)
+    finally:
+        if drawings is not None and drawings.calls:
+            from gradtrace.views import figures
+
+            figures.draw(drawings, sys.stderr.write)
+
+
+def new_drawings() -> Any:
+    """What a program draws, for `views/figures.py`."""
+    from gradtrace.lang.figures import Drawings
+
+    return Drawings()
 
 
 def host(module: str, hosting: Any) -> dict[str, Any]:
@@ -355,11 +371,13 @@ def prepare(program: Program, inputs: Inputs, dtype: str, budget: Budget | None 
         if name in known and name not in raw:
             raw[name] = value
             frozen |= set() if requires_grad else {name}
-    missing = [given for given in program.inputs if given.name not in raw and given.default is None]
+    missing = [given for given in program.inputs if given.name not in raw and given.is_required]
     if missing:
         raise lacking(program, missing, inputs.own)
     tensors: dict[str, Tensor] = {}
     for name, given in known.items():
+        if given.optional and name not in raw:
+            continue
         found = raw[name] if name in raw else default(program, given, dtype, budget)
         tensors[name] = values.tensor(found, dtype, floating=given.kind != "data")
         if given.kind != "data" and name not in frozen:

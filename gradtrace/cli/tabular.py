@@ -48,7 +48,7 @@ def bind(program: Program, inputs: options.Inputs, table: list[str], dtype: str,
     for name, (value, _) in session.recorded_inputs(program).items():
         if name in known and name not in said:
             raw.setdefault(name, value)
-    missing = [n for n, i in known.items() if n not in said and n not in raw and i.default is None]
+    missing = [n for n, i in known.items() if n not in said and n not in raw and i.is_required]
     if missing:
         raise no_column(f"the variable {missing[0]}", missing[0], table, f"-s {missing[0]}=col:NAME or a value")
     return Bound({name: said[name] for name in known if name in said}, raw)
@@ -85,6 +85,8 @@ def recorded(
     session.check_known(grad, known, "--grad")
     tensors = {}
     for name, given in known.items():
+        if given.optional and name not in examples and name not in bound.raw:
+            continue
         raw = (
             examples[name]
             if name in examples
@@ -97,7 +99,7 @@ def recorded(
         wanted = name in grad if grad else name in examples and given.kind != "data" and name not in frozen
         if wanted and tensors[name].is_floating_point():
             tensors[name].requires_grad_()
-    fed = [name for name in known if name in examples or tensors[name].requires_grad]
+    fed = [name for name in tensors if name in examples or tensors[name].requires_grad]
     plan = plan_of(
         program, tensors, fed=fed, order=order, outputs=outputs, dtype=dtype, budget=budget, stderr=sys.stderr
     )

@@ -42,6 +42,7 @@ BY_TYPE: dict[type, frozenset[str]] = {
     MethodType: NAMED,
     type(str.upper): words("__name__ __qualname__ __doc__"),
     type(object.__init__): words("__name__ __qualname__ __doc__"),
+    type(sys.version_info): words("major minor micro releaselevel serial"),
     type(sys.float_info): words("dig epsilon mant_dig max max_10_exp max_exp min min_10_exp min_exp radix rounds"),
 }
 
@@ -56,7 +57,7 @@ OF_CLASS: dict[type, frozenset[str]] = {
     tuple: words("count index"),
     set: words("add union intersection difference issubset"),
     frozenset: words("union intersection difference"),
-    object: words("__init__ __repr__ __str__ __eq__ __hash__"),
+    object: words("__init__ __repr__ __str__ __eq__ __hash__ __new__ __setattr__"),
     property: frozenset(),
     staticmethod: frozenset(),
     classmethod: frozenset(),
@@ -75,21 +76,27 @@ OF_CLASS: dict[type, frozenset[str]] = {
 OF_NAMED_CLASS: dict[str, frozenset[str]] = {
     "collections.OrderedDict": words("fromkeys"),
     "collections.defaultdict": frozenset(),
+    "collections.ChainMap": frozenset(),
     "collections.Counter": frozenset(),
     "collections.deque": frozenset(),
+    "datetime.date": words("today fromisoformat fromtimestamp min max"),
+    "datetime.datetime": words("combine fromisoformat fromtimestamp min max now strptime today utcnow"),
+    "datetime.time": words("fromisoformat min max"),
+    "datetime.timedelta": words("min max"),
+    "datetime.timezone": words("utc"),
 }
 OF_EXCEPTION = words("args add_note __notes__ __cause__ __context__ __suppress_context__")
 
 # The special methods that a program's class may define, and that may be read.
-MAGIC = words("""__init__ __call__ __len__ __getitem__ __setitem__ __delitem__ __contains__ __iter__ __next__
-    __reversed__ __repr__ __str__ __format__ __bool__ __int__ __float__ __index__ __hash__ __enter__ __exit__
-    __getattr__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __neg__ __pos__ __abs__ __invert__ __round__
-    __add__ __radd__ __iadd__ __sub__ __rsub__ __isub__ __mul__ __rmul__ __imul__ __truediv__ __rtruediv__ __itruediv__
-    __floordiv__ __rfloordiv__ __ifloordiv__ __mod__ __rmod__ __imod__ __pow__ __rpow__ __ipow__
-    __matmul__ __rmatmul__ __imatmul__ __divmod__ __and__ __rand__ __iand__ __or__ __ror__ __ior__ __xor__ __rxor__
-    __ixor__ __lshift__ __rlshift__ __rshift__ __rrshift__""")
+MAGIC = words("""__init__ __new__ __del__ __post_init__ __call__ __len__ __getitem__ __setitem__ __delitem__
+    __contains__ __iter__ __next__ __reversed__ __repr__ __str__ __format__ __bool__ __int__ __float__ __index__
+    __hash__ __enter__ __exit__ __getattr__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __neg__ __pos__ __abs__
+    __invert__ __round__ __add__ __radd__ __iadd__ __sub__ __rsub__ __isub__ __mul__ __rmul__ __imul__
+    __truediv__ __rtruediv__ __itruediv__ __floordiv__ __rfloordiv__ __ifloordiv__ __mod__ __rmod__ __imod__
+    __pow__ __rpow__ __ipow__ __matmul__ __rmatmul__ __imatmul__ __divmod__ __and__ __rand__ __iand__ __or__
+    __ror__ __ior__ __xor__ __rxor__ __ixor__ __lshift__ __rlshift__ __rshift__ __rrshift__""")
 # Other names that a class body may bind.
-CLASS_NAMES = words("__doc__ __slots__ __annotations__")
+CLASS_NAMES = words("__doc__ __slots__ __annotations__ __match_args__")
 
 TENSOR = words("""T mT H mH _backward_hooks _base _is_view _version backward data device dim dtype
     element_size get_device grad grad_fn
@@ -106,13 +113,23 @@ NODE = words("""_register_hook_dict _sequence_nr mark_dirty mark_non_differentia
     next_functions register_hook register_prehook save_for_backward save_for_forward saved_tensors
     set_materialize_grads variable""")
 
+DATE = words("""ctime day isocalendar isoformat isoweekday month replace strftime timetuple toordinal weekday year""")
+TIME = words("""dst fold hour isoformat microsecond minute replace second strftime tzinfo tzname utcoffset""")
 # Attributes of other types, by the module and name of their class.
 BY_NAME: dict[str, frozenset[str]] = {
+    "builtins.generator": words("send throw close __next__ __iter__ __name__ __qualname__"),
+    "collections.ChainMap": words("get items keys maps new_child parents pop popitem update values"),
     "collections.OrderedDict": DICT | words("move_to_end _metadata"),
     "collections.defaultdict": DICT | words("default_factory"),
     "collections.Counter": DICT | words("elements most_common subtract total"),
     "collections.deque": words("""append appendleft clear copy count extend extendleft index insert maxlen pop popleft
         remove reverse rotate"""),
+    "datetime.date": DATE,
+    "datetime.datetime": DATE | TIME | words("astimezone date time timestamp timetz utctimetuple"),
+    "datetime.time": TIME,
+    "datetime.timedelta": words("days microseconds seconds total_seconds"),
+    "datetime.timezone": words("tzname utcoffset"),
+    "enum.auto": frozenset(),
     "warnings.WarningMessage": words("category lineno message"),
     "gradtrace.engine.dtypes.dtype": words("is_floating_point is_complex is_signed itemsize"),
     "gradtrace.engine.describe.device": words("type index"),

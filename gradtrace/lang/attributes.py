@@ -15,7 +15,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.errors import UnknownNameError
 from gradtrace.lang import allowed
 from gradtrace.lang.allowed import BY_TYPE, MAGIC, NAMED, OF_CLASS, OF_EXCEPTION, OPEN_PRIVATE
-from gradtrace.lang.values import Flags, Frozen, ProgramFunction, TypeName
+from gradtrace.lang.values import Attributes, Flags, Frozen, ProgramFunction, TypeName
 from gradtrace.lang.words import words
 
 INNER = "the language does not give access to Python's internals"
@@ -32,6 +32,7 @@ class Gate:
         self.known: dict[str, set[type]] = {}
         self.settable_types: dict[str, set[type]] = {}
         self.type_names: dict[type, TypeName] = {}
+        self.special[object, "__setattr__"] = lambda _: self.set_plainly
 
     def adopt(self, cls: type) -> None:
         """Register a class that the program has defined."""
@@ -62,6 +63,8 @@ class Gate:
             return self.get_by_value(value, name, rule)
         if not rule(value, name):
             raise attribute_refused(value, name, rule)
+        if name == "__new__":
+            return found_new(self, value)
         result = getattr(value, name)
         if isinstance(result, type) and not issubclass(kind, Frozen) and not self.is_offered(result):
             return self.type_name(result)
@@ -76,6 +79,8 @@ class Gate:
             raise attribute_refused(value, name, rule)
         if isinstance(value, type) and (value, name) in self.special:
             return self.special[value, name](value)
+        if name == "__new__":
+            return found_new(self, value)
         return getattr(value._kind if type(value) is TypeName else value, name)
 
     def rule_for(self, kind: type) -> AttributeRule:
@@ -101,6 +106,8 @@ class Gate:
             return lambda value, name: is_public(name) or name in NAMED or name in value._listed
         if issubclass(kind, Frozen):
             return lambda value, name: is_public(name) or name in NAMED or name == "__version__"
+        if issubclass(kind, Attributes):
+            return lambda value, name: not is_dunder(name) or name == "__dict__"
         if kind is ProgramFunction:
             return lambda value, name: name in NAMED or name == "__wrapped__" or name in vars(value)
         if is_open(kind):
@@ -115,12 +122,13 @@ class Gate:
         """Return the rule for a program's class: all names except the private ones of its library bases."""
         hidden = {n for c in kind.__mro__ if c not in self.own and c is not object for n in vars(c) if n[:1] == "_"}
         hidden = hidden - OPEN_PRIVATE | (OBJECTS if issubclass(kind, BaseException) else set())
-        only_own = all(c in self.own or c is object for c in kind.__mro__)
+        plain = all(c in self.own or c is object for c in kind.__mro__)
+        sunders = type(kind) is not type and type(kind).__module__ == "enum"
 
         def rule(value: Any, name: str) -> bool:
-            if name.startswith("__") and name.endswith("__"):
-                return name in MAGIC or name in NAMED or (only_own and name == "__dict__")
-            return name not in hidden
+            if is_dunder(name):
+                return name in MAGIC or name in NAMED or (plain and name in OF_PLAIN) or (sunders and name == MEMBERS)
+            return name not in hidden and not (sunders and name.startswith("_") and name.endswith("_"))
 
         return rule
 
@@ -131,7 +139,8 @@ class Gate:
         if name == "mro":
             return False
         if value in self.own:
-            return self.rule_for_own(value)(value, name) and name != "__dict__"
+            found = name != "register" or any(name in vars(c) for c in value.__mro__)  # not ABCMeta's
+            return found and self.rule_for_own(value)(value, name) and name != "__dict__"
         listed = class_attributes(value)
         if listed is not None:
             return name in listed
@@ -145,6 +154,12 @@ class Gate:
         """Whether super() may read the attribute: the same as the object."""
         target = value.__self__
         return target is not None and self.rule_of(type(target))(target, name)
+
+    def names_of(self, value: Any) -> list[str]:
+        """Return the names of the attributes that a program may read, as dir() does."""
+        rule = self.rule_of(type(value))
+        listed = getattr(value, "__all__", None) if isinstance(value, Frozen) else None
+        return sorted(n for n in (dir(value) if listed is None else listed) if type(n) is str and rule(value, n))
 
     # ---- types
 
@@ -189,11 +204,20 @@ class Gate:
             return target in self.own and (not is_dunder(name) or name in MAGIC or name in ("__doc__", "__name__"))
         if issubclass(kind, Tensor):
             return name in allowed.TENSOR_SETTABLE
+        if issubclass(kind, Attributes):
+            return not is_dunder(name)
         if kind is ProgramFunction:
             return not name.startswith("_") or name in NAMED
         if issubclass(kind, Flags):
             return name in target._flags
         return is_public(name) and (is_open(kind) or issubclass(kind, BaseException))
+
+    def set_plainly(self, target: Any, name: str, value: Any) -> None:
+        """object.__setattr__, for objects of the program's classes."""
+        kind = type(target)
+        if kind not in self.own or type(name) is not str or is_dunder(name) or not self.rule_of(kind)(target, name):
+            raise TypeError("object.__setattr__ sets attributes of the program's own objects")
+        object.__setattr__(target, name, value)
 
     def rule_of(self, kind: type) -> AttributeRule:
         if kind not in self.rules:
@@ -210,6 +234,8 @@ class Gate:
             raise read_only(target, name, self.rule_of(type(target)))
 
 
+OF_PLAIN = words("__dict__ __annotations__ __dataclass_fields__ __match_args__ __slots__")
+MEMBERS = "__members__"  # of an enumeration
 # Withheld attributes of exceptions: a library object, and the method that sets a traceback.
 OBJECTS = frozenset({"obj", "with_traceback"})
 # Classes outside nn and optim that programs may call.
@@ -240,6 +266,28 @@ def class_attributes(kind: type) -> frozenset[str] | None:
     return allowed.OF_NAMED_CLASS.get(allowed.qualified(kind)) if listed is None else listed
 
 
+def make_new(gate: Gate) -> Callable[..., Any]:
+    """Return `object.__new__`, for the program's own classes only."""
+
+    def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(cls, type) or cls not in gate.own:
+            raise TypeError("object.__new__(X): X is not a class of the program")
+        if args or kwargs:
+            raise TypeError("object.__new__() takes exactly one argument (the type to instantiate)")
+        if not all(c in gate.own or c is object or c.__module__ == "gradtrace.nn.modules.module" for c in cls.__mro__):
+            raise TypeError(f"object.__new__({cls.__name__}): {cls.__name__} has a base class of the library")
+        return object.__new__(cls)
+
+    new.__name__, new.__qualname__ = "__new__", "object.__new__"
+    return new
+
+
+def found_new(gate: Gate, value: Any) -> Any:
+    """Return the `__new__` that a class, or super(), finds: one of the program, or the gated `object.__new__`."""
+    found = getattr(value, "__new__", None)
+    return found if type(found) is ProgramFunction else make_new(gate)
+
+
 INNER_OF_CTX = ("_dirty", "_is_tensor", "_materialize", "_non_differentiable", "_saved", "_to_save")
 
 
@@ -258,6 +306,11 @@ def is_public(name: str) -> bool:
 
 def is_open(kind: type) -> bool:
     return (kind.__module__ + ".").startswith(allowed.OPEN_MODULES) and issubclass(kind, object)
+
+
+def is_abstract(kind: type) -> bool:
+    """Whether a class is abc.ABC, which programs may derive from."""
+    return kind.__module__ == "abc" and kind.__name__ == "ABC"
 
 
 def is_tensor_attribute(name: str) -> bool:

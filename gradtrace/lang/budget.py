@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from gradtrace.errors import BudgetError
+from gradtrace.errors import BudgetError, GradtraceError
 from gradtrace.limits import DEEPEST, Budget, advice
 
 LOOK = 4096  # steps between two clock readings
@@ -20,7 +20,7 @@ class Meter:
             meter.more()
     """
 
-    __slots__ = ("budget", "deadline", "deepest", "depth", "flops", "left", "output", "over", "rest")
+    __slots__ = ("budget", "deadline", "deepest", "depth", "flops", "kept", "left", "output", "over", "rest")
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
@@ -32,9 +32,11 @@ class Meter:
         self.flops = 0
         self.deadline = time.monotonic() + budget.seconds
         self.over: tuple[str, str] | None = None  # the limit that was reached, and the message
+        self.kept: GradtraceError | None = None
 
     def grant(self) -> None:
         """Grant the next steps to `left` and check the clock; raise BudgetError if no steps or no time remain."""
+        self.raise_kept()
         granted = min(max(LOOK, -self.left), self.rest)
         if self.over is None and granted < -self.left:
             self.over = ("steps", f"the program took more than {self.budget.steps} steps")
@@ -45,6 +47,18 @@ class Meter:
             raise exceeded(*self.over)
         self.rest -= granted
         self.left += granted
+
+    def keep(self, error: BaseException) -> None:
+        """Keep an error that Python would ignore, raised while an object is dropped: the next check raises it."""
+        if isinstance(error, GradtraceError) and self.kept is None:
+            self.kept = error
+            self.left = 0
+
+    def raise_kept(self) -> None:
+        """Raise the error that was kept."""
+        if self.kept is not None:
+            self.left = 0
+            raise self.kept
 
     def deadline_error(self) -> BudgetError:
         """Record that the time limit was reached and return the error to raise."""

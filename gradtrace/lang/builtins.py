@@ -21,6 +21,7 @@ EXCEPTIONS = (
     Exception,
     FileNotFoundError,
     FloatingPointError,
+    GeneratorExit,
     ImportError,
     IndexError,
     KeyError,
@@ -100,7 +101,9 @@ PLAIN: dict[str, Any] = {
 }
 LAZY = (enumerate, filter, map, reversed, zip)
 MADE = (
+    "__file__",
     "delattr",
+    "dir",
     "exit",
     "format",
     "getattr",
@@ -114,6 +117,7 @@ MADE = (
     "range",
     "setattr",
     "type",
+    "vars",
 )
 NAMES = frozenset((*PLAIN, *MADE, *(make.__name__ for make in LAZY)))
 # Refused built-in names of Python, with the alternative.
@@ -125,7 +129,6 @@ REFUSED = {
     "bytes": "use str or list",
     "compile": "write the code directly",
     "complex": "use separate real and imaginary parts",
-    "dir": "use the attributes by name",
     "eval": "write the expression directly",
     "exec": "write the statements directly",
     "globals": "use the variable by name",
@@ -134,18 +137,22 @@ REFUSED = {
     "locals": "use the variable by name",
     "memoryview": "use str or list",
     "open": "scripts cannot open files; pass data as an input: --x @FILE",
-    "vars": "use the attributes by name",
 }
 
 
-def builtins(gate: Gate, meter: Meter, strings: Strings, streams: Streams) -> dict[str, Any]:
-    """Return the built-in names of one run."""
+def builtins(
+    gate: Gate, meter: Meter, strings: Strings, streams: Streams, file: str, env: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the built-in names of one run of the program in `file`, whose variables are in `env`."""
     kinds = TypeChecks(gate)
     return {
         **PLAIN,
         "type": kinds.type_of,
         "isinstance": kinds.isinstance,
         "issubclass": kinds.issubclass,
+        "__file__": file,
+        "dir": make_dir(gate, env),
+        "vars": make_vars(gate),
         "getattr": make_getattr(gate),
         "hasattr": make_hasattr(gate),
         "setattr": make_setattr(gate),
@@ -182,6 +189,30 @@ def make_getattr(gate: Gate) -> Callable[..., Any]:
             return default[0]
 
     return with_name(getattr, "getattr")
+
+
+def make_dir(gate: Gate, env: dict[str, Any]) -> Callable[..., list[str]]:
+    def dir(*value: Any) -> list[str]:
+        """Return the names of the attributes that a program may read; without an argument, of its variables."""
+        if not value:
+            return sorted(name for name in env if type(name) is str)
+        if len(value) > 1:
+            raise TypeError(f"dir expected at most 1 argument, got {len(value)}")
+        return gate.names_of(value[0])
+
+    return with_name(dir, "dir")
+
+
+def make_vars(gate: Gate) -> Callable[[Any], Any]:
+    def vars(*object: Any) -> Any:
+        if not object:
+            raise TypeError("vars() takes an object in gradtrace scripts")
+        try:
+            return gate.get(object[0], "__dict__")
+        except AttributeError:
+            raise TypeError("vars() argument must have __dict__ attribute") from None
+
+    return with_name(vars, "vars")
 
 
 def make_hasattr(gate: Gate) -> Callable[[Any, str], bool]:

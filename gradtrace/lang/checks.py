@@ -51,6 +51,7 @@ def statement_faults(tree: ast.Module) -> Iterator[Fault]:
             if handler.type is None:
                 yield Fault("default 'except:' must be last", handler)
         yield from misplaced_stars(node)
+        yield from match_faults(node)
         todo.extend(children(node, in_function, in_loop))
 
 
@@ -87,6 +88,52 @@ def fault_of(node: Any, in_function: bool, in_loop: bool, first: set[ast.AST]) -
     if kind is ast.ImportFrom:
         return import_fault(node, in_function, node in first)
     return None
+
+
+def match_faults(node: Any) -> Iterator[Fault]:
+    """Yield what is wrong with a `match`, its cases or its patterns."""
+    kind = type(node)
+    if kind is ast.Match:
+        for case in node.cases[:-1]:
+            if case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None:
+                name = case.pattern.name
+                what = "wildcard" if name is None else f"name capture '{name}'"
+                yield Fault(f"{what} makes remaining patterns unreachable", case.pattern)
+        for case in node.cases:
+            yield from pattern_faults(case.pattern, set())
+    elif kind is ast.MatchSequence and sum(isinstance(p, ast.MatchStar) for p in node.patterns) > 1:
+        yield Fault("multiple starred names in sequence pattern", node)
+    elif kind is ast.MatchClass:
+        twice = next((i for i, n in enumerate(node.kwd_attrs) if n in node.kwd_attrs[:i]), None)
+        if twice is not None:
+            message = f"attribute name repeated in class pattern: {node.kwd_attrs[twice]}"
+            yield Fault(message, node.kwd_patterns[twice])
+
+
+def pattern_faults(pattern: Any, bound: set[str]) -> Iterator[Fault]:
+    """Yield faults of names that a pattern binds twice, or in some of its alternatives only; add them to `bound`."""
+    names: set[str] = set()
+    if isinstance(pattern, ast.MatchOr):
+        for part in pattern.patterns[:-1]:
+            if isinstance(part, ast.MatchAs) and part.pattern is None:
+                what = "wildcard" if part.name is None else f"name capture '{part.name}'"
+                yield Fault(f"{what} makes remaining patterns unreachable", part)
+        found: list[set[str]] = [set() for _ in pattern.patterns]
+        for part, own in zip(pattern.patterns, found):
+            yield from pattern_faults(part, own)
+        if any(own != found[0] for own in found):
+            yield Fault("alternative patterns bind different names", pattern)
+        names = found[0]
+    else:
+        for child in ast.iter_child_nodes(pattern):
+            yield from pattern_faults(child, bound)
+        name = getattr(pattern, "rest", None) if isinstance(pattern, ast.MatchMapping) else None
+        name = pattern.name if isinstance(pattern, (ast.MatchAs, ast.MatchStar)) else name
+        names = set() if name is None else {name}
+    for name in sorted(names):
+        if name in bound:
+            yield Fault(f"multiple assignments to name '{name}' in pattern", pattern)
+        bound.add(name)
 
 
 def misplaced_stars(node: Any) -> Iterator[Fault]:
@@ -132,8 +179,19 @@ def leading_statements(tree: ast.Module) -> set[ast.AST]:
     return leading
 
 
+INSIDE = {
+    ast.ListComp: "list comprehension",
+    ast.SetComp: "set comprehension",
+    ast.DictComp: "dict comprehension",
+    ast.GeneratorExp: "generator expression",
+}
+
+
 def name_faults(scopes: Scopes) -> Iterator[Fault]:
     for node, scope in scopes.items():
+        if scope.yields is not None and scope.kind != "function":
+            inside = INSIDE.get(type(node))
+            yield Fault(f"'yield' {'outside function' if inside is None else f'inside {inside}'}", scope.yields)
         parameters = list(parameters_of(node))
         for i, parameter in enumerate(parameters):
             if parameter.arg in [p.arg for p in parameters[:i]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.function import Function as Differentiable
 from gradtrace.engine.state import state
@@ -12,6 +14,7 @@ from gradtrace.lang.expressions import items_of
 from gradtrace.lang.statements import compile_block
 from gradtrace.lang.typing_names import Form
 from gradtrace.lang.unit import UNBOUND, Frame, Unit
+from gradtrace.lang.values import ProgramFunction
 
 BASES = "a class may derive from the program's own, nn.Module and layers, autograd.Function, optimisers and Exception"
 
@@ -26,26 +29,99 @@ def compile_class(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
     taken = [(inner.scope.cell_key(name), unit.scope.cell_key(name)) for name in sorted(inner.scope.free)]
     cell = inner.scope.cell_key("__class__")
     gate, origin, place = unit.gate, unit.origin(node), unit.machine.place
+    annotations = annotations_of(node, unit)
+
+    keywords = [(unit.compile(k.value), unit.origin(k)) for k in node.keywords]
 
     def make(f: Frame) -> Any:
-        candidates = [b for b in bases(f) if not (type(b) is Form and b.is_base)]
-        where = origins if len(origins) == len(candidates) else [origin] * len(candidates)
-        parents = tuple(checked_base(gate, p, o, place) for p, o in zip(candidates, where)) or (object,)
+        given = bases(f)
+        where = origins if len(origins) == len(given) else [origin] * len(given)
+        meta: Any = type
+        for keyword, spot in keywords:
+            meta = metaclass_of(keyword(f), place(spot))
         frame: Frame = {key: f[outer] for key, outer in taken}
         frame[cell] = [UNBOUND]
+        replaced = bases_in_name(given)
+        parents = () if replaced else checked_bases(gate, given, where, place)
         body(frame)
         state.origin = origin
-        members = {key: value for key, value in frame.items() if not key.startswith(".")}
+        members = members_of(frame, annotations)
         for key in members:
             if attributes.is_dunder(key) and not offered_method(key):
                 raise refused_method(key, place(origin))
         members.update({"__doc__": members.get("__doc__", doc), "__module__": "__main__", "__qualname__": qualname})
-        cls = metaclass(parents)(node.name, parents, members)
+        if replaced:
+            return replaced(node.name, members, unit)
+        cls = create(node.name, parents or (object,), members, meta)
         frame[cell][0] = cls
         gate.adopt(cls)
         return cls
 
     return make
+
+
+def members_of(frame: Frame, annotations: dict[str, str]) -> dict[str, Any]:
+    """Return the members that a class body has bound. A `__del__` is not kept: Python would hide what it raises."""
+    members = {key: value for key, value in frame.items() if not key.startswith(".")}
+    members.pop("__del__", None)
+    if type(members.get("__new__")) is ProgramFunction:
+        members["__new__"] = staticmethod(members["__new__"])
+    if annotations:
+        members.setdefault("__annotations__", dict(annotations))
+    return members
+
+
+def create(name: str, parents: tuple[type, ...], members: dict[str, Any], meta: Any) -> Any:
+    if "enum" in sys.modules:
+        from gradtrace.lang import enumerations
+
+        if enumerations.is_enum(parents[-1]):
+            return enumerations.make_enum(name, parents, members)
+    best = metaclass(parents)
+    return (meta if issubclass(meta, best) else best)(name, parents, members)
+
+
+def metaclass_of(given: Any, place: Any) -> Any:
+    if type(given) is Form and given.is_named("ABCMeta"):
+        from abc import ABCMeta
+
+        return ABCMeta
+    raise UnsupportedError("metaclasses other than ABCMeta are not part of the language", "leave it out", place)
+
+
+# ---- bases that stand for another class
+
+
+def bases_in_name(given: list[Any]) -> Callable[[str, dict[str, Any], Unit], Any] | None:
+    """Return the function that makes the class if a base only says its kind: typing's NamedTuple and TypedDict."""
+    for base in given:
+        if type(base) is Form and base.is_named("NamedTuple"):
+            return make_named_tuple
+        if type(base) is Form and base.is_named("TypedDict"):
+            return lambda name, members, unit: dict
+    return None
+
+
+def make_named_tuple(name: str, members: dict[str, Any], unit: Unit) -> Any:
+    """Return the class of a `class Name(NamedTuple)`."""
+    fields = list(members.get("__annotations__", {}))
+    defaults = [members[field] for field in fields if field in members]
+    late = fields[len(fields) - len(defaults) :] if defaults else []
+    for field in fields:
+        if field in members and field not in late:
+            raise TypeError(f"non-default namedtuple field {late[-1]} cannot follow default field {field}")
+    made = unit.machine.modules.python.namedtuple(name, fields, defaults=defaults)
+    for key, value in members.items():
+        if key not in fields and key not in ("__annotations__", "__qualname__", "__module__"):
+            setattr(made, key, value)
+    return made
+
+
+def annotations_of(node: ast.ClassDef, unit: Unit) -> dict[str, str]:
+    """Return the annotated names of a class body with the texts of their annotations, which are not evaluated."""
+    text = unit.machine.source.text
+    found = [(n.target, n.annotation) for n in node.body if isinstance(n, ast.AnnAssign)]
+    return {t.id: ast.get_source_segment(text, a) or "" for t, a in found if isinstance(t, ast.Name)}
 
 
 def metaclass(parents: tuple[type, ...]) -> Any:
@@ -57,9 +133,25 @@ def metaclass(parents: tuple[type, ...]) -> Any:
     return meta
 
 
+def checked_bases(gate: attributes.Gate, given: list[Any], origins: list[int], place: Any) -> tuple[type, ...]:
+    """Return the classes to derive from; raise UnsupportedError for one that programs may not derive from."""
+    plain = [(base, origin) for base, origin in zip(given, origins) if not (type(base) is Form and base.is_base)]
+    with_enum = any(type(base).__name__ in ("EnumBase", "EnumType", "EnumMeta") for base, _ in plain)
+    parents = []
+    for base, origin in plain:
+        if with_enum:
+            from gradtrace.lang import enumerations
+
+            if type(base) is enumerations.EnumBase or base in enumerations.MIXED:
+                parents.append(base._kind if type(base) is enumerations.EnumBase else base)
+                continue
+        parents.append(checked_base(gate, base, origin, place))
+    return tuple(parents)
+
+
 def checked_base(gate: attributes.Gate, parent: Any, origin: int, place: Any) -> type:
     """Return `parent` if programs may derive from it; else raise UnsupportedError."""
-    if parent is object or parent in gate.own:
+    if parent is object or parent in gate.own or (isinstance(parent, type) and attributes.is_abstract(parent)):
         known: type = parent
         return known
     if isinstance(parent, type) and (issubclass(parent, (Differentiable, Exception)) or attributes.is_open(parent)):

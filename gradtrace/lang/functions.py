@@ -24,7 +24,7 @@ def compile_function(node: Any, unit: Unit) -> Callable[[Frame], ProgramFunction
     name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
     doc = None if isinstance(node, ast.Lambda) else ast.get_docstring(node, clean=False)
     body, gives_value = compile_body(node, inner)
-    if unit.machine.recording:
+    if unit.machine.recording and scope.yields is None:
         body = in_scope("function", scope.qualname, body)
     defaults = default_codes(a, unit)
     taken = [(key, unit.scope.cell_key(key)) for key in sorted(scope.free)]
@@ -50,6 +50,10 @@ def default_codes(a: ast.arguments, unit: Unit) -> list[tuple[str, Code]]:
 
 def compile_body(node: Any, unit: Unit) -> tuple[Code, bool]:
     """Return the closure of the body, and whether it returns the function's value instead of a signal."""
+    if unit.scope.yields is not None:
+        from gradtrace.lang.generators import generator_body
+
+        return generator_body(node, unit), True
     if isinstance(node, ast.Lambda):
         return unit.compile(node.body), True
     *head, last = node.body

@@ -1,6 +1,7 @@
 """The inputs of a program: its unbound names, and those it declares.
 
-An unbound name (used but never assigned, not a built-in, not a mathematical function or constant) is an input.
+An unbound name (used but never assigned, not a built-in, not a mathematical function or constant) is an input. In a
+program with imports it is an optional one: without a value it is a NameError when it is reached, as in Python.
 `w: leaf = 1.0` and `x: data = [1, 2]` at the top level declare inputs with a default.
 """
 
@@ -22,6 +23,11 @@ class Input(NamedTuple):
     kind: str
     default: str | None
     span: Span
+    optional: bool = False  # it may stay without a value
+
+    @property
+    def is_required(self) -> bool:
+        return self.default is None and not self.optional
 
 
 def find_inputs(tree: ast.Module, scopes: Scopes, source: Source) -> tuple[Input, ...]:
@@ -39,7 +45,8 @@ def find_inputs(tree: ast.Module, scopes: Scopes, source: Source) -> tuple[Input
             if name not in free or position(node) < position(free[name]):
                 free[name] = node
     unbound = sorted(free.items(), key=lambda item: position(item[1]))
-    return (*declared.values(), *(Input(name, "free", None, span_of(node)) for name, node in unbound))
+    imports = any(isinstance(node, (ast.Import, ast.ImportFrom)) for node in ast.walk(tree))
+    return (*declared.values(), *(Input(name, "free", None, span_of(node), imports) for name, node in unbound))
 
 
 def declares_input(node: Any) -> bool:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.budget import Meter
+from gradtrace.lang.generator_values import Generator
 from gradtrace.lang.values import Frozen, ProgramFunction
 
 LONGEST_RANGE = 1 << 24  # up to this length a range is Python's; items of longer ranges are counted
 DEEPEST = 200  # maximum depth of iterators over iterators
-GENERATOR = type(_ for _ in ())
-LAZY = {enumerate, filter, map, reversed, zip, GENERATOR}
+GENERATOR = type(_ for _ in ())  # of generator expressions
+LAZY = {enumerate, filter, map, reversed, zip, GENERATOR, Generator}
 EAGER = {list, tuple, dict, str, set, frozenset, range, Tensor, ProgramFunction, type(None)}
 
 

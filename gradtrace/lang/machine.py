@@ -8,7 +8,7 @@ from gradtrace import ops  # noqa: F401
 from gradtrace.annotations import Any
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
-from gradtrace.lang import calls, comprehensions, control, functions, hash_cost  # noqa: F401
+from gradtrace.lang import calls, comprehensions, control, functions, hash_cost, matching  # noqa: F401
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Streams, builtins
@@ -19,13 +19,15 @@ from gradtrace.lang.strings import Strings
 from gradtrace.lang.unit import Frame, Machine
 
 
-def make_machine(program: Program, meter: Meter, env: Frame, stdout: Any, stderr: Any, host: Any = None) -> Machine:
+def make_machine(
+    program: Program, meter: Meter, env: Frame, stdout: Any, stderr: Any, host: Any = None, drawings: Any = None
+) -> Machine:
     """Return the state shared by all scopes of one run."""
     strings = Strings(meter)
     gate = Gate({**special_attributes(strings), **hash_cost.charging_methods(meter)})
     strings.read = gate.get
     streams = Streams(stdout, stderr, meter)
-    builtin_names = builtins(gate, meter, strings, streams)
+    builtin_names = builtins(gate, meter, strings, streams, program.source.name, env)
 
     def modules(spans: list[Span]) -> Any:
         from gradtrace.lang.namespaces import Modules
@@ -40,7 +42,8 @@ def make_machine(program: Program, meter: Meter, env: Frame, stdout: Any, stderr
             tell, say = streams.stderr.write, streams.stdout.write
             return hosted.module_names(module, host, hosted.Hosting(program, spans, meter, say, tell))
 
-        return Modules(Python(gate, meter, streams, operators_by_name(meter, strings), where, host_module))
+        operators = operators_by_name(meter, strings)
+        return Modules(Python(gate, meter, streams, strings, operators, where, host_module, drawings))
 
     def find_name(name: str, machine: Machine) -> Any:
         if machine.imports_torch:

@@ -11,7 +11,7 @@ from importlib import import_module as real_import
 from gradtrace import ops
 from gradtrace.annotations import Any
 from gradtrace.errors import UnknownNameError
-from gradtrace.lang import compilers, python_modules, torch_modules
+from gradtrace.lang import compilers, plotting_names, python_modules, torch_modules
 from gradtrace.lang.values import FIXED, Flags
 
 LIBRARY = {
@@ -70,6 +70,7 @@ ONLY = {
     "tensorflow.losses": frozenset({"mean_squared_error"}),
     "tensorflow.compat.v1.losses": frozenset({"mean_squared_error"}),
 }
+SAVING = ("load", "save")  # torch's functions that work on what the run keeps
 MODULE = type(real_import("sys"))
 MISSING = object()
 OWN = "--allow-import DIR names the folder that it may be in"
@@ -132,6 +133,10 @@ def look_up(module: str, name: str, modules: Modules) -> Any:
         return modules.compilers.names[module][name]
     if name in python_modules.NAMES.get(module, ()):
         return modules.python.find(module, name)
+    if module == "torch" and name in SAVING:
+        return getattr(modules.python.saved, name)
+    if module in plotting_names.MODULES:
+        return modules.python.figures.find(module, name)
     value: Any = public_value(module, name) if module in LIBRARY else MISSING
     if value is not MISSING:
         if module.startswith("tensorflow"):
@@ -190,7 +195,7 @@ def public_names(real: Any) -> list[str]:
 
 
 def is_offered(name: str) -> bool:
-    tables = (LIBRARY, python_modules.NAMES, torch_modules.MODULES, compilers.MODULES)
+    tables = (LIBRARY, python_modules.NAMES, torch_modules.MODULES, compilers.MODULES, plotting_names.MODULES)
     return any(name in table for table in tables)
 
 
@@ -234,7 +239,7 @@ def module_not_found(name: str) -> ImportError:
         error._gradtrace = refusal  # type: ignore[attr-defined]
         return error
     error = ModuleNotFoundError(f"No module named '{name}'", name=name)
-    known = [*LIBRARY, *python_modules.NAMES, *torch_modules.MODULES]
+    known = [*LIBRARY, *python_modules.NAMES, *torch_modules.MODULES, *plotting_names.MODULES]
     close = difflib.get_close_matches(name, known, 1, 0.8)
     top = sorted({n.partition(".")[0] for n in known if not n.startswith("_")})
     hint = f"did you mean '{close[0]}'?" if close else f"available: {', '.join(top)}; a file beside the program: {OWN}"

@@ -44,6 +44,16 @@ ALLOWED = frozenset(
         ast.keyword,
         ast.Nonlocal,
         ast.Global,
+        ast.Match,
+        ast.match_case,
+        ast.MatchValue,
+        ast.MatchSingleton,
+        ast.MatchSequence,
+        ast.MatchMapping,
+        ast.MatchClass,
+        ast.MatchStar,
+        ast.MatchAs,
+        ast.MatchOr,
         # expressions
         ast.BoolOp,
         ast.BinOp,
@@ -70,6 +80,8 @@ ALLOWED = frozenset(
         ast.JoinedStr,
         ast.FormattedValue,
         ast.Lambda,
+        ast.Yield,
+        ast.YieldFrom,
         # contexts and operators
         ast.Load,
         ast.Store,
@@ -106,14 +118,11 @@ ALLOWED = frozenset(
     }
 )
 REFUSED = {
-    "Yield": ("yield", "build a list and return it"),
-    "YieldFrom": ("yield from", "build a list and return it"),
     "Await": ("await", "call the function directly"),
     "AsyncFunctionDef": ("async def", "write a plain def"),
     "AsyncFor": ("async for", "write a plain for"),
     "AsyncWith": ("async with", "write a plain with"),
     "comprehension": ("async for", "write a plain for"),
-    "Match": ("match", "write it with if and elif"),
     "TryStar": ("except*", "write a plain except"),
 }
 CONSTANTS = {bytes: ("bytes", "write a str"), complex: ("complex numbers", "use separate real and imaginary parts")}
@@ -148,7 +157,7 @@ def parse(text: str, name: str = "<expression>", budget: Budget | None = None) -
         if type(node) is ast.Constant and type(node.value) in CONSTANTS:
             what, instead = CONSTANTS[type(node.value)]
             raise UnsupportedError(f"{what} are not part of the language", instead, source.place(span_of(node)))
-        if type(node) is ast.ClassDef and node.keywords:
+        if type(node) is ast.ClassDef and any(keyword.arg != "metaclass" for keyword in node.keywords):
             raise UnsupportedError(
                 "class keywords are not part of the language", "leave them out", source.place(span_of(node.keywords[0]))
             )

@@ -77,6 +77,16 @@ def writable(path: str, meter: Meter) -> str:
     return real
 
 
+def inside(path: str, meter: Meter) -> str:
+    """Return a relative path as one in the writable folder, unless it already lies there."""
+    allowed = meter.budget.allow_write
+    if not allowed or "\0" in path or os.path.isabs(path) or ".." in path.split(os.sep):
+        return path
+    with wall.lowered():
+        folder, real = os.path.realpath(allowed), os.path.realpath(path)
+    return path if os.path.commonpath((folder, real)) == folder else os.path.join(allowed, path)
+
+
 def create(path: str, meter: Meter, *, append: bool = False) -> File:
     """Open a file inside the folder for writing and create its parent folders; an existing file is truncated.
 

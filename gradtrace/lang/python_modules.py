@@ -9,40 +9,79 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import cached_property
 from importlib import import_module as real_import
+from types import MethodType
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.lang import hash_cost, hosted, numpy_module, typing_names, wall
+from gradtrace.lang import (
+    hash_cost,
+    hosted,
+    numpy_module,
+    progress,
+    system_modules,
+    text_modules,
+    typing_names,
+    wall,
+)
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter, exceeded
 from gradtrace.lang.builtins import Streams, exit_program
-from gradtrace.lang.iteration import depth_of, limit_depth, metered, with_name
+from gradtrace.lang.generator_values import Generator
+from gradtrace.lang.iteration import depth_of, limit_depth, make_range, metered, with_name
+from gradtrace.lang.saved import Saved
+from gradtrace.lang.strings import Strings
 from gradtrace.lang.values import Frozen, ProgramFunction
 from gradtrace.lang.words import words
 
 NAMES: dict[str, frozenset[str]] = {
+    **text_modules.NAMES,
+    **system_modules.NAMES,
+    **progress.NAMES,
     "__future__": words("annotations"),
-    "collections": words("Counter OrderedDict defaultdict deque namedtuple"),
+    "abc": words("ABC ABCMeta abstractmethod"),
+    "argparse": words("""ArgumentDefaultsHelpFormatter ArgumentError ArgumentParser ArgumentTypeError
+        BooleanOptionalAction HelpFormatter MetavarTypeHelpFormatter Namespace ONE_OR_MORE OPTIONAL REMAINDER
+        RawDescriptionHelpFormatter RawTextHelpFormatter SUPPRESS ZERO_OR_MORE"""),
+    "bisect": words("bisect bisect_left bisect_right insort insort_left insort_right"),
+    "collections": words("ChainMap Counter OrderedDict defaultdict deque namedtuple"),
+    "collections.abc": words("""Callable Collection Generator Hashable Iterable Iterator Mapping MutableMapping
+        MutableSequence MutableSet Sequence Set Sized"""),
+    "contextlib": words(
+        "AbstractContextManager ContextDecorator ExitStack closing contextmanager nullcontext suppress"
+    ),
     "copy": words("copy deepcopy"),
-    "functools": words("cache lru_cache partial reduce wraps"),
+    "dataclasses": words("""FrozenInstanceError KW_ONLY MISSING asdict astuple dataclass field fields is_dataclass
+        replace"""),
+    "enum": words("Enum Flag IntEnum IntFlag StrEnum auto unique"),
+    "functools": words("cache cached_property cmp_to_key lru_cache partial reduce total_ordering wraps"),
+    "heapq": words("heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest"),
     "itertools": words("""accumulate chain combinations combinations_with_replacement compress count cycle dropwhile
-        filterfalse groupby islice pairwise permutations product repeat starmap takewhile zip_longest"""),
+        filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest"""),
+    "logging": words("""CRITICAL DEBUG ERROR FATAL Formatter INFO NOTSET StreamHandler WARN WARNING basicConfig critical
+        debug disable error exception getLevelName getLogger info log warn warning"""),
     "math": words("""acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc exp
         exp2 expm1 fabs factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp
         lgamma log log10 log1p log2 modf nan nextafter perm pi pow prod radians remainder sin sinh sqrt tan tanh tau
         trunc ulp"""),
-    "operator": words("add and_ eq floordiv ge gt itemgetter le lt matmul mod mul ne neg not_ or_ pow sub truediv xor"),
-    "random": words("""betavariate choice choices expovariate gauss getrandbits normalvariate randint random randrange
-        sample seed shuffle triangular uniform"""),
-    "sys": words("argv exit float_info maxsize stderr stdout version"),
-    "time": words("monotonic perf_counter process_time sleep time"),
+    "operator": words("""abs add and_ attrgetter concat contains countOf eq floordiv ge getitem gt index invert is_
+        is_not itemgetter le lt matmul methodcaller mod mul ne neg not_ or_ pos pow sub truediv truth xor"""),
+    "random": words("""Random betavariate choice choices expovariate gauss getrandbits getstate normalvariate randint
+        random randrange sample seed setstate shuffle triangular uniform"""),
+    "re": words("""A ASCII DOTALL I IGNORECASE L LOCALE M MULTILINE Match NOFLAG Pattern RegexFlag S U UNICODE VERBOSE X
+        compile error escape findall finditer fullmatch match purge search split sub subn"""),
+    "statistics": words("""fmean geometric_mean harmonic_mean mean median median_high median_low mode multimode pstdev
+        pvariance quantiles stdev variance"""),
+    "sys": words("""argv byteorder executable exit float_info getrecursionlimit getsizeof maxsize modules path platform
+        setrecursionlimit stderr stdout version version_info"""),
+    "types": words("FunctionType GeneratorType LambdaType MethodType ModuleType NoneType SimpleNamespace"),
     "typing": typing_names.NAMES,
     **numpy_module.NAMES,
     **hosted.NAMES,
     "warnings": words("catch_warnings filterwarnings resetwarnings simplefilter warn"),
 }
 # Modules whose real functions are used, except for those in Python.names_of.
-AS_THEY_ARE = words("collections copy functools math")
+AS_THEY_ARE = words("abc collections copy datetime functools math statistics")
 
 
 class Python:
@@ -53,11 +92,17 @@ class Python:
         gate: Gate,
         meter: Meter,
         streams: Streams,
+        strings: Strings,
         operators: Callable[[str], Any],
         where: Callable[[], tuple[str, int]],
         host: Callable[[str], dict[str, Any]],
+        drawings: Any = None,
     ) -> None:
         self.host = host
+        self.strings = strings
+        self.argv = [where()[0], *meter.budget.arguments]
+        self.drawings = drawings
+        self.told: set[str] = set()
         self.gate = gate
         self.meter = meter
         self.streams = streams
@@ -82,34 +127,178 @@ class Python:
         """Return the reimplemented names of a module; "*" maps to a function for names that are not in the table."""
         if module in hosted.NAMES:
             return self.host(module)
-        if module == "functools":
-            hash_cost.HASHING_TYPES.add(type(real_import(module).cache(wraps)))
-            return {"wraps": wraps}
-        if module == "collections":
-            collections = real_import(module)
-            hash_cost.HASHING_CLASSES.update((collections.Counter, collections.OrderedDict, collections.defaultdict))
-            late = (collections.Counter, collections.OrderedDict, collections.defaultdict, collections.deque)
-            self.gate.special.update(hash_cost.charging_methods(self.meter, late))
-            return {"namedtuple": self.namedtuple}
-        if module == "math":
-            return {name: self.whole_number(name) for name in ("factorial", "comb", "perm")}
-        if module == "itertools":
-            return {"chain": Chain(self.meter), "*": self.iterator}
-        if module == "random":
-            return self.random()
-        if module == "time":
-            return {"sleep": self.sleep, "*": lambda name: getattr(real_import("time"), name)}
-        if module == "sys":
-            return self.sys()
-        if module == "warnings":
-            from gradtrace.lang.warnings import names
-
-            return names(self.where)
         if module in numpy_module.NAMES:
             return numpy_module.find_names(module, self.meter)
-        if module == "operator":
-            return {"*": lambda name: self.operators(name) or getattr(real_import("operator"), name)}
-        return {"*": typing_names.form} if module == "typing" else {"annotations": None}
+        if module in progress.NAMES:
+            return progress.find_names(module, self.streams, make_range(self.meter))
+        if module in text_modules.NAMES:
+            return text_modules.find_names(module, self.meter, self.streams)
+        find = getattr(self, "names_of_" + module.replace(".", "_"), None)
+        names: dict[str, Any] = {} if find is None else find()
+        return names
+
+    def names_of___future__(self) -> dict[str, Any]:
+        return {"annotations": None}
+
+    def names_of_abc(self) -> dict[str, Any]:
+        return {"ABCMeta": typing_names.Form("ABCMeta")}
+
+    def names_of_argparse(self) -> dict[str, Any]:
+        from gradtrace.lang import command_arguments
+
+        return command_arguments.find_names(self.streams, self.strings, self.argv)
+
+    def names_of_bisect(self) -> dict[str, Any]:
+        return self.comparing("bisect")
+
+    def names_of_collections(self) -> dict[str, Any]:
+        collections = real_import("collections")
+        hash_cost.HASHING_CLASSES.update((collections.Counter, collections.OrderedDict, collections.defaultdict))
+        late = (collections.Counter, collections.OrderedDict, collections.defaultdict, collections.deque)
+        self.gate.special.update(hash_cost.charging_methods(self.meter, late))
+        return {"namedtuple": self.namedtuple}
+
+    def names_of_collections_abc(self) -> dict[str, Any]:
+        abc = real_import("collections.abc")
+        return {"*": lambda name: self.gate.type_name(getattr(abc, name))}
+
+    def names_of_contextlib(self) -> dict[str, Any]:
+        from gradtrace.lang import contexts
+
+        return contexts.find_names()
+
+    def names_of_dataclasses(self) -> dict[str, Any]:
+        from gradtrace.lang import records
+
+        return records.find_names(self.gate)
+
+    def names_of_enum(self) -> dict[str, Any]:
+        from gradtrace.lang import enumerations
+
+        return enumerations.find_names()
+
+    def names_of_functools(self) -> dict[str, Any]:
+        functools = real_import("functools")
+        hash_cost.HASHING_TYPES.add(type(functools.cache(wraps)))
+
+        def total_ordering(cls: Any) -> Any:
+            if cls not in self.gate.own:
+                raise TypeError("total_ordering() takes a class of the program")
+            return functools.total_ordering(cls)
+
+        names = words("cache cached_property cmp_to_key lru_cache partial reduce")
+        return {"wraps": wraps, "total_ordering": total_ordering, **{n: getattr(functools, n) for n in names}}
+
+    def names_of_gc(self) -> dict[str, Any]:
+        return system_modules.gc_names()
+
+    def names_of_heapq(self) -> dict[str, Any]:
+        return self.comparing("heapq")
+
+    def names_of_itertools(self) -> dict[str, Any]:
+        def tee(iterable: Any, n: int = 2) -> tuple[Any, ...]:
+            self.meter.count_steps(max(int(n), 0))
+            copies = real_import("itertools").tee(iterable, n)
+            return tuple([limit_depth(metered(copy, self.meter), depth_of(iterable)) for copy in copies])
+
+        return {"chain": Chain(self.meter), "tee": tee, "*": self.iterator}
+
+    def names_of_logging(self) -> dict[str, Any]:
+        from gradtrace.lang.program_logs import Logs
+
+        return Logs(self.streams, self.strings).names()
+
+    def names_of_math(self) -> dict[str, Any]:
+        return {name: self.whole_number(name) for name in ("factorial", "comb", "perm")}
+
+    def names_of_operator(self) -> dict[str, Any]:
+        gated = {"attrgetter": self.attrgetter, "methodcaller": self.methodcaller}
+        return {**gated, "*": lambda name: self.operators(name) or getattr(real_import("operator"), name)}
+
+    def names_of_os(self) -> dict[str, Any]:
+        return system_modules.os_names(self.meter, self.tell_once)
+
+    def names_of_os_path(self) -> dict[str, Any]:
+        return system_modules.path_names(self.saved.has)
+
+    def names_of_platform(self) -> dict[str, Any]:
+        return system_modules.platform_names()
+
+    def names_of_random(self) -> dict[str, Any]:
+        from gradtrace.lang.random_module import find_names
+
+        return find_names(self.meter)
+
+    def names_of_re(self) -> dict[str, Any]:
+        from gradtrace.lang import regular_expressions
+
+        return regular_expressions.find_names(self.meter)
+
+    def names_of_sys(self) -> dict[str, Any]:
+        return {
+            "argv": self.argv,
+            "byteorder": sys.byteorder,
+            "executable": "",
+            "exit": exit_program,
+            "float_info": sys.float_info,
+            "getrecursionlimit": lambda: self.meter.deepest,
+            "getsizeof": lambda value, *default: sys.getsizeof(value),
+            "maxsize": sys.maxsize,
+            "modules": {},
+            "path": [],
+            "platform": sys.platform,
+            "setrecursionlimit": lambda limit: None,
+            "stdout": self.streams.stdout,
+            "stderr": self.streams.stderr,
+            "version": sys.version,
+            "version_info": sys.version_info,
+        }
+
+    def names_of_time(self) -> dict[str, Any]:
+        clocks = lambda name: getattr(real_import("time"), name)
+        return {"sleep": self.sleep, **system_modules.time_names(), "*": clocks}
+
+    def names_of_timeit(self) -> dict[str, Any]:
+        return system_modules.timeit_names(self.meter)
+
+    def names_of_types(self) -> dict[str, Any]:
+        from gradtrace.lang.records import SimpleNamespace
+
+        kinds = {
+            "FunctionType": ProgramFunction,
+            "GeneratorType": Generator,
+            "LambdaType": ProgramFunction,
+            "MethodType": MethodType,
+            "NoneType": type(None),
+        }
+        named = {name: self.gate.type_name(kind) for name, kind in kinds.items()}
+        return {**named, "SimpleNamespace": SimpleNamespace}
+
+    def names_of_typing(self) -> dict[str, Any]:
+        return {"*": typing_names.form}
+
+    def names_of_warnings(self) -> dict[str, Any]:
+        from gradtrace.lang.warnings import names
+
+        return names(self.where)
+
+    @cached_property
+    def saved(self) -> Saved:
+        """What torch.save has kept."""
+        return Saved(self.meter, self.tell_once)
+
+    @cached_property
+    def figures(self) -> Any:
+        """The plotting modules."""
+        from gradtrace.lang.figures import Figures
+
+        return Figures(self.meter, self.tell_once, self.drawings)
+
+    def tell_once(self, message: str) -> None:
+        """Say something on stderr, the first time only."""
+        if message not in self.told:
+            self.told.add(message)
+            self.streams.stderr.write(f"gradtrace: {message}\n")
 
     # ---- reimplemented functions
 
@@ -141,37 +330,45 @@ class Python:
 
         return with_name(call, name)
 
-    def random(self) -> dict[str, Any]:
-        """Return the functions of this run's generator, so that programs do not affect each other or the library."""
-        own, meter = real_import("random").Random(), self.meter
+    def comparing(self, module: str) -> dict[str, Any]:
+        """Return the names of bisect or heapq, which compare items with each other."""
+        meter = self.meter
 
-        def choices(population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1) -> Any:
-            meter.count_steps(max(int(k), 0))
-            return own.choices(population, weights, cum_weights=cum_weights, k=k)
+        def wrapped(name: str) -> Callable[..., Any]:
+            real = getattr(real_import(module), name)
 
-        def getrandbits(k: int) -> int:
-            meter.reserve_integer(int(k))
-            bits: int = own.getrandbits(k)
-            return bits
+            def call(*args: Any, **how: Any) -> Any:
+                for arg in args:
+                    hash_cost.charge_items((arg[0], arg[-1]) if isinstance(arg, list) and arg else (arg,), meter)
+                return real(*args, **how)
 
-        return {"choices": choices, "getrandbits": getrandbits, "*": lambda name: getattr(own, name)}
+            return with_name(call, name)
+
+        return {"*": wrapped}
+
+    def attrgetter(self, *names: str) -> Callable[[Any], Any]:
+        """operator.attrgetter, through the gate."""
+
+        def one(value: Any, path: str) -> Any:
+            for name in path.split("."):
+                value = self.gate.get(value, name)
+            return value
+
+        if not names or any(type(name) is not str for name in names):
+            raise TypeError("attribute name must be a string")
+        return lambda value: one(value, names[0]) if len(names) == 1 else tuple(one(value, n) for n in names)
+
+    def methodcaller(self, name: str, /, *args: Any, **how: Any) -> Callable[[Any], Any]:
+        """operator.methodcaller, through the gate."""
+        if type(name) is not str:
+            raise TypeError("method name must be a string")
+        return lambda value: self.gate.get(value, name)(*args, **how)
 
     def sleep(self, seconds: float) -> None:
         if time.monotonic() + seconds > self.meter.deadline:
             limit = self.meter.budget.seconds
             raise exceeded("seconds", f"the program would sleep longer than its time limit of {limit:g} s")
         time.sleep(seconds)
-
-    def sys(self) -> dict[str, Any]:
-        return {
-            "argv": [self.where()[0]],
-            "exit": exit_program,
-            "float_info": sys.float_info,
-            "maxsize": sys.maxsize,
-            "stdout": self.streams.stdout,
-            "stderr": self.streams.stderr,
-            "version": sys.version,
-        }
 
 
 class Chain(Frozen):

@@ -33,17 +33,20 @@ MODES = (
 class restored:
     """Context manager that restores grad mode, default dtype, print options, warning filters and the random seed.
 
-    Only seeding is undone: an unseeded generator is not rewound.
+    Only seeding is undone: an unseeded generator is not rewound. What a program's generator raises while it is dropped
+    is ignored, as in Python, but without Python's report of it.
     """
 
     def __enter__(self) -> None:
         self.modes = {name: getattr(state, name) for name in MODES}
         self.dtype, self.options, self.generator = dtypes.get_default_dtype(), print_options(), random_state()
         self.graphs = graphs([None])
+        self.hook, sys.unraisablehook = sys.unraisablehook, lambda unraisable: None
         self.warnings = warnings.catch_warnings()
         self.warnings.__enter__()
 
     def __exit__(self, *ending: Any) -> None:
+        sys.unraisablehook = self.hook
         self.warnings.__exit__(*ending)
         state.set(**self.modes)
         dtypes.set_default_dtype(self.dtype)

@@ -75,6 +75,7 @@ def run(
     then: Callable[[Run], None] | None = None,
     host: Any = None,
     show: Callable[[Any, str], None] | None = None,
+    drawings: Any = None,
 ) -> Run:
     """Run a program; raise ProgramError for its exceptions, LanguageError for unsupported code, or BudgetError.
 
@@ -84,7 +85,8 @@ def run(
     also during `then`, and is notified of values that a plan would lose. `then` is called with the run while its
     dtype, limits and error places are still in force, because backward may call code of the program. SystemExit is
     raised if the program exits with a nonzero status. `host` provides the modules of `lang/hosted.py`. `within` is
-    the namespace to run in; `show` gets the value of each expression statement and its repr.
+    the namespace to run in; `show` gets the value of each expression statement and its repr. `drawings` gets the
+    program's plotting calls (`lang/figures.py`).
     """
     env = dict(inputs or {}) if within is None else within.variables
     past = None if within is None else within.past
@@ -96,7 +98,7 @@ def run(
         from gradtrace.lang.own_modules import with_modules
 
         program = with_modules(program, meter.budget)
-    machine = make_machine(program, meter, env, stdout or sys.stdout, stderr or sys.stderr, host)
+    machine = make_machine(program, meter, env, stdout or sys.stdout, stderr or sys.stderr, host, drawings)
     if program.modules is not None:
         from gradtrace.lang.own_modules import OwnModules
 
@@ -172,6 +174,7 @@ def execute(machine: Machine, tree: ast.Module, show: Callable[[Any, str], None]
                 last = value
             if is_expression and show is not None and value is not None:
                 show(value, machine.unbound_value("repr")(value))
+        machine.meter.raise_kept()
     return last
 
 

@@ -17,6 +17,13 @@ from gradtrace.annotations import Any, Iterator
 from gradtrace.lang import syntax as ast
 
 FUNCTIONS = (ast.FunctionDef, ast.Lambda)
+# The fields of nodes that bind a name, which may be None.
+CAPTURES: dict[Any, str] = {
+    ast.ExceptHandler: "name",
+    ast.MatchAs: "name",
+    ast.MatchStar: "name",
+    ast.MatchMapping: "rest",
+}
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -36,6 +43,7 @@ class NameScope:
         self.cells: set[str] = set()
         self.free: set[str] = set()
         self.first_parameter: str | None = None  # which super() without arguments uses
+        self.yields: ast.AST | None = None  # its first `yield`
         self.qualname = qualified(name, parent)
         if parent is not None:
             parent.children.append(self)
@@ -138,11 +146,14 @@ def visit_node(node: Any, scope: NameScope, scopes: Scopes) -> list[tuple[Any, N
         node.attr = scope.mangled(node.attr)
     elif kind is ast.keyword and node.arg is not None:
         node.arg = scope.mangled(node.arg)
-    elif kind is ast.ExceptHandler and node.name is not None:
-        node.name = scope.mangled(node.name)
-        scope.bind(node.name, node)
     elif kind is ast.alias and node.name != "*":
         scope.bind(scope.mangled(node.asname or node.name.partition(".")[0]), node)
+    elif kind in CAPTURES and getattr(node, CAPTURES[kind]) is not None:
+        name_of_capture = scope.mangled(getattr(node, CAPTURES[kind]))
+        setattr(node, CAPTURES[kind], name_of_capture)
+        scope.bind(name_of_capture, node)
+    elif kind in (ast.Yield, ast.YieldFrom):
+        scope.yields = scope.yields or node
     elif kind in (ast.Global, ast.Nonlocal):
         declared = scope.globals if kind is ast.Global else scope.nonlocals
         node.names = [scope.mangled(n) for n in node.names]

@@ -19,6 +19,7 @@ from gradtrace.lang.targets import compile_delete, compile_store
 from gradtrace.lang.unit import Code, Frame, Unit
 
 BREAK, CONTINUE = "break", "continue"
+BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)  # nodes that hold statements
 COMPILERS: dict[type, Callable[[Any, Unit], Code]] = {}
 
 
@@ -69,8 +70,8 @@ def may_jump(body: list[ast.stmt]) -> bool:
             return True
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             continue
-        for field in ("body", "orelse", "finalbody", "handlers"):
-            todo.extend(getattr(node, field, None) or () if isinstance(node, (ast.stmt, ast.ExceptHandler)) else ())
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            todo.extend(getattr(node, field, None) or () if isinstance(node, BLOCKS) else ())
     return False
 
 

@@ -105,13 +105,10 @@ UNDERSCORED = words("""__version__ _BatchNorm _ConvNd _LRScheduler _Loss _NormBa
     _calculate_fan_in_and_fan_out _ntuple _pair _quadruple _single _triple""")
 # Refused names of torch, with the alternative.
 TENSORBOARD = "use torch.utils.tensorboard's SummaryWriter with --allow-write DIR, or graph --tensorboard LOGDIR"
-FILES = "scripts cannot write files; print the values"
 COMPLEX = "gradtrace has no complex numbers; compute with the real and imaginary parts, as two tensors"
 COMPLEX_NAMES = words("""angle cdouble cfloat chalf complex complex128 complex32 complex64 conj fft imag istft polar
     stft view_as_complex view_as_real""")
 REFUSED = {
-    ("torch", "save"): FILES,
-    ("torch", "load"): "scripts cannot open files; pass data as an input: --x @FILE",
     **{("torch", name): COMPLEX for name in COMPLEX_NAMES},
 }
 FROM_ARRAYS = ("as_tensor", "asarray", "from_numpy", "tensor")

@@ -6,22 +6,33 @@ from gradtrace.annotations import Any
 from gradtrace.lang.values import Frozen
 from gradtrace.lang.words import words
 
-NAMES = words("""Any Callable ClassVar Dict Final FrozenSet Generic Iterable Iterator List Literal Mapping NoReturn
-    Optional Protocol Sequence Set Tuple Type TypeVar Union cast""")
+NAMES = words("""AbstractSet Annotated Any AnyStr Awaitable Callable ChainMap ClassVar Collection Concatenate
+    Container ContextManager Counter DefaultDict Deque Dict Final FrozenSet Generator Generic Hashable
+    ItemsView Iterable Iterator KeysView List Literal Mapping MutableMapping MutableSequence MutableSet
+    NamedTuple Never NewType NoReturn NotRequired Optional OrderedDict ParamSpec Protocol Required
+    Reversible Self Sequence Set Sized SupportsFloat SupportsIndex SupportsInt TYPE_CHECKING Text Tuple
+    Type TypeAlias TypeGuard TypeVar TypedDict Union Unpack ValuesView cast final get_type_hints
+    no_type_check overload override runtime_checkable""")
+BASES = words("Generic Protocol")  # names that a class may use as a base, where they add nothing
+DECORATORS = words("final no_type_check overload override runtime_checkable")
 
 
 class Form(Frozen):
     """A name of typing; subscripts are ignored: `Optional[int]` is the same as `Optional`."""
 
-    __slots__ = ("_name",)
+    __slots__ = ("_base", "_name")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, base: bool = False) -> None:
         self._name = name
+        self._base = base
+
+    def is_named(self, name: str) -> bool:
+        return self._name == name
 
     @property
     def is_base(self) -> bool:
         """Whether a class may use it as a base."""
-        return self._name in ("Generic", "Protocol")
+        return self._base or self._name in BASES
 
     def __getitem__(self, arguments: Any) -> Form:
         return self
@@ -39,6 +50,14 @@ def form(name: str) -> Any:
     """Return the value of a name of typing."""
     if name == "cast":
         return lambda kind, value: value
-    if name == "TypeVar":
+    if name in ("TypeVar", "ParamSpec"):
         return lambda name, *args, **kwargs: Form(str(name))
+    if name == "TYPE_CHECKING":
+        return False
+    if name == "NewType":
+        return lambda name, kind: lambda value: value
+    if name == "get_type_hints":
+        return lambda value, *args: {}
+    if name in DECORATORS:
+        return lambda function: function
     return Form(name)

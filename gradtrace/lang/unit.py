@@ -57,6 +57,7 @@ class Machine:
         make_modules: Callable[[list[Span]], Any],
     ) -> None:
         self.source = program.source
+        self.optional = {given.name for given in program.inputs if given.optional}
         self.imports_torch = program.imports_torch
         self.sources: list[Source] = [program.source]  # by Span.file; an own module adds its own
         self.file = 0
@@ -305,4 +306,6 @@ def describe_unbound(name: str, machine: Machine, span: Span) -> UnknownNameErro
     known = sorted({*NAMES, *MATHEMATICS, *CONSTANTS, *machine.env, *machine.module.bound})
     close = [n for n in difflib.get_close_matches(name, known, 2) if n != name]
     hint = f"did you mean '{close[0]}'?" if close else "assign it before it is used"
+    if name in machine.optional and not close:
+        hint += f", or give it a value: --{name} VALUE"
     return UnknownNameError(f"name '{name}' is not defined", hint, place)

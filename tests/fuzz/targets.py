@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from gradtrace.errors import GradtraceError
 from gradtrace.limits import Budget
-from tests.fuzz import mutate, programs
+from tests.fuzz import doors, mutate, programs
 
 TINY = Budget(steps=20_000, flops=10**8, call_depth=60, memory_bytes=20_000_000, output_bytes=100_000, seconds=2.0)
 EXPRESSIONS = [
@@ -491,4 +491,8 @@ TARGETS = {
     "options": Target(arguments, command),
     "writers": Target(rarely(programs.program, programs.call, expression), writers),
     "numbers": Target(some_array, numbers),
+    "generators": Target(doors.mutated(doors.generator), doors.run),
+    "figures": Target(doors.mutated(doors.plot), doors.run),
+    "expressions": Target(doors.mutated(doors.expression), doors.run),
+    "arguments": Target(doors.mutated(doors.arguments), doors.run),
 }

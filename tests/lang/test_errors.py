@@ -81,7 +81,7 @@ def test_place_and_message(text: str, line: int, under: str, message: str) -> No
 @pytest.mark.parametrize(
     ("text", "under", "message", "hint"),
     [
-        ("import os\n", "import os", "the module 'os' is not available", "available"),
+        ("import socket\n", "import socket", "the module 'socket' is not available", "available"),
         ("import toch\n", "import toch", "the module 'toch' is not available", "did you mean 'torch'?"),
         ("from torch import relux\n", "from torch import relux", "torch.relux is not available", "nearest: relu"),
         (
@@ -93,10 +93,10 @@ def test_place_and_message(text: str, line: int, under: str, message: str) -> No
         ("import torch\ntorch.reluu\n", "torch.reluu", "torch.reluu is not available", "nearest: relu"),
         ("import math\nmath.sine\n", "math.sine", "math.sine is not available", "nearest: sin"),
         (
-            "import torch\ntorch.save(1, 'f')\n",
-            "torch.save",
-            "torch.save is not available",
-            "scripts cannot write files",
+            "import os\nos.system('x')\n",
+            "os.system",
+            "os.system is not available",
+            "available",
         ),
         ("open('f')\n", "open", "'open' is not available", "@FILE"),
         ("eval('1')\n", "eval", "'eval' is not available", ""),
@@ -125,9 +125,9 @@ def test_bases_that_are_not_offered() -> None:
 
 def test_refusals_of_modules_can_be_caught() -> None:
     out = io.StringIO()
-    text = "try:\n    import os\nexcept ImportError as err:\n    print(type(err).__name__, err)\n"
+    text = "try:\n    import socket\nexcept ImportError as err:\n    print(type(err).__name__, err)\n"
     lang.run(lang.parse(text), stdout=out)
-    assert out.getvalue() == "ModuleNotFoundError No module named 'os'\n"
+    assert out.getvalue() == "ModuleNotFoundError No module named 'socket'\n"
 
 
 def test_the_cause_is_the_exception_itself() -> None:

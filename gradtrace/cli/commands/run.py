@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 HELP = """Run FILE (or - for stdin), a small PyTorch script or an expression file, as it is.
 
 stdout is what it prints, nothing else; warnings go to stderr. An exception that it does not catch is reported with its
-place and its source line, exit status 1.
+place and its source line, exit status 1. Arguments after -- are the script's own (sys.argv, argparse).
 
 With -o the run is recorded too, as "gradtrace graph FILE -o run.gt" does; every command takes the record as its source.
 A program that fails has a record up to its failure."""
@@ -23,7 +23,8 @@ A program that fails has a record up to its failure."""
 EXAMPLES = """Examples:
   gradtrace run tutorial.py
   gradtrace run tutorial.py -o run.gt
-  gradtrace run model.txt --x 1,2,3"""
+  gradtrace run model.txt --x 1,2,3
+  gradtrace run train.py -- --epochs 3 --lr 0.1"""
 
 
 def record_file(name: str) -> str:
@@ -34,10 +35,10 @@ def record_file(name: str) -> str:
     return checked(name, (SUFFIX,))
 
 
-def run(program: Program, output_file: str | None, **flags: Any) -> None:
+def run(program: Program, output_file: str | None, arguments: tuple[str, ...] = (), **flags: Any) -> None:
     from gradtrace.cli import session
 
-    inputs, budget = options.take(options.Inputs, flags), options.budget(flags)
+    inputs, budget = options.take(options.Inputs, flags), options.budget(flags)._replace(arguments=arguments)
     try:
         if output_file is not None:
             session.save(program, inputs, budget, output_file, sys.stdout)
@@ -65,4 +66,5 @@ command = SourceCommand(
     HELP,
     EXAMPLES,
     always_file=True,
+    passes_on=True,
 )

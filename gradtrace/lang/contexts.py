@@ -1,0 +1,172 @@
+"""The module `contextlib` of programs, for their generators."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any, Callable
+from gradtrace.errors import GradtraceError
+from gradtrace.lang.control import protocol
+from gradtrace.lang.generator_values import Generator
+from gradtrace.lang.typing_names import Form
+from gradtrace.lang.values import Frozen, ProgramFunction
+
+
+class Managed(Frozen):
+    """What a function decorated with `contextmanager` returns."""
+
+    __slots__ = ("_generator", "_make")
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._generator = make()
+
+    def __enter__(self) -> Any:
+        try:
+            return next(self._generator)
+        except StopIteration:
+            raise RuntimeError("generator didn't yield") from None
+
+    def __exit__(self, kind: Any, error: Any, _: Any) -> bool:
+        if kind is None:
+            try:
+                next(self._generator)
+            except StopIteration:
+                return False
+            raise RuntimeError("generator didn't stop")
+        value = kind() if error is None else error
+        try:
+            self._generator.throw(value)
+        except StopIteration as end:
+            return end is not value
+        except GradtraceError:
+            raise
+        except BaseException as raised:
+            if raised is value or (isinstance(value, StopIteration) and raised.__cause__ is value):
+                return False
+            raise
+        raise RuntimeError("generator didn't stop after throw()")
+
+    def __call__(self, function: Any) -> Any:
+        """Decorate a function: each call runs in a context of its own."""
+
+        def run(args: Any, kwargs: Any) -> Any:
+            with Managed(self._make):
+                return function(*args, **kwargs)
+
+        name = getattr(function, "__name__", "function")
+        return ProgramFunction(name, name, getattr(function, "__doc__", None), run)
+
+
+def contextmanager(function: Any) -> Any:
+    """Return a function whose results are context managers, made from a generator function."""
+
+    def run(args: Any, kwargs: Any) -> Managed:
+        def make() -> Any:
+            generator = function(*args, **kwargs)
+            if type(generator) is not Generator:
+                raise TypeError(f"'{type(generator).__name__}' object is not an iterator")
+            return generator
+
+        return Managed(make)
+
+    name = getattr(function, "__name__", "function")
+    return ProgramFunction(name, getattr(function, "__qualname__", name), getattr(function, "__doc__", None), run)
+
+
+class nullcontext(Frozen):
+    """contextlib.nullcontext."""
+
+    __slots__ = ("enter_result",)
+
+    def __init__(self, enter_result: Any = None) -> None:
+        self.enter_result = enter_result
+
+    def __enter__(self) -> Any:
+        return self.enter_result
+
+    def __exit__(self, *_: Any) -> None:
+        pass
+
+
+class suppress(Frozen):
+    """contextlib.suppress."""
+
+    __slots__ = ("_kinds",)
+
+    def __init__(self, *kinds: Any) -> None:
+        self._kinds = kinds
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, *_: Any) -> bool:
+        return kind is not None and issubclass(kind, self._kinds)
+
+
+class closing(Frozen):
+    """contextlib.closing."""
+
+    __slots__ = ("_thing",)
+
+    def __init__(self, thing: Any) -> None:
+        self._thing = thing
+
+    def __enter__(self) -> Any:
+        return self._thing
+
+    def __exit__(self, *_: Any) -> None:
+        self._thing.close()
+
+
+class ExitStack(Frozen):
+    """contextlib.ExitStack."""
+
+    __slots__ = ("_leaving",)
+
+    def __init__(self) -> None:
+        self._leaving: list[Callable[..., Any]] = []
+
+    def enter_context(self, context: Any) -> Any:
+        enter, leave = protocol(context)
+        value = enter(context)
+        self._leaving.append(lambda *error: leave(context, *error))
+        return value
+
+    def callback(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        def call(*_: Any) -> bool:
+            function(*args, **kwargs)
+            return False
+
+        self._leaving.append(call)
+        return function
+
+    def close(self) -> None:
+        self.__exit__(None, None, None)
+
+    def __enter__(self) -> ExitStack:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, _: Any) -> bool:
+        """Leave the contexts in reverse order; one that raises passes its exception to those outside it."""
+        first = error
+        while self._leaving:
+            leave = self._leaving.pop()
+            try:
+                if leave(kind, error, None):
+                    kind = error = None
+            except GradtraceError:
+                raise
+            except Exception as raised:
+                kind, error = type(raised), raised
+        if error is not None and error is not first:
+            raise error
+        return first is not None and error is None
+
+    def __repr__(self) -> str:
+        return f"<contextlib.ExitStack object at {id(self):#x}>"
+
+
+def find_names() -> dict[str, Any]:
+    """Return the names of the module."""
+    made = {"contextmanager": contextmanager, "nullcontext": nullcontext, "suppress": suppress, "closing": closing}
+    forms = {name: Form(name, base=True) for name in ("AbstractContextManager", "ContextDecorator")}
+    return {**made, "ExitStack": ExitStack, **forms}

@@ -1,0 +1,127 @@
+"""The generators of programs: what a call of a function with `yield` returns."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any, Callable, Iterator
+from gradtrace.engine.state import state
+from gradtrace.engine.watch import Scope
+from gradtrace.lang.budget import Meter
+from gradtrace.lang.values import Frozen
+
+TOO_DEEP = "maximum recursion depth exceeded"
+
+
+class Closing(BaseException):
+    """What `close` throws into the Python generators; at the `yield` it becomes GeneratorExit.
+
+    Python would not pass a GeneratorExit on to an inner generator, but close that one first.
+    """
+
+
+class Generator(Frozen):
+    """A generator of a program. Each resumption counts as a call, in steps and in depth.
+
+    Python runs the `finally` blocks of a generator that is dropped before its end, and ignores what they raise. A limit
+    that is reached there is kept by the meter, whose next check raises it.
+    """
+
+    __slots__ = ("__name__", "__qualname__", "__weakref__", "_active", "_depth", "_meter", "_scope", "_steps")
+
+    def __init__(
+        self,
+        steps: Callable[[Any], Iterator[Any]],
+        frame: dict[str, Any],
+        name: str,
+        qualname: str,
+        meter: Meter,
+        recording: bool,
+    ) -> None:
+        self.__name__ = name
+        self.__qualname__ = qualname
+        self._meter = meter
+        self._active = [False]
+        self._depth = 1  # as a lazy iterator (lang/iteration.py)
+        self._scope = Scope(state.scope, "function", qualname) if recording else None
+        self._steps: Any = guarded(steps, frame, self._active, meter)
+
+    def __iter__(self) -> Generator:
+        return self
+
+    def __next__(self) -> Any:
+        return self._resume(self._steps.send, None)
+
+    def send(self, value: Any) -> Any:
+        """Resume the generator; `value` is the result of its `yield`."""
+        return self._resume(self._steps.send, value)
+
+    def throw(self, error: Any, value: Any = None, traceback: Any = None) -> Any:
+        """Raise an exception at the `yield`."""
+        raised = error if value is None else value if isinstance(value, BaseException) else error(value)
+        return self._resume(self._steps.throw, raised)
+
+    def close(self) -> None:
+        """Raise GeneratorExit at the `yield`."""
+        try:
+            self.throw(Closing())
+        except (Closing, GeneratorExit, StopIteration):
+            return
+        raise RuntimeError("generator ignored GeneratorExit")
+
+    def _resume(self, way: Callable[[Any], Any], value: Any) -> Any:
+        meter, active = self._meter, self._active
+        meter.left -= 1
+        if meter.left < 0:
+            meter.grant()
+        if meter.depth >= meter.deepest:
+            raise RecursionError(TOO_DEEP)
+        meter.depth += 1
+        before, active[0] = active[0], True
+        origin, scope = state.origin, state.scope
+        if self._scope is not None:
+            state.scope = self._scope
+        try:
+            result = way(value)
+            state.origin = origin
+            return result
+        finally:
+            meter.depth -= 1
+            active[0] = before
+            state.scope = scope
+
+    def __repr__(self) -> str:
+        return f"<generator object {self.__qualname__} at {id(self):#x}>"
+
+    def __copy__(self) -> Any:
+        raise TypeError("cannot pickle 'generator' object")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise TypeError("cannot pickle 'generator' object")
+
+
+Generator.__name__ = Generator.__qualname__ = "generator"
+Generator.__module__ = "builtins"
+
+
+def guarded(steps: Callable[[Any], Iterator[Any]], frame: Any, active: list[bool], meter: Meter) -> Iterator[Any]:
+    """Run a generator's body; what it raises while Python drops it is kept or ignored, never printed."""
+    try:
+        signal = yield from steps(frame)
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        vars(error)["_left_generator"] = True
+        if active[0]:
+            raise
+        meter.keep(error)
+        return None
+    return None if signal is None else signal[0]
+
+
+def as_raised(error: BaseException) -> BaseException:
+    """Return the exception that the program raised: Python turns StopIteration into RuntimeError at the end of each of
+    the Python generators that make up one of the program's (lang/generators.py).
+    """
+    cause = error.__cause__
+    if type(error) is RuntimeError and isinstance(cause, StopIteration) and "_left_generator" not in vars(error):
+        return cause
+    return error

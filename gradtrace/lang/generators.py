@@ -1,0 +1,515 @@
+"""Compilers of functions that contain `yield`.
+
+The body of a generator function is compiled in a second mode: a statement or expression that contains a `yield` becomes
+a Python generator function over the frame, and Python's own `yield from` suspends and resumes it. All other statements
+and expressions are compiled as everywhere else. An operand that is evaluated before a `yield` of the same expression is
+stored in a temporary variable of the frame, so the order of evaluation is Python's.
+"""
+
+from __future__ import annotations
+
+import copy
+
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
+from gradtrace.engine.state import state
+from gradtrace.errors import GradtraceError, UnsupportedError
+from gradtrace.lang import syntax as ast
+from gradtrace.lang.control import Handler, protocol, raise_if_out_of_memory
+from gradtrace.lang.generator_values import Closing, Generator, as_raised
+from gradtrace.lang.matching import compile_cases
+from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, compile_statement, effective
+from gradtrace.lang.targets import compile_store
+from gradtrace.lang.unit import Code, Frame, Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Generator as PythonGenerator
+
+    Suspending = PythonGenerator[Any, Any, Any]
+else:
+    Suspending = Any
+
+YIELDS = (ast.Yield, ast.YieldFrom)
+Steps = Callable[
+    [Frame], Iterator[Any]
+]  # returns a Python generator, whose value is a signal or the expression's value
+
+
+class Part(NamedTuple):
+    """A compiled statement, block or expression; `suspends`: it contains a `yield`, so `code` is a Steps."""
+
+    suspends: bool
+    code: Any
+
+
+def generator_body(node: Any, unit: Unit) -> Code:
+    """Return the closure that creates the generator of a call, from the frame of its arguments."""
+    compiler = Compiler(unit, yielding_nodes(node))
+    statements = [ast.copy_location(ast.Return(node.body), node.body)] if type(node) is ast.Lambda else node.body
+    if type(node) is ast.Lambda:
+        compiler.marked.add(statements[0])
+    steps = compiler.block(statements).code
+    name, qualname, meter = getattr(node, "name", "<lambda>"), unit.scope.qualname, unit.meter
+    recording = unit.machine.recording
+    return lambda frame: Generator(steps, frame, name, qualname, meter, recording)
+
+
+def yielding_nodes(function: Any) -> set[ast.AST]:
+    """Return the nodes of a function that are or contain one of its own `yield` expressions."""
+    marked: set[ast.AST] = set()
+    body = function.body if isinstance(function.body, list) else [function.body]
+    todo: list[tuple[ast.AST, bool]] = [(node, False) for node in body]
+    while todo:
+        node, done = todo.pop()
+        inner = list(own_children(node))
+        if done:
+            if isinstance(node, YIELDS) or any(child in marked for child in inner):
+                marked.add(node)
+            continue
+        todo.append((node, True))
+        todo += [(child, False) for child in inner]
+    return marked
+
+
+def own_children(node: Any) -> Iterator[ast.AST]:
+    """Yield the children of a node that belong to the same function."""
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        yield from node.decorator_list
+        if isinstance(node, ast.ClassDef):
+            yield from node.bases
+            return
+    if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+        yield from (d for d in (*node.args.defaults, *node.args.kw_defaults) if d is not None)
+    elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+        yield node.generators[0].iter
+    else:
+        yield from ast.iter_child_nodes(node)
+
+
+class Compiler:
+    """The second mode of the compilers, for one function."""
+
+    def __init__(self, unit: Unit, marked: set[ast.AST]) -> None:
+        self.unit = unit
+        self.marked = marked
+        self.temporaries = 0
+
+    # ---- statements
+
+    def block(self, body: list[ast.stmt]) -> Part:
+        if not any(node in self.marked for node in body):
+            return Part(False, compile_block(body, self.unit))
+        parts = [self.statement(node) for node in effective(body)]
+
+        def execute(f: Frame) -> Suspending:
+            for suspends, code in parts:
+                signal = (yield from code(f)) if suspends else code(f)
+                if signal is not None:
+                    return signal
+            return None
+
+        return Part(True, execute)
+
+    def statement(self, node: ast.stmt) -> Part:
+        if node not in self.marked:
+            code = compile_statement(node, self.unit)
+            return Part(False, ignoring(code) if type(node) is ast.Expr else code)
+        compound = COMPOUND.get(type(node))
+        if compound is not None:
+            return Part(True, compound(self, node))
+        if isinstance(node, ast.Expr):
+            return Part(True, ignoring_steps(self.expression(node.value)))
+        return Part(True, self.with_operands(node, lambda plain: compile_statement(plain, self.unit)))
+
+    def if_statement(self, node: ast.If) -> Steps:
+        test, origin = self.part(node.test), self.unit.origin(node.test)
+        body, other = self.block(node.body), self.block(node.orelse)
+
+        def execute(f: Frame) -> Suspending:
+            value = (yield from test.code(f)) if test.suspends else test.code(f)
+            state.origin = origin
+            suspends, code = body if value else other
+            return (yield from code(f)) if suspends else code(f)
+
+        return execute
+
+    def while_statement(self, node: ast.While) -> Steps:
+        test, origin, meter = self.part(node.test), self.unit.origin(node.test), self.unit.meter
+        body, other = self.block(node.body), self.block(node.orelse)
+
+        def execute(f: Frame) -> Suspending:
+            while True:
+                value = (yield from test.code(f)) if test.suspends else test.code(f)
+                state.origin = origin
+                if not value:
+                    return (yield from other.code(f)) if other.suspends else other.code(f)
+                meter.left -= 1
+                if meter.left < 0:
+                    meter.grant()
+                signal = (yield from body.code(f)) if body.suspends else body.code(f)
+                if signal is not None and signal is not CONTINUE:
+                    return None if signal is BREAK else signal
+
+        return execute
+
+    def for_statement(self, node: ast.For) -> Steps:
+        items, origin, meter = self.part(node.iter), self.unit.origin(node.iter), self.unit.meter
+        body, other = self.block(node.body), self.block(node.orelse)
+        store = compile_store(node.target, self.unit)
+
+        def execute(f: Frame) -> Suspending:
+            iterable = (yield from items.code(f)) if items.suspends else items.code(f)
+            state.origin = origin
+            for item in iterable:
+                meter.left -= 1
+                if meter.left < 0:
+                    meter.grant()
+                store(f, item)
+                signal = (yield from body.code(f)) if body.suspends else body.code(f)
+                if signal is not None and signal is not CONTINUE:
+                    return None if signal is BREAK else signal
+            return (yield from other.code(f)) if other.suspends else other.code(f)
+
+        return execute
+
+    def with_statement(self, node: ast.With) -> Steps:
+        body = self.block(node.body)
+        for item in reversed(node.items):
+            body = Part(True, self.managed(item, body))
+        return body.code  # type: ignore[no-any-return]
+
+    def managed(self, item: ast.withitem, body: Part) -> Steps:
+        """Compile one item of a `with`, as `control.managed` does."""
+        manager, origin = self.part(item.context_expr), self.unit.origin(item.context_expr)
+        store = None if item.optional_vars is None else compile_store(item.optional_vars, self.unit)
+
+        def execute(f: Frame) -> Suspending:
+            context = (yield from manager.code(f)) if manager.suspends else manager.code(f)
+            state.origin = origin
+            enter, leave = protocol(context)
+            value = enter(context)
+            try:
+                if store is not None:
+                    store(f, value)
+                signal = (yield from body.code(f)) if body.suspends else body.code(f)
+            except (GradtraceError, KeyboardInterrupt):
+                raise
+            except Exception as error:
+                place, known = state.origin, as_raised(error)
+                raise_if_out_of_memory(known)
+                if not leave(context, type(known), known, None):
+                    state.origin = place
+                    raise
+                return None
+            except BaseException as error:
+                leave(context, type(error), error, None)
+                raise
+            leave(context, None, None, None)
+            return signal
+
+        return execute
+
+    def try_statement(self, node: ast.Try) -> Steps:
+        body = self.block(node.body)
+        if node.handlers:
+            handlers = [SuspendingHandler(h, self) for h in node.handlers]
+            body = Part(True, handled(body, handlers, self.block(node.orelse) if node.orelse else None))
+        if node.finalbody:
+            body = Part(True, finalized(body, self.block(node.finalbody)))
+        return body.code  # type: ignore[no-any-return]
+
+    def match_statement(self, node: ast.Match) -> Steps:
+        subject, origin = self.part(node.subject), self.unit.origin(node.subject)
+        blocks = [self.block(case.body) for case in node.cases]
+        choose = compile_cases(node, self.unit)
+
+        def execute(f: Frame) -> Suspending:
+            value = (yield from subject.code(f)) if subject.suspends else subject.code(f)
+            state.origin = origin
+            chosen = choose(f, value)
+            if chosen is None:
+                return None
+            suspends, code = blocks[chosen]
+            return (yield from code(f)) if suspends else code(f)
+
+        return execute
+
+    # ---- expressions
+
+    def part(self, node: ast.expr) -> Part:
+        if node in self.marked:
+            return Part(True, self.expression(node))
+        return Part(False, self.unit.compile(node))
+
+    def expression(self, node: Any) -> Steps:
+        """Compile an expression that contains a `yield`."""
+        if isinstance(node, ast.Yield):
+            return self.yielded(node)
+        if isinstance(node, ast.YieldFrom):
+            return self.delegated(node)
+        if isinstance(node, ast.IfExp):
+            return self.conditional(node)
+        if isinstance(node, ast.BoolOp):
+            return self.boolean(node)
+        return self.with_operands(node, self.unit.compile)
+
+    def yielded(self, node: ast.Yield) -> Steps:
+        value = Part(False, nothing) if node.value is None else self.part(node.value)
+
+        def execute(f: Frame) -> Suspending:
+            result = (yield from value.code(f)) if value.suspends else value.code(f)
+            try:
+                return (yield result)
+            except Closing:
+                raise GeneratorExit from None
+
+        return execute
+
+    def delegated(self, node: ast.YieldFrom) -> Steps:
+        value, origin = self.part(node.value), self.unit.origin(node)
+
+        def execute(f: Frame) -> Suspending:
+            inner = (yield from value.code(f)) if value.suspends else value.code(f)
+            state.origin = origin
+            try:
+                return (yield from inner)
+            except Closing:
+                raise GeneratorExit from None
+
+        return execute
+
+    def conditional(self, node: ast.IfExp) -> Steps:
+        test, yes, no = self.part(node.test), self.part(node.body), self.part(node.orelse)
+
+        def execute(f: Frame) -> Suspending:
+            value = (yield from test.code(f)) if test.suspends else test.code(f)
+            suspends, code = yes if value else no
+            return (yield from code(f)) if suspends else code(f)
+
+        return execute
+
+    def boolean(self, node: ast.BoolOp) -> Steps:
+        *parts, last = [self.part(value) for value in node.values]
+        ends = isinstance(node.op, ast.Or)
+
+        def execute(f: Frame) -> Suspending:
+            for suspends, code in parts:
+                value = (yield from code(f)) if suspends else code(f)
+                if bool(value) is ends:
+                    return value
+            return (yield from last.code(f)) if last.suspends else last.code(f)
+
+        return execute
+
+    def with_operands(self, node: Any, compile_plain: Callable[[Any], Code]) -> Steps:
+        """Compile a node whose operands contain a `yield`: evaluate the operands up to the last such one first."""
+        plain, places = copied_operands(node)
+        last = max((i for i, place in enumerate(places) if get_place(*place) in self.marked), default=None)
+        if last is None:
+            raise UnsupportedError(
+                "'yield' is not part of the language in this place",
+                "assign its value to a variable in a statement of its own",
+                self.unit.machine.place(self.unit.origin(node)),
+            )
+        if node in self.unit.machine.scopes:
+            self.unit.machine.scopes[plain] = self.unit.machine.scopes[node]
+        early: list[tuple[str, Part]] = []
+        for holder, key in places[: last + 1]:
+            operand = get_place(holder, key)
+            if isinstance(operand, ast.Constant):
+                continue
+            name = self.temporary()
+            early.append((name, self.part(operand)))
+            put_place(holder, key, ast.copy_location(ast.Name(name, ast.Load()), operand))
+        code = compile_plain(plain)
+
+        def execute(f: Frame) -> Suspending:
+            for name, (suspends, part) in early:
+                f[name] = (yield from part(f)) if suspends else part(f)
+            return code(f)
+
+        return execute
+
+    def temporary(self) -> str:
+        """Return the name of a new variable of the frame, which no program can use."""
+        self.temporaries += 1
+        name = f".{self.temporaries}"
+        self.unit.scope.bound.add(name)
+        return name
+
+
+COMPOUND: dict[type, Any] = {
+    ast.If: Compiler.if_statement,
+    ast.While: Compiler.while_statement,
+    ast.For: Compiler.for_statement,
+    ast.With: Compiler.with_statement,
+    ast.Try: Compiler.try_statement,
+    ast.Match: Compiler.match_statement,
+}
+
+
+def nothing(f: Frame) -> None:
+    return None
+
+
+def ignoring(code: Code) -> Code:
+    def execute(f: Frame) -> None:
+        code(f)
+
+    return execute
+
+
+def ignoring_steps(steps: Steps) -> Steps:
+    def execute(f: Frame) -> Suspending:
+        yield from steps(f)
+
+    return execute
+
+
+# ---- operands
+
+# The fields of a node that hold operands, in the order in which Python evaluates them.
+ORDER: dict[type, tuple[str, ...]] = {
+    ast.Assign: ("value",),
+    ast.AugAssign: ("value",),
+    ast.AnnAssign: ("value",),
+    ast.Return: ("value",),
+    ast.Raise: ("exc", "cause"),
+    ast.Assert: ("test", "msg"),
+    ast.Delete: ("targets",),
+    ast.FunctionDef: ("decorator_list",),
+    ast.ClassDef: ("decorator_list", "bases"),
+    ast.BinOp: ("left", "right"),
+    ast.UnaryOp: ("operand",),
+    ast.Compare: ("left", "comparators"),
+    ast.Call: ("func", "args", "keywords"),
+    ast.keyword: ("value",),
+    ast.Subscript: ("value", "slice"),
+    ast.Attribute: ("value",),
+    ast.Starred: ("value",),
+    ast.Slice: ("lower", "upper", "step"),
+    ast.NamedExpr: ("value",),
+    ast.Tuple: ("elts",),
+    ast.List: ("elts",),
+    ast.Set: ("elts",),
+    ast.JoinedStr: ("values",),
+    ast.FormattedValue: ("value", "format_spec"),
+    ast.ListComp: ("generators",),
+    ast.SetComp: ("generators",),
+    ast.DictComp: ("generators",),
+    ast.GeneratorExp: ("generators",),
+    ast.comprehension: ("iter",),
+}
+# Nodes that are no values themselves; their operands are those of the node around them.
+PASSED_THROUGH = (ast.keyword, ast.Starred, ast.Slice, ast.FormattedValue, ast.JoinedStr, ast.comprehension)
+Place = tuple[Any, Any]  # a node with a field's name, or a list with an index
+
+
+def copied_operands(node: Any) -> tuple[Any, list[Place]]:
+    """Return a copy of the node, and the places of its operands in it, in the order of evaluation."""
+    places: list[Place] = []
+    return copied(node, places), places
+
+
+def copied(node: Any, places: list[Place]) -> Any:
+    plain = copy.copy(node)
+    if isinstance(node, ast.Dict):
+        plain.keys, plain.values = list(node.keys), list(node.values)
+        for i, key in enumerate(node.keys):
+            places += [(plain.keys, i)] if key is not None else []
+            places.append((plain.values, i))
+        return plain
+    for field in ORDER.get(type(node), ()):
+        value = getattr(node, field)
+        if isinstance(value, list):
+            items = list(value)
+            setattr(plain, field, items)
+            for i in range(len(items)):
+                add_operand(items, i, places)
+        elif value is not None:
+            add_operand(plain, field, places)
+    return plain
+
+
+def add_operand(holder: Any, key: Any, places: list[Place]) -> None:
+    operand = get_place(holder, key)
+    if isinstance(operand, PASSED_THROUGH):
+        put_place(holder, key, copied(operand, places))
+    else:
+        places.append((holder, key))
+
+
+def get_place(holder: Any, key: Any) -> Any:
+    return holder[key] if isinstance(holder, list) else getattr(holder, key)
+
+
+def put_place(holder: Any, key: Any, value: Any) -> None:
+    if isinstance(holder, list):
+        holder[key] = value
+    else:
+        setattr(holder, key, value)
+
+
+# ---- try
+
+
+class SuspendingHandler(Handler):
+    """An `except` clause whose body may contain a `yield`."""
+
+    def __init__(self, node: ast.ExceptHandler, compiler: Compiler) -> None:
+        body, node = node.body, copy.copy(node)
+        node.body = [ast.Pass()]
+        super().__init__(node, compiler.unit)
+        self.suspends, self.body = compiler.block(body)
+
+    def steps(self, f: Frame, error: BaseException) -> Suspending:
+        if self.store is not None:
+            self.store(f, error)
+        try:
+            return (yield from self.body(f)) if self.suspends else self.body(f)
+        finally:
+            if self.discard is not None:
+                self.discard(f)
+
+
+def handled(body: Part, handlers: list[SuspendingHandler], other: Part | None) -> Steps:
+    """Compile the handlers of a `try`, as `control.handled` does."""
+
+    def execute(f: Frame) -> Suspending:
+        try:
+            signal = (yield from body.code(f)) if body.suspends else body.code(f)
+        except GradtraceError:
+            raise
+        except (Exception, SystemExit, GeneratorExit) as error:
+            place, known = state.origin, as_raised(error)
+            raise_if_out_of_memory(known)
+            for handler in handlers:
+                if handler.takes(f, known):
+                    known.__traceback__ = None  # programs must not see frames or keep ours alive
+                    return (yield from handler.steps(f, known))
+            state.origin = place
+            raise
+        if other is None or signal is not None:
+            return signal
+        return (yield from other.code(f)) if other.suspends else other.code(f)
+
+    return execute
+
+
+def finalized(body: Part, last: Part) -> Steps:
+    def execute(f: Frame) -> Suspending:
+        try:
+            signal = (yield from body.code(f)) if body.suspends else body.code(f)
+        except (GradtraceError, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            place = state.origin
+            raise_if_out_of_memory(error)
+            late = (yield from last.code(f)) if last.suspends else last.code(f)
+            if late is not None:
+                return late
+            state.origin = place
+            raise
+        late = (yield from last.code(f)) if last.suspends else last.code(f)
+        return signal if late is None else late
+
+    return execute

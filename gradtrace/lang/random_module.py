@@ -1,0 +1,56 @@
+"""The module `random` of programs: generators of the run, which produce Python's stream for a seed."""
+
+from __future__ import annotations
+
+from random import Random
+
+from gradtrace.annotations import Any
+from gradtrace.lang.budget import Meter
+from gradtrace.lang.values import Frozen
+from gradtrace.lang.words import words
+
+METHODS = words("""betavariate choice expovariate gauss getstate normalvariate randint random randrange sample seed
+    setstate shuffle triangular uniform""")
+OWN = words("choices getrandbits")
+
+
+class Source(Frozen):
+    """A generator of random numbers: that of the module, or a `random.Random` of the program."""
+
+    __slots__ = ("_meter", "_random")
+
+    def __init__(self, meter: Meter, *seed: Any) -> None:
+        self._meter = meter
+        self._random = Random(*seed)
+
+    def choices(self, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1) -> Any:
+        self._meter.count_steps(max(int(k), 0))
+        return self._random.choices(population, weights, cum_weights=cum_weights, k=k)
+
+    def getrandbits(self, k: int) -> int:
+        self._meter.reserve_integer(int(k))
+        return self._random.getrandbits(k)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in METHODS:
+            raise AttributeError(f"'Random' object has no attribute '{name}'")
+        return getattr(self._random, name)
+
+    def __repr__(self) -> str:
+        return f"<random.Random object at {id(self):#x}>"
+
+
+Source.__name__ = Source.__qualname__ = "Random"
+Source.__module__ = "random"
+
+
+def find_names(meter: Meter) -> dict[str, Any]:
+    """Return the functions of this run's generator, so that programs do not affect each other or the library."""
+    own = Source(meter)
+
+    def make(*seed: Any) -> Source:
+        if any(type(one) not in (int, float, str, type(None)) for one in seed):
+            raise TypeError("The only supported seed types are: None, int, float, and str.")
+        return Source(meter, *seed)
+
+    return {"Random": make, "*": lambda name: getattr(own, name)}

@@ -1,0 +1,75 @@
+"""`torch.save` and `torch.load` of programs: what is saved stays in memory for the run, by the name of its file.
+
+A program reads and writes no checkpoint, but a script that saves its model and loads it again goes on as in PyTorch.
+As there, `load` gives back objects other than tensors, numbers, texts and containers only with `weights_only=False`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from copy import deepcopy
+
+from gradtrace.annotations import Any, Callable
+from gradtrace.engine.tensor import Tensor
+from gradtrace.lang.budget import Meter
+
+KEPT = "torch.save keeps what it gets in memory, for torch.load in the same run: no file is written"
+PLAIN = (bool, int, float, str, type(None), Tensor)
+REFUSED = (
+    "Weights only load failed. In PyTorch 2.6, we changed the default value of the `weights_only` argument in "
+    "`torch.load` from `False` to `True`."
+)
+
+
+class UnpicklingError(Exception):
+    """pickle.UnpicklingError."""
+
+
+UnpicklingError.__module__ = "builtins"  # where programs may name exceptions from
+
+
+class Saved:
+    """What the programs of one run have saved."""
+
+    def __init__(self, meter: Meter, tell_once: Callable[[str], None]) -> None:
+        self.meter = meter
+        self.tell_once = tell_once
+        self.objects: dict[str, Any] = {}
+
+    def has(self, path: str) -> bool:
+        return posixpath.normpath(path) in self.objects
+
+    def save(self, obj: Any, f: Any, **_: Any) -> None:
+        """torch.save, into memory."""
+        self.tell_once(KEPT)
+        self.objects[path_of(f)] = deepcopy(obj)
+
+    def load(self, f: Any, map_location: Any = None, *, weights_only: Any = None, **_: Any) -> Any:
+        """torch.load of what was saved in this run."""
+        path = path_of(f)
+        if path not in self.objects:
+            raise FileNotFoundError(2, "No such file or directory", f)
+        found = self.objects[path]
+        if weights_only is not False and not self.is_plain(found):
+            raise UnpicklingError(REFUSED)
+        return deepcopy(found)
+
+    def is_plain(self, value: Any) -> bool:
+        """Whether a value is made of tensors, numbers, texts and containers only."""
+        todo = [value]
+        while todo:
+            value = todo.pop()
+            self.meter.count_steps(1)
+            if isinstance(value, dict):
+                todo += [*value, *value.values()]
+            elif isinstance(value, (list, tuple, set)):
+                todo += value
+            elif not isinstance(value, PLAIN) and type(value).__module__ != "gradtrace.engine.dtypes":
+                return False
+        return True
+
+
+def path_of(f: Any) -> str:
+    if type(f) is not str:
+        raise AttributeError(f"'{type(f).__name__}' object has no attribute 'write'; give the name of a file")
+    return posixpath.normpath(f)

@@ -1,0 +1,194 @@
+"""What scripts use of `os`, `os.path`, `pathlib`, `time`, `timeit`, `gc` and `platform`, without the machine behind it.
+
+A program sees no file and no environment: `os.path.exists` is False, `os.environ` is empty and belongs to the run, and
+folders are made only inside that of --allow-write. Functions on the text of a path are Python's.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import sys
+import time
+
+from gradtrace.annotations import Any, Callable
+from gradtrace.lang import permission
+from gradtrace.lang.budget import Meter
+from gradtrace.lang.values import Frozen
+from gradtrace.lang.words import words
+
+PATH_TEXTS = words("basename commonprefix dirname isabs join normpath split splitext")
+UNSEEN = words("exists isdir isfile islink lexists")
+OF_FILES = words("exists isfile lexists")
+NAMES = {
+    "os": words("cpu_count environ getcwd getenv linesep makedirs mkdir name sep"),
+    "os.path": PATH_TEXTS | UNSEEN | {"abspath", "expanduser", "realpath", "sep"},
+    "time": words("""asctime ctime gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns
+        process_time process_time_ns sleep strftime strptime struct_time thread_time time time_ns"""),
+    "timeit": words("default_timer repeat timeit"),
+    "gc": words("collect disable enable isenabled"),
+    "platform": words("python_implementation python_version"),
+    "datetime": words("date datetime time timedelta timezone"),
+}
+NO_FOLDER = "no folder is made: a program writes only with --allow-write DIR"
+
+
+def os_names(meter: Meter, tell_once: Callable[[str], None]) -> dict[str, Any]:
+    """Return the names of `os`; `tell_once` says something on stderr, once."""
+    environment: dict[str, str] = {}
+
+    def getenv(key: str, default: Any = None) -> Any:
+        return environment.get(key, default)
+
+    def make(path: Any, mode: int = 0o777, exist_ok: bool = True) -> None:
+        if not meter.budget.allow_write:
+            tell_once(NO_FOLDER)
+            return
+        permission.make_folder(str(path), meter)
+
+    return {
+        "environ": environment,
+        "getenv": getenv,
+        "makedirs": make,
+        "mkdir": make,
+        "cpu_count": lambda: 1,
+        "getcwd": lambda: ".",
+        "name": "posix",
+        "sep": "/",
+        "linesep": "\n",
+    }
+
+
+def path_names(has: Callable[[str], bool]) -> dict[str, Any]:
+    """Return the names of `os.path`; `has` says whether the program has saved something by that name."""
+    texts = {name: on_text(getattr(posixpath, name)) for name in PATH_TEXTS - {"commonprefix"}}
+    unseen = {name: unseen_path(name, has) for name in UNSEEN}
+    prefix = lambda paths: posixpath.commonprefix([text_of(path) for path in paths])
+    whole = on_text(posixpath.normpath)  # paths stay relative: a program does not see where it runs
+    same = {"abspath": whole, "realpath": whole, "expanduser": text_of}
+    return {**texts, **unseen, **same, "commonprefix": prefix, "sep": "/"}
+
+
+def text_of(path: Any) -> str:
+    if type(path) is not str:
+        raise TypeError(f"expected str, bytes or os.PathLike object, not {type(path).__name__}")
+    return path
+
+
+def on_text(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*paths: Any) -> Any:
+        return function(*map(text_of, paths))
+
+    call.__name__ = call.__qualname__ = function.__name__
+    return call
+
+
+def unseen_path(name: str, has: Callable[[str], bool]) -> Callable[[Any], bool]:
+    def call(path: Any) -> bool:
+        return has(text_of(path)) and name in OF_FILES
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+# ---- time
+
+
+class Moment(Frozen):
+    """time.struct_time."""
+
+    __slots__ = ("_moment",)
+    __module__ = "time"
+
+    def __init__(self, moment: Any) -> None:
+        self._moment = moment if isinstance(moment, time.struct_time) else time.struct_time(tuple(moment))
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("tm_"):
+            raise AttributeError(f"'time.struct_time' object has no attribute '{name}'")
+        return getattr(self._moment, name)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._moment[index]
+
+    def __iter__(self) -> Any:
+        return iter(tuple(self._moment))
+
+    def __len__(self) -> int:
+        return len(self._moment)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Moment) and self._moment == other._moment
+
+    def __hash__(self) -> int:
+        return hash(self._moment)
+
+    def __repr__(self) -> str:
+        return repr(self._moment)
+
+
+Moment.__name__ = Moment.__qualname__ = "struct_time"
+
+
+def real(moment: Any) -> Any:
+    return moment._moment if type(moment) is Moment else tuple(moment)
+
+
+def time_names() -> dict[str, Any]:
+    """Return the names of `time` that make or take a struct_time."""
+
+    def strptime(text: str, form: str = "%a %b %d %H:%M:%S %Y") -> Moment:
+        return Moment(time.strptime(text, form))
+
+    return {
+        "asctime": lambda moment=None: time.asctime() if moment is None else time.asctime(real(moment)),
+        "gmtime": lambda seconds=None: Moment(time.gmtime(seconds)),
+        "localtime": lambda seconds=None: Moment(time.localtime(seconds)),
+        "mktime": lambda moment: time.mktime(real(moment)),
+        "strftime": lambda form, moment=None: (
+            time.strftime(form) if moment is None else time.strftime(form, real(moment))
+        ),
+        "strptime": strptime,
+        "struct_time": Moment,
+    }
+
+
+def timeit_names(meter: Meter) -> dict[str, Any]:
+    """Return the names of `timeit`, for functions; a statement in a text is not run."""
+
+    def timeit(
+        stmt: Any = "pass", setup: Any = "pass", timer: Any = None, number: int = 1000000, globals: Any = None
+    ) -> float:
+        for given in (stmt, setup):
+            if given != "pass" and not callable(given):
+                raise TypeError("timeit takes functions in gradtrace scripts, such as lambda: f(x)")
+        clock = time.perf_counter if timer is None else timer
+        if setup != "pass":
+            setup()
+        start = clock()
+        for _ in range(number):
+            meter.count_steps(1)
+            if stmt != "pass":
+                stmt()
+        elapsed: float = clock() - start
+        return elapsed
+
+    def repeat(
+        stmt: Any = "pass", setup: Any = "pass", timer: Any = None, repeat: int = 5, number: int = 1000000
+    ) -> list[float]:
+        return [timeit(stmt, setup, timer, number) for _ in range(repeat)]
+
+    return {"default_timer": time.perf_counter, "repeat": repeat, "timeit": timeit}
+
+
+def gc_names() -> dict[str, Any]:
+    """Return the names of `gc`, which do nothing: graphs are freed by reference counting."""
+    return {"collect": lambda generation=2: 0, "disable": nothing, "enable": nothing, "isenabled": lambda: True}
+
+
+def nothing() -> None:
+    return None
+
+
+def platform_names() -> dict[str, Any]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return {"python_version": lambda: version, "python_implementation": lambda: sys.implementation.name.title()}

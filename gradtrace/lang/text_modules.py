@@ -1,0 +1,114 @@
+"""The modules of programs that work on text: `string`, `textwrap`, `json`, `pprint` and `unicodedata`."""
+
+from __future__ import annotations
+
+import string
+from importlib import import_module as real_import
+
+from gradtrace.annotations import Any, Callable
+from gradtrace.lang import wall
+from gradtrace.lang.budget import Meter
+from gradtrace.lang.builtins import Stream, Streams
+from gradtrace.lang.words import words
+
+NAMES = {
+    "string": words("""ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable
+        punctuation whitespace"""),
+    "textwrap": words("dedent fill indent shorten wrap"),
+    "json": words("JSONDecodeError dumps loads"),
+    "pprint": words("pformat pp pprint"),
+    "unicodedata": words("bidirectional category combining decimal digit lookup name normalize numeric"),
+}
+CONTAINERS = (list, tuple, dict)
+
+
+def find_names(module: str, meter: Meter, streams: Streams) -> dict[str, Any]:
+    """Return the names of one of the modules in one run."""
+    if module == "json":
+        return json_names(meter)
+    if module == "pprint":
+        return pprint_names(meter, streams)
+    if module == "unicodedata":
+        return {"*": lambda name: getattr(real_import("unicodedata"), name)}
+    if module == "string":
+        return {"*": lambda name: getattr(string, name)}
+    with wall.lowered():
+        real = real_import(module)
+    return {"*": lambda name: metered_text(getattr(real, name), meter)}
+
+
+def metered_text(function: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
+    """Count the characters of a function's text, which it reads several times."""
+
+    def call(text: str, *args: Any, **how: Any) -> Any:
+        if type(text) is not str:
+            raise TypeError(f"expected a str, not {type(text).__name__}")
+        meter.count_steps(1 + len(text))
+        texts = [value for value in (*args, *how.values()) if type(value) is str]
+        meter.reserve((1 + len(text)) * (1 + sum(map(len, texts))))
+        return function(text, *args, **how)
+
+    call.__name__ = call.__qualname__ = function.__name__
+    return call
+
+
+def charge(value: Any, meter: Meter) -> None:
+    """Count the containers in a value, on every path to them: its text may be exponentially long."""
+    todo: list[tuple[Any, bool]] = [(value, False)]
+    path: set[int] = set()
+    while todo:
+        value, left = todo.pop()
+        if left:
+            path.discard(id(value))
+        elif isinstance(value, CONTAINERS) and id(value) not in path:  # a cycle ends the text, or is an error
+            meter.count_steps(1)
+            path.add(id(value))
+            todo.append((value, True))
+            todo += [(item, False) for item in (value.values() if isinstance(value, dict) else value)]
+
+
+def json_names(meter: Meter) -> dict[str, Any]:
+    import json
+
+    def dumps(obj: Any, *, indent: Any = None, sort_keys: bool = False, default: Any = None, **how: Any) -> str:
+        unknown = set(how) - words("allow_nan check_circular ensure_ascii separators skipkeys")
+        if unknown:
+            raise TypeError(f"JSONEncoder.__init__() got an unexpected keyword argument '{min(unknown)}'")
+        width = indent if type(indent) is int else len(indent) if type(indent) is str else 0
+        meter.reserve(max(width, 0) * 1000)
+        charge(obj, meter)
+        return json.dumps(obj, indent=indent, sort_keys=sort_keys, default=default, **how)
+
+    def loads(s: str, **how: Any) -> Any:
+        if type(s) is not str:
+            raise TypeError(f"the JSON object must be str, bytes or bytearray, not {type(s).__name__}")
+        unknown = set(how) - words("object_hook object_pairs_hook parse_constant parse_float parse_int strict")
+        if unknown:
+            raise TypeError(f"JSONDecoder.__init__() got an unexpected keyword argument '{min(unknown)}'")
+        meter.count_steps(1 + len(s))
+        return json.loads(s, **how)
+
+    return {"dumps": dumps, "loads": loads, "JSONDecodeError": json.JSONDecodeError}
+
+
+def pprint_names(meter: Meter, streams: Streams) -> dict[str, Any]:
+    with wall.lowered():
+        import pprint as real
+
+    def pformat(object: Any, indent: int = 1, width: int = 80, depth: Any = None, **how: Any) -> str:
+        unknown = set(how) - words("compact sort_dicts underscore_numbers")
+        if unknown:
+            raise TypeError(f"pformat() got an unexpected keyword argument '{min(unknown)}'")
+        meter.reserve(1000 * (abs(int(indent)) + abs(int(width))))
+        charge(object, meter)
+        return real.pformat(object, indent, width, depth, **how)
+
+    def pprint(object: Any, stream: Any = None, *args: Any, **how: Any) -> None:
+        if stream is not None and type(stream) is not Stream:
+            raise TypeError("the stream is sys.stdout or sys.stderr")
+        (stream or streams.stdout).write(pformat(object, *args, **how) + "\n")
+
+    def pp(object: Any, *args: Any, sort_dicts: bool = False, **how: Any) -> None:
+        pprint(object, *args, sort_dicts=sort_dicts, **how)
+
+    return {"pformat": pformat, "pprint": pprint, "pp": pp}

@@ -1,0 +1,43 @@
+import torch
+import numpy as np
+
+data = [[1, 2], [3, 4]]
+x_data = torch.tensor(data)
+np_array = np.array(data)
+x_np = torch.from_numpy(np_array)
+print(f"Ones Tensor: \n {torch.ones_like(x_data)} \n")
+torch.manual_seed(0)
+print(f"Random Tensor: \n {torch.rand_like(x_data, dtype=torch.float)} \n")
+shape = (2, 3,)
+print(torch.rand(shape), torch.ones(shape), torch.zeros(shape), sep="\n")
+tensor = torch.rand(3, 4)
+print(f"Shape of tensor: {tensor.shape}")
+print(f"Datatype of tensor: {tensor.dtype}")
+print(f"Device tensor is stored on: {tensor.device}")
+if torch.cuda.is_available():
+    tensor = tensor.to("cuda")
+tensor = torch.ones(4, 4)
+print(f"First row: {tensor[0]}")
+print(f"Last column: {tensor[..., -1]}")
+tensor[:, 1] = 0
+print(tensor)
+print(torch.cat([tensor, tensor, tensor], dim=1))
+y1 = tensor @ tensor.T
+y2 = tensor.matmul(tensor.T)
+y3 = torch.rand_like(y1)
+torch.matmul(tensor, tensor.T, out=y3)
+print((y1 == y2).all() & (y2 == y3).all())
+agg = tensor.sum()
+print(agg.item(), type(agg.item()))
+tensor.add_(5)
+print(tensor)
+t = torch.ones(5)
+n = t.numpy()
+t.add_(1)
+print(f"t: {t}\nn: {n}")
+np.add(n, 1, out=n)
+print(t, n)
+x = torch.arange(12).reshape(3, 4)
+print(x.view(-1, 6), x.permute(1, 0).shape, x[x > 5], x[:, [0, 2]], x.float().std(), x.max(dim=1))
+print(torch.where(x % 2 == 0, x, -x), x.unsqueeze(0).squeeze().size(), torch.stack([x, x]).shape, x.unbind()[1])
+print(torch.einsum('ij,kj->ik', x.float(), x.float()), x.clamp(2, 7), x.cumsum(0), x.flip(1), x.tolist())

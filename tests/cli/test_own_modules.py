@@ -48,7 +48,7 @@ def test_a_program_of_several_files(answer, project):
 @pytest.mark.parametrize("command", ["eval", "trace", "stats", "why", "paths", "graph"])
 def test_every_analysis(gt, project, command):
     result = gt(command, "main.py", "--allow-import", "lib")
-    assert result.exit_code == 0 and "net.lin.weight" in result.stdout
+    assert result.exit_code == 0 and ("net.lin" if command == "graph" else "net.lin.weight") in result.stdout
 
 
 def test_places_name_their_file(answer, project):
@@ -90,10 +90,10 @@ def test_only_files_in_the_folder(gt, project):
 
 
 def test_modules_are_of_the_same_language(gt, project):
-    (project / "mylayers.py").write_text("import os\n")
-    assert "the module 'os' is not available" in gt("run", "main.py", "--allow-import", "lib").stderr
-    (project / "mylayers.py").write_text("def Block(n):\n    yield n\n")
-    assert "'yield' is not part of the language" in gt("run", "main.py", "--allow-import", "lib").stderr
+    (project / "mylayers.py").write_text("import socket\n")
+    assert "the module 'socket' is not available" in gt("run", "main.py", "--allow-import", "lib").stderr
+    (project / "mylayers.py").write_text("async def Block(n):\n    pass\n")
+    assert "is not part of the language" in gt("run", "main.py", "--allow-import", "lib").stderr
     (project / "mylayers.py").write_text("Block = ().__class__\nprint(Block.__subclasses__)\n")
     assert gt("run", "main.py", "--allow-import", "lib").exit_code == 2
 
@@ -144,10 +144,10 @@ def test_everything_of_an_own_module(answer, gt, starred):
     (starred / "star.py").write_text(STAR)
     assert answer("run", "star.py", "--allow-import", "lib").startswith("(3.0, 'Linear') tensor(54.")
     assert "w.grad = all 18" in answer("paths", "star.py", "--allow-import", "lib")
-    for name in ("OTHER", "_hidden"):  # not exported, so a variable of the program, like any name that nothing binds
+    for name in ("OTHER", "_hidden"):  # not exported
         (starred / "hidden.py").write_text(STAR + f"{name}\n")
         result = gt("run", "hidden.py", "--allow-import", "lib")
-        assert result.exit_code == 2 and f"no value for {name};" in result.stderr
+        assert result.exit_code == 2 and f"name '{name}' is not defined" in result.stderr
 
 
 def test_an_expression_has_no_option_for_a_name_of_an_own_module(answer, starred):

@@ -18,6 +18,7 @@ from gradtrace.trace.finite import FLOAT64, WRONG, Judged, judge
 from gradtrace.trace.probe import direction
 
 FLOAT32 = 1.1920929e-07
+SMALL = 10_000  # elements of an argument up to which a Function is run again
 FEW = 12  # elements of an input that are tried
 
 
@@ -50,6 +51,35 @@ def check(node: Node, call: tuple[str, tuple[Any, ...], Any, int]) -> Checked | 
             return compare(node, name, origin, custom, args, weights, run)
     except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError):
         return None
+
+
+def try_function(node: Node, call: tuple[str, tuple[Any, ...], Any, int]) -> Checked | str:
+    """Check a Function of the program in its backward pass; or return why that was not tried.
+
+    A Function that gives its argument on as it is (a gradient reversed or clipped on purpose) and one whose forward is
+    flat where its backward is not (a straight-through estimate) have no finite differences to agree with.
+    """
+    _, args, out, _ = call
+    tensors = [a for a in args if isinstance(a, Tensor)]
+    if any(t.numel() > SMALL for t in tensors) or not all(isinstance(o, Tensor) for o in outs_of(out)):
+        return f"its arguments have more than {SMALL} elements"
+    first = next((t for t in tensors if t.is_floating_point()), None)
+    if first is None or same_values(first, outs_of(out)[0]):
+        return "its forward gives the argument itself"
+    found = check(node, call)
+    if found is None:
+        return "its forward does not give the same result again"
+    if found.wrong is not None and not found.wrong[3].numeric and found.wrong[2]:
+        return "its forward is flat there, so its backward is an estimate"
+    return found
+
+
+def outs_of(out: Any) -> tuple[Any, ...]:
+    return out if isinstance(out, tuple) else (out,)
+
+
+def same_values(a: Tensor, b: Any) -> bool:
+    return tuple(a.shape) == tuple(b.shape) and bool(np.array_equal(a._data, b._data))
 
 
 def forward_of(node: Any, name: str, args: tuple[Any, ...]) -> Callable[[tuple[Any, ...]], Any] | None:

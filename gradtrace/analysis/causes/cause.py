@@ -38,10 +38,14 @@ class Cause(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question to a trace: the codes of the causes that it can find, each with a sentence for the documentation."""
+    """A question to a trace: the codes of the causes that it can find, each with a sentence for the documentation.
+
+    It is not asked where one of the codes `unless` was found, which would explain what it finds.
+    """
 
     ask: Callable[[Facts], Cause | None]
     codes: tuple[tuple[str, str], ...]
+    unless: tuple[str, ...] = ()
 
 
 # ---- names and places

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from gradtrace.analysis.answer import Answer, Facts, is_finite
-from gradtrace.analysis.causes import order
+from gradtrace.analysis.causes import holders, loops, order
 from gradtrace.analysis.causes.cause import Cause, Question
 from gradtrace.analysis.why import explain
 from gradtrace.analysis.words import brief
 from gradtrace.trace.record import TensorRecord
 
 QUESTIONS = (
+    Question(loops.rebound, (("rebound", "a parameter's name is bound to the result of its update"),)),
+    Question(loops.never_cleared, (("accumulated", "gradients are never cleared between steps"),)),
+    Question(loops.diverges, (("diverges", "the loss grows from step to step"),)),
     Question(
         order.not_finite,
         (
@@ -19,10 +22,21 @@ QUESTIONS = (
             ("empty softmax", "a softmax over a row of -inf alone"),
             ("spread of one", "the standard deviation or variance of one element"),
             ("mean of nothing", "a mean over no element"),
-            ("out of domain", "an argument that the operator has no value for"),
-            ("not finite", "a value or a derivative that is infinite, or NaN for another reason"),
+            ("not finite", "a value or a derivative outside of an operator's domain, or that is infinite"),
         ),
+        unless=("diverges",),
     ),
+    Question(loops.cleared_early, (("cleared early", "gradients are cleared before the step that should use them"),)),
+    Question(
+        holders.not_held,
+        (
+            ("plain container", "layers or parameters in a plain list or dict of a module"),
+            ("stale optimiser", "an optimiser that was made before a tensor was replaced"),
+            ("other tensors", "an optimiser that holds copies, or tensors that the loss does not depend on"),
+        ),
+        unless=("cleared early",),
+    ),
+    Question(loops.no_step, (("no step", "an optimiser that never takes a step"),), unless=("plain container",)),
 )
 
 
@@ -30,7 +44,7 @@ def found(facts: Facts) -> list[Cause]:
     """The causes in a run, most serious first, each code once."""
     causes: dict[str, Cause] = {}
     for question in QUESTIONS:
-        cause = question.ask(facts)
+        cause = None if causes.keys() & set(question.unless) else question.ask(facts)
         if cause is not None:
             causes.setdefault(cause.code, cause)
     return list(causes.values())

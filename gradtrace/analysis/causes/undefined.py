@@ -269,15 +269,16 @@ def outside(facts: Facts, operation: Operation) -> Cause:
     """An argument outside of the operator's domain."""
     name = operator(operation)
     low = [(r, x) for r, v in operands(facts, operation) if (x := lowest(v)) is not None and x < 0]
-    what = f" of a negative number: {named(facts, low[0][0].id)} goes down to {low[0][1]:.4g}" if low else ""
+    what = ""
+    if low:
+        what = f" has no value for a negative number ({named(facts, low[0][0].id)} goes down to {low[0][1]:.4g})"
     domain = {"acos": "[-1, 1]", "asin": "[-1, 1]", "atanh": "(-1, 1)", "acosh": "[1, inf)"}.get(name)
     if domain is not None:
-        what = f" of a number outside of {domain}{reads(facts, operation)}"
-    gives = "is nan" if what else f"gives nan{reads(facts, operation)}"
+        what = f" has no value outside of {domain}{reads(facts, operation)}"
     return Cause(
-        "out of domain",
+        "not finite",
         "",
-        f"{unit(facts, operation)}{what} {gives}",
+        f"{unit(facts, operation)}{what or ' gives nan' + reads(facts, operation)}{facts.step(operation)}",
         operation.span,
         (facts.at(f"{name} gives nan here{facts.step(operation)}", operation.span),),
         fixes(facts, operation),

@@ -103,9 +103,9 @@ def never_called(facts: Facts, record: TensorRecord) -> Answer | None:
         )
     if failure is not None:
         evidence.append(facts.at(f"the program ends here by {failure.kind}: {failure.message}", failure.span))
-        return answer(
-            record, "never called", "the program failed before backward was called", evidence, "fix the error first"
-        )
+        ran = ".backward(" in facts.text.line(failure.span)
+        when = "backward failed before it stored a gradient" if ran else "the program failed before backward was called"
+        return answer(record, "never called", when, evidence, "fix the error first")
     return answer(record, "never called", "backward was not called", evidence, f"call {facts.root_names()}.backward()")
 
 

@@ -1,0 +1,371 @@
+"""Where a wrong dtype, shape or gradient was made that a program failed by, not only where it was met."""
+
+from __future__ import annotations
+
+import re
+
+from gradtrace.analysis import places
+from gradtrace.analysis.answer import Evidence, Facts
+from gradtrace.analysis.causes.cause import Cause, at_line, made_at, named, operator, scopes_of
+from gradtrace.annotations import Any
+from gradtrace.lang import syntax as ast
+from gradtrace.trace.record import Failure, Operation, Span, TensorRecord
+
+DTYPES = {
+    "Double": "float64",
+    "Float": "float32",
+    "Half": "float16",
+    "Long": "int64",
+    "Int": "int32",
+    "Bool": "bool",
+    "Byte": "uint8",
+}
+DTYPES |= {name.lower(): dtype for name, dtype in DTYPES.items()} | {dtype: dtype for dtype in DTYPES.values()}
+CAST = {"float32": ".float()", "float64": ".double()", "int64": ".long()", "float16": ".half()", "int32": ".int()"}
+TYPE = re.compile(r"\b(" + "|".join(DTYPES) + r")(?:Tensor)?\b")
+SHAPES = re.compile(r"\((\d+(?:x\d+)+) and (\d+(?:x\d+)+)\)")
+SIZES = re.compile(r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)")
+BATCHES = re.compile(r"input batch_size \((\d+)\) to match target batch_size \((\d+)\)")
+GRADIENT = re.compile(r"Function (\w+)Backward returned an invalid gradient at index (\d+) - got \[([^]]*)\] but expected "
+                      r"shape compatible with \[([^]]*)\]")  # fmt: skip
+TARGET = re.compile(r"Target (-?\d+) is out of bounds")
+RESHAPES = ("view", "reshape", "flatten", "squeeze", "unsqueeze", "permute", "transpose", "t", "cat", "stack", "expand")
+
+
+def failure_cause(facts: Facts, failure: Failure) -> Cause | None:
+    """The question: where what a program failed by was made; None if only the place of the error is known."""
+    for ask in (wrong_gradient, wrong_dtype, wrong_shape, out_of_bounds, rows_of, no_gradient):
+        found = ask(facts, failure)
+        if found is not None:
+            return found._replace(status="failed")
+    return None
+
+
+# ---- what stands at the place of the failure
+
+
+def statements(facts: Facts, failure: Failure) -> list[Any]:
+    """The statement that failed, then those whose calls it ran in."""
+    spans: list[Span | None] = [failure.span]
+    if facts.trace.operations:
+        spans += [s.span for s in scopes_of(facts, facts.trace.operations[-1]) if s.kind in ("module", "function")]
+    found = [facts.text.statement(span) for span in spans]
+    return [s for s in dict.fromkeys(found) if s is not None and not hasattr(s, "body")]
+
+
+def tensors_at(facts: Facts, failure: Failure) -> list[TensorRecord]:
+    """The tensors that the text at the failure names: variables, and results that stand there as expressions."""
+    found: dict[int, TensorRecord] = {}
+    for statement in statements(facts, failure):
+        texts = {facts.text.cut(n) for n in ast.walk(statement) if isinstance(n, ast.expr)}
+        for record in reversed(facts.trace.tensors):
+            if named(facts, record.id) in texts or record.name in texts:
+                found.setdefault(record.first, record)
+    return list(found.values())
+
+
+def source_of(facts: Facts, record: TensorRecord) -> TensorRecord:
+    """Where a tensor got its dtype: the first on its way that has it."""
+    while record.operation is not None and record.value is not None:
+        before = [
+            facts.trace.tensors[o.tensor]
+            for o in facts.trace.operations[record.operation].inputs
+            if o.tensor is not None
+        ]
+        dtype = record.value.dtype
+        same = [t for t in before if t.value is not None and t.value.dtype == dtype]
+        if not same:
+            return record
+        record = same[0]
+    return record
+
+
+# ---- dtypes
+
+
+def wrong_dtype(facts: Facts, failure: Failure) -> Cause | None:
+    """A tensor of another dtype than the operation, or the rest of the program, wants."""
+    message = failure.message
+    told = [DTYPES[word] for word in TYPE.findall(message)]
+    if not told or not re.search(r"dtype|scalar type|type", message):
+        return None
+    target = "target" in message or "scalar type Long" in message or "int64" in told[:1]
+    wanted = "int64" if target else "float32"
+    odd = [dtype for dtype in told if dtype != wanted]
+    if target and "Float" in message:
+        odd = ["float32"]
+    at_hand = [t for t in tensors_at(facts, failure) if not t.requires_grad and t.value is not None]
+    wrong = [t for t in at_hand if t.value is not None and t.value.dtype in odd]
+    if not wrong and not target:
+        wrong = [t for t in facts.trace.tensors if t.value is not None and t.value.dtype in odd and t.operation is None]
+    if not wrong:
+        return None
+    record = source_of(facts, wrong[0])
+    name, dtype = named(facts, record.id), record.value.dtype if record.value is not None else odd[0]
+    span = made_at(facts, record)
+    what = "class labels" if target and "target" in message.lower() else "the rest of the computation"
+    cast = CAST[wanted]
+    made = facts.text.line(span)
+    fix = f"{name} = {name}{cast}" if name.isidentifier() else f"{name}{cast}"
+    literal = f"dtype=torch.{dtype}" in made
+    return Cause(
+        "wrong dtype",
+        "the program failed",
+        f"{name}, made{at_line(span)}, is {dtype}, and {what} need{'' if target else 's'} {wanted}",
+        span,
+        (facts.at(f"{name} is made as {dtype}", span),),
+        (f"dtype=torch.{wanted}{at_line(span)}" if literal else fix, *((f"or {fix}",) if literal else ())),
+        None,
+        "failed",
+        name,
+    )
+
+
+# ---- shapes
+
+
+def latest_of_shape(facts: Facts, shape: tuple[int, ...]) -> TensorRecord | None:
+    return next((t for t in reversed(facts.trace.tensors) if t.value is not None and t.value.shape == shape), None)
+
+
+def reshaped_by(facts: Facts, record: TensorRecord) -> Operation | None:
+    """The operation that gave a tensor its shape, a few operations back; None if it was made so."""
+    for _ in range(4):
+        if record.operation is None:
+            return None
+        operation = facts.trace.operations[record.operation]
+        if operator(operation) in RESHAPES:
+            return operation
+        before = [facts.trace.tensors[o.tensor] for o in operation.inputs if o.tensor is not None]
+        same = [t for t in before if t.value is not None and record.value is not None and t.value.shape == record.value.shape]
+        if not same:
+            return None
+        record = same[0]
+    return None
+
+
+def wrong_shape(facts: Facts, failure: Failure) -> Cause | None:
+    """Two tensors whose shapes do not fit: which, and where each got its shape."""
+    product = SHAPES.search(failure.message)
+    if product is not None:
+        shapes = [tuple(map(int, text.split("x"))) for text in product.groups()]
+        pair = [latest_of_shape(facts, shape) for shape in shapes]
+        return of_product(facts, pair[0], pair[1], shapes) if pair[0] is not None else None
+    sizes = SIZES.search(failure.message) or BATCHES.search(failure.message)
+    if sizes is None:
+        return None
+    numbers = {int(x) for x in sizes.groups()}
+    found = [t for t in tensors_at(facts, failure) if t.value is not None and numbers & set(t.value.shape)]
+    found = [t for t in found if not t.is_leaf or not t.requires_grad][:3] or found[:3]
+    if len(found) < 2:
+        return None
+    evidence = [shape_evidence(facts, t) for t in found]
+    shaped = next((o for t in found if (o := reshaped_by(facts, t)) is not None), None)
+    span = shaped.span if shaped is not None else made_at(facts, found[-1])
+    told = " and ".join(f"{named(facts, t.id)} has the shape {t.value.shape if t.value else ()}" for t in found[:2])
+    made = f", made by {operator(shaped)}{at_line(shaped.span)}" if shaped is not None else at_made(facts, found)
+    return Cause(
+        "wrong shape",
+        "the program failed",
+        f"{told}{made}, which do not fit together",
+        span,
+        tuple(evidence),
+        (f"give them one shape where they are made{at_line(span)}: view, unsqueeze(1), or the other size",),
+        None,
+        "failed",
+        named(facts, found[0].id),
+    )
+
+
+def at_made(facts: Facts, records: list[TensorRecord]) -> str:
+    lines = [span.where for t in records[:2] if (span := made_at(facts, t)) is not None]
+    return f" (made on lines {' and '.join(lines)})" if len(lines) == 2 else ""
+
+
+def shape_evidence(facts: Facts, record: TensorRecord) -> Evidence:
+    operation = reshaped_by(facts, record)
+    span = operation.span if operation is not None else made_at(facts, record)
+    shape = record.value.shape if record.value is not None else ()
+    return facts.at(f"{named(facts, record.id)} gets the shape {shape} here", span)
+
+
+def of_product(facts: Facts, left: Any, right: TensorRecord | None, shapes: list[Any]) -> Cause:
+    """A matrix product: of what goes into a layer, and its weight."""
+    operation = reshaped_by(facts, left)
+    span = operation.span if operation is not None else made_at(facts, left)
+    name = named(facts, left.id)
+    width, wanted = shapes[0][-1], shapes[1][0]
+    evidence = [facts.at(f"{name} has the shape {shapes[0]}", span)]
+    layer = weight_behind(facts, right)
+    begun = None if layer is None else next((b.span for b in facts.trace.begun if b.tensor == layer.id), None)
+    if layer is not None:
+        owner = named(facts, layer.id).removesuffix(".weight")
+        evidence.append(facts.at(f"{owner} takes {wanted} features", begun))
+        taker = f"{owner}, made{at_line(begun)}, takes {wanted}"
+    else:
+        taker = f"the other matrix has {wanted} rows, shape {shapes[1]}"
+        if right is not None:
+            evidence.append(shape_evidence(facts, right))
+    fix = [f"nn.Linear({width}, ...) in place of nn.Linear({wanted}, ...){at_line(begun)}"] if layer is not None else []
+    before = None
+    if operation is not None:
+        tensor = next((o.tensor for o in operation.inputs if o.tensor is not None), None)
+        before = None if tensor is None else facts.trace.tensors[tensor].value
+    if before is not None and before.shape and before.numel == wanted * before.shape[0]:
+        fix.insert(0, f"x = x.flatten(1){at_line(span)}: then it has {wanted} features for each sample")
+    elif layer is None and right is not None and shapes[0][-1] == shapes[1][-1]:
+        fix.insert(0, f"transpose the second: {name} @ {named(facts, right.id)}.t()")
+    return Cause(
+        "wrong shape",
+        "the program failed",
+        f"{name}{at_line(span)} has the shape {shapes[0]}, so {width} features for each row, and {taker}",
+        span,
+        tuple(evidence),
+        tuple(fix) or ("look at the sizes of both",),
+        None,
+        "failed",
+        name,
+    )
+
+
+def weight_behind(facts: Facts, record: TensorRecord | None) -> TensorRecord | None:
+    """The parameter that a transposed weight is of."""
+    if record is None or record.operation is None:
+        return record if record is not None and record.is_parameter else None
+    tensor = next((o.tensor for o in facts.trace.operations[record.operation].inputs if o.tensor is not None), None)
+    source = None if tensor is None else facts.trace.tensors[tensor]
+    return source if source is not None and source.is_parameter else None
+
+
+# ---- custom Functions, labels, rows
+
+
+def wrong_gradient(facts: Facts, failure: Failure) -> Cause | None:
+    """A Function's backward that returned a gradient of another shape: the line that made it."""
+    match = GRADIENT.search(failure.message)
+    if match is None:
+        return None
+    name, index = match.group(1), int(match.group(2))
+    got, wanted = (tuple(int(x) for x in text.split(",") if x.strip()) for text in match.groups()[2:])
+    method = method_of(facts, name, "backward")
+    returned = None if method is None else next(
+        (n for n in ast.walk(method) if isinstance(n, ast.Return) and n.value is not None), None
+    )  # fmt: skip
+    if returned is None:
+        return None
+    values = returned.value.elts if isinstance(returned.value, ast.Tuple) else [returned.value]
+    value = values[min(index, len(values) - 1)]
+    text, head = facts.text.cut(value), places.head_of(returned)
+    if isinstance(value, ast.Name):
+        bound = [s for s in facts.text.assignments(value.id) if method.lineno <= s.lineno <= (method.end_lineno or 0)]
+        if bound:
+            head = places.head_of(bound[-1])
+            text = facts.text.cut(bound[-1].value) if hasattr(bound[-1], "value") else text
+    what = text if len(text) < 40 else "the gradient"
+    fix = f"return ({text}).sum_to_size({wanted})"
+    if got == wanted[::-1]:
+        fix = f"transpose it: ({text}).t()"
+        left, at, right = text.partition(" @ ")
+        if at and left.endswith(".t()"):
+            fix = f"{right}.t() @ {left.removesuffix('.t()')}, which has the shape {wanted}"
+    return Cause(
+        "wrong gradient shape",
+        "the program failed",
+        f"{name}.backward returns {what}{at_line(head)} for input {index}, of shape {got}; the input has the shape {wanted}",
+        head,
+        (facts.at(f"the gradient for input {index} is made here, with the shape {got}", head),),
+        (fix,),
+        None,
+        "failed",
+        name,
+    )
+
+
+def method_of(facts: Facts, name: str, method: str) -> Any:
+    """A method of a class of the program, as its statement."""
+    for cls in facts.text.statements:
+        if isinstance(cls, ast.ClassDef) and cls.name == name:
+            return next((n for n in cls.body if isinstance(n, ast.FunctionDef) and n.name == method), None)
+    return None
+
+
+def out_of_bounds(facts: Facts, failure: Failure) -> Cause | None:
+    """A class label that there is no score for, or an index beyond an embedding's rows."""
+    match = TARGET.search(failure.message)
+    if match is None and "index out of range" not in failure.message:
+        return None
+    whole = [t for t in tensors_at(facts, failure) if t.value is not None and t.value.dtype == "int64"]
+    if not whole:
+        return None
+    record = whole[0]
+    name, span, top = named(facts, record.id), made_at(facts, record), record.value.summary.maximum if record.value else 0
+    scores = next((t.value for t in tensors_at(facts, failure) if t.value is not None and len(t.value.shape) == 2 and
+                   t.value.is_float), None)  # fmt: skip
+    there = f" there are {scores.shape[1]} scores, for 0 to {scores.shape[1] - 1}" if scores is not None else (
+        " there are fewer rows than that"
+    )  # fmt: skip
+    return Cause(
+        "out of range",
+        "the program failed",
+        f"{name}, made{at_line(span)}, goes up to {top}, and{there}",
+        span,
+        (facts.at(f"{name} is made here", span),),
+        (f"as many outputs as classes: nn.Linear(..., {int(top or 0) + 1})", "labels count from 0: labels - 1"),
+        None,
+        "failed",
+        name,
+    )
+
+
+def rows_of(facts: Facts, failure: Failure) -> Cause | None:
+    """A row that was taken while iterating, and is changed in place."""
+    if "is a view and is being modified inplace" not in failure.message:
+        return None
+    statement = facts.text.statement(failure.span)
+    split = next((o for o in reversed(facts.trace.operations) if len(o.outputs) > 1 or operator(o) == "unbind"), None)
+    if split is None or statement is None:
+        return None
+    tensor = next((o.tensor for o in split.inputs if o.tensor is not None), None)
+    whole = "the tensor" if tensor is None else named(facts, tensor)
+    head = places.head_of(statement)
+    target = facts.text.cut(statement.target) if isinstance(statement, ast.AugAssign) else "the row"
+    update = f"torch.stack([... for {target} in {whole}])"
+    if isinstance(statement, ast.AugAssign):
+        sign = facts.text.cut(statement).partition("=")[0].split()[-1]
+        update = f"{whole} = torch.stack([{target} {sign} {facts.text.cut(statement.value)} for {target} in {whole}])"
+    return Cause(
+        "row in place",
+        "the program failed",
+        f"line {head.line} changes {target} in place, one of several views that {operator(split)}{at_line(split.span)} "
+        f"gives of {whole}",
+        head,
+        (
+            facts.at(f"{target} is a view of {whole}, taken while iterating", split.span),
+            facts.at("it is changed in place here", head),
+        ),
+        (update, f"or change by index, of a clone: {whole} = {whole}.clone(); {whole}[i] = ..."),
+        None,
+        "failed",
+        target,
+    )
+
+
+def no_gradient(facts: Facts, failure: Failure) -> Cause | None:
+    """`None` where a gradient was expected: w.grad of a tensor that got none."""
+    if "NoneType" not in failure.message:
+        return None
+    from gradtrace.analysis.why import explain
+
+    for statement in statements(facts, failure)[:1]:
+        known = dict(facts.trace.names)
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Attribute) and node.attr == "grad":
+                name = facts.text.cut(node.value)
+                record = facts.trace.tensors[known[name]] if name in known else None
+                if record is not None and record.grad is None:
+                    own = explain(facts, record)
+                    because = own.sentence.partition(": ")[2].removesuffix(".")
+                    spans = [e.span for e in own.evidence if e.span is not None]
+                    return Cause(own.cause, f"{name}.grad is None{at_line(failure.span)}", because,
+                                 spans[0] if spans else None, own.evidence, own.advice, None, "failed", name)  # fmt: skip
+    return None

@@ -101,8 +101,23 @@ def origin_of_zero(facts: Facts, step: BackwardStep) -> tuple[str, str, list[Evi
             return "cancelled", f"what arrived along its paths cancels out ({terms})", [], ()
         makers = [(sender, index) for sender, index, _ in parts if not all(is_zero(u) for u in sender.upstream if u)]
         if makers:
-            return blame(facts, *makers[0])
+            return blame(facts, *chosen_before(facts, *makers[0]))
         step = parts[0][0]
+
+
+ROUTING = ("stack", "cat", "unbind", "split", "chunk")
+
+
+def chosen_before(facts: Facts, step: BackwardStep, index: int) -> tuple[BackwardStep, int]:
+    """Where several tensors were joined: the operation that chose among them, if one did."""
+    operation = facts.arrivals.operations.get(step.function)
+    if operation is None or operation.name not in ROUTING:
+        return step, index
+    for sender, edge, _ in facts.arrivals.at(step):
+        choosing = facts.arrivals.operations.get(sender.function)
+        if choosing is not None and reason_of(choosing.name.rstrip("_")) == "choice":
+            return sender, edge
+    return step, index
 
 
 def blame(facts: Facts, step: BackwardStep, index: int) -> tuple[str, str, list[Evidence], tuple[str, ...]]:

@@ -69,7 +69,7 @@ def over_steps(facts: Facts, earlier: PassRecord, failed: PassRecord) -> str:
     """ "from step 1 into step 2", or "over" outside of a numbered loop."""
     first, last = step_of_pass(facts, earlier), step_of_pass(facts, failed)
     return f"from step {first} into step {last}" if first is not None and last is not None and first != last else (
-        "from the turn before into the next"
+        "from one turn of the loop into the next"
     )  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def used_again(facts: Facts, function: FunctionRecord | None) -> Cause | None:
         return None
     head = places.head_of(cross.read)
     loop, name = loop_around(facts, cross.read), cross.name
-    carried = cross.made is not None and loop is not None and inside(cross.made, loop)
+    carried = cross.made is cross.read or (cross.made is not None and loop is not None and inside(cross.made, loop))
     how = (
         f"line {head.line} carries {name} {over_steps(facts, earlier, failed)}"
         if carried
@@ -159,7 +159,7 @@ def changed_since(facts: Facts, function: FunctionRecord, change: Change) -> Cau
         facts.at("the step changes the weights that this graph needs", change.span),
         facts.backward(failed),
     )
-    carried = loop is not None and cross.made is not None and inside(cross.made, loop)
+    carried = cross.made is cross.read or (cross.made is not None and loop is not None and inside(cross.made, loop))
     return Cause(
         "carried over",
         "",

@@ -7,6 +7,7 @@ import re
 from gradtrace.analysis import places
 from gradtrace.analysis.answer import Evidence, Facts
 from gradtrace.analysis.causes.cause import Cause, at_line, made_at, named, operator, scopes_of
+from gradtrace.analysis.causes.loops import rebound
 from gradtrace.annotations import Any
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import Failure, Operation, Span, TensorRecord
@@ -356,6 +357,9 @@ def no_gradient(facts: Facts, failure: Failure) -> Cause | None:
         return None
     from gradtrace.analysis.why import explain
 
+    bound = rebound(facts)
+    if bound is not None:
+        return bound
     for statement in statements(facts, failure)[:1]:
         known = dict(facts.trace.names)
         for node in ast.walk(statement):

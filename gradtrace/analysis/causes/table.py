@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.analysis.answer import Answer, Facts, is_finite
-from gradtrace.analysis.causes import holders, loops, order
+from gradtrace.analysis.causes import cuts, holders, loops, order, scale, silent
 from gradtrace.analysis.causes.cause import Cause, Question
 from gradtrace.analysis.why import explain
 from gradtrace.analysis.words import brief
@@ -37,6 +37,35 @@ QUESTIONS = (
         unless=("cleared early",),
     ),
     Question(loops.no_step, (("no step", "an optimiser that never takes a step"),), unless=("plain container",)),
+    Question(cuts.constant_gradient, (("no create_graph", "a gradient without history, used in a loss"),)),
+    Question(
+        cuts.without_gradient,
+        (("detach, .data, no_grad, item, copied, ...", "an optimiser's tensor that is cut off from the loss"),),
+        unless=("cleared early", "other tensors", "stale optimiser", "no step"),
+    ),
+    Question(
+        cuts.only_zeros,
+        (("dead relu, saturated, zero factor, ...", "an optimiser's tensor whose gradients are all 0"),),
+        unless=("cleared early", "not finite"),
+    ),
+    Question(silent.wrong_backward, (("wrong backward", "a Function whose backward is not the derivative of forward"),)),
+    Question(silent.unlike_shapes, (("broadcast", "a loss of shapes (n, 1) and (n,)"),)),
+    Question(
+        silent.wrong_softmax,
+        (
+            ("softmax twice", "a softmax or sigmoid of what is one already"),
+            ("no logarithm", "a loss of log-probabilities that gets something else"),
+        ),
+    ),
+    Question(silent.over_the_batch, (("softmax over the batch", "a softmax over the samples, not the classes"),)),
+    Question(
+        scale.vanishing_or_exploding,
+        (
+            ("vanishes", "a gradient that shrinks on a long way of like factors"),
+            ("explodes", "a gradient that grows on a long way of like factors"),
+        ),
+        unless=("diverges", "not finite", "nan in data"),
+    ),
 )
 
 
@@ -65,9 +94,19 @@ def about(facts: Facts, record: TensorRecord, causes: list[Cause]) -> Answer:
         return own
     for cause in causes:
         if cause.tensors is None or facts.flow.tensor(record.id) in cause.tensors:
-            what = f"{name}.grad is {brief(grad)}, but {cause.what}" if cause.what else f"{name}.grad is {brief(grad)}"
+            what = f"{name}.grad is {brief(grad)}"
+            if cause.what and ".grad is" not in cause.what:
+                what += f", but {cause.what}"
             return cause.answer(name, what, own.status, grad)
     return own
+
+
+def is_left(facts: Facts, record: TensorRecord, own: Answer, causes: list[Cause]) -> bool:
+    """Whether a tensor has an answer of its own beside the causes: a leaf without a gradient that none is about."""
+    if own.status == "gradient" or not record.is_leaf or not record.requires_grad:
+        return False
+    leaf = facts.flow.tensor(record.id)
+    return not any(c.tensors is None or leaf in c.tensors or c.because in own.sentence for c in causes)
 
 
 PLAIN = ("backward", "accumulated")  # an answer that knows of nothing wrong, or only of what it sees of one tensor

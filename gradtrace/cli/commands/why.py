@@ -27,7 +27,7 @@ FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
 def why(program: Program, words: tuple[str, ...], format: str, color: str | None, **flags: Any) -> int:
     from gradtrace.analysis.answer import Facts
-    from gradtrace.analysis.causes.table import about, found
+    from gradtrace.analysis.causes.table import about, found, is_left
     from gradtrace.analysis.failures import explain_failure
     from gradtrace.cli import session
     from gradtrace.cli.parts import Part
@@ -63,7 +63,9 @@ def why(program: Program, words: tuple[str, ...], format: str, color: str | None
     elif words:
         output.write(view.text([*first, *answers], screen.options(color)))
     else:
-        output.write(view.report(first, answers, screen.options(color)))
+        pairs = zip(wanted, answers, strict=True) if answers else ()
+        rest = [own for one, own in pairs if not causes or is_left(facts, one, own, causes)]
+        output.write(view.report(first, rest, screen.options(color)))
     return Exit.OK if failure is None else Exit.FAILED
 
 

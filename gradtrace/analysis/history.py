@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradtrace.analysis import places
 from gradtrace.analysis.answer import Evidence, Facts
+from gradtrace.analysis.causes.cause import plain
 from gradtrace.analysis.flow import Cut, closure
 from gradtrace.annotations import NamedTuple
 from gradtrace.lang import syntax as ast
@@ -167,9 +168,10 @@ def taken_by_data(facts: Facts, record: TensorRecord) -> Reason | None:
 
 def copied(facts: Facts, record: TensorRecord) -> Reason | None:
     """`torch.tensor(y)`, or numbers that were taken out of tensors that require grad."""
-    if record.operation is not None or record.name is None:
+    name = plain(record.name or record.label)
+    if record.operation is not None or not name:
         return None
-    for statement in facts.text.assignments(record.name):
+    for statement in facts.text.assignments(name):
         head = places.head_of(statement)
         left = [
             e
@@ -182,15 +184,31 @@ def copied(facts: Facts, record: TensorRecord) -> Reason | None:
         ]
         source = left[0].tensor if left else argument_of_tensor(facts, statement)
         if source is not None:
-            name = facts.label(source)
+            name = plain(facts.label(source))
             how = f" by {left[0].how}()" if left and left[0].text.rstrip("()").endswith(left[0].how) else ""
             return Reason(
                 "copied",
                 f"it was made from the numbers of {name}{how}{facts.line(head)}, a copy without history",
                 [facts.at(f"a new leaf is made from the numbers of {name}", head)],
-                (f"compute with {name} itself", "torch.stack([...]) joins tensors and keeps their history"),
+                (stacked(facts, statement) or f"compute with {name} itself, which keeps its graph",),
             )
     return None
+
+
+def stacked(facts: Facts, statement: ast.stmt) -> str:
+    """The torch.tensor([a, b]) of a statement as torch.stack, which keeps the graph; "" if it has no list."""
+    call = places.method_call(statement, WRAPPERS)
+    node = call.args[0] if call is not None and call.args else None
+    code = stack_of(facts, node)
+    return f"{code} joins tensors and keeps the graph: their history" if code else ""
+
+
+def stack_of(facts: Facts, node: object) -> str:
+    if isinstance(node, ast.ListComp):
+        return f"torch.stack({facts.text.cut(node)})"
+    if not isinstance(node, (ast.List, ast.Tuple)):
+        return ""
+    return "torch.stack([" + ", ".join(stack_of(facts, item) or facts.text.cut(item) for item in node.elts) + "])"
 
 
 def gradient_without_graph(facts: Facts, record: TensorRecord) -> Reason | None:
@@ -224,7 +242,7 @@ def rewrapped(facts: Facts, reached: set[int]) -> Reason | None:
         head = places.head_of(statement)
         listed = bool(call.args) and isinstance(call.args[0], (ast.List, ast.Tuple, ast.ListComp))
         remedy = (
-            "torch.stack([...]) joins tensors and keeps their history"
+            stacked(facts, statement) or "torch.stack([...]) joins tensors and keeps their history"
             if listed
             else ("take the tensor itself; .clone() makes a copy that keeps its history")
         )
@@ -244,6 +262,16 @@ def left_as_number(facts: Facts, reached: set[int]) -> Reason | None:
         return None
     escape = left[0]
     where = facts.line(escape.span)
+    wrapped = facts.text.statement(escape.span)
+    call = places.method_call(wrapped, WRAPPERS)
+    if escape.how in ("item", "tolist") and call is not None and escape.text.startswith(facts.text.cut(call.func)):
+        remedy = stacked(facts, wrapped)
+        return Reason(
+            "copied",
+            f"its value was copied into a new tensor{where}, which has no history",
+            [facts.at("a new leaf is made of the numbers alone: the graph ends here", escape.span)],
+            (remedy or "take the tensor itself; .clone() makes a copy that keeps its graph",),
+        )
     if escape.how == "item" and ".item" not in escape.text and escape.text.endswith("]"):
         return Reason(
             "index",
@@ -283,6 +311,14 @@ def computed(facts: Facts, record: TensorRecord) -> Reason:
             found.advice,
         )
     sources = [facts.trace.tensors[i] for i in sorted(facts.flow.before([record.id]))]
+    for source in sources:
+        lost = (copied(facts, source) or frozen(facts, source)) if source.id != record.id else None
+        if lost is not None:
+            verb = "is computed from" if lost.cause != "frozen" else "is computed with"
+            because = lost.because.replace("it was made", "which was made").replace("its requires_grad", "whose requires_grad")
+            return lost._replace(
+                because=f"it {verb} {plain(source.label)}, {because}", evidence=[*lost.evidence, facts.origin(record)]
+            )
     leaves = [s for s in sources if (s.operation is None or s.is_leaf) and s.id != record.id]
     named = [s.label for s in leaves if s.name is not None]
     because = "nothing that it was computed from requires grad"

@@ -29,7 +29,8 @@ def not_held(facts: Facts) -> Cause | None:
         return None
     held = {facts.flow.tensor(i) for one in facts.trace.optimisers for i in one.tensors}
     trained = leaf_visits(facts)
-    loose = [leaf for leaf in trained if leaf not in held and not facts.trace.tensors[leaf].version]
+    roots = {facts.flow.tensor(i) for one in facts.trace.passes for i in one.roots}
+    loose = [leaf for leaf in trained if leaf not in roots and leaf not in held and not facts.trace.tensors[leaf].version]
     if not loose:
         return None
     for ask in (in_container, made_later, copied, other_tensors):

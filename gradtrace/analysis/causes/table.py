@@ -82,23 +82,25 @@ def found(facts: Facts) -> list[Cause]:
 def about(facts: Facts, record: TensorRecord, causes: list[Cause]) -> Answer:
     """Why a tensor's gradient is what it is: a cause in the run that is about it, else what is found from it alone."""
     name, grad = record.label, record.grad
+    mine = [c for c in causes if c.tensors is None or facts.flow.tensor(record.id) in c.tensors]
     if grad is None:
-        return explain(facts, record)
+        own = explain(facts, record)
+        better = next((c for c in mine if c.tensors is not None), None) if own.cause in VAGUE else None
+        return own if better is None else better.answer(name, f"{name}.grad is None", own.status)
     if not is_finite(grad):
         bad = next((c for c in causes if c.status == "nan"), None)
         if bad is not None and (grad.has_nan or " is nan" not in bad.what):
             return bad.answer(name, f"{name}.grad is {brief(grad)}", "nan", grad)
         return explain(facts, record)
     own = explain(facts, record)
-    if own.cause not in PLAIN:
+    if own.cause == "zeroed" and mine and mine[0].status == "nan":
+        return mine[0].answer(name, f"{name}.grad was zeroed, but {mine[0].what}", "zero", grad)
+    if own.cause not in PLAIN or not mine:
         return own
-    for cause in causes:
-        if cause.tensors is None or facts.flow.tensor(record.id) in cause.tensors:
-            what = f"{name}.grad is {brief(grad)}"
-            if cause.what and ".grad is" not in cause.what:
-                what += f", but {cause.what}"
-            return cause.answer(name, what, own.status, grad)
-    return own
+    what = f"{name}.grad is {brief(grad)}"
+    if mine[0].what and ".grad is" not in mine[0].what:
+        what += f", but {mine[0].what}"
+    return mine[0].answer(name, what, own.status, grad)
 
 
 def is_left(facts: Facts, record: TensorRecord, own: Answer, causes: list[Cause]) -> bool:
@@ -109,4 +111,5 @@ def is_left(facts: Facts, record: TensorRecord, own: Answer, causes: list[Cause]
     return not any(c.tensors is None or leaf in c.tensors or c.because in own.sentence for c in causes)
 
 
+VAGUE = ("not on a path", "unused", "no gradient", "cleared")  # why a gradient is None, but not what for
 PLAIN = ("backward", "accumulated")  # an answer that knows of nothing wrong, or only of what it sees of one tensor

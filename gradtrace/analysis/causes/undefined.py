@@ -63,7 +63,7 @@ def reads(facts: Facts, operation: Operation) -> str:
     """ " (p is 0)", of the first two operands; "" if nothing can be shown."""
     told = [f"{named(facts, r.id)} is {brief(v)}" for r, v in operands(facts, operation)[:2]]
     text = "; ".join(told)
-    return f" ({text})" if text and len(text) < 90 else ""
+    return f" ({text})" if text and len(text) < 70 else ""
 
 
 def at_point(facts: Facts, operation: Operation) -> str:

@@ -1,4 +1,4 @@
-# ask: alpha
+# ask: kappa
 # cause: g, = torch.autograd.grad(inner, w)
 # must: create_graph
 # must: True

@@ -1,6 +1,6 @@
 # ask:
 # cause: growth = (1 + returns) ** 0.5
-# must: pow|** 0.5|power|sqrt
+# must: pow|\*\* 0.5|power|sqrt
 # must: negative|-
 # never: smaller lr|learning rate
 import torch

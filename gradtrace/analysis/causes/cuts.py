@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gradtrace.analysis.answer import Answer, Facts, is_zero
 from gradtrace.analysis.causes.cause import Cause, at_line, code_at, named, stores
-from gradtrace.analysis.causes.loops import leaf_visits
 from gradtrace.annotations import Any
 from gradtrace.trace.record import PassRecord, Span, TensorRecord
 
@@ -27,7 +26,7 @@ def without_gradient(facts: Facts) -> Cause | None:
 
     if facts.trace.failure is not None or not facts.storing:
         return None
-    visits = leaf_visits(facts)
+    visits = facts.stored
     lacking = [t for t in held(facts) if t.id not in visits]
     if lacking and len(lacking) == len(held(facts)) and not any(t.requires_grad for t in lacking):
         return None
@@ -43,7 +42,7 @@ def only_zeros(facts: Facts) -> Cause | None:
     from gradtrace.analysis.why import explain
 
     zero = []
-    for leaf, visits in leaf_visits(facts).items():
+    for leaf, visits in facts.stored.items():
         if all(is_zero(v.grad_after) for v in visits):
             zero.append(facts.trace.tensors[leaf])
     known = {t.id for t in held(facts)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.analysis import places
 from gradtrace.analysis.answer import Facts
 from gradtrace.analysis.causes.cause import Cause, at_line, named, scopes_of
-from gradtrace.analysis.causes.loops import assigned_name, leaf_visits
+from gradtrace.analysis.causes.loops import assigned_name
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import OptimiserRecord, Span
@@ -28,7 +28,7 @@ def not_held(facts: Facts) -> Cause | None:
     if not stepping:
         return None
     held = {facts.flow.tensor(i) for one in facts.trace.optimisers for i in one.tensors}
-    trained = leaf_visits(facts)
+    trained = facts.stored
     roots = {facts.flow.tensor(i) for one in facts.trace.passes for i in one.roots}
     loose = [leaf for leaf in trained if leaf not in roots and leaf not in held and not facts.trace.tensors[leaf].version]
     if not loose:
@@ -185,7 +185,7 @@ def copied(facts: Facts, loose: list[int], optimiser: OptimiserRecord, both: set
 
 def other_tensors(facts: Facts, loose: list[int], optimiser: OptimiserRecord, both: set[int]) -> Cause | None:
     """An optimiser of which no tensor ever gets a gradient."""
-    if both:
+    if both or optimiser.steps < 2 or optimiser.idle < optimiser.steps:
         return None
     used = call_of(facts, loose)
     source = base_of(facts, loose)

@@ -28,22 +28,12 @@ def variable_of(facts: Facts, span: Span | None, method: str, otherwise: str) ->
     return name.strip() if dot and rest is not None and name.strip().replace(".", "").isidentifier() else otherwise
 
 
-def leaf_visits(facts: Facts) -> dict[int, list[BackwardStep]]:
-    """By leaf (its last version): the turns of its AccumulateGrad that stored something."""
-    found: dict[int, list[BackwardStep]] = {}
-    for step in facts.trace.steps:
-        leaf = facts.trace.functions[step.function].variable
-        if leaf is not None and step.grad_after is not None:
-            found.setdefault(facts.flow.tensor(leaf), []).append(step)
-    return found
-
-
 def gradient_changes(facts: Facts) -> dict[int, list[Change]]:
     """By leaf: what was written to its gradient, and its updates by optimisers, in order."""
     found: dict[int, list[Change]] = {}
     for change in facts.trace.changes:
         if change.of_grad or change.how == "step":
-            for leaf in {facts.flow.tensor(i) for i in facts.held(change)}:
+            for leaf in facts.leaves_of(change):
                 found.setdefault(leaf, []).append(change)
     return found
 
@@ -118,7 +108,7 @@ def never_cleared(facts: Facts) -> Cause | None:
         return None
     changes = gradient_changes(facts)
     leaves = []
-    for leaf, visits in leaf_visits(facts).items():
+    for leaf, visits in facts.stored.items():
         added = [v for v in visits if v.grad_before is not None and not is_zero(v.grad_before)]
         moved = facts.trace.tensors[leaf].version > 0
         was_cleared = any(c.how in (*CLEARS, "assigned") for c in changes.get(leaf, ()))
@@ -127,7 +117,7 @@ def never_cleared(facts: Facts) -> Cause | None:
     if not leaves:
         return None
     leaf = leaves[0]
-    visits = leaf_visits(facts)[leaf]
+    visits = facts.stored[leaf]
     one = facts.trace.passes[visits[-1].number]
     optimiser = updated(facts)
     name = named(facts, leaf)
@@ -157,7 +147,7 @@ def cleared_early(facts: Facts) -> Cause | None:
     optimiser = updated(facts)
     if optimiser is None or not optimiser.steps:
         return None
-    visits, changes = leaf_visits(facts), gradient_changes(facts)
+    visits, changes = facts.stored, gradient_changes(facts)
     for leaf in map(facts.flow.tensor, optimiser.tensors):
         clear = clear_before_step(visits.get(leaf, []), changes.get(leaf, []), optimiser)
         if clear is None:

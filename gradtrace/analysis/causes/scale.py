@@ -6,7 +6,6 @@ from math import isfinite, log10
 
 from gradtrace.analysis.answer import Evidence, Facts, is_zero
 from gradtrace.analysis.causes.cause import Cause, at_line, named, operator
-from gradtrace.analysis.causes.loops import leaf_visits
 from gradtrace.annotations import NamedTuple
 from gradtrace.trace.record import BackwardStep, Span, Value
 
@@ -31,7 +30,7 @@ class Stretch(NamedTuple):
 def vanishing_or_exploding(facts: Facts) -> Cause | None:
     """The question: a gradient that is tiny or huge after a long way of like factors."""
     worst: tuple[float, int, BackwardStep] | None = None
-    for leaf, visits in leaf_visits(facts).items():
+    for leaf, visits in facts.stored.items():
         last = visits[-1]
         for step in (visits[0], last):
             norm = None if step.grad_after is None or is_zero(step.grad_after) else step.grad_after.norm
@@ -101,7 +100,7 @@ def grow_fixes(main: Stretch, name: str) -> tuple[str, ...]:
 def leaves_like(facts: Facts, norm: float) -> frozenset[int]:
     """The leaves whose gradients are as far off."""
     found = []
-    for leaf, visits in leaf_visits(facts).items():
+    for leaf, visits in facts.stored.items():
         after = visits[-1].grad_after
         own = 0.0 if after is None else after.norm
         if own and (own < TINY if norm < 1 else own > HUGE):

@@ -17,9 +17,8 @@ Pair = tuple[TensorRecord, Value]
 def unlike_shapes(facts: Facts) -> Cause | None:
     """The question: a loss of (n, 1) and (n,), which compares each with each."""
     seen: set[tuple[int, int]] = set()
-    for operation in facts.trace.operations:
-        name = operator(operation)
-        if name not in (*LOSSES, "sub") or operation.span is None:
+    for operation in facts.operations((*LOSSES, "sub")):
+        if operation.span is None:
             continue
         place = (operation.span.line, operation.span.column)
         if place in seen:
@@ -103,9 +102,9 @@ def behind(facts: Facts, tensor: int | None, names: tuple[str, ...]) -> Operatio
 def wrong_softmax(facts: Facts) -> Cause | None:
     """The question: a softmax of probabilities, or a loss of log-probabilities that gets something else."""
     seen: set[str] = set()
-    for operation in facts.trace.operations:
+    for operation in facts.operations(TWICE):
         name = operator(operation)
-        if name not in TWICE or f"{name}{at_line(operation.span)}" in seen:
+        if f"{name}{at_line(operation.span)}" in seen:
             continue
         seen.add(f"{name}{at_line(operation.span)}")
         tensor = next((o.tensor for o in operation.inputs if o.tensor is not None), None)
@@ -169,9 +168,7 @@ def not_logs(facts: Facts, operation: Operation, tensor: int | None) -> Cause | 
 
 def over_the_batch(facts: Facts) -> Cause | None:
     """The question: a softmax over the samples of a batch, on the way to a loss with a label for each sample."""
-    for operation in facts.trace.operations:
-        if operator(operation) not in ("softmax", "log_softmax"):
-            continue
+    for operation in facts.operations(("softmax", "log_softmax")):
         dim = next((o.text.partition("=")[2] for o in operation.inputs if o.text.startswith("dim=")), "")
         pair = operands(facts, operation)
         if dim not in ("0", "-2") or not pair or len(pair[0][1].shape) != 2 or pair[0][1].shape[1] < 2:

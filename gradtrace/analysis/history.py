@@ -137,7 +137,7 @@ def frozen(facts: Facts, record: TensorRecord) -> Reason | None:
         "frozen",
         f"its requires_grad was set to False{facts.line(change.span)}",
         [facts.origin(record), facts.at("it no longer requires grad", change.span)],
-        (f"leave that out, or call {record.label}.requires_grad_() again",),
+        (f"leave that out, or call {plain(record.label)}.requires_grad_() again",),
     )
 
 
@@ -311,7 +311,8 @@ def computed(facts: Facts, record: TensorRecord) -> Reason:
             found.advice,
         )
     sources = [facts.trace.tensors[i] for i in sorted(facts.flow.before([record.id]))]
-    for source in sources:
+    held = {facts.flow.tensor(i) for one in facts.trace.optimisers for i in one.tensors}
+    for source in sorted(sources, key=lambda t: t.id not in held):
         lost = (copied(facts, source) or frozen(facts, source)) if source.id != record.id else None
         if lost is not None:
             verb = "is computed from" if lost.cause != "frozen" else "is computed with"
@@ -320,6 +321,9 @@ def computed(facts: Facts, record: TensorRecord) -> Reason:
                 because=f"it {verb} {plain(source.label)}, {because}", evidence=[*lost.evidence, facts.origin(record)]
             )
     leaves = [s for s in sources if (s.operation is None or s.is_leaf) and s.id != record.id]
+    left = numbers_before(facts, record)
+    if left is not None:
+        return left
     named = [s.label for s in leaves if s.name is not None]
     because = "nothing that it was computed from requires grad"
     return Reason(
@@ -332,6 +336,32 @@ def computed(facts: Facts, record: TensorRecord) -> Reason:
             else "let one of its inputs require grad",
         ),
     )
+
+
+def numbers_before(facts: Facts, record: TensorRecord) -> Reason | None:
+    """Values with a history that the program took as Python numbers before, other than to print them."""
+    until = len(facts.trace.operations) if record.operation is None else record.operation
+    for escape in facts.trace.escapes:
+        if escape.how not in NUMBERS or escape.tensor is None or escape.after > until:
+            continue
+        source = facts.trace.tensors[escape.tensor]
+        statement = facts.text.statement(escape.span)
+        if not source.requires_grad or source.is_leaf or statement is None:
+            continue
+        text = facts.text.cut(statement)
+        if text.startswith(("print", "if ", "while ", "assert")) or "print(" in text:
+            continue
+        where, name = facts.line(escape.span), plain(source.label)
+        return Reason(
+            escape.how,
+            f"{name} left the graph as {NUMBERS[escape.how]}{where}, and the numbers have no history",
+            [facts.at(f"{escape.how}() makes {NUMBERS[escape.how]}", escape.span), facts.origin(record)],
+            (
+                f"keep the tensor itself{where}, without .{escape.how}()",
+                "torch.stack(list_of_tensors) in place of torch.tensor(list_of_numbers) keeps the graph",
+            ),
+        )
+    return None
 
 
 def plain_leaf(facts: Facts, record: TensorRecord) -> Reason:

@@ -321,10 +321,30 @@ def product(
             f"start {factor} from other values than zeros: two layers of zeros get no gradient",
             f"nn.init.normal_({factor}, std=0.02), or torch.randn(...) * 0.02 for {short}",
         )
+    elif zeros and (leaf := zero_leaf(facts, zeros[0])) is not None:
+        factor += f" (for {leaf} is 0)"
+        remedies = (f"start {leaf} from other values than zeros: nn.init.kaiming_normal_({leaf})",)
     elif zeros and (compared := comparison_behind(facts, zeros[0])) is not None:
         text = compared.text.partition(" = ")[2] or compared.text
         remedies = (f"look at {text}: is the mask the right way round? {opposite(text)}",)
     return cause, f"{factor}, which it is multiplied by{where}, is 0 everywhere", remedies
+
+
+def zero_leaf(facts: Facts, tensor: int) -> str | None:
+    """The parameter of zeros that a value of zeros comes from."""
+    waiting, seen = [tensor], {tensor}
+    while waiting and len(seen) < 50:
+        record = facts.trace.tensors[waiting.pop()]
+        if record.is_leaf and record.requires_grad and (record.value is None or len(record.value.shape) > 1):
+            return named(facts, record.id)
+        if record.operation is None:
+            continue
+        for operand in facts.trace.operations[record.operation].inputs:
+            i = operand.tensor
+            if i is not None and i not in seen and is_zero(facts.trace.tensors[i].value):
+                seen.add(i)
+                waiting.append(i)
+    return None
 
 
 def comparison_behind(facts: Facts, tensor: int) -> Operation | None:

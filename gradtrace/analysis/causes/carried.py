@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.analysis import places
 from gradtrace.analysis.answer import Facts
-from gradtrace.analysis.causes.cause import Cause, at_line, inside, loads, loop_around, named, operator, spans_of, stores
+from gradtrace.analysis.causes.cause import Cause, at_line, inside, loads, loop_around, named, operator, scopes_of, spans_of, stores
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.trace.record import Change, FunctionRecord, Operation, PassRecord
 
@@ -90,6 +90,8 @@ def used_again(facts: Facts, function: FunctionRecord | None) -> Cause | None:
     head = places.head_of(cross.read)
     loop, name = loop_around(facts, cross.read), cross.name
     carried = cross.made is cross.read or (cross.made is not None and loop is not None and inside(cross.made, loop))
+    if turn_of(facts, cross.maker) == turn_of(facts, cross.reader):
+        return twice_in_a_turn(facts, cross, earlier, failed)
     how = (
         f"line {head.line} carries {name} {over_steps(facts, earlier, failed)}"
         if carried
@@ -115,22 +117,61 @@ def used_again(facts: Facts, function: FunctionRecord | None) -> Cause | None:
     )
 
 
+def turn_of(facts: Facts, operation: Operation) -> int | None:
+    """The turn of a loop that an operation ran in."""
+    return next((s.id for s in scopes_of(facts, operation) if s.kind == "pass"), None)
+
+
+def twice_in_a_turn(facts: Facts, cross: Crossing, earlier: PassRecord, failed: PassRecord) -> Cause:
+    """Two losses of one graph, with a backward each: the first of them frees what both need."""
+    name, head = cross.name, places.head_of(cross.read)
+    made = cross.maker.span if cross.made is None else places.head_of(cross.made)
+    first = next((facts.trace.operations[r] for r in facts.flow.readers.get(cross.tensor, ()) if r < earlier.after), None)
+    used = None if first is None else spans_of(facts, first)[-1]
+    fix = [f"{name}.detach(){at_line(used)}, if its backward should stop there"] if used is not None else []
+    return Cause(
+        "freed",
+        "",
+        f"{name}'s graph was used a second time: the backward{at_line(earlier.span)} had freed it, and line {head.line} "
+        f"uses {name}, made{at_line(made)}, again",
+        head,
+        (
+            facts.at(f"{name} is made here", made),
+            facts.at("the first backward frees its graph", earlier.span),
+            facts.at(f"{name} is used again", head),
+            facts.at("the second backward needs it again", failed.span),
+        ),
+        (*fix, f"or backward(retain_graph=True){at_line(earlier.span)}; or one backward of the sum of both losses"),
+        None,
+        "failed",
+        name,
+    )
+
+
 def fixes(facts: Facts, cross: Crossing, loop: Any, carried: bool) -> tuple[str, ...]:
     name = cross.name
     if not carried:
         made = facts.text.cut(cross.made) if cross.made is not None else name
         return (f"compute it inside of the loop, before backward: {made}", f"or {name} = {name}.detach()")
-    statement = facts.text.cut(cross.read)
     if is_sum(facts, cross):
         return (
             f"call backward on the loss of this step alone, and sum its number: {name} += loss.item()",
             f"or set {name} = 0 at the start of each turn of the loop",
         )
+    if name.endswith("]"):
+        base = name.partition("[")[0]
+        return (
+            f"{base} = [] at the start of each turn: only the losses of this turn",
+            f"or keep numbers in it: {base}.append(loss.detach())",
+        )
+    detached = f"{name} = {name}.detach()"
+    if "LSTM" in facts.trace.source_text and operator(cross.maker) != "gru":
+        detached += f" (of a tuple: tuple(s.detach() for s in {name}))"
     if "." in name:
-        return (f"{name} = {name}.detach(), before line {cross.read.lineno} reads it", f"or detach() in: {statement}")
+        return (f"{detached}, before line {cross.read.lineno} reads it",)
     where = f"line {loop.lineno + 1}" if loop is not None else f"line {cross.read.lineno}"
     return (
-        f"{name} = {name}.detach() at the start of each turn ({where})",
+        f"{detached} at the start of each turn ({where})",
         "retain_graph=True would go back through all earlier steps, each time further",
     )
 

@@ -57,7 +57,19 @@ def plain(label: str) -> str:
 
 
 def named(facts: Facts, tensor: int) -> str:
-    return plain(facts.label(tensor))
+    """What a tensor goes by: its variable, also one within a function; else the text that made it."""
+    label = plain(facts.label(tensor))
+    if len(label) < LONG:
+        return label
+    statement = facts.text.statement(facts.trace.tensors[tensor].span)
+    if isinstance(statement, ast.Assign) and "".join(facts.text.cut(statement.value).split()).startswith(
+        "".join(label.split())[:LONG]
+    ):
+        return facts.text.cut(statement.targets[0])
+    return label
+
+
+LONG = 24  # characters of an expression from which its variable is the better name
 
 
 def at_line(span: Span | None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gradtrace.analysis.answer import Answer, Facts, is_zero
 from gradtrace.analysis.causes.cause import Cause, at_line, code_at, named, stores
-from gradtrace.annotations import Any
 from gradtrace.trace.record import PassRecord, Span, TensorRecord
 
 # What explains a gradient that is None as a mistake, most serious first.
@@ -148,7 +147,3 @@ def told(facts: Facts, one: PassRecord, name: str, record: TensorRecord, root: i
         (fix,),
         leaves,
     )
-
-
-def statement_of(facts: Facts, span: Span | None) -> Any:
-    return facts.text.statement(span)

@@ -298,7 +298,10 @@ def out_of_bounds(facts: Facts, failure: Failure) -> Cause | None:
     whole = [t for t in tensors_at(facts, failure) if t.value is not None and t.value.dtype == "int64"]
     if not whole:
         return None
-    record = whole[0]
+    rows = [(t, w) for t in whole for w in facts.trace.tensors if beyond(t, w)] if match is None else []
+    record = rows[0][0] if rows else whole[0]
+    if rows:
+        return beyond_rows(facts, *rows[0])
     name, span, top = named(facts, record.id), made_at(facts, record), record.value.summary.maximum if record.value else 0
     scores = next((t.value for t in tensors_at(facts, failure) if t.value is not None and len(t.value.shape) == 2 and
                    t.value.is_float), None)  # fmt: skip
@@ -312,6 +315,33 @@ def out_of_bounds(facts: Facts, failure: Failure) -> Cause | None:
         span,
         (facts.at(f"{name} is made here", span),),
         (f"as many outputs as classes: nn.Linear(..., {int(top or 0) + 1})", "labels count from 0: labels - 1"),
+        None,
+        "failed",
+        name,
+    )
+
+
+def beyond(record: TensorRecord, weight: TensorRecord) -> bool:
+    """Whether an index goes beyond the rows of a parameter that a lookup may be of."""
+    if not weight.is_parameter or weight.value is None or len(weight.value.shape) != 2 or record.value is None:
+        return False
+    top = record.value.summary.maximum
+    return top is not None and top >= weight.value.shape[0] and ("emb" in weight.label.lower() or top < 10**6)
+
+
+def beyond_rows(facts: Facts, record: TensorRecord, weight: TensorRecord) -> Cause:
+    name, span = named(facts, record.id), made_at(facts, record)
+    top = int(record.value.summary.maximum or 0) if record.value is not None else 0
+    rows = weight.value.shape[0] if weight.value is not None else 0
+    begun = next((b.span for b in facts.trace.begun if b.tensor == weight.id), None)
+    owner = named(facts, weight.id).removesuffix(".weight")
+    return Cause(
+        "out of range",
+        "the program failed",
+        f"{name}, made{at_line(span)}, goes up to {top}, and {owner}, made{at_line(begun)}, has {rows} rows: 0 to {rows - 1}",
+        span,
+        (facts.at(f"{name} goes up to {top}", span), facts.at(f"{owner} has {rows} rows", begun)),
+        (f"nn.Embedding({top + 1}, ...){at_line(begun)}: one more than the largest index",),
         None,
         "failed",
         name,
@@ -353,6 +383,8 @@ def rows_of(facts: Facts, failure: Failure) -> Cause | None:
 
 def no_gradient(facts: Facts, failure: Failure) -> Cause | None:
     """`None` where a gradient was expected: w.grad of a tensor that got none."""
+    if "does not require grad" in failure.message:
+        return rebound(facts)
     if "NoneType" not in failure.message:
         return None
     from gradtrace.analysis.why import explain

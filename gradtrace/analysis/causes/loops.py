@@ -10,7 +10,7 @@ from gradtrace.analysis.causes.cause import Cause, at_line, code_at, loads, name
 from gradtrace.analysis.words import brief
 from gradtrace.annotations import Any
 from gradtrace.lang import syntax as ast
-from gradtrace.trace.record import BackwardStep, Change, OptimiserRecord, Span, TensorRecord
+from gradtrace.trace.record import BackwardStep, Change, OptimiserRecord, Span, Value
 
 GROWN = 1e3  # by how much a loss has grown when a loop diverges
 CLEARS = ("cleared", "zero_")
@@ -57,7 +57,7 @@ def diverges(facts: Facts) -> Cause | None:
     told = losses(facts)
     finite = [(n, x) for n, x in told if isfinite(x)]
     if len(finite) < 3:
-        return None
+        return leaps(facts, told)
     (first, low), (last, high) = finite[0], finite[-1]
     ends = [(n, x) for n, x in told if n > last]
     grown = abs(high) / max(abs(low), 1e-12)
@@ -91,6 +91,44 @@ def diverges(facts: Facts) -> Cause | None:
         None,
         "nan" if ends else "found",
     )
+
+
+def leaps(facts: Facts, told: list[tuple[int, float]]) -> Cause | None:
+    """A first step so large that the numbers of the next are not finite."""
+    bad = next((n for n, x in told if not isfinite(x)), None)
+    optimiser = updated(facts)
+    if bad is None or bad < 2 or optimiser is None or not optimiser.steps or optimiser.lr is None:
+        return None
+    before = bad - 1
+    for leaf in map(facts.flow.tensor, optimiser.tensors):
+        sizes = [v.norm for v in versions(facts, leaf)]
+        if len(sizes) <= before or not isfinite(sizes[before]) or sizes[before] < 30 * max(sizes[before - 1], 1e-12):
+            continue
+        grown = sizes[before] / max(sizes[before - 1], 1e-12)
+        name, lr = named(facts, leaf), optimiser.lr
+        return Cause(
+            "diverges",
+            "the loop diverges",
+            f"step {before} with lr={lr:g}{at_line(optimiser.span)} makes {name} {grown:.2g} times as large, and the "
+            f"loss is {'nan' if isnan(dict(told)[bad]) else 'inf'} in step {bad}: the steps overshoot, the learning "
+            "rate is too large",
+            optimiser.span,
+            (
+                facts.at(f"the steps are made with lr={lr:g}", optimiser.span),
+                Evidence(f"the norm of {name} is {sizes[before - 1]:.3g} before the step, {sizes[before]:.3g} after it"),
+            ),
+            (f"lr={rounded(lr / grown):g} in place of lr={lr:g}{at_line(optimiser.span)}", "or scale the inputs down"),
+            None,
+            "nan",
+        )
+    return None
+
+
+def versions(facts: Facts, leaf: int) -> list[Value]:
+    """What a leaf held from version to version."""
+    first = facts.trace.tensors[leaf].first
+    found = [t.value for t in facts.trace.tensors if t.first == first]
+    return [value for value in found if value is not None]
 
 
 def rounded(x: float) -> float:
@@ -269,7 +307,3 @@ def made_leaf_again(facts: Facts, name: str, statement: Any) -> bool:
                                          facts.text.cut(s))
         for s in facts.text.simple
     )  # fmt: skip
-
-
-def is_trainable(record: TensorRecord) -> bool:
-    return record.is_leaf and record.requires_grad

@@ -138,7 +138,7 @@ def what_of(facts: Facts, symptom: Symptom) -> str:
     when = "" if number is None else f" in step {number}"
     if symptom.root is not None:
         name = named(facts, symptom.root)
-        return f"{name if len(name) < 30 else 'the result'} is {symptom.kind}{when}"
+        return f"{name if len(name) < 40 else 'the result'} is {symptom.kind}{when}"
     leaf = next(
         (
             facts.trace.functions[s.function].variable

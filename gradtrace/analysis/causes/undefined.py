@@ -84,7 +84,7 @@ def argument(facts: Facts, operation: Operation, place: int = 0) -> str:
         return "x"
     one = tensors[place]
     text = one.text if one.tensor is None else named(facts, one.tensor)
-    return text if len(text) < 30 and text.isidentifier() else f"({text})" if len(text) < 30 else "x"
+    return enclosed(text) if len(text) < 30 else "x"
 
 
 def fixes(facts: Facts, operation: Operation, name: str = "") -> tuple[str, ...]:
@@ -260,9 +260,13 @@ def zero_by_zero(facts: Facts, operation: Operation) -> Cause:
         f"{unit(facts, operation)} divides 0 by {what}, which is 0{how_many}",
         operation.span,
         tuple(evidence),
-        (f"divide by {what} + 1e-8, or by {what}.clamp(min=1e-8)",)
+        (f"divide by {what} + 1e-8, or by {enclosed(what)}.clamp(min=1e-8)",)
         + (("or F.normalize(x, dim=1), which does that",) if "norm" in what else ()),
     )
+
+
+def enclosed(text: str) -> str:
+    return f"({text})" if " " in text else text
 
 
 def outside(facts: Facts, operation: Operation) -> Cause:

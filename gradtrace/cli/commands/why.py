@@ -56,7 +56,7 @@ def why(program: Program, words: tuple[str, ...], format: str, color: str | None
     causes = found(facts)
     first = [] if words else [cause.answer() for cause in causes]
     if failure is not None:
-        first.insert(0, failure)
+        first = [failure, *(one for one in first if one.cause != failure.cause)]
     answers = [] if failure is not None and not words else [about(facts, one, causes) for one in wanted]
     if format != "table":
         output.write(view.render([*first, *answers], format))

@@ -47,7 +47,7 @@ def along_the_way(facts: Facts, norm: float, leaf: int, step: BackwardStep) -> C
         return None
     start = size(way[-1].upstream[0] if way[-1].upstream else None) or 1.0
     total = norm / start
-    parts = stretches(facts, way)
+    parts = stretches(facts, step, way)
     sign = 1 if total > 1 else -1
     parts = [p for p in parts if p.count >= OFTEN and p.log * sign > 0]
     if not 1 / SPAN > total and not total > SPAN or not parts:
@@ -127,22 +127,24 @@ def way_to(facts: Facts, step: BackwardStep) -> list[BackwardStep]:
         parts = facts.arrivals.at(at)
         if not parts:
             break
-        at = max(parts, key=lambda part: size(part.part.value)).sender
+        largest = max(size(part.part.value) for part in parts)
+        near = [part.sender for part in parts if size(part.part.value) >= 0.1 * largest]
+        at = min(near, key=lambda one: one.function)  # the longest way, where several are as large
         found.append(at)
     return found
 
 
-def stretches(facts: Facts, way: list[BackwardStep]) -> list[Stretch]:
-    """The factors of a way by operator and line: the norm that each passed on by the one that it got."""
+def stretches(facts: Facts, leaf: BackwardStep, way: list[BackwardStep]) -> list[Stretch]:
+    """The factors of a way to a leaf, by operator and line: the norm that each passed on by the one that it got."""
     found: dict[tuple[str, int], list[float]] = {}
     spans: dict[tuple[str, int], Span | None] = {}
-    after: BackwardStep | None = None
+    after = leaf
     for one in way:
         function = facts.trace.functions[one.function]
         operation = facts.arrivals.operations.get(function.id)
         name = operator(operation) if operation is not None else function.name
         got = size(one.upstream[0] if one.upstream else None)
-        sent = size(after.upstream[0]) if after is not None and after.upstream else 0.0
+        sent = size(after.upstream[0]) if after.upstream else 0.0
         if got and sent and isfinite(got) and isfinite(sent):
             key = (name, function.span.line if function.span is not None else 0)
             found.setdefault(key, []).append(log10(sent / got))

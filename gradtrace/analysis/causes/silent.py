@@ -223,15 +223,17 @@ def wrong_backward(facts: Facts) -> Cause | None:
         "wrong backward",
         "",
         f"{bad.name}.backward{at_line(head)} disagrees with finite differences of its forward: for element {bad.element} "
-        f"of input {bad.input} it gives {bad.analytic:.6g}, they give {bad.numeric:.6g}",
+        f"of input {bad.input} it gives {bad.analytic:.6g} where they give {bad.numeric:.6g}",
         head,
         (
             facts.at("the derivative is returned here", head),
             facts.at(f"{bad.name} was checked on the arguments of this call", bad.span),
         ),
         (
-            f"derive forward again; what it should give there is {bad.numeric:.6g} for an upstream gradient of 1",
-            "and check it: torch.autograd.gradcheck(" + bad.name + ".apply, inputs in float64)",
+            f"derive forward again: what backward returns there is {bad.analytic / bad.numeric:.4g} times what it should be"
+            if bad.numeric
+            else "derive forward again: it does not depend on this input there",
+            f"and check it: torch.autograd.gradcheck({bad.name}.apply, inputs in float64)",
         ),
         leaves_behind(facts, bad.name),
     )

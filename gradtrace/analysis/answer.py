@@ -66,7 +66,9 @@ class Facts:
         """The leaves that a change is of, by their last versions."""
         known = self._leaves.get(id(change.tensors))
         if known is None:
-            leaves = [i for i in change.tensors if self.trace.tensors[i].is_leaf and self.trace.tensors[i].requires_grad]
+            leaves = [
+                i for i in change.tensors if self.trace.tensors[i].is_leaf and self.trace.tensors[i].requires_grad
+            ]
             known = tuple(dict.fromkeys(map(self.flow.tensor, leaves)))
             self._leaves[id(change.tensors)] = known
         return known

@@ -8,7 +8,7 @@ holds is the answer.
 
 from __future__ import annotations
 
-from gradtrace.analysis import history, numbers, zeros
+from gradtrace.analysis import copies, history, numbers, zeros
 from gradtrace.analysis.answer import Answer, Evidence, Facts, is_finite, is_zero
 from gradtrace.analysis.flow import reachable_functions
 from gradtrace.analysis.words import brief
@@ -192,7 +192,7 @@ def unreached(facts: Facts, record: TensorRecord) -> Answer | None:
         )
     reached = facts.flow.after([record.id])
     if not reached & into:
-        gone = history.rewrapped(facts, reached) or history.left_as_number(facts, reached)
+        gone = copies.rewrapped(facts, reached) or copies.left_as_number(facts, reached)
         if gone is not None:
             return answer(record, gone.cause, gone.because, [made, *gone.evidence, run], *gone.advice)
     replaced = history.rebound(facts, record)

@@ -314,7 +314,7 @@ def product(
     number = next((o.text for o in operation.inputs if o.tensor is None), "") if operation is not None else ""
     factor = next((named(facts, i) for i in zeros or others), number or "the other factor")
     cause = "mask" if reason == "mask" else "zero factor"
-    remedies = (f"look at {factor}",)
+    remedies: tuple[str, ...] = (f"look at {factor}",)
     if zeros and facts.trace.tensors[zeros[0]].is_leaf and facts.trace.tensors[zeros[0]].requires_grad:
         short = factor.rpartition(".")[2]
         remedies = (

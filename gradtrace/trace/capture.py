@@ -119,7 +119,9 @@ def freeze(
     scopes = builder.scopes = Scopes(source, run.env)
     tensors = tuple(builder.tensor(entry, text) for entry, text in zip(kept, texts, strict=True))
     records = builder.functions(kept)
-    told: dict[str, Any] = {} if watch is None else watched_records(watch, kept, calls, found, records, source, contents)
+    told: dict[str, Any] = (
+        {} if watch is None else watched_records(watch, kept, calls, found, records, source, contents)
+    )
     trace = Trace(
         source.name,
         source.text,

@@ -266,7 +266,7 @@ class OptimiserRecord(NamedTuple):
 
     kind: str  # its class: "SGD"
     tensors: tuple[int, ...]
-    count: int  # how many tensors it holds; more than `tensors` if the program did not use some
+    held: int  # how many tensors it holds; more than `tensors` if the program did not use some
     lr: float | None  # of its first group, when it was made
     span: Span | None  # where it was made
     steps: int  # calls of step()

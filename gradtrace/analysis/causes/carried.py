@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from gradtrace.analysis import places
 from gradtrace.analysis.answer import Facts
-from gradtrace.analysis.causes.cause import Cause, at_line, inside, loads, loop_around, named, operator, scopes_of, spans_of, stores
+from gradtrace.analysis.causes.cause import (
+    Cause,
+    at_line,
+    inside,
+    loads,
+    loop_around,
+    named,
+    operator,
+    scopes_of,
+    spans_of,
+    stores,
+)
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.trace.record import Change, FunctionRecord, Operation, PassRecord
 
@@ -36,9 +47,8 @@ def crossing(facts: Facts, failed: PassRecord, earlier: PassRecord) -> Crossing 
                 continue
             seen.add(record.id)
             waiting.append(record.id)
-            if record.requires_grad and not record.is_leaf and record.operation is not None:
-                if record.operation < earlier.after:
-                    found.append((operation, record.id))
+            if record.requires_grad and not record.is_leaf and (record.operation or 0) < earlier.after:
+                found.append((operation, record.id))
     if not found:
         return None
     reader, tensor = min(found, key=lambda one: one[0].id)
@@ -47,7 +57,7 @@ def crossing(facts: Facts, failed: PassRecord, earlier: PassRecord) -> Crossing 
 
 
 def with_name(facts: Facts, tensor: int, maker: Operation, reader: Operation) -> Crossing:
-    """The name that the maker's statement binds and the reader's one reads, of the outermost statements that have one."""
+    """The name that the maker's statement binds and the reader's reads; of the outermost statements that have one."""
     made = [facts.text.statement(span) for span in spans_of(facts, maker)]
     read = [facts.text.statement(span) for span in spans_of(facts, reader)]
     for reading in reversed(read):
@@ -80,7 +90,11 @@ def latest_before(facts: Facts, failed: PassRecord) -> PassRecord | None:
 def used_again(facts: Facts, function: FunctionRecord | None) -> Cause | None:
     """backward a second time through a graph that an earlier pass has freed, carried over by a name."""
     failed = next((one for one in reversed(facts.trace.passes) if one.error), None)
-    first = None if function is None else next((s for s in facts.trace.steps if s.function == function.id and s.freed), None)
+    first = (
+        None
+        if function is None
+        else next((s for s in facts.trace.steps if s.function == function.id and s.freed), None)
+    )
     if failed is None or function is None:
         return None
     earlier = facts.trace.passes[first.number] if first is not None else latest_before(facts, failed)
@@ -126,14 +140,16 @@ def twice_in_a_turn(facts: Facts, cross: Crossing, earlier: PassRecord, failed: 
     """Two losses of one graph, with a backward each: the first of them frees what both need."""
     name, head = cross.name, places.head_of(cross.read)
     made = cross.maker.span if cross.made is None else places.head_of(cross.made)
-    first = next((facts.trace.operations[r] for r in facts.flow.readers.get(cross.tensor, ()) if r < earlier.after), None)
+    first = next(
+        (facts.trace.operations[r] for r in facts.flow.readers.get(cross.tensor, ()) if r < earlier.after), None
+    )
     used = None if first is None else spans_of(facts, first)[-1]
     fix = [f"{name}.detach(){at_line(used)}, if its backward should stop there"] if used is not None else []
     return Cause(
         "freed",
         "",
-        f"{name}'s graph was used a second time: the backward{at_line(earlier.span)} had freed it, and line {head.line} "
-        f"uses {name}, made{at_line(made)}, again",
+        f"{name}'s graph was used a second time: the backward{at_line(earlier.span)} had freed it, and line "
+        f"{head.line} uses {name}, made{at_line(made)}, again",
         head,
         (
             facts.at(f"{name} is made here", made),

@@ -138,9 +138,7 @@ def place_text(node: Any, context: type) -> str:
 
 def inside(statement: Any, container: Any) -> bool:
     """Whether a statement stands within another."""
-    return bool(
-        container.lineno <= statement.lineno and (statement.end_lineno or 0) <= (container.end_lineno or 0)
-    )
+    return bool(container.lineno <= statement.lineno and (statement.end_lineno or 0) <= (container.end_lineno or 0))
 
 
 def loop_around(facts: Facts, statement: Any) -> Any:

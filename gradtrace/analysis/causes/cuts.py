@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from gradtrace.analysis.answer import Answer, Facts, is_zero
 from gradtrace.analysis.causes.cause import Cause, at_line, code_at, named, stores
+from gradtrace.analysis.why import explain
 from gradtrace.trace.record import PassRecord, Span, TensorRecord
 
 # What explains a gradient that is None as a mistake, most serious first.
 CUTS = (
-    *("copied", "detach", "detach_", ".data", "no_grad", "inference_mode", "set_grad_enabled", "item", "tolist", "numpy"),
+    *(
+        "copied",
+        "detach",
+        "detach_",
+        ".data",
+        "no_grad",
+        "inference_mode",
+        "set_grad_enabled",
+        "item",
+        "tolist",
+        "numpy",
+    ),
     *("comparison", "integer", "index", "late", "gave None", "rebound", "hidden leaf", "no derivative"),
 )
 
@@ -21,8 +33,6 @@ def held(facts: Facts) -> list[TensorRecord]:
 
 def without_gradient(facts: Facts) -> Cause | None:
     """The question: tensors that an optimiser holds and that never get a gradient, for they are cut off."""
-    from gradtrace.analysis.why import explain
-
     if facts.trace.failure is not None or not facts.storing:
         return None
     visits = facts.stored
@@ -38,8 +48,6 @@ def without_gradient(facts: Facts) -> Cause | None:
 
 def only_zeros(facts: Facts) -> Cause | None:
     """The question: tensors that an optimiser holds and whose gradients are all 0."""
-    from gradtrace.analysis.why import explain
-
     zero = []
     for leaf, visits in facts.stored.items():
         if all(is_zero(v.grad_after) for v in visits):
@@ -48,7 +56,9 @@ def only_zeros(facts: Facts) -> Cause | None:
     zero = [t for t in zero if t.id in known]
     if not zero or facts.trace.failure is not None:
         return None
-    shown = sorted((t for t in zero if is_zero(t.grad)), key=lambda t: -len(t.value.shape if t.value is not None else ()))
+    shown = sorted(
+        (t for t in zero if is_zero(t.grad)), key=lambda t: -len(t.value.shape if t.value is not None else ())
+    )
     own = explain(facts, shown[0]) if shown else None
     if own is None or (own.cause == "cancelled" and len(zero) < len(known)):
         return None  # a bias whose gradients cancel out is usual where two outputs are compared
@@ -111,7 +121,7 @@ def reached(facts: Facts, record: TensorRecord, ends: set[int]) -> int | None:
         for reader in facts.flow.readers.get(waiting.pop(), ()):
             for out in facts.trace.operations[reader].outputs:
                 t = facts.trace.tensors[out]
-                if out in seen or t.is_leaf and t.requires_grad:
+                if out in seen or (t.is_leaf and t.requires_grad):
                     continue
                 if out in ends and t.requires_grad:
                     return out

@@ -30,7 +30,9 @@ def not_held(facts: Facts) -> Cause | None:
     held = {facts.flow.tensor(i) for one in facts.trace.optimisers for i in one.tensors}
     trained = facts.stored
     roots = {facts.flow.tensor(i) for one in facts.trace.passes for i in one.roots}
-    loose = [leaf for leaf in trained if leaf not in roots and leaf not in held and not facts.trace.tensors[leaf].version]
+    loose = [
+        leaf for leaf in trained if leaf not in roots and leaf not in held and not facts.trace.tensors[leaf].version
+    ]
     if not loose:
         return None
     for ask in (in_container, made_later, copied, other_tensors):
@@ -94,7 +96,9 @@ def plain_kind(facts: Facts, value: Any, cls: Any, attribute: str) -> tuple[bool
 
 def in_container(facts: Facts, loose: list[int], optimiser: OptimiserRecord, both: set[int]) -> Cause | None:
     known = {name for name, _ in facts.trace.names}
-    hidden = [leaf for leaf in loose if facts.trace.tensors[leaf].name not in known or not facts.trace.tensors[leaf].name]
+    hidden = [
+        leaf for leaf in loose if facts.trace.tensors[leaf].name not in known or not facts.trace.tensors[leaf].name
+    ]
     found = containers(facts)
     if not found or not hidden:
         return None
@@ -112,7 +116,7 @@ def in_container(facts: Facts, loose: list[int], optimiser: OptimiserRecord, bot
         head,
         (
             facts.at(f"a module does not see {what} in a plain {'dict' if one.is_dict else 'list'}", head),
-            facts.at(f"this optimiser holds {optimiser.count} tensors, without them", optimiser.span),
+            facts.at(f"this optimiser holds {optimiser.held} tensors, without them", optimiser.span),
         ),
         (new if len(new) < 74 else f"wrap it: nn.{kind}(...)",),
         frozenset(loose),

@@ -1,4 +1,4 @@
-"""What goes wrong in a training loop: it diverges, gradients accumulate or are cleared too early, a name is bound again."""
+"""What goes wrong in a training loop: divergence, gradients never or too early cleared, a name bound again."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def diverges(facts: Facts) -> Cause | None:
     (first, low), (last, high) = finite[0], finite[-1]
     ends = [(n, x) for n, x in told if n > last]
     grown = abs(high) / max(abs(low), 1e-12)
-    rising = sum(abs(b) > abs(a) for (_, a), (_, b) in zip(finite, finite[1:], strict=False)) >= 0.8 * (len(finite) - 1)
-    if grown < (GROWN if not ends else 30) or not rising:
+    rises = sum(abs(finite[i + 1][1]) > abs(finite[i][1]) for i in range(len(finite) - 1))
+    if grown < (GROWN if not ends else 30) or rises < 0.8 * (len(finite) - 1):
         return None
     optimiser = updated(facts)
     span = optimiser.span if optimiser is not None and optimiser.steps else facts.trace.training[0].span
@@ -115,7 +115,9 @@ def leaps(facts: Facts, told: list[tuple[int, float]]) -> Cause | None:
             optimiser.span,
             (
                 facts.at(f"the steps are made with lr={lr:g}", optimiser.span),
-                Evidence(f"the norm of {name} is {sizes[before - 1]:.3g} before the step, {sizes[before]:.3g} after it"),
+                Evidence(
+                    f"the norm of {name} is {sizes[before - 1]:.3g} before the step, {sizes[before]:.3g} after it"
+                ),
             ),
             (f"lr={rounded(lr / grown):g} in place of lr={lr:g}{at_line(optimiser.span)}", "or scale the inputs down"),
             None,
@@ -162,7 +164,9 @@ def never_cleared(facts: Facts) -> Cause | None:
     last = visits[-1]
     evidence = [facts.backward(one)]
     if last.grad_before is not None and last.grad_after is not None:
-        evidence.append(Evidence(f"{name}.grad was {brief(last.grad_before)} there and becomes {brief(last.grad_after)}"))
+        evidence.append(
+            Evidence(f"{name}.grad was {brief(last.grad_before)} there and becomes {brief(last.grad_after)}")
+        )
     if optimiser is not None and optimiser.steps:
         evidence.append(facts.at("the step uses the sum of all passes so far", optimiser.step_span))
         call = f"{variable_of(facts, optimiser.step_span, 'step', 'optimizer')}.zero_grad()"
@@ -239,7 +243,7 @@ def no_step(facts: Facts) -> Cause | None:
         "nothing is updated",
         f"{name}, made{at_line(idle[0].span)}, never takes a step: {name}.step() is not called",
         idle[0].span,
-        (facts.at(f"{name} holds {idle[0].count} tensors", idle[0].span), facts.backward(stored[-1])),
+        (facts.at(f"{name} holds {idle[0].held} tensors", idle[0].span), facts.backward(stored[-1])),
         (f"{name}.step() after backward{at_line(stored[-1].span)}",),
         frozenset(map(facts.flow.tensor, idle[0].tensors)),
     )
@@ -271,7 +275,9 @@ def rebound(facts: Facts) -> Cause | None:
         ) else f"{name}.copy_({facts.text.cut(value)})"  # fmt: skip
         under = facts.text.mode_around(head) is not None
         why = "that does not require grad" if under else "and not a leaf: backward stores no gradient in it"
-        leaves = [b for b in facts.trace.begun if named(facts, b.tensor) == name or not facts.trace.tensors[b.tensor].name]
+        leaves = [
+            b for b in facts.trace.begun if named(facts, b.tensor) == name or not facts.trace.tensors[b.tensor].name
+        ]
         known = dict(facts.trace.names)
         about = {b.tensor for b in leaves} | ({known[name]} if name in known else set())
         return Cause(

@@ -18,13 +18,13 @@ class Stretch(NamedTuple):
     """One operator's part of the way: how often it stands there, and the factor of all of them together."""
 
     name: str
-    count: int
+    times: int
     log: float  # the decimal logarithm of the factor
     span: Span | None
 
     @property
     def each(self) -> float:
-        return float(10 ** (self.log / self.count))
+        return float(10 ** (self.log / self.times))
 
 
 def vanishing_or_exploding(facts: Facts) -> Cause | None:
@@ -49,18 +49,19 @@ def along_the_way(facts: Facts, norm: float, leaf: int, step: BackwardStep) -> C
     total = norm / start
     parts = stretches(facts, step, way)
     sign = 1 if total > 1 else -1
-    parts = [p for p in parts if p.count >= OFTEN and p.log * sign > 0]
-    if not 1 / SPAN > total and not total > SPAN or not parts:
+    parts = [p for p in parts if p.times >= OFTEN and p.log * sign > 0]
+    if (not total < 1 / SPAN and not total > SPAN) or not parts:
         return None
     main = max(parts, key=lambda p: p.log * sign)
     second = [p for p in parts if p is not main and p.log * sign > 2]
     name = named(facts, leaf)
     vanishes = total < 1
+    verbs = "vanishes: it shrinks" if vanishes else "explodes: it grows"
     others = "".join(f", and {p.name}{at_line(p.span)} by about {p.each:.2g}" for p in second[:1])
     evidence = [
         facts.at(f"it starts as {start:.3g} at {named_root(facts, way)}", facts.trace.passes[step.number].span),
         *[
-            facts.at(f"{p.name}: {p.count} times, each by about {p.each:.2g}, together by {10**p.log:.1e}", p.span)
+            facts.at(f"{p.name}: {p.times} times, each by about {p.each:.2g}, together by {10**p.log:.1e}", p.span)
             for p in (main, *second[:2])
         ],
         Evidence(f"and arrives in {name}.grad with the norm {norm:.3g}"),
@@ -68,8 +69,8 @@ def along_the_way(facts: Facts, norm: float, leaf: int, step: BackwardStep) -> C
     return Cause(
         "vanishes" if vanishes else "explodes",
         f"{name}.grad is {norm:.2g}",
-        f"the gradient {'vanishes' if vanishes else 'explodes'}: it {'shrinks' if vanishes else 'grows'} from {start:.2g} "
-        f"to {norm:.2g} through {main.name}{at_line(main.span)}, {main.count} times a factor of about {main.each:.2g}{others}",
+        f"the gradient {verbs} from {start:.2g} to {norm:.2g} through {main.name}{at_line(main.span)}, {main.times} "
+        f"times a factor of about {main.each:.2g}{others}",
         main.span,
         tuple(evidence),
         shrink_fixes(main, name) if vanishes else grow_fixes(main, name),

@@ -10,7 +10,19 @@ from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import Operation, TensorRecord, Value
 
 LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
-PASSING = ("view", "reshape", "squeeze", "unsqueeze", "index", "select", "slice", "transpose", "t", "permute", "flatten")
+PASSING = (
+    "view",
+    "reshape",
+    "squeeze",
+    "unsqueeze",
+    "index",
+    "select",
+    "slice",
+    "transpose",
+    "t",
+    "permute",
+    "flatten",
+)
 Pair = tuple[TensorRecord, Value]
 
 
@@ -32,7 +44,7 @@ def unlike_shapes(facts: Facts) -> Cause | None:
 
 def unexpanded(facts: Facts, pair: Pair) -> Pair:
     """What a tensor was before a loss expanded it to a common shape."""
-    record, value = pair
+    record = pair[0]
     made = None if record.operation is None else facts.trace.operations[record.operation]
     if made is None or operator(made) != "expand":
         return pair
@@ -73,8 +85,8 @@ def broadcast(facts: Facts, operation: Operation, pair: list[Pair]) -> Cause:
     return Cause(
         "broadcast",
         "",
-        f"{operator(operation)}{at_line(operation.span)} compares {names[0]} of shape {a.shape} with {names[1]} of shape "
-        f"{b.shape}: they broadcast to ({n}, {n}), each with each",
+        f"{operator(operation)}{at_line(operation.span)} compares {names[0]} of shape {a.shape} with {names[1]} of "
+        f"shape {b.shape}: they broadcast to ({n}, {n}), each with each",
         operation.span,
         (*evidence, facts.at(f"{n} x {n} differences are taken in place of {n}", operation.span)),
         (f"{fix}, or {names[1] if long == names[0] else names[0]}.unsqueeze(1): both of one shape",),
@@ -137,8 +149,8 @@ def twice(facts: Facts, operation: Operation, earlier: Operation) -> Cause:
     return Cause(
         "softmax twice" if name != "nll_loss" else "no logarithm",
         "",
-        f"{loss}{at_line(operation.span)} needs {needs}{more}, but gets what {first}{at_line(earlier.span)} has already "
-        f"made probabilities{twice_over}",
+        f"{loss}{at_line(operation.span)} needs {needs}{more}, but gets what {first}{at_line(earlier.span)} has "
+        f"already made probabilities{twice_over}",
         earlier.span,
         (
             facts.at(f"{first} makes probabilities here", earlier.span),
@@ -180,11 +192,13 @@ def over_the_batch(facts: Facts) -> Cause | None:
         return Cause(
             "softmax over the batch",
             "",
-            f"{operator(operation)}{at_line(operation.span)} is taken over dim={dim}, the {pair[0][1].shape[0]} samples "
-            f"of the batch, not over the {pair[0][1].shape[1]} classes of each",
+            f"{operator(operation)}{at_line(operation.span)} is taken over dim={dim}, the {pair[0][1].shape[0]} "
+            f"samples of the batch, not over the {pair[0][1].shape[1]} classes of each",
             operation.span,
             (
-                facts.at(f"{name} has the shape {pair[0][1].shape}; each column sums to 1, not each row", operation.span),
+                facts.at(
+                    f"{name} has the shape {pair[0][1].shape}; each column sums to 1, not each row", operation.span
+                ),
                 facts.at("a label for each row is used here", user.span),
             ),
             (f"dim=1 in place of dim={dim}{at_line(operation.span)}",),
@@ -222,15 +236,15 @@ def wrong_backward(facts: Facts) -> Cause | None:
     return Cause(
         "wrong backward",
         "",
-        f"{bad.name}.backward{at_line(head)} disagrees with finite differences of its forward: for element {bad.element} "
-        f"of input {bad.input} it gives {bad.analytic:.6g} where they give {bad.numeric:.6g}",
+        f"{bad.name}.backward{at_line(head)} disagrees with finite differences of its forward: for element "
+        f"{bad.element} of input {bad.input} it gives {bad.analytic:.6g} where they give {bad.numeric:.6g}",
         head,
         (
             facts.at("the derivative is returned here", head),
             facts.at(f"{bad.name} was checked on the arguments of this call", bad.span),
         ),
         (
-            f"derive forward again: what backward returns there is {bad.analytic / bad.numeric:.4g} times what it should be"
+            f"derive forward again: backward returns {bad.analytic / bad.numeric:.4g} times what it should there"
             if bad.numeric
             else "derive forward again: it does not depend on this input there",
             f"and check it: torch.autograd.gradcheck({bad.name}.apply, inputs in float64)",
@@ -241,6 +255,8 @@ def wrong_backward(facts: Facts) -> Cause | None:
 
 def leaves_behind(facts: Facts, name: str) -> frozenset[int]:
     """The leaves whose gradients come through a Function of the program."""
-    inputs = [o.tensor for one in facts.trace.operations if one.name == name for o in one.inputs if o.tensor is not None]
+    inputs = [
+        o.tensor for one in facts.trace.operations if one.name == name for o in one.inputs if o.tensor is not None
+    ]
     found = facts.flow.before(inputs)
     return frozenset(i for i in found if facts.trace.tensors[i].is_leaf and facts.trace.tensors[i].requires_grad)

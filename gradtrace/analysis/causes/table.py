@@ -48,7 +48,9 @@ QUESTIONS = (
         (("dead relu, saturated, zero factor, ...", "an optimiser's tensor whose gradients are all 0"),),
         unless=("cleared early", "not finite"),
     ),
-    Question(silent.wrong_backward, (("wrong backward", "a Function whose backward is not the derivative of forward"),)),
+    Question(
+        silent.wrong_backward, (("wrong backward", "a Function whose backward is not the derivative of forward"),)
+    ),
     Question(silent.unlike_shapes, (("broadcast", "a loss of shapes (n, 1) and (n,)"),)),
     Question(
         silent.wrong_softmax,

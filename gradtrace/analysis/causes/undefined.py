@@ -79,10 +79,9 @@ def at_point(facts: Facts, operation: Operation) -> str:
 
 def argument(facts: Facts, operation: Operation, place: int = 0) -> str:
     """An operand's text, for code in a fix."""
-    tensors = [o for o in operation.inputs]
-    if place >= len(tensors):
+    if place >= len(operation.inputs):
         return "x"
-    one = tensors[place]
+    one = operation.inputs[place]
     text = one.text if one.tensor is None else named(facts, one.tensor)
     return enclosed(text) if len(text) < 30 else "x"
 
@@ -204,9 +203,7 @@ def lowest_is_inf(value: Value | None) -> bool:
     return not bool((value.data == np.inf).any())
 
 
-def empty_softmax(
-    facts: Facts, operation: Operation, maker: Operation | None, given: TensorRecord | None
-) -> Cause:
+def empty_softmax(facts: Facts, operation: Operation, maker: Operation | None, given: TensorRecord | None) -> Cause:
     """Every element of a row is -inf."""
     span = operation.span if maker is None else maker.span
     source = "" if maker is None else f": {unit(facts, maker)} put it into all of them"
@@ -331,15 +328,15 @@ def made_inf(facts: Facts, operation: Operation) -> Cause:
     gave = "inf" if value is None else gist(value)
     earlier = origin_of_argument(facts, operation)
     evidence: list[Evidence] = [facts.at(f"{operator(operation)} gives {gave} here", operation.span)]
-    because = f"{unit(facts, operation)} already gave {gave} in forward{facts.step(operation)}{at_point(facts, operation)}"
+    because = (
+        f"{unit(facts, operation)} already gave {gave} in forward{facts.step(operation)}{at_point(facts, operation)}"
+    )
     if earlier is not None and operator(operation).startswith("log"):
         small = operands(facts, operation)
         dtype = small[0][1].dtype if small else "the dtype"
         because += f": what {operator(earlier)}{at_line(earlier.span)} gave is less than {dtype} holds (underflow)"
         evidence.append(facts.at(f"{operator(earlier)} underflows to 0 here", earlier.span))
-    return Cause(
-        "not finite", "", because, operation.span, tuple(evidence), fixes_of_inf(facts, operation, earlier)
-    )
+    return Cause("not finite", "", because, operation.span, tuple(evidence), fixes_of_inf(facts, operation, earlier))
 
 
 # ---- derivatives
@@ -349,7 +346,9 @@ def bad_derivative(facts: Facts, operation: Operation, step: BackwardStep) -> Ca
     """An operation whose derivative is not finite at this point."""
     name = operator(operation)
     evidence = [facts.at(f"the derivative of {name} is not finite here{reads(facts, operation)}", operation.span)]
-    because = f"the derivative of {unit(facts, operation)} is not finite{facts.step(operation)}{at_point(facts, operation)}"
+    because = (
+        f"the derivative of {unit(facts, operation)} is not finite{facts.step(operation)}{at_point(facts, operation)}"
+    )
     advice: tuple[str, ...] = fixes(facts, operation)
     later = where_after(facts, operation)
     if later is not None:

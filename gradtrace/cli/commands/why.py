@@ -63,10 +63,17 @@ def why(program: Program, words: tuple[str, ...], format: str, color: str | None
     elif words:
         output.write(view.text([*first, *answers], screen.options(color)))
     else:
-        pairs = zip(wanted, answers, strict=True) if answers else ()
+        pairs = sorted(zip(wanted, answers, strict=True), key=seriousness) if answers else []
         rest = [own for one, own in pairs if not causes or is_left(facts, one, own, causes)]
         output.write(view.report(first, rest, screen.options(color)))
     return Exit.OK if failure is None else Exit.FAILED
+
+
+def seriousness(pair: tuple[Any, Any]) -> int:
+    """NaN first, then leaves without a gradient, then the rest, each in the order of creation."""
+    record, answer = pair
+    trained = record.is_leaf and record.requires_grad
+    return 0 if answer.status == "nan" else 1 if trained and answer.status in ("zero", "none") else 2
 
 
 command = SourceCommand(

@@ -220,9 +220,11 @@ def cut_of_held(facts: Facts, record: TensorRecord) -> Cut | None:
     held = dict.fromkeys(facts.flow.tensor(i) for one in facts.trace.optimisers for i in one.tensors)
     into = facts.flow.before([record.id]) if held else set()
     for leaf in held:
+        if not facts.trace.tensors[leaf].requires_grad:
+            continue
         cuts = [cut for cut in facts.flow.cuts_after(leaf) if cut.result in into]
         if cuts:
-            return cuts[0]
+            return cuts[0]._replace(tensor=leaf)
     return None
 
 

@@ -210,6 +210,7 @@ def unreached(facts: Facts, record: TensorRecord) -> Answer | None:
     ends = [cut for cut in facts.flow.cuts_after(record.id) if cut.operation is not None]
     if ends:
         found = history.describe(facts, ends[0])
+    if ends and found.cause in ("integer", "comparison"):
         because = f"what is computed from it ends at {found.because}, and {roots} does not depend on it otherwise"
         return answer(record, found.cause, because, [made, *found.evidence, run], *found.advice)
     return answer(

@@ -157,6 +157,12 @@ def leaps(facts: Facts, told: list[tuple[int, float]]) -> Cause | None:
     return None
 
 
+def is_still(facts: Facts, leaf: int) -> bool:
+    """Whether a leaf holds in the end what it held first."""
+    held = versions(facts, leaf)
+    return len(held) < 2 or (held[0].is_whole and held[0] == held[-1])
+
+
 def versions(facts: Facts, leaf: int) -> list[Value]:
     """What a leaf held from version to version."""
     first = facts.trace.tensors[leaf].first
@@ -263,7 +269,7 @@ def clear_before_step(visits: list[BackwardStep], changes: list[Change], optimis
 def no_step(facts: Facts) -> Cause | None:
     """The question: an optimiser that never takes a step, or steps of length 0, in a loop."""
     still = next((one for one in facts.trace.optimisers if one.lr == 0 and one.steps > 1), None)
-    if still is not None and not any(facts.trace.tensors[facts.flow.tensor(i)].update for i in still.tensors):
+    if still is not None and all(is_still(facts, facts.flow.tensor(i)) for i in still.tensors):
         return Cause(
             "no step",
             "nothing is updated",

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from gradtrace.lang import Program
 
 HELP = """Say why the gradient of NAME is what it is: None, zero, NaN, or its number; with the source lines that show
-it, and what to change. Without NAME every variable gets one line, those with the same reason a common one. For an
-expression backward is called; for a script only if it does so itself (or with --backward).
+it, and what to change. Without NAME say what is wrong in the run, most serious first: where the first NaN arose, a
+loop that diverges, gradients that accumulate, an optimiser that holds other tensors, and so on; then one line for each
+variable, those with the same reason a common one. For an expression backward is called; for a script only if it does
+so itself (or with --backward).
 
 A program that fails with one of autograd's errors is explained too: which tensor, which line saved it, which line
 changed it. The exit code is 1 then."""

@@ -36,6 +36,7 @@ def record(
     detailed: int | None = None,
     derived: bool = False,
     out: Any = None,
+    checking: bool = False,
     part: Part = Part(),
     picture: bool = False,
     save: str | None = None,
@@ -49,6 +50,7 @@ def record(
     are noted node by node.
     What it prints goes to `out`, or to stderr.
     With `derived` a backward under --create-graph is part of the trace: its own operations, and "w.grad".
+    With `checking` the program's own Functions are compared with finite differences, small ones and each once.
     `part` is the step or the pass to return; of a training loop a `picture` is of the last step.
     With `save` the whole run is written to a file of this name, also of a program that raised, and returned. Of a
     program that comes with a record, that is returned, unless an option would change it.
@@ -84,6 +86,9 @@ def record(
 
         saving, detailed = records.Saving(save, program, inputs, how, tensors, dtype), records.PASSES
     watch = watcher(jacobians, slopes, detailed) if watched else None
+    printed = out or Printed()
+    if checking and watch is not None:
+        watch.checking = Muted(printed)
     begun: list[tuple[Any, list[Tensor]]] = []
     done: list[tuple[Any, list[Tensor], int]] = []
 
@@ -104,7 +109,7 @@ def record(
             program,
             tensors,
             dtype,
-            out or Printed(),
+            printed,
             record=True,
             outputs=names(how.output),
             budget=budget,
@@ -158,12 +163,15 @@ def ended(
 
 
 def record_gradients(
-    program: Program, inputs: Inputs, how: Backward, budget: Budget, part: Part, failing: bool = False
+    program: Program, inputs: Inputs, how: Backward, budget: Budget, part: Part, **further: bool
 ) -> Trace:
-    """What `stats` and `why` need: every tensor and every pass, without local derivatives; of a long loop the first
-    passes, the last one and the first bad one node by node."""
+    """What `stats` and `why` need: every tensor and every pass, without local derivatives.
+
+    Of a long loop the first passes, the last one and the first bad one are recorded node by node. `further` are
+    options of `record`: failing, checking.
+    """
     options: dict[str, Any] = {"watched": True, "everything": True, "slopes": False, "detailed": PASSES}
-    return record(program, inputs, how, budget, failing=failing, part=part, **options)
+    return record(program, inputs, how, budget, part=part, **options, **further)
 
 
 def save(program: Program, inputs: Inputs, budget: Budget, path: str, out: Any) -> None:
@@ -180,12 +188,16 @@ def save(program: Program, inputs: Inputs, budget: Budget, path: str, out: Any) 
 class Printed:
     """What a program prints while a command records it: stderr, below a heading where a person sees both streams."""
 
+    muted = False
+
     def __init__(self) -> None:
         from gradtrace.cli import colour
 
         self.heading = colour.is_terminal(sys.stderr) and colour.is_terminal(sys.stdout)
 
     def write(self, text: str) -> int:
+        if self.muted:
+            return len(text)
         if self.heading and text:
             sys.stderr.write("printed by the program:\n")
             self.heading = False
@@ -193,6 +205,19 @@ class Printed:
 
     def __getattr__(self, name: str) -> Any:  # isatty, encoding, flush
         return getattr(sys.stderr, name)
+
+
+class Muted:
+    """Within it nothing is printed: a Function of the program runs again, to be checked."""
+
+    def __init__(self, printed: Any) -> None:
+        self.printed = printed
+
+    def __enter__(self) -> None:
+        self.printed.muted = True
+
+    def __exit__(self, *_: object) -> None:
+        self.printed.muted = False
 
 
 class uncollected:

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from gradtrace.lang import Program
 
 HELP = """Say why the gradient of NAME is what it is: None, zero, NaN, or its number; with the source lines that show
-it, and what to change. Without NAME every variable gets one line, those with the same reason a common one. For an
-expression backward is called; for a script only if it does so itself (or with --backward).
+it, and what to change. Without NAME say what is wrong in the run, most serious first: where the first NaN arose, a
+loop that diverges, gradients that accumulate, an optimiser that holds other tensors, and so on; then one line for each
+variable, those with the same reason a common one. For an expression backward is called; for a script only if it does
+so itself (or with --backward).
 
 A program that fails with one of autograd's errors is explained too: which tensor, which line saved it, which line
 changed it. The exit code is 1 then."""
@@ -27,8 +29,8 @@ FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
 def why(program: Program, words: tuple[str, ...], format: str, color: str | None, **flags: Any) -> int:
     from gradtrace.analysis.answer import Facts
+    from gradtrace.analysis.causes.table import about, found, is_left
     from gradtrace.analysis.failures import explain_failure
-    from gradtrace.analysis.why import explain
     from gradtrace.cli import session
     from gradtrace.cli.parts import Part
     from gradtrace.views import pick
@@ -38,19 +40,31 @@ def why(program: Program, words: tuple[str, ...], format: str, color: str | None
     if program.imports_torch and how.backward is None:
         how = how._replace(no_backward=True)  # that a script does not call it may be the answer
     part = options.take(Part, flags)
-    trace = session.record_gradients(program, inputs, how, options.budget(flags), part, failing=True)
+    trace = session.record_gradients(program, inputs, how, options.budget(flags), part, failing=True, checking=True)
     wanted = [pick.tensor(trace, name.removesuffix(".grad"), "NAME") for name in words] or list(trace.named)
     facts = Facts(trace)
     failure = explain_failure(trace)
-    brief = failure is None and not words
-    answers = [] if failure is not None and not words else [explain(facts, record) for record in wanted]
+    causes = found(facts)
+    first = [] if words else [cause.answer() for cause in causes]
     if failure is not None:
-        answers.insert(0, failure)
+        first = [failure, *(one for one in first if one.cause != failure.cause)]
+    answers = [] if failure is not None and not words else [about(facts, one, causes) for one in wanted]
     if format != "table":
-        output.write(view.render(answers, format))
+        output.write(view.render([*first, *answers], format))
+    elif words:
+        output.write(view.text([*first, *answers], screen.options(color)))
     else:
-        output.write((view.overview if brief else view.text)(answers, screen.options(color)))
+        pairs = sorted(zip(wanted, answers, strict=True), key=seriousness) if answers else []
+        rest = [own for one, own in pairs if not causes or is_left(facts, one, own, causes)]
+        output.write(view.report(first, rest, screen.options(color)))
     return Exit.OK if failure is None else Exit.FAILED
+
+
+def seriousness(pair: tuple[Any, Any]) -> int:
+    """NaN first, then leaves without a gradient, then the rest, each in the order of creation."""
+    record, answer = pair
+    trained = record.is_leaf and record.requires_grad
+    return 0 if answer.status == "nan" else 1 if trained and answer.status in ("zero", "none") else 2
 
 
 command = SourceCommand(

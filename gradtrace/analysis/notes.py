@@ -1,6 +1,6 @@
 """Notes as cells: notebooks (JSON), notebook text with `In [n]:`, Markdown with fenced code. Text in, cells out.
 
-What such a text shows as printed is the cell's record. Code and output are distinguished so: in notebook text a paragraph
+What such a text shows as printed is the cell's record. This tells code and output apart: in notebook text a paragraph
 after a cell's code that is not Python, or nothing but what a tensor prints as, is output; in Markdown a block after a
 line that announces a result. A block in which `>>>` stands before a result is neither; it is listed, not run.
 """

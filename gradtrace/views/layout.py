@@ -1,8 +1,8 @@
 """Columns of cells -> lines, as wide as they get or fitted to a terminal.
 
 One line for each row as long as that fits: with the long titles over two lines; then without the columns that say the
-same in every row (they stand below the table); then with shortened names. Where even that is too wide (arrays on a terminal of
-80 columns), two lines for each row: name, value and gradient above, the rest below.
+same in every row (they stand below the table); then with shortened names. Where even that is too wide (arrays on a
+terminal of 80 columns), two lines for each row: name, value and gradient above, the rest below.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def test_a_recorded_run_is_bit_equal(name, level):
 
 def assert_traced(name, recorded):
     """The record is of this run: it has operations, and functions where a pass ran."""
-    trace = recorded.trace() if callable(recorded.trace) else recorded.trace
+    trace = recorded.trace()
     assert trace.operations, name
     if name not in ("evaluation", "fused inference"):
         assert trace.functions and trace.passes, name

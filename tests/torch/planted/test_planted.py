@@ -1,4 +1,4 @@
-"""`gradtrace why --engine torch` names the cause of each planted bug; `python -m tests.torch.planted` gives the score."""
+"""`why --engine torch` names the cause of each planted bug; `python -m tests.torch.planted` prints the score."""
 
 import importlib.util
 

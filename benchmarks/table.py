@@ -35,6 +35,7 @@ class Job(NamedTuple):
     agree: float = 1e-9  # how far the results of two peers may be apart, relative
     says: str = ""  # what our own output must contain, where it prints no figures
     environment: Mapping[str, str] = {}  # of every peer's processes
+    needs: str = ""  # a module without which the job is left out
 
 
 def script(name: str, *arguments: object, peers: tuple[str, ...] = PEERS) -> dict[str, list[str]]:
@@ -68,13 +69,13 @@ def large_arrays(function: str, elements: int, targets: tuple[Target, ...] = ())
 def torch_recording(way: str, model: str, what: str, others: tuple[str, ...], targets: tuple[Target, ...]) -> Job:
     """A recorded training step of PyTorch, as a multiple of the plain step with which it takes turns."""
     peers = {peer: run_script("torch_recording", peer, way, model) for peer in (OURS, "torch", *others)}
-    return Job(f"PyTorch's {what}: CPU time over the plain step's", "times", peers, targets)
+    return Job(f"PyTorch's {what}: CPU time over the plain step's", "times", peers, targets, needs="torch")
 
 
 def per_function(model: str, what: str) -> Job:
     """What recording adds for each autograd function of a small step; 50 us are to be reached."""
     peers = {peer: run_script("torch_recording", peer, "each", model) for peer in (OURS, *TORCH_RECORDERS[:2])}
-    return Job(f"PyTorch's {what}: CPU time that recording adds per autograd function", "us", peers)
+    return Job(f"PyTorch's {what}: CPU time that recording adds per autograd function", "us", peers, needs="torch")
 
 
 JOBS = {

@@ -3,14 +3,15 @@
     python torch_recording.py PEER WAY MODEL        WAY of gradtrace: structure, summary, values or guard
     python torch_recording.py PEER each MODEL       additional seconds for each autograd function instead of the ratio
 
-PEER is gradtrace, torch (the step alone, twice, which shows the noise), anomaly, debug (torch's DebugMode), torchlens or
-torchviz. The plain step and the recorded one take turns in one process on one thread, with the garbage collector off
+PEER is gradtrace, torch (the step alone, twice, which shows the noise), anomaly, debug (torch's DebugMode), torchlens
+or torchviz. The plain step and the recorded one take turns in one process on one thread, with the garbage collector off
 while a step runs. The bytes are above those of a small model that was recorded in the same way.
 """
 
 from __future__ import annotations
 
 import gc
+import itertools
 import json
 import resource
 import statistics
@@ -70,7 +71,7 @@ def layer() -> tuple[nn.Module, torch.Tensor]:
 def resnet() -> tuple[nn.Module, torch.Tensor]:
     """18 convolutions on 8 images of 32 by 32."""
     widths = [16, 16, 16, 32, 32, 64, 64, 128, 128]
-    blocks = [Residual(a, b, 1 if a == b else 2) for a, b in zip(widths, widths[1:])]
+    blocks = [Residual(a, b, 1 if a == b else 2) for a, b in itertools.pairwise(widths)]
     head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(128, 10)]
     return nn.Sequential(nn.Conv2d(3, 16, 3, 1, 1), *blocks, *head), torch.randn(8, 3, 32, 32)
 

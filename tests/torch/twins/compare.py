@@ -1,0 +1,133 @@
+"""How two Traces of one script differ: gradtrace's own, and that of the same script recorded in real PyTorch.
+
+Each aspect is a list of lines that must be equal; ids and the order of independent records do not count, for they may
+differ between engines.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+
+from gradtrace.analysis.answer import Facts
+from gradtrace.analysis.failures import explain_failure
+from gradtrace.analysis.why import explain
+from gradtrace.trace import TensorRecord, Trace, Value
+
+DIGITS = 4  # significant ones that must agree: kernels differ in the last bits of float32
+
+
+def kinds(trace: Trace) -> Iterator[str]:
+    """What each variable is."""
+    for t in variables(trace):
+        flags = [flag for flag in ("requires_grad", "is_leaf", "retains_grad", "is_parameter") if getattr(t, flag)]
+        yield f"{t.name}: {t.kind} {t.op} {t.grad_fn} {' '.join(flags)} version {t.version}"
+
+
+def labels(trace: Trace) -> Iterator[str]:
+    """Every operation in execution order, with its constants, operands and line."""
+    for one in trace.operations:
+        operands = ", ".join(trace.tensors[o.tensor].label for o in one.inputs if o.tensor is not None)
+        yield f"{one.label} ({operands}) line {one.span.line if one.span else None}"
+
+
+def edges(trace: Trace) -> Iterator[str]:
+    """The backward graph below each variable, written as nested calls."""
+    below: dict[int, list[tuple[int, int, int]]] = {}
+    for edge in trace.function_edges:
+        below.setdefault(edge.source, []).append((edge.input_index, edge.target, edge.output_nr))
+    for t in variables(trace):
+        if t.function is not None:
+            yield f"{t.name}: {' '.join(walk(trace, below, t.function))}"
+
+
+def walk(trace: Trace, below: dict[int, list[tuple[int, int, int]]], start: int) -> Iterator[str]:
+    """The functions below one, each once, numbered in the order of the walk so that sharing shows."""
+    numbers = {start: 0}
+    waiting = [start]
+    while waiting:
+        index = waiting.pop()
+        function = trace.functions[index]
+        found = []
+        for place, target, output in sorted(below.get(index, ())):
+            if target not in numbers:
+                numbers[target] = len(numbers)
+                waiting.append(target)
+            found.append(f"{place}:{numbers[target]}.{output}")
+        yield f"{numbers[index]}={function.name}({', '.join(found)})"
+
+
+def values(trace: Trace) -> Iterator[str]:
+    """The value and gradient of each variable."""
+    for t in variables(trace):
+        yield f"{t.name} = {shown(t.value)}, grad {shown(t.grad)}"
+
+
+def steps(trace: Trace) -> Iterator[str]:
+    """Each pass, and each function's turn with what came and what went."""
+    for one in trace.passes:
+        yield f"pass {one.number} line {one.span.line if one.span else None} {one.keep} {one.create_graph} {one.stores}"
+    for step in trace.steps:
+        name = trace.functions[step.function].name
+        came, went = (" ".join(map(shown, part)) for part in (step.upstream, step.downstream))
+        yield f"{step.number} {name} {came} -> {went} {'freed' if step.freed else ''}"
+    for step_of_training in trace.training:
+        line = step_of_training.span.line if step_of_training.span else None
+        yield f"training step {step_of_training.number} ends on line {line}"
+
+
+def why(trace: Trace) -> Iterator[str]:
+    """The answer about each variable, and about the failure."""
+    failure = explain_failure(trace)
+    if failure is not None:
+        yield failure.sentence
+    facts = Facts(trace)
+    for t in variables(trace):
+        answer = explain(facts, t)
+        lines = [str(e.span.line) for e in answer.evidence if e.span]
+        yield f"{answer.sentence} [{answer.status}, {answer.cause}] lines {' '.join(lines)}"
+
+
+def variables(trace: Trace) -> Iterable[TensorRecord]:
+    """By name: which of two variables was bound first does not count."""
+    return [trace.tensors[index] for _, index in sorted(trace.names)]
+
+
+def shown(value: Value | None) -> str:
+    """Shape and elements, rounded."""
+    if value is None:
+        return "None"
+    if not value.is_whole:
+        return f"{value.shape} {value.dtype} ..."
+    data = value.data
+    numbers = data.flatten().tolist() if hasattr(data, "flatten") else [data]
+    return f"{value.shape} {value.dtype} [{' '.join(map(rounded, numbers))}]"
+
+
+def rounded(number: object) -> str:
+    if not isinstance(number, float):
+        return str(number)
+    return "0" if abs(number) < 1e-6 else f"{number:.{DIGITS}g}" if math.isfinite(number) else str(number)
+
+
+ASPECTS: dict[str, Callable[[Trace], Iterator[str]]] = {
+    "kinds": kinds,
+    "labels": labels,
+    "edges": edges,
+    "values": values,
+    "steps": steps,
+    "why": why,
+}
+
+
+def differences(own: Trace, real: Trace) -> dict[str, str]:
+    """By aspect the first line that differs, of both."""
+    found = {}
+    for aspect, lines in ASPECTS.items():
+        ours, theirs = list(lines(own)), list(lines(real))
+        if ours != theirs:
+            place = next((i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), None)
+            place = min(len(ours), len(theirs)) if place is None else place
+            pair = [part[place] if place < len(part) else "nothing more" for part in (ours, theirs)]
+            found[aspect] = f"gradtrace: {pair[0]}\nPyTorch:   {pair[1]}"
+    return found

@@ -91,7 +91,7 @@ def ask(bug: Bug) -> str:
 
 def misses(bug: Bug, answer: str) -> list[str]:
     """What the answer lacks, or has and should not, in words. Empty: the answer is right."""
-    text = "\n".join(answer.splitlines()[:ANSWER_LINES])
+    text = " ".join(" ".join(answer.splitlines()[:ANSWER_LINES]).split())
     found = []
     if not any(names_line(text, bug, *place) for place in bug.lines):
         found.append("does not name " + " or ".join(f"{file}:{number}" for file, number in bug.lines))

@@ -1,7 +1,7 @@
 # cause: the cosine of parallel vectors is 1, where the derivative of acos is infinite
 # line: angle = torch.acos(cosine)
 # says: acos
-# says: inf|nan
+# says: inf|nan|not finite
 # says: \b1\b
 import torch
 import torch.nn as nn

@@ -1,7 +1,7 @@
 # cause: truncation leaves labels of -100 alone, so cross_entropy is the mean of nothing: 0 / 0 = nan
 # line: loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=-100)
 # line: labels[:, :prompt] = -100
-# says: nan
+# says: nan|not finite
 # says: ignore_index|-100|ignored
 # from: https://github.com/pytorch/pytorch/issues/116349
 import torch

@@ -1,7 +1,7 @@
 # cause: the loss is log of a negative number, so nan, while every gradient is finite
 # line: loss = torch.log(-score)
 # says: loss
-# says: nan
+# says: nan|not finite
 # says: log
 # misleads: nothing (is )?wrong|no problem|^all gradients are (fine|finite)
 # from: https://github.com/pytorch/pytorch/issues/160016 (second case)

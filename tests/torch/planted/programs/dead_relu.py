@@ -3,7 +3,7 @@
 # line: nn.init.constant_(self.fc1.bias, -20.0)
 # says: relu
 # says: (zero|0)
-# says: negative|below|<= ?0|< ?0|dead|at most 0
+# says: negative|below|<= ?0|< ?0|dead|at most 0|not positive
 # from: https://cyberinsist.com/blog/debugging-dead-neurons-relu-production-fixes
 import torch
 import torch.nn as nn

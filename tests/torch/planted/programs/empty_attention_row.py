@@ -1,7 +1,7 @@
 # cause: sentence 3 has length 0, so its whole attention row is -inf and softmax gives nan
 # line: weights = scores.softmax(-1)
 # line: scores = scores.masked_fill(padding[:, None, None, :], float("-inf"))
-# says: nan
+# says: nan|not finite
 # says: -inf
 # says: softmax
 # says: whole|all|every|entire|only -inf|nothing

@@ -1,6 +1,6 @@
 # cause: image 2 has no foreground pixel, so its masked mean is 0 / 0
 # line: dice = (error * mask).sum((1, 2)) / mask.sum((1, 2))
-# says: nan
+# says: nan|not finite
 # says: 0 ?/ ?0|divi|zero
 import torch
 import torch.nn as nn

@@ -1,7 +1,7 @@
 # cause: sentence 3 is padding alone, so MultiheadAttention's softmax runs over a row of -inf
 # line: tokens[3] = 0
 # line: h, weights = self.attention(h, h, h, key_padding_mask=pad)
-# says: nan
+# says: nan|not finite
 # says: -inf|mask|padding
 # from: https://github.com/pytorch/pytorch/issues/24816
 import torch

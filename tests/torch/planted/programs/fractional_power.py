@@ -1,6 +1,6 @@
 # cause: a negative number to the power 1.5 is nan
 # line: drag = velocity**1.5
-# says: nan
+# says: nan|not finite
 # says: negative|< 0|below (0|zero)
 # says: pow|\*\*|power|1\.5
 import torch

@@ -2,7 +2,7 @@
 # line: return -(t * torch.log(p) + (1 - t) * torch.log(1 - p)).mean()
 # says: log
 # says: -?inf
-# says: nan
+# says: nan|not finite
 # misleads: data|row \d+ of
 import torch
 import torch.nn as nn

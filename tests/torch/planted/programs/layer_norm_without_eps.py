@@ -1,6 +1,6 @@
 # cause: a constant row has variance 0, and the hand-written layer norm divides by its root without eps
 # line: return self.gain * (x - mean) / var.sqrt()
-# says: nan
+# says: nan|not finite
 # says: sqrt|div|0 ?/ ?0|zero
 import torch
 import torch.nn as nn

@@ -2,7 +2,7 @@
 # line: features = torch.tensor(table, dtype=torch.float32)
 # line: for inputs, targets in zip(features.split(8), prices.split(8)):
 # line: table[5][2] = float("nan")
-# says: nan
+# says: nan|not finite
 # says: row 5|\[5\]|\[5, ?2\]|element \(?5
 # misleads: lr|learning rate|divid
 import torch

@@ -1,7 +1,7 @@
 # cause: one pair is the same image twice, so its distance is sqrt(0), whose derivative is infinite
 # line: distance = (a - b).pow(2).sum(1).sqrt()
 # says: sqrt
-# says: nan|inf
+# says: nan|inf|not finite
 # says: 0|zero
 # from: https://github.com/pytorch/pytorch/issues/2421
 import torch

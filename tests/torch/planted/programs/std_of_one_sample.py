@@ -2,7 +2,7 @@
 # line: return (x - x.mean(0)) / (x.std(0) + 1e-5)
 # says: std
 # says: one|single|1\b
-# says: nan
+# says: nan|not finite
 # from: https://github.com/pytorch/pytorch/issues/4320
 import torch
 import torch.nn as nn

@@ -1,7 +1,7 @@
 # cause: the sqrt of 0 has an infinite derivative, and where multiplies it by 0, which gives nan
 # line: root = torch.sqrt(squared)
 # says: sqrt
-# says: nan
+# says: nan|not finite
 # says: where|0 ?(\*|times|x|·) ?inf|inf(inite)?
 # from: https://github.com/pytorch/pytorch/issues/16317
 import torch

@@ -155,7 +155,7 @@ def stats(trace: Trace) -> Stats:
 
 def numbers_of(value: Value | None) -> Numbers | None:
     """What there is to say of a value; None of none, and of what holds no floats."""
-    if value is None or not value.is_float or not value.numel:
+    if value is None or not value.is_float or not value.numel or not value.is_measured:
         return None
     if not value.shape:
         x = float(value.data)

@@ -152,9 +152,6 @@ def operate(
     rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str, order: Any = None
 ) -> Any:
     """An operator: what it reads is noted before the call, what it makes after it."""
-    if private.in_transform():
-        rec.problem("operations inside a transform of torch.func")
-        return func(*args, **kwargs)
     call = None
     with rec.lock:
         try:
@@ -168,6 +165,8 @@ def operate(
                 finish(rec, call, args, kwargs, out)
             except Exception as error:
                 rec.problem(f"the results of {name} ({type(error).__name__})")
+                if rec.calls and rec.calls[-1] is call and not call.outputs:
+                    rec.calls.pop()
     return out
 
 
@@ -224,7 +223,7 @@ def result(rec: Recorder, call: Call, tensor: Any) -> None:
 def rewritten(rec: Recorder, call: Call, tensor: Any, known: Known, fills: bool) -> None:
     """A tensor that the call has written to has a new version."""
     before = known.last
-    history = not tensor.is_leaf
+    history = not private.is_leaf(tensor)
     if fills and not history and before.call is None:
         before.value = rec.note(tensor)
         known.version = private.version_of(tensor)

@@ -24,7 +24,8 @@ def watched(rec: Recorder, engine: Any) -> Any:
     """The engine's function, with its passes noted by a recorder."""
 
     def run(outputs: Any, *args: Any, **kwargs: Any) -> Any:
-        if threading.get_ident() != rec.thread and not private.mode_depth():
+        elsewhere = threading.get_ident() != rec.thread and not private.mode_depth()
+        if elsewhere or private.in_transform():
             return engine(outputs, *args, **kwargs)
         watch = None
         with private.without_torch_function(), rec.lock:

@@ -93,6 +93,14 @@ def version_of(tensor: Any) -> int:
         return 0
 
 
+def is_leaf(tensor: Any) -> bool:
+    """Whether a tensor is a leaf; a view that was made under no_grad and changed in place since refuses to say."""
+    try:
+        return bool(tensor.is_leaf)
+    except RuntimeError:
+        return not tensor.requires_grad
+
+
 # ---- functions that are written in Python
 
 

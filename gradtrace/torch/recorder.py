@@ -68,6 +68,9 @@ class Recorder(TorchFunctionMode):
             how = calls.how(func)
         if how is calls.QUIET or self.quiet:
             return func(*args, **kwargs) if kwargs else func(*args)
+        if private.in_transform():
+            self.problem("operations inside a transform of torch.func")
+            return func(*args, **kwargs) if kwargs else func(*args)
         return how.run(self, func, args, kwargs or {}, how.name)
 
     def problem(self, what: str) -> None:
@@ -114,7 +117,7 @@ class Recorder(TorchFunctionMode):
         known.last = entry
         known.version = private.version_of(tensor)
         entry.requires_grad = tensor.requires_grad
-        entry.is_leaf = tensor.is_leaf
+        entry.is_leaf = private.is_leaf(tensor)
         entry.is_parameter = isinstance(tensor, torch.nn.Parameter)
         device = tensor.device
         if device.type != "cpu":

@@ -129,5 +129,19 @@ def parse(found: source.Source, budget: Budget) -> Program:
 
         record = file.read(found.name, found.content)
         about = record.about
+        if about.engine:
+            return recorded_torch(about, record)
         return lang.parse(about.source_text, name=about.source_name, budget=budget)._replace(record=record)
     return lang.parse(found.text, name=found.name, budget=budget)
+
+
+def recorded_torch(about: Any, record: Any) -> Program:
+    """A run of real PyTorch as a program: its text is Python's, which the language need not understand."""
+    import ast
+
+    from gradtrace import lang
+    from gradtrace.lang.source import Source
+
+    empty = lang.parse("0", name=about.source_name)
+    kept = ast.parse("torch")  # not empty, for there is a run of it
+    return empty._replace(source=Source(about.source_name, about.source_text), tree=kept, imports_torch=True, record=record)

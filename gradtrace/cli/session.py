@@ -58,6 +58,10 @@ def record(
     if not program.tree.body:
         what = f"{program.source.name} holds nothing to evaluate"
         raise UsageError(what, "give an expression, a file, or - for stdin")
+    if program.record is not None and program.record.about.engine:
+        from gradtrace.cli import records
+
+        return records.of_torch(program.record, inputs, how, everything, failing, failures, part, picture, save, jacobians)
     if program.record is not None and not jacobians:
         from gradtrace.cli import records
 
@@ -285,6 +289,10 @@ def seed_of(program: Program, inputs: Inputs) -> int | None:
 
 def prepare(program: Program, inputs: Inputs, dtype: str, budget: Budget | None = None) -> dict[str, Tensor]:
     """The tensors of the program's inputs, computed in the budget. UsageError if a value is missing or wrong."""
+    if program.record is not None and program.record.about.engine:
+        from gradtrace.cli import records
+
+        raise records.not_run_again(program.source.name)
     seed = seed_of(program, inputs)
     if seed is not None:
         import gradtrace

@@ -32,7 +32,8 @@ from gradtrace.trace.values import Value
 
 INT, INDEX, TEXT, BOOL, NUMBER, VALUE, GROUP = "int", "index", "text", "bool", "number", "value", "group"
 SPECIAL = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
-NUMBERS = {"float16": float, "float32": float, "float64": float, "bool": bool}  # others are int
+NUMBERS = {"float16": float, "bfloat16": float, "float32": float, "float64": float, "bool": bool}  # others are int
+STORED = {"bfloat16": "float32"}  # the dtype of the array in the file, where numpy has no such dtype
 
 
 class Damaged(Exception):
@@ -62,7 +63,7 @@ FIELDS: dict[type, tuple[Any, ...]] = {
     TensorRecord: (
         *(INT, Maybe(TEXT), TEXT, TEXT, Maybe(TEXT), Maybe(TEXT), Maybe(INT), BOOL, BOOL, BOOL, BOOL, BOOL),
         *(Maybe(VALUE), Maybe(VALUE), Maybe(TEXT), TEXT, SPAN, Many(each=TEXT), Maybe(INT), INT, BOOL, INT),
-        *(BOOL, BOOL, Maybe(NUMBER)),
+        *(BOOL, BOOL, Maybe(NUMBER), TEXT),
     ),
     Operand: (Maybe(INT), TEXT, INT, TEXT, Maybe(INT)),
     Operation: (*(INT, TEXT, TEXT, Many(each=Operand), INTS, Maybe(TEXT), Maybe(INT), SPAN, TEXT, Maybe(INT), BOOL),),
@@ -85,7 +86,7 @@ FIELDS: dict[type, tuple[Any, ...]] = {
         *(TEXT, TEXT, Many(each=TensorRecord), Many(each=Operation), Many(each=FunctionRecord)),
         *(Many(each=FunctionEdge), INTS, INTS, INT, Many(each=Many(TEXT, INT)), Many(each=ScopeRecord)),
         *(Many(each=BackwardStep), Many(each=PassRecord), Many(each=Escape), Many(each=Change), Many(each=Begun)),
-        *(Maybe(Failure), Many(each=TrainingStep), Many(each=Many(TEXT, TEXT)), INT),
+        *(Maybe(Failure), Many(each=TrainingStep), Many(each=Many(TEXT, TEXT)), INT, TEXT, Many(each=TEXT), Maybe(INT)),
     ),
 }
 
@@ -153,7 +154,7 @@ class Encoder:
         if value.kept is not None:
             s = value.kept
             ends = [number(x) for x in (s.minimum, s.maximum, s.mean, s.absolute, s.norm)]
-            return [list(value.shape), value.dtype, None, [*ends, s.zeros, s.nan, s.inf, list(s.histogram)]]
+            return [list(value.shape), value.dtype, None, [*ends, s.zeros, s.nan, s.inf, list(s.histogram), s.device]]
         if not value.shape:
             return [[], value.dtype, number(value.elements), None]
         self.arrays.append(value.elements)
@@ -229,20 +230,20 @@ class Decoder:
             return self.summary_of(shape, dtype, listed(summary))
         if shape:
             value = self.read_array(integer(data))
-            if (value.shape, value.dtype) != (shape, dtype):
+            if (value.shape, value.dtype) != (shape, STORED.get(dtype, dtype)):
                 raise Damaged("a value is not of its array's shape and type")
-            return value
+            return value._replace(dtype=dtype)
         kind = NUMBERS.get(dtype, int)
         plain = real(data) if kind is float else boolean(data) if kind is bool else whole(data)
         return Value((), dtype, float(plain) if kind is float else plain, None)
 
     def summary_of(self, shape: tuple[int, ...], dtype: str, parts: list[Any]) -> Value:
-        if len(parts) != 9 or len(listed(parts[8])) not in (1, BINS):
+        if len(parts) != 10 or len(listed(parts[8])) not in (0, 1, BINS):
             raise Damaged("a summary is damaged")
         low, high, mean = (None if x is None else real(x) for x in parts[:3])
         absolute, norm, zeros = real(parts[3]), real(parts[4]), integer(parts[5])
         nan, inf, bins = integer(parts[6]), integer(parts[7]), tuple(map(integer, parts[8]))
-        kept = Summary(shape, dtype, "cpu", low, high, mean, absolute, norm, zeros, nan, inf, bins)
+        kept = Summary(shape, dtype, text(parts[9]), low, high, mean, absolute, norm, zeros, nan, inf, bins)
         return Value(shape, dtype, None, kept)
 
     def trace(self, one: Any) -> Trace:

@@ -49,6 +49,7 @@ class About(NamedTuple):
     dtype: str
     seed: int | None
     backward: bool  # whether the command that recorded it called backward
+    engine: str = ""  # what ran it, as in `Trace.engine`
 
 
 class Record:
@@ -85,6 +86,7 @@ def write(about: About, traces: dict[str, Trace]) -> bytes:
         "dtype": about.dtype,
         "seed": about.seed,
         "backward": about.backward,
+        "engine": about.engine,
         "values": encoder.values,
         "groups": encoder.groups,
         "variants": variants,
@@ -191,6 +193,7 @@ def head_of(document: Any, file: zipfile.ZipFile) -> tuple[About, dict[str, int]
         fields.one_of(document.get("dtype"), ("float32", "float64")),
         None if seed is None else fields.integer(seed),
         fields.boolean(document.get("backward")),
+        fields.text(document.get("engine", "")),
     )
     return about, variants, decoder
 

@@ -1,0 +1,165 @@
+"""What the recorder notes while a program runs. No live tensor and no node of the graph is held by any of it."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+
+class Known:
+    """One tensor of the program, known again by its id and a weak reference."""
+
+    __slots__ = ("__weakref__", "first", "last", "ndim", "ref", "storage", "version")
+
+    def __init__(self, tensor: Any, storage: int | None, version: int) -> None:
+        self.ref = weakref.ref(tensor)
+        self.ndim: int = tensor.dim()
+        self.storage = storage
+        self.version = version  # PyTorch's counter when the last entry was made
+        self.first: Entry
+        self.last: Entry
+
+
+class Entry:
+    """One version of a tensor."""
+
+    __slots__ = (
+        "aliases",
+        "call",
+        "device",
+        "fn",
+        "fn_name",
+        "grad",
+        "id",
+        "inner",
+        "is_leaf",
+        "is_parameter",
+        "last",
+        "names",
+        "number",
+        "requires_grad",
+        "retains",
+        "tensor",
+        "value",
+        "version",
+    )
+
+    def __init__(self, tensor: Known, call: Call | None, number: int) -> None:
+        self.tensor = tensor
+        self.call = call
+        self.number = number  # in the order of creation
+        self.version = 0
+        self.fn: int | None = None  # the node that made it, by its number
+        self.fn_name = ""
+        self.value: Any = None  # a Noted
+        self.grad: Any = None  # of an overwritten version of a leaf, its gradient then
+        self.names: list[str] = []
+        self.inner = ""  # a name that only code in a function gives it
+        self.last = True
+        self.is_leaf = True
+        self.requires_grad = False
+        self.is_parameter = False
+        self.retains = False
+        self.device = ""
+        self.aliases: list[Entry] = []
+        self.id = -1
+
+
+class Call:
+    """One operator call."""
+
+    __slots__ = ("args", "fn", "grad_enabled", "index", "inputs", "kwargs", "name", "origin", "outputs", "scope")
+
+    def __init__(self, name: str, index: int, origin: int, scope: int | None, grad_enabled: bool) -> None:
+        self.name = name
+        self.index = index
+        self.origin = origin
+        self.scope = scope
+        self.grad_enabled = grad_enabled
+        self.args: tuple[Any, ...] = ()  # a Known in place of each tensor, else plain data
+        self.kwargs: dict[str, Any] = {}
+        self.inputs: dict[Any, Entry] = {}  # by ident() of a Known: the version that the call read
+        self.outputs: list[Entry] = []
+        self.fn: int | None = None
+
+
+class Node:
+    """One node of the backward graph. `edges` has (node, output number) or None for each input."""
+
+    __slots__ = ("call", "edges", "freed", "name", "origin", "outputs", "saved", "sequence", "variable")
+
+    def __init__(self, name: str, sequence: int, origin: int) -> None:
+        self.name = name
+        self.sequence = sequence
+        self.origin = origin
+        self.call: Call | None = None
+        self.edges: list[tuple[int, int] | None] = []
+        self.outputs: list[Entry] = []
+        self.variable: Known | None = None
+        self.saved: list[tuple[str, Any, str]] = []  # name, entry or None, text
+        self.freed = False
+
+
+class Turn:
+    """A node's turn in a pass."""
+
+    __slots__ = ("after", "at", "before", "freed", "hooks", "node", "number", "ran", "sent", "upstream")
+
+    def __init__(self, number: int, node: int, at: int) -> None:
+        self.number = number
+        self.node = node
+        self.at = at
+        self.upstream: list[Any] = []
+        self.sent: list[Any] = []
+        self.hooks: list[Any] = []
+        self.before: Any = None
+        self.after: Any = None
+        self.freed = False
+        self.ran = True
+
+
+class PassEvent:
+    """One call of backward or autograd.grad."""
+
+    __slots__ = (
+        "after",
+        "create_graph",
+        "error",
+        "inputs",
+        "keep",
+        "number",
+        "origin",
+        "roots",
+        "scope",
+        "stores",
+        "until",
+        "vectors",
+    )
+
+    def __init__(self, number: int, after: int, origin: int, scope: int | None) -> None:
+        self.number = number
+        self.after = after
+        self.until = after
+        self.origin = origin
+        self.scope = scope
+        self.roots: list[Entry] = []
+        self.vectors: list[Any] = []
+        self.keep = False
+        self.create_graph = False
+        self.inputs: list[Entry] | None = None
+        self.stores = True
+        self.error = ""
+
+
+class Scope:
+    """One call of a module, or of a function of the program."""
+
+    __slots__ = ("detail", "kind", "name", "origin", "parent", "what")
+
+    def __init__(self, parent: int | None, kind: str, name: str, detail: str, origin: int, what: Any) -> None:
+        self.parent = parent
+        self.kind = kind
+        self.name = name
+        self.detail = detail
+        self.origin = origin
+        self.what = what  # a weak reference to the module, by which its path is found

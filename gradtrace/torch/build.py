@@ -209,7 +209,7 @@ class Builder:
             self.ending.grad_fns.get(entry.number),
             "" if grad is not None else self.note(entry),
             None if call is None else self.spans.span(call.origin),
-            tuple(entry.names),
+            entry.names,
             None if call is None else call.index,
             entry.version,
             entry.id in self.roots,

@@ -65,7 +65,8 @@ class record:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         recorder = self._recorder
         assert recorder is not None
-        take_off(recorder)
+        if not recorder.suspended:
+            take_off(recorder)
         self._patches.remove()
         frame, self._frame = self._frame, None
         env = self._env if self._env is not None else {**frame.f_globals, **frame.f_locals}

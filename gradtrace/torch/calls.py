@@ -106,6 +106,8 @@ def _how(func: Any) -> How:
         return of_attribute(getattr(func.__self__, "__name__", ""), name)
     if func is Tensor.backward:
         return How(backward, name)
+    if getattr(func, "__module__", "") == "torch.nn.init":
+        return How(operate, "fill_")
     if name in NUMBERS:
         return How(number, NUMBERS[name])
     if name in SPECIAL:

@@ -67,7 +67,7 @@ _MODULES = {
     "trace": "gradtrace.trace",
 }
 # Packages of gradtrace that are not names of PyTorch: looking for them among the operators would load every family.
-_PARTS = ("cli", "engine", "errors", "lang", "ops", "views")
+_PARTS = ("cli", "engine", "errors", "lang", "ops", "torch", "views")
 
 
 def _engine_name(name: str) -> Any:
@@ -82,6 +82,7 @@ __getattr__, __dir__ = attach(
         **{name: f"gradtrace.engine.dtypes:{attribute}" for name, attribute in _DTYPES.items()},
         **dict.fromkeys(_CONSTANTS, _CONSTANTS.__getitem__),
         "draw": "gradtrace.views.notebook",
+        "why": "gradtrace.views.notebook",
         "set_printoptions": "gradtrace.engine.text",
         "vmap": "gradtrace.func",
     },

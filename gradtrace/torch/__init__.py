@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+from gradtrace.torch.after import draw, why
+from gradtrace.torch.guard import guard
 from gradtrace.torch.recording import NoRecordingError, record
 
-__all__ = ["NoRecordingError", "record"]
+__all__ = ["NoRecordingError", "draw", "guard", "record", "why"]

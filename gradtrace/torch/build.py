@@ -100,6 +100,7 @@ class Builder:
         self.ending = ending
         self.rec = ending.rec
         self.rank = rank
+        self.start: Entry | None = None  # where the graph begins, if nothing was recorded but that
         self.spans: SpanTable = self.rec.places.spans(main)
 
     def build(self) -> Trace:
@@ -108,6 +109,8 @@ class Builder:
         for i, entry in enumerate(rec.entries):
             entry.id = i
         self.roots = {entry.id for one in rec.passes[-1:] for entry in one.roots} or self.last_result()
+        if self.start is not None:
+            self.roots = {self.start.id}
         self.order_nodes()
         texts = self.labels()
         tensors = tuple(self.tensor(entry, text) for entry, text in zip(rec.entries, texts, strict=True))
@@ -209,7 +212,7 @@ class Builder:
             self.ending.grad_fns.get(entry.number),
             "" if grad is not None else self.note(entry),
             None if call is None else self.spans.span(call.origin),
-            tuple(entry.names),
+            entry.names,
             None if call is None else call.index,
             entry.version,
             entry.id in self.roots,

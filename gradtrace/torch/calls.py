@@ -106,6 +106,8 @@ def _how(func: Any) -> How:
         return of_attribute(getattr(func.__self__, "__name__", ""), name)
     if func is Tensor.backward:
         return How(backward, name)
+    if getattr(func, "__module__", "") == "torch.nn.init":
+        return How(operate, "fill_")
     if name in NUMBERS:
         return How(number, NUMBERS[name])
     if name in SPECIAL:
@@ -172,7 +174,7 @@ def operate(
 
 def begin(rec: Recorder, name: str, args: Any, kwargs: dict[str, Any]) -> Call:
     scope = rec.stack[-1] if rec.stack else None
-    call = Call(name, len(rec.calls), rec.places.here(4), scope, torch.is_grad_enabled())
+    call = Call(name, rec.places.here(4), scope, torch.is_grad_enabled())
     operand, inputs = rec.operand, call.inputs
     call.args = tuple([operand(one, inputs) for one in args])
     if kwargs:
@@ -262,26 +264,19 @@ def name_of_index(call: Call, args: Any) -> str:
 # ---- what is saved
 
 
-_saved: dict[Any, list[str]] = {}
-
-
-def saved_of(rec: Recorder, node: Any) -> list[tuple[str, Any, str]]:
+def saved_of(rec: Recorder, node: Any, kind: private.NodeKind) -> list[tuple[str, Any, str]]:
     """What a node keeps for backward: tensors as entries, anything else as text."""
-    kind = type(node)
-    names = _saved.get(kind)
-    if names is None:
-        names = _saved[kind] = private.saved_names(node)
     found: list[tuple[str, Any, str]] = []
-    for name in names:
-        raw = getattr(node, "_raw" + name, None)
+    for name, raw_name, shown in kind.saved:
+        raw = getattr(node, raw_name, None)
         if raw is not None and getattr(raw, "unpack_hook", None) is not None:
             continue  # a hook would be called
         try:
             value = getattr(node, name)
         except RuntimeError:  # changed in place since, or freed
             continue
-        found += saved_value(rec, name.removeprefix("_saved_"), value)
-    if private.is_custom(node):
+        found += saved_value(rec, shown, value)
+    if kind.custom:
         try:
             values = node.saved_tensors
         except (RuntimeError, AttributeError):

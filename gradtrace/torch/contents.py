@@ -1,7 +1,7 @@
 """What a tensor holds, noted while the program runs: a copy of a small one, statistics of a large one.
 
     structure   shapes and dtypes; single numbers whole
-    summary     small arrays whole (`SMALL` elements, further ones up to `MEDIUM` within `ROOM` bytes), of others statistics
+    summary     arrays of at most `SMALL` elements whole, of others statistics (a copy costs more than those)
     values      everything whole
 
 On a device other than the CPU nothing waits for a number: copies and statistics stay there, in the order of the
@@ -21,10 +21,9 @@ from gradtrace.trace.values import Value
 
 LEVELS = ("structure", "summary", "values")
 SMALL = 1024  # elements of an array that is always kept whole
-MEDIUM = 16_384
-ROOM = 16_000_000  # bytes
-SAMPLE = 1024
-EXACT = 65_536  # elements up to which zeros and mean size are counted exactly
+SAMPLE = 256
+FUSED = 65_536  # elements up to which one pass for both ends is faster than two
+EXACT = 16_384  # elements up to which zeros are counted exactly; beyond, where both signs occur, by the sample
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 NUMPY = frozenset(["float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool"])
 WHOLE = frozenset([*NUMPY, "bfloat16"])
@@ -74,7 +73,7 @@ class Noted:
 class Facts:
     """Statistics of a tensor, as plain numbers; -1 for what was not counted but is estimated from the sample."""
 
-    __slots__ = ("absolute", "high", "inf", "low", "nan", "norm", "total", "zeros")
+    __slots__ = ("absolute", "count", "high", "inf", "low", "nan", "norm", "total", "zeros")
 
     def __init__(
         self, low: float, high: float, total: float, norm: float, zeros: int, absolute: float, nan: int, inf: int
@@ -87,6 +86,7 @@ class Facts:
         self.absolute = absolute  # the sum of the sizes
         self.nan = nan
         self.inf = inf
+        self.count = 0
 
 
 class Contents:
@@ -94,7 +94,6 @@ class Contents:
 
     def __init__(self, level: str) -> None:
         self.level = level
-        self.room = ROOM
         self.arrays = has_numpy()  # without numpy only numbers are kept whole
         self.unmeasured: set[str] = set()
 
@@ -107,28 +106,19 @@ class Contents:
             return found
         plain = tensor.layout is torch.strided and tensor.device.type != "meta" and not tensor.is_quantized
         if not plain or dtype not in WHOLE or type(tensor).__name__ == "FakeTensor":
-            if tensor.layout is not torch.strided and count <= MEDIUM and tensor.device.type != "meta":
+            if tensor.layout is not torch.strided and count <= EXACT and tensor.device.type != "meta":
                 return self.note(tensor.detach().to_dense())
             self.unmeasured.add("sparse" if tensor.layout is not torch.strided else dtype)
             return found
-        if private.is_capturing():
+        if private.is_capturing(tensor.device):
             self.unmeasured.add("a CUDA graph")
             return found
         data = tensor.detach()
-        if not shape or (self.arrays and (count <= SMALL or self.is_kept(count * tensor.element_size(), count))):
+        if not shape or (self.arrays and (count <= SMALL or self.level == "values")):
             found.copy = data.clone()
         elif count:
             measure(found, data)
         return found
-
-    def is_kept(self, size: int, count: int) -> bool:
-        """Whether there is room for a whole copy; takes it."""
-        if self.level == "values":
-            return True
-        if count > MEDIUM or size > self.room:
-            return False
-        self.room -= size
-        return True
 
 
 def has_numpy() -> bool:
@@ -157,9 +147,18 @@ def measure(found: Noted, data: Any) -> None:
         n = flat.numel()
         found.facts = Facts(float(ones == n), float(ones > 0), ones, ones**0.5, n - ones, ones, 0, 0)
         return
-    found.facts = on_cpu(flat)
-    if found.facts.zeros < 0 or found.facts.absolute < 0:
-        found.sample = flat[:: max(1, flat.numel() // SAMPLE)][:SAMPLE].clone()
+    facts = found.facts = on_cpu(flat)
+    facts.count = flat.numel()
+    if facts.zeros < 0 or facts.absolute < 0:
+        size = min(SAMPLE, facts.count)
+        found.sample = flat.as_strided((size,), (facts.count // size,), flat.storage_offset()).clone()
+
+
+def count_zeros(found: Noted | None, tensor: Any) -> None:
+    """Count exactly what a sample would estimate: of a leaf's gradient answers tell the number of zeros."""
+    if found is None or found.sample is None or found.facts.zeros >= 0:
+        return
+    found.facts.zeros = found.facts.count - int(torch.count_nonzero(tensor.detach()))
 
 
 def flattened(data: Any) -> Any:
@@ -171,10 +170,14 @@ def flattened(data: Any) -> Any:
 
 def on_cpu(flat: Any) -> Facts:
     """Statistics by few passes over memory: minimum and maximum carry NaN and infinities on."""
-    low, high = torch.amin(flat).item(), torch.amax(flat).item()
+    count = flat.numel()
+    if count <= FUSED:
+        ends = torch.aminmax(flat)
+        low, high = ends.min.item(), ends.max.item()
+    else:
+        low, high = torch.amin(flat).item(), torch.amax(flat).item()
     if not (math.isfinite(low) and math.isfinite(high)):
         return of_finite_part(flat)
-    count = flat.numel()
     if flat.dtype is torch.float32 or flat.dtype is torch.float64:
         total, square = flat.sum().item(), torch.dot(flat, flat).item()
         good = math.isfinite(total) and math.isfinite(square) and (square > 1e-30 or low == high == 0)
@@ -191,8 +194,6 @@ def on_cpu(flat: Any) -> Facts:
     if zeros < 0 and (one_sign or count <= EXACT):
         zeros = count - int(torch.count_nonzero(flat))
     absolute = abs(total) if one_sign else -1.0
-    if absolute < 0 and count <= EXACT:
-        absolute = flat.abs().sum(dtype=torch.float64).item()
     return Facts(low, high, total, norm, zeros, absolute, 0, 0)
 
 

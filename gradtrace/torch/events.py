@@ -23,56 +23,34 @@ class Known:
 class Entry:
     """One version of a tensor."""
 
-    __slots__ = (
-        "aliases",
-        "call",
-        "device",
-        "fn",
-        "fn_name",
-        "grad",
-        "id",
-        "inner",
-        "is_leaf",
-        "is_parameter",
-        "last",
-        "names",
-        "number",
-        "requires_grad",
-        "retains",
-        "tensor",
-        "value",
-        "version",
-    )
+    fn: int | None = None  # the node that made it, by its number
+    fn_name = ""
+    grad: Any = None  # of an overwritten version of a leaf, its gradient then
+    names: tuple[str, ...] = ()
+    last = True
+    retains = False
+    device = ""
+    id = -1
 
-    def __init__(self, tensor: Known, call: Call | None, number: int) -> None:
+    def __init__(self, tensor: Known, call: Call | None, number: int, version: int) -> None:
         self.tensor = tensor
         self.call = call
         self.number = number  # in the order of creation
-        self.version = 0
-        self.fn: int | None = None  # the node that made it, by its number
-        self.fn_name = ""
+        self.version = version
         self.value: Any = None  # a Noted
-        self.grad: Any = None  # of an overwritten version of a leaf, its gradient then
-        self.names: list[str] = []
-        self.inner = ""  # a name that only code in a function gives it
-        self.last = True
         self.is_leaf = True
         self.requires_grad = False
         self.is_parameter = False
-        self.retains = False
-        self.device = ""
-        self.aliases: list[Entry] = []
-        self.id = -1
 
 
 class Call:
     """One operator call."""
 
-    __slots__ = ("args", "fn", "grad_enabled", "index", "inputs", "kwargs", "name", "origin", "outputs", "scope")
+    fn: int | None = None
 
-    def __init__(self, name: str, index: int, origin: int, scope: int | None, grad_enabled: bool) -> None:
+    def __init__(self, name: str, origin: int, scope: int | None, grad_enabled: bool) -> None:
         self.name = name
-        self.index = index
+        self.index = -1
         self.origin = origin
         self.scope = scope
         self.grad_enabled = grad_enabled
@@ -80,7 +58,6 @@ class Call:
         self.kwargs: dict[str, Any] = {}
         self.inputs: dict[Any, Entry] = {}  # by ident() of a Known: the version that the call read
         self.outputs: list[Entry] = []
-        self.fn: int | None = None
 
 
 class Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, NoneType
 from typing import TYPE_CHECKING, Any, Iterator, Mapping
 
 import torch
@@ -14,17 +15,21 @@ if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder
 
 Module = torch.nn.Module
+EMPTY = frozenset([ModuleType, FunctionType, BuiltinFunctionType, MethodType, type, int, float, str, bool, bytes, NoneType])
+HOLDERS = frozenset([list, tuple, dict])
 
 
 def bind(rec: Recorder, env: Mapping[str, Any]) -> dict[int, str]:
     """Gives the tensors that variables hold their names, and returns the paths of modules by id()."""
-    plain = [(name, value) for name, value in env.items() if not name.startswith("__")]
     later: list[tuple[str, Any]] = []
     paths: dict[int, str] = {}
-    for name, value in plain:
+    for name, value in env.items():
+        kind = type(value)
+        if kind in EMPTY or name.startswith("__"):
+            continue
         if isinstance(value, torch.Tensor):
             give(rec, name, value)
-        else:
+        elif kind in HOLDERS or hasattr(value, "__dict__"):
             later.append((name, value))
     for name, value in later:
         for path, module in modules_of(name, value):
@@ -37,7 +42,7 @@ def bind(rec: Recorder, env: Mapping[str, Any]) -> dict[int, str]:
 def give(rec: Recorder, name: str, tensor: Any, only_first: bool = False) -> None:
     entry = rec.entry(tensor)
     if not (only_first and entry.names) and name not in entry.names:
-        entry.names.append(name)
+        entry.names = (*entry.names, name)
 
 
 def modules_of(name: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -9,6 +9,7 @@ from gradtrace.trace import operands as common
 from gradtrace.trace.record import Operand
 
 SIZES = frozenset("view reshape permute expand repeat tile flip".split())  # whose further arguments are one tuple
+LOSSES = "_loss"  # whose further arguments are numbers of the reduction
 Edge = Callable[[Call, Entry, set[int]], int | None]
 
 
@@ -28,7 +29,7 @@ def call_operands(call: Call, edge_of: Edge) -> tuple[Operand, ...]:
         for tensor in tensors:
             entry = call.inputs[object.__hash__(tensor)]
             found.append(Operand(entry.id, "", len(found), name, edge_of(call, entry, taken)))
-        if tensors:
+        if tensors or (call.name.endswith(LOSSES) and name.startswith("arg")):
             continue
         if common.is_option(name, position, arity):
             if not common.is_silent(name, value):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradtrace.torch import private
-from gradtrace.torch.contents import Noted
+from gradtrace.torch.contents import Noted, count_zeros
 from gradtrace.torch.events import Entry, PassEvent, Turn
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def watched(rec: Recorder, engine: Any) -> Any:
         if elsewhere or private.in_transform():
             return engine(outputs, *args, **kwargs)
         watch = None
+        rec.resume()  # an optimiser's step that raised left it off
         with private.without_torch_function(), rec.lock:
             try:
                 watch = PassWatch(rec, outputs, args, kwargs)
@@ -36,15 +37,15 @@ def watched(rec: Recorder, engine: Any) -> Any:
                 rec.problem(f"a backward pass ({type(error).__name__})")
         if watch is None:
             return engine(outputs, *args, **kwargs)
-        outer, quiet = rec.watching, rec.quiet
-        rec.watching, rec.quiet = True, 0
+        outer = rec.watching
+        rec.watching = True
         try:
             results = engine(outputs, *args, **kwargs)
         except BaseException as error:
             watch.event.error = f"{type(error).__name__}: {error}"
             raise
         finally:
-            rec.watching, rec.quiet = outer, quiet
+            rec.watching = outer
             with private.without_torch_function(), rec.lock:
                 watch.remove()
         with private.without_torch_function(), rec.lock:
@@ -218,6 +219,7 @@ class PassWatch:
         alone = turn.before is None and turn.upstream and turn.upstream[0] is not None
         same = alone and grad.dtype is tensor.dtype and tuple(grad.shape) == turn.upstream[0].shape
         turn.after = turn.upstream[0] if same else self.rec.contents.note(grad)
+        count_zeros(turn.after, grad)
         if mark(grad) is not None:
             self.rec.grads[leaf] = (mark(grad), turn.after)
 

@@ -1,7 +1,7 @@
 """What is replaced in PyTorch while a recorder is active, and put back when it ends.
 
     the engine's entrance        passes                          Function.apply   one operator, its forward unseen
-    Module.__call__              a scope                         torch.compile    compiled models run as written
+    Module._call_impl            a scope                         torch.compile    compiled models run as written
     has_torch_function*          of functions in Python: what they call is seen, not they
     optimisers' global hooks     a step is one change
 """
@@ -39,13 +39,15 @@ class Patches:
         engine = private.engine_of()
         private.set_engine(passes.watched(self.rec, engine))
         self.undo.append(lambda: private.set_engine(engine))
-        self._replace(Module, "__call__", module_call(self.rec, Module.__call__))
+        self._replace(Module, private.MODULE_CALL, module_call(self.rec, private.module_call()))
         function = torch.autograd.Function
         self._replace(function, "apply", classmethod(applied(self.rec, function.__dict__["apply"])))
         for module in private.python_modules():
             for name in private.ASKING:
                 if hasattr(module, name):
                     self._replace(module, name, private.asking(getattr(module, name)))
+        optimizer = torch.optim.Optimizer
+        self._replace(optimizer, "zero_grad", self.zeroing(optimizer.zero_grad))
         self._replace(torch, "compile", self.compiling(torch.compile))
         self.undo += [handle.remove for handle in private.optimizer_hooks(self.stepping, self.stepped)]
         self.run_eager()
@@ -86,49 +88,70 @@ class Patches:
     # ---- optimisers
 
     def stepping(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
+        """Before a step: what the optimiser computes is no operation of the record. A closure that it calls is."""
         rec = self.rec
+        rec.suspend()
         closure = kwargs.get("closure") if "closure" in kwargs else args[1] if len(args) > 1 else None
-        rec.quiet += 1
         if closure is None or not callable(closure):
             return None
-        watched = unquiet(rec, closure)
+        watched = resumed(rec, closure)
         if "closure" in kwargs:
             return args, {**kwargs, "closure": watched}
         return (args[0], watched, *args[2:]), kwargs
 
     def stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         rec = self.rec
-        rec.quiet = max(0, rec.quiet - 1)
         with private.without_torch_function(), rec.lock:
             try:
-                for group in optimizer.param_groups:
-                    for parameter in group["params"]:
-                        if parameter.grad is not None:
-                            known = rec.known.get(id(parameter))
-                            if known is not None and known.ref() is parameter:
-                                rec.written_to("step", known.storage, known, None)
+                rec.written_by("step", parameters_with_gradient(optimizer), False)
                 rec.steps.append((len(rec.calls), len(rec.passes), rec.places.here(2)))
             except Exception as error:
                 rec.problem(f"an optimiser's step ({type(error).__name__})")
+        rec.resume()
+
+    def zeroing(self, original: Any) -> Any:
+        """Optimizer.zero_grad as one change of each gradient."""
+        rec = self.rec
+
+        def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            if active() is not rec or not rec.suspend():
+                return original(optimizer, *args, **kwargs)
+            try:
+                held = parameters_with_gradient(optimizer)
+                out = original(optimizer, *args, **kwargs)
+                gone = [one for one in held if one.grad is None]
+                with private.without_torch_function(), rec.lock:
+                    rec.written_by("cleared", gone, True)
+                    rec.written_by("zero_", [one for one in held if one.grad is not None], True)
+            finally:
+                rec.resume()
+            return out
+
+        return zero_grad
 
 
-def unquiet(rec: Recorder, closure: Any) -> Any:
+def parameters_with_gradient(optimizer: Any) -> list[Any]:
+    return [one for group in optimizer.param_groups for one in group["params"] if one.grad is not None]
+
+
+def resumed(rec: Recorder, closure: Any) -> Any:
     """A closure that an optimiser calls, seen as the rest of the program is."""
 
     def watched(*args: Any, **kwargs: Any) -> Any:
-        quiet, rec.quiet = rec.quiet, 0
+        suspended = rec.resume()
         try:
             return closure(*args, **kwargs)
         finally:
-            rec.quiet = quiet
+            if suspended:
+                rec.suspend()
 
     return watched
 
 
 def module_call(rec: Recorder, original: Any) -> Any:
-    """Module.__call__ that is a scope."""
+    """A module's call that is a scope."""
 
-    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def _call_impl(self: Any, *args: Any, **kwargs: Any) -> Any:
         if rec.quiet or not private.mode_depth():
             return original(self, *args, **kwargs)
         rec.enter("module", "", type(self).__name__, weakref.ref(self))
@@ -137,7 +160,7 @@ def module_call(rec: Recorder, original: Any) -> Any:
         finally:
             rec.leave()
 
-    return __call__
+    return _call_impl
 
 
 def applied(rec: Recorder, original: Any) -> Any:

@@ -53,18 +53,43 @@ def hooked_saves() -> bool:
     return top is not None and top(True) is not None
 
 
-def saved_names(node: Any) -> list[str]:
-    """The attributes by which a kind of node gives the tensors and options that it saved."""
-    kind = type(node)
-    skipped = ("sizes", "strides", "options", "numel", "sym_sizes")
-    names = [n for n in dir(kind) if n.startswith("_saved_") and not n.endswith(skipped)]
-    raw = {n.removeprefix("_raw") for n in dir(kind) if n.startswith("_raw_saved_")}
-    return sorted(names, key=lambda n: n not in raw)
+def saved_names(kind: Any) -> list[str]:
+    """The attributes by which a class of nodes gives the tensors that it saved, and the exponent of a power."""
+    tensors = [n.removeprefix("_raw") for n in dir(kind) if n.startswith("_raw_saved_")]
+    return tensors + [n for n in ("_saved_exponent",) if hasattr(kind, n) and n not in tensors]
 
 
-def is_custom(node: Any) -> bool:
-    """Whether a node is of a torch.autograd.Function of the program."""
-    return isinstance(node, torch.autograd.function.BackwardCFunction)
+class NodeKind:
+    """What all nodes of one class have in common."""
+
+    __slots__ = ("accumulates", "custom", "name", "saved")
+
+    def __init__(self, node: Any) -> None:
+        self.name = node.name().rpartition("::")[2]
+        self.accumulates = hasattr(node, "variable")
+        self.custom = isinstance(node, torch.autograd.function.BackwardCFunction)
+        self.saved = [(name, "_raw" + name, name.removeprefix("_saved_")) for name in saved_names(type(node))]
+
+
+_kinds: dict[Any, NodeKind] = {}
+
+
+def kind_of(node: Any) -> NodeKind:
+    """The kind of a node; found once for each class."""
+    found = _kinds.get(type(node))
+    if found is None:
+        found = NodeKind(node)
+        if type(node).__name__ != "CppFunction":  # the class of every node that has none of its own
+            _kinds[type(node)] = found
+    return found
+
+
+def module_call() -> Any:
+    """What Module.__call__ calls. It is replaced, not __call__ itself: that would rebuild a slot of every subclass."""
+    return torch.nn.Module._call_impl
+
+
+MODULE_CALL = "_call_impl"
 
 
 # ---- tensors
@@ -143,9 +168,9 @@ def eager_stance() -> Any:
     return contextlib.nullcontext() if set_stance is None else set_stance("force_eager")
 
 
-def is_capturing() -> bool:
+def is_capturing(device: Any) -> bool:
     """Whether this thread captures a CUDA graph: nothing may be computed beside it then."""
-    return torch.cuda.is_available() and torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
+    return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
 
 
 def optimizer_hooks(before: Any, after: Any) -> list[Any]:

@@ -20,6 +20,7 @@ from gradtrace.torch.places import Places
 
 KEY = "gradtrace"  # in a node's metadata
 Tensor = torch.Tensor
+Parameter = torch.nn.Parameter
 
 
 class Token:
@@ -60,6 +61,7 @@ class Recorder(TorchFunctionMode):
         self.thread = threading.get_ident()
         self.steps: list[tuple[int, int, int]] = []  # optimisers' steps: calls and passes before, place
         self.quiet = 0
+        self.suspended = False
         self.main = ""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -76,6 +78,25 @@ class Recorder(TorchFunctionMode):
     def problem(self, what: str) -> None:
         """Something could not be noted."""
         self.left_out.setdefault(what, []).append(self.places.here(2))
+
+    def suspend(self) -> bool:
+        """Takes the recorder off the stack of modes for a while, which costs less than to be asked and say nothing."""
+        if self.suspended or not private.mode_depth():
+            return False
+        mode = private.pop_mode()
+        if mode is not self:
+            private.push_mode(mode)
+            return False
+        self.suspended = True
+        return True
+
+    def resume(self) -> bool:
+        """Puts it back; whether it was away."""
+        if not self.suspended:
+            return False
+        self.suspended = False
+        private.push_mode(self)
+        return True
 
     # ---- tensors
 
@@ -109,16 +130,16 @@ class Recorder(TorchFunctionMode):
         return known
 
     def new_entry(self, tensor: Any, known: Known, call: Call | None, version: int) -> Entry:
-        entry = Entry(known, call, len(self.entries))
+        entry = Entry(known, call, len(self.entries), version)
         self.entries.append(entry)
-        entry.version = version
         if not version:
             known.first = entry
         known.last = entry
         known.version = private.version_of(tensor)
         entry.requires_grad = tensor.requires_grad
         entry.is_leaf = private.is_leaf(tensor)
-        entry.is_parameter = isinstance(tensor, torch.nn.Parameter)
+        kind = type(tensor)  # isinstance(tensor, Parameter) is slow
+        entry.is_parameter = kind is Parameter or (kind is not Tensor and isinstance(tensor, Parameter))
         device = tensor.device
         if device.type != "cpu":
             entry.device = str(device)
@@ -197,27 +218,28 @@ class Recorder(TorchFunctionMode):
         known = metadata.get(KEY)
         if known is not None and known[0] is self.token:
             return known[1], False
-        variable = getattr(node, "variable", None)
+        kind = private.kind_of(node)
         leaf = None
-        if variable is not None:
-            leaf = self.entry(variable).tensor
+        if kind.accumulates:
+            leaf = self.entry(node.variable).tensor
             if leaf in self.accumulators:
-                return self.accumulators[leaf], False
+                index = self.accumulators[leaf]
+                metadata[KEY] = (self.token, index)
+                return index, False
         index = len(self.nodes)
         metadata[KEY] = (self.token, index)
-        name = node.name().rpartition("::")[2]
-        record = Node(name, private.sequence_of(node), 0 if call is None else call.origin)
+        record = Node(kind.name, private.sequence_of(node), 0 if call is None else call.origin)
         self.nodes.append(record)
         if leaf is not None:
             record.variable = leaf
             self.accumulators[leaf] = index
             return index, True
         record.call = call
-        if not private.hooked_saves():
+        if (kind.saved or kind.custom) and not private.hooked_saves():
             try:
-                record.saved = calls.saved_of(self, node)
+                record.saved = calls.saved_of(self, node, kind)
             except Exception as error:
-                self.problem(f"what {name} saved ({type(error).__name__})")
+                self.problem(f"what {kind.name} saved ({type(error).__name__})")
         return index, True
 
     def operand(self, value: Any, inputs: dict[Any, Entry]) -> Any:
@@ -244,6 +266,19 @@ class Recorder(TorchFunctionMode):
         tensor = known.ref()
         if storage is not None and not of_grad and tensor is not None:
             self.written[storage] = (call, private.version_of(tensor))
+
+    def written_by(self, how: str, tensors: list[Any], of_grad: bool) -> None:
+        """Note that an optimiser has written to tensors that are known, or to their gradients."""
+        place, enabled = self.places.here(3), torch.is_grad_enabled()
+        for tensor in tensors:
+            known = self.known.get(id(tensor))
+            if known is None or known.ref() is not tensor:
+                continue
+            there = [known] if of_grad or known.storage is None else list(self.storages.get(known.storage, (known,)))
+            at = len(self.calls), len(self.turns)
+            self.changes.append(calls.Written(how, there, of_grad, *at, None, enabled, place))
+            if of_grad:
+                self.grads.pop(known, None)
 
     def note_gradient(self, gradient: Any) -> Noted | None:
         """What a gradient holds, noted inside of backward."""

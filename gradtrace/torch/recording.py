@@ -65,7 +65,8 @@ class record:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         recorder = self._recorder
         assert recorder is not None
-        take_off(recorder)
+        if not recorder.suspended:
+            take_off(recorder)
         self._patches.remove()
         frame, self._frame = self._frame, None
         env = self._env if self._env is not None else {**frame.f_globals, **frame.f_locals}
@@ -138,7 +139,7 @@ def take_off(recorder: Recorder) -> None:
 
 def failed(recorder: Recorder, error: BaseException, tb: Any) -> tuple[str, str, int] | None:
     """What ended the block: kind, message and place; None for an orderly end."""
-    if isinstance(error, (SystemExit, GeneratorExit)):
+    if isinstance(error, (SystemExit, GeneratorExit)) or getattr(error, "ends_quietly", False):
         return None
     from gradtrace.torch.places import is_hidden
 
@@ -229,9 +230,15 @@ def picture(trace: Trace, path: str | os.PathLike[str] | None, options: dict[str
 
 
 def save(trace: Trace, path: str | os.PathLike[str]) -> None:
+    """Write a .gt file; of several processes each its own: step.rank0.gt, or where {rank} stands."""
     from gradtrace.views import files
 
-    files.write_output(os.fspath(path), file_content(trace))
+    name = os.fspath(path)
+    if trace.rank is not None:
+        stem, dot, suffix = name.rpartition(".")
+        named = name.replace("{rank}", str(trace.rank))
+        name = named if named != name else f"{stem}.rank{trace.rank}{dot}{suffix}" if dot else f"{name}.rank{trace.rank}"
+    files.write_output(name, file_content(trace))
 
 
 def file_content(trace: Trace) -> bytes:

@@ -11,6 +11,7 @@ arguments. A Trace, as `gradtrace.trace.capture` makes it, can be drawn in every
 from __future__ import annotations
 
 import os
+import sys
 
 from gradtrace.annotations import Any, Mapping, NamedTuple
 from gradtrace.engine import Tensor
@@ -86,11 +87,35 @@ def draw(
         trace = trace_of(what, names or {})
     elif isinstance(what, Trace):
         trace = what
+    elif is_torch(what):
+        from gradtrace.torch import after
+
+        env = names if names is not None else after.variables(sys._getframe(1))
+        given = {"style": style, "depth": depth, "expand": expand, **options}
+        return after.picture(what, None, env, given)  # type: ignore[no-any-return]
     else:
         raise TypeError(f"draw() takes a tensor or a Trace, not {type(what).__name__}")
     chosen = dot.DotOptions(style=style or ("data" if trace.operations else "autograd"), **options)
     dot.check(chosen)
     return Picture(model.model(trace, chosen.style, fold.fold(trace, depth, expand)), chosen)
+
+
+def is_torch(what: Any) -> bool:
+    """Whether this is a tensor of real PyTorch, asked without importing it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(what, getattr(torch, "Tensor", ()))
+
+
+def why(what: Any, loss: Any = None) -> str:
+    """Why the gradient of a real PyTorch tensor is what it is, from the graph alone (see `gradtrace.torch.why`).
+
+    TypeError for anything else; of a script `gradtrace why` answers.
+    """
+    if not is_torch(what):
+        raise TypeError(f"why() takes a tensor of PyTorch, not {type(what).__name__}")
+    from gradtrace.torch import after
+
+    return after.answer(what, loss, after.variables(sys._getframe(1)))
 
 
 def trace_of(tensor: Tensor, names: Mapping[str, Tensor]) -> Trace:

@@ -54,6 +54,7 @@ class record:
             raise RuntimeError("another recording is active; end it first: recordings do not nest")
         frame = sys._getframe(1)
         self._trace = self._ending = None
+        self._release()
         if self._env is None:
             self._frame, self._main = frame, frame.f_code.co_filename
         recorder = self._recorder = Recorder(self.level)
@@ -75,6 +76,13 @@ class record:
             self._ids = dict(recorder.known)
             self._ending = Ending(recorder, env, failure)
         recorder.quiet = 1
+
+    def __del__(self) -> None:
+        self._release()
+
+    def _release(self) -> None:
+        if self._recorder is not None:
+            self._recorder.release()
 
     # ---- the record
 

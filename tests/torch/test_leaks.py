@@ -41,7 +41,7 @@ def train(name, steps, context):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", ["plain", "in place on views", "pinn", "checkpointing", "custom function"])
+@pytest.mark.parametrize("name", ["plain", "in place on views", "graph network", "checkpointing", "custom function"])
 def test_a_thousand_recorded_steps_leave_nothing(name, level):
     early, late = train(name, 1000 if name == "plain" else 20, lambda: gt.record(level=level))
     assert late == early

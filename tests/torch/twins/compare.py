@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from gradtrace.analysis.answer import Facts
 from gradtrace.analysis.failures import explain_failure
 from gradtrace.analysis.why import explain
-from gradtrace.trace import TensorRecord, Trace, Value
+from gradtrace.trace import FunctionRecord, TensorRecord, Trace, Value
 
 # Numbers may differ by this, relative and absolute: kernels differ in the last bits of float32, loops let that grow.
 RELATIVE, ABSOLUTE = 2e-3, 1e-5
@@ -29,18 +29,27 @@ def kinds(trace: Trace) -> Iterator[str]:
 
 
 def labels(trace: Trace) -> Iterator[str]:
-    """Every function of the graph with its line; of leaves the label.
+    """Every function that the roots of backward were computed by, with its line; of a named leaf the name.
 
     Operations are not compared one by one: gradtrace notes the operators that it computes with (mm, view), and in
     PyTorch what is seen are the calls of the program (matmul, reshape). Both make the same functions.
     """
-    found = []
-    for function in trace.functions:
-        if function.variable is not None:
-            found.append(f"{function.name} of {trace.tensors[function.variable].label.partition(' (version')[0]}")
-        elif function.outputs:
-            found.append(f"line {function.span.line if function.span else None} {function.name}")
-    yield from sorted(found)
+    below: dict[int, list[int]] = {}
+    for edge in trace.function_edges:
+        below.setdefault(edge.source, []).append(edge.target)
+    waiting = [i for one in trace.passes for root in one.roots if (i := trace.tensors[root].function) is not None]
+    seen = set(waiting)
+    while waiting:
+        new = {i for i in below.get(waiting.pop(), ()) if i not in seen}
+        seen |= new
+        waiting += new
+    yield from sorted(label(trace, trace.functions[index]) for index in seen)
+
+
+def label(trace: Trace, function: FunctionRecord) -> str:
+    if function.variable is None:
+        return f"line {function.span.line if function.span else None} {function.name}"
+    return f"{function.name} of {trace.tensors[function.variable].name}"
 
 
 def edges(trace: Trace) -> Iterator[str]:
@@ -83,8 +92,7 @@ def steps(trace: Trace) -> Iterator[str]:
         function = trace.functions[step.function]
         if not step.ran or function.name == "AccumulateGrad":  # its turn comes at another time
             continue
-        sent = step.downstream if any(step.downstream) else ()
-        came, went = (" ".join(map(shown, part)) for part in (step.upstream, sent))
+        came, went = (" ".join(map(shown, part)).removesuffix(" None").removesuffix(" None") for part in (step.upstream, step.downstream))
         yield f"{step.number} {function.name} {came} -> {went}"
     for step_of_training in trace.training:
         line = step_of_training.span.line if step_of_training.span else None

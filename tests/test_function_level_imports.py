@@ -46,6 +46,7 @@ WITHIN = {
     "gradtrace.batch.cluster": "the functions run on the workers of a cluster, which import what they need there",
     "gradtrace.batch.formats": "each format of a table loads its own reader and writer",
     "gradtrace.views.render": "each format of a picture loads its own writer",
+    "gradtrace.torch": "a recorder loads nothing but torch while a program runs; views load when it is asked",
     "gradtrace.ops.families": "the program that writes the table of families, in a module that every run loads",
 }
 

@@ -144,4 +144,6 @@ def recorded_torch(about: Any, record: Any) -> Program:
 
     empty = lang.parse("0", name=about.source_name)
     kept = ast.parse("torch")  # not empty, for there is a run of it
-    return empty._replace(source=Source(about.source_name, about.source_text), tree=kept, imports_torch=True, record=record)
+    return empty._replace(
+        source=Source(about.source_name, about.source_text), tree=kept, imports_torch=True, record=record
+    )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli.options import Backward, Inputs
 from gradtrace.cli.parts import Part
-from gradtrace.trace.capture import capture
 from gradtrace.errors import ProgramError, UsageError
+from gradtrace.trace.capture import capture
 from gradtrace.trace.file import About, Record, write
 
 if TYPE_CHECKING:
@@ -80,7 +80,9 @@ def of_torch(
     if save is not None:
         from gradtrace.views import files
 
-        files.write_output(save, write(record.about, {key: record.trace(key) for key in ("all", "eval", "graph", "watched")}))
+        files.write_output(
+            save, write(record.about, {key: record.trace(key) for key in ("all", "eval", "graph", "watched")})
+        )
     if not trace.tensors:
         raise UsageError(f"{name} makes no tensor, so there is nothing to show")
     if trace.failure is not None and not failing:
@@ -109,7 +111,7 @@ def ended(trace: Trace) -> ProgramError:
 def not_run_again(name: str) -> UsageError:
     return UsageError(
         f"{name} is a recorded run of PyTorch, which cannot be run again here",
-        "leave out what would change the run (variables, --backward, --seed, ...); or record another one: --engine torch",
+        "leave out what would change the run (variables, --backward, --seed, ...); or record it again: --engine torch",
     )
 
 

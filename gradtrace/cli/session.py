@@ -61,7 +61,9 @@ def record(
     if program.record is not None and program.record.about.engine:
         from gradtrace.cli import records
 
-        return records.of_torch(program.record, inputs, how, everything, failing, failures, part, picture, save, jacobians)
+        return records.of_torch(
+            program.record, inputs, how, everything, failing, failures, part, picture, save, jacobians
+        )
     if program.record is not None and not jacobians:
         from gradtrace.cli import records
 

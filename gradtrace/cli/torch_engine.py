@@ -58,7 +58,7 @@ def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
             records = []
             for number, script in enumerate(asked.positionals[: sources_of(asked)]):
                 path = os.path.join(folder, f"{number}.gt")
-                code, told = run_script(asked, path, LEVEL, script)
+                _, told = run_script(asked, path, LEVEL, script)
                 records.append(path)
                 if told.get("interrupted"):
                     status = 130
@@ -91,7 +91,8 @@ def taken_apart(args: list[str]) -> Asked:
         raise UsageError(f"--engine: '{report.clip(values['--engine'])}' is not an engine", "there is torch")
     if found.unknown:
         raise UsageError(
-            f"no such option '{report.clip(found.unknown[0])}'", "a script's own arguments stand after --: train.py -- --lr 1"
+            f"no such option '{report.clip(found.unknown[0])}'",
+            "a script's own arguments stand after --: train.py -- --lr 1",
         )
     if any(option[0] == "-e" for option in found.options):
         raise UsageError("--engine torch runs a file, not an expression", HOW)
@@ -141,7 +142,9 @@ def run_script(asked: Asked, out: str, level: str, script: str) -> tuple[int, di
         code = waited(command, stdout)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise UsageError(f"cannot start '{asked.python}': {reason}", "name a Python that has torch: --python PATH") from None
+        raise UsageError(
+            f"cannot start '{asked.python}': {reason}", "name a Python that has torch: --python PATH"
+        ) from None
     told = status_of(status_file)
     check_status(told, asked, out, level, code, shown)
     return code, told

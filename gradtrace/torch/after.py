@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 
@@ -51,7 +52,11 @@ def graph_of(tensor: Any, env: Mapping[str, Any]) -> Trace:
     with private.without_torch_function():
         recorder = Recorder("summary")
         root = recorder.entry(tensor)
-        named = {name: value for name, value in env.items() if not isinstance(value, torch.Tensor) or in_graph(recorder, value)}
+        named = {
+            name: value
+            for name, value in env.items()
+            if not isinstance(value, torch.Tensor) or in_graph(recorder, value)
+        }
         ending = Ending(recorder, named, None)
         builder = Builder(ending, "<graph>")
         builder.start = root
@@ -78,7 +83,9 @@ def why(tensor: torch.Tensor, loss: torch.Tensor | None = None) -> str:
 def answer(tensor: Any, loss: Any, env: Mapping[str, Any]) -> str:
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"why() takes a tensor, not {type(tensor).__name__}")
-    name = next((key for key, value in env.items() if value is tensor and key[:1] != "_"), "") or parameter_name(tensor, env)
+    name = next((key for key, value in env.items() if value is tensor and key[:1] != "_"), "") or parameter_name(
+        tensor, env
+    )
     with private.without_torch_function():
         return f"{name or 'the tensor'}.grad is {sentence(tensor, loss, name or 'it')}\n"
 
@@ -106,9 +113,13 @@ def sentence(tensor: Any, loss: Any, name: str) -> str:
         size = float(torch.linalg.vector_norm(grad.float())) if grad.layout is torch.strided else float("nan")
         return f"there: shape {tuple(grad.shape)}, norm {size:.6g}."
     if not tensor.requires_grad:
-        return f"None: {name} does not require grad" + (" (it holds integers)." if not tensor.is_floating_point() else ".")
+        return f"None: {name} does not require grad" + (
+            " (it holds integers)." if not tensor.is_floating_point() else "."
+        )
     if not private.is_leaf(tensor):
-        return f"None: {name} is a non-leaf, and backward keeps gradients only for leaf tensors; call retain_grad() first."
+        return (
+            f"None: {name} is a non-leaf, and backward keeps gradients only for leaf tensors; call retain_grad() first."
+        )
     if loss is None:
         return f"None: no backward has reached {name}{MORE}."
     if leaf_is_behind(tensor, loss):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -169,7 +170,7 @@ class Builder:
     def labels(self) -> list[str]:
         rec, spans = self.rec, self.spans
         texts = labels.expression_texts(rec.calls, spans)  # type: ignore[arg-type]
-        env = {name: torch for name in self.ending.modules}
+        env = dict.fromkeys(self.ending.modules, torch)
         constants = labels.constant_texts(rec.entries, rec.calls, texts, spans, env)  # type: ignore[arg-type]
         for file in list({rec.places.code(call.origin).co_filename for call in rec.calls if call.origin}):
             spans.file(file)

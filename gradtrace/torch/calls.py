@@ -7,8 +7,9 @@ others leave the graph (`.data`, `item()`), change flags, start backward, or say
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -49,14 +50,16 @@ def silent(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: st
 QUIET = How(silent, "")
 HOW: dict[Any, How] = {}
 NOTHING = frozenset(
-    "size dim ndimension numel nelement stride is_floating_point is_complex __len__ __repr__ __format__ data_ptr __hash__ "
-    "is_contiguous storage_offset untyped_storage storage _typed_storage element_size is_same_size "
-    "register_post_accumulate_grad_hook is_set_to manual_seed __deepcopy__ __reduce_ex__ __setstate__ get_device "
-    "_set_grad_enabled _record_function_enter_new _RecordFunction __dir__ share_memory_ __contains__ module_load "
-    "is_pinned result_type promote_types can_cast get_default_dtype set_default_dtype requires_grad has_names __bool__ "
-    "__index__ equal allclose is_nonzero is_tensor _is_view __dlpack__ __dlpack_device__ typename seed initial_seed "
-    "get_rng_state set_rng_state finfo iinfo broadcast_shapes sym_int is_storage stride dim_order __torch_function__ "
-    "_make_subclass isinstance grad backward".split()
+    """
+    size dim ndimension numel nelement stride is_floating_point is_complex __len__ __repr__ __format__ data_ptr
+    __hash__ is_contiguous storage_offset untyped_storage storage _typed_storage element_size is_same_size
+    register_post_accumulate_grad_hook is_set_to manual_seed __deepcopy__ __reduce_ex__ __setstate__ get_device
+    _set_grad_enabled _record_function_enter_new _RecordFunction __dir__ share_memory_ __contains__ module_load
+    is_pinned result_type promote_types can_cast get_default_dtype set_default_dtype requires_grad has_names
+    __bool__ __index__ equal allclose is_nonzero is_tensor _is_view __dlpack__ __dlpack_device__ typename seed
+    initial_seed get_rng_state set_rng_state finfo iinfo broadcast_shapes sym_int is_storage stride dim_order
+    __torch_function__ _make_subclass isinstance grad backward
+    """.split()  # noqa: SIM905
 )
 NUMBERS = {
     "item": "item",
@@ -88,7 +91,10 @@ NAMES = {
     "absolute": "abs",
 }
 # what fills a tensor with new numbers: a leaf begins again, nothing of what it held is left
-FILLS = frozenset("zero_ fill_ ones_ uniform_ normal_ zeros_ bernoulli_ constant_ trunc_normal_ random_ exponential_".split())
+FILLS = frozenset(
+    ["zero_", "fill_", "ones_", "uniform_", "normal_", "zeros_", "bernoulli_", "constant_", "trunc_normal_", "random_"]
+    + ["exponential_"]
+)
 
 
 def how(func: Any) -> How:
@@ -112,16 +118,24 @@ def _how(func: Any) -> How:
         return How(number, NUMBERS[name])
     if name in SPECIAL:
         return How(SPECIAL[name], name)
-    if name in NOTHING or name.startswith(("is_", "has_", "_is_", "__get", "_unwrap")) and name != "__getitem__":
+    says_nothing = name.startswith(("is_", "has_", "_is_", "__get", "_unwrap")) and name != "__getitem__"
+    if name in NOTHING or says_nothing:
         return QUIET
-    if isinstance(func, FunctionType) and func.__module__ == "torch._tensor" and name.startswith("__") and name[2] != "r":
+    if (
+        isinstance(func, FunctionType)
+        and func.__module__ == "torch._tensor"
+        and name.startswith("__")
+        and name[2] != "r"
+    ):
         return QUIET if name not in NAMES and name not in ("__pow__",) else How(operate, public(name))
     return How(reversed_ if name[:3] == "__r" and name not in ("__rshift__",) else operate, public(name))
 
 
 def of_attribute(what: str, kind: str) -> How:
     if kind == "__set__":
-        return {"data": How(data_set, what), "grad": How(grad_set, what), "requires_grad": How(flag_set, what)}.get(what, QUIET)
+        return {"data": How(data_set, what), "grad": How(grad_set, what), "requires_grad": How(flag_set, what)}.get(
+            what, QUIET
+        )
     if what == "data":
         return How(data_taken, what)
     return How(operate, GETTERS[what]) if what in GETTERS else QUIET
@@ -150,9 +164,7 @@ def reversed_(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name:
     return operate(rec, func, args, kwargs, name, lambda given: (given[1], given[0], *given[2:]))
 
 
-def operate(
-    rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str, order: Any = None
-) -> Any:
+def operate(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str, order: Any = None) -> Any:
     """An operator: what it reads is noted before the call, what it makes after it."""
     call = None
     with rec.lock:
@@ -250,13 +262,18 @@ def tensors_in(value: Any) -> list[Any]:
 
 def name_of_index(call: Call, args: Any) -> str:
     """The operator behind x[...]: "select", "slice", "index"."""
-    by_fn = {"SelectBackward0": "select", "SliceBackward0": "slice", "IndexBackward0": "index", "UnsqueezeBackward0": "unsqueeze"}
+    by_fn = {
+        "SelectBackward0": "select",
+        "SliceBackward0": "slice",
+        "IndexBackward0": "index",
+        "UnsqueezeBackward0": "unsqueeze",
+    }
     made = call.outputs[0].fn_name
     if made in by_fn:
         return by_fn[made]
     index = args[1]
     last = index[-1] if isinstance(index, tuple) and index else index
-    if isinstance(last, bool) or isinstance(last, (Tensor, list)):
+    if isinstance(last, (bool, Tensor, list)):
         return "index"
     return "select" if isinstance(last, int) else "slice"
 
@@ -445,7 +462,9 @@ class HookWatcher:
         before = rec.note_gradient(gradient)
         result = self.hook(gradient)
         changed = result is not None
-        rec.hook_runs.append(("tensor", self.__name__, before, rec.note_gradient(result) if changed else before, changed))
+        rec.hook_runs.append(
+            ("tensor", self.__name__, before, rec.note_gradient(result) if changed else before, changed)
+        )
         return result
 
 

@@ -107,7 +107,6 @@ def as_main(script: str) -> ModuleType:
     module = ModuleType("__main__")
     module.__file__ = script
     module.__builtins__ = __builtins__  # type: ignore[attr-defined]
-    module.__dict__["__annotations__"] = {}
     sys.modules["__main__"] = module
     return module
 

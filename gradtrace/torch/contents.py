@@ -188,7 +188,9 @@ def on_cpu(flat: Any) -> Facts:
     else:
         kind = torch.float32 if flat.dtype.is_floating_point else torch.float64
         total = flat.sum(dtype=kind).item()
-        norm = torch.linalg.vector_norm(flat, dtype=kind).item() if kind is torch.float32 else flat.double().norm().item()
+        norm = (
+            torch.linalg.vector_norm(flat, dtype=kind).item() if kind is torch.float32 else flat.double().norm().item()
+        )
     one_sign = low >= 0 or high <= 0
     zeros = 0 if low > 0 or high < 0 else count if low == high else -1
     if zeros < 0 and (one_sign or count <= EXACT):
@@ -280,7 +282,8 @@ def summary(noted: Noted) -> Summary:
     count = math.prod(noted.shape)
     measured = count // noted.times
     finite = measured - facts.nan - facts.inf
-    zeros, absolute, bins = facts.zeros, facts.absolute, ()
+    zeros, absolute = facts.zeros, facts.absolute
+    bins: tuple[int, ...] = ()
     if noted.sample is not None:
         part = noted.sample.double()
         share = finite / part.numel()
@@ -289,7 +292,9 @@ def summary(noted: Noted) -> Summary:
         bins = histogram(part, facts.low, facts.high, share * noted.times)
     times = noted.times
     if not finite:
-        return Summary(*head, None, None, None, 0.0, 0.0, zeros * times, facts.nan * times, facts.inf * times, (0,) * BINS)
+        return Summary(
+            *head, None, None, None, 0.0, 0.0, zeros * times, facts.nan * times, facts.inf * times, (0,) * BINS
+        )
     low, high = facts.low, facts.high
     if not noted.dtype.startswith(("float", "bfloat")):
         low, high = int(low), int(high)

@@ -19,7 +19,8 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from typing import Any, Callable, TypeVar, overload
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
 
 import torch
 
@@ -43,18 +44,22 @@ def guard(step: Any = None, *, level: str = "summary", out: Any = None, limit: i
 
     The step is a function that computes a loss, calls backward and usually an optimiser's step; what it returns is
     passed on. `level` is that of the recording, `out` the stream that gets the answer (stderr by default), `limit` how
-    many times at most an answer is given. The record is afterwards in `step.recorded`.
+    many times at most an answer is given. The last record is `step.guard.recorded`.
     """
     if step is None:
-        return lambda function: guard(function, level=level, out=out, limit=limit)
-    watch = Guard(step, level, out, limit)
+        return lambda function: guarded(function, Guard(function, level, out, limit))
+    return guarded(step, Guard(step, level, out, limit))
+
+
+def guarded(step: Any, watch: Guard) -> Any:
+    """The step under its guard, which is the attribute `guard` of the function."""
 
     @functools.wraps(step)
-    def guarded(*args: Any, **kwargs: Any) -> Any:
+    def watched(*args: Any, **kwargs: Any) -> Any:
         return watch(*args, **kwargs)
 
-    guarded.guard = watch  # type: ignore[attr-defined]
-    return guarded
+    watched.guard = watch  # type: ignore[attr-defined]
+    return watched
 
 
 class NotFinite(BaseException):
@@ -73,12 +78,15 @@ class Guard:
         self.left = limit
         self.recorded: record | None = None  # of the last step that was not finite
         self.tensors: tuple[list[Any], list[Any]] | None = None  # parameters and buffers, found at the first call
+        self.scalers: list[Any] = []
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.left <= 0 or active() is not None:
             return self.step(*args, **kwargs)
         if self.tensors is None:
-            self.tensors = tensors_of(modules_of(environment(self.step, args, kwargs)))
+            env = environment(self.step, args, kwargs)
+            self.tensors = tensors_of(modules_of(env))
+            self.scalers = [one for one in env.values() if isinstance(one, torch.amp.GradScaler) and one.is_enabled()]
         before = State(*self.tensors)
         seen: list[Any] = []
         handles = private.optimizer_hooks(lambda o, a, k: self.check(o, before, seen), lambda o, a, k: None)
@@ -87,7 +95,8 @@ class Guard:
         finally:
             for handle in handles:
                 handle.remove()
-        bad = seen[0] if seen else first_bad(result, before.parameters)
+        # a GradScaler looks for infinite gradients itself, and skips the update
+        bad = seen[0] if seen else first_bad(result, [] if self.scalers else before.parameters)
         if bad:
             self.repeat(bad, before, args, kwargs)
         before.forget()
@@ -104,6 +113,7 @@ class Guard:
         """The same step again, recorded; then everything is as the step had left it."""
         self.left -= 1
         after = before.restore()
+        scales = [(one, one.state_dict(), dict(one._per_optimizer_states)) for one in self.scalers]
         stop = private.optimizer_hooks(stop_step, lambda o, a, k: None)
         recorded = record(self.level)
         recorded._env = environment(self.step, args, kwargs)
@@ -119,6 +129,10 @@ class Guard:
             for handle in stop:
                 handle.remove()
             after.put_back()
+            for scaler, state, of_optimizers in scales:
+                scaler.load_state_dict(state)
+                scaler._per_optimizer_states.clear()
+                scaler._per_optimizer_states.update(of_optimizers)
         self.recorded = recorded
         self.tell(f"{bad}; this step was repeated under a recorder:\n{answer_of(recorded)}")
 
@@ -276,7 +290,7 @@ def tensors_of(modules: list[Any]) -> tuple[list[Any], list[Any]]:
 def random_state() -> Any:
     import random
 
-    on_gpu = torch.cuda.get_rng_state_all() if torch.cuda.is_available() and torch.cuda.is_initialized() else None
+    on_gpu = torch.cuda.get_rng_state_all() if torch.cuda.is_available() and torch.cuda.is_initialized() else None  # type: ignore[no-untyped-call]
     numpy = sys.modules.get("numpy")
     return torch.get_rng_state(), on_gpu, random.getstate(), None if numpy is None else numpy.random.get_state()
 

@@ -1,9 +1,10 @@
-"""What tensors and modules are called: by the program's variables, by modules' parameters, by assignments in the text."""
+"""What tensors and modules are called: by variables, by modules' parameters, by assignments in the text."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, NoneType
-from typing import TYPE_CHECKING, Any, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder
 
 Module = torch.nn.Module
-EMPTY = frozenset([ModuleType, FunctionType, BuiltinFunctionType, MethodType, type, int, float, str, bool, bytes, NoneType])
+EMPTY = frozenset(
+    [ModuleType, FunctionType, BuiltinFunctionType, MethodType, type, int, float, str, bool, bytes, NoneType]
+)
 HOLDERS = frozenset([list, tuple, dict])
 
 
@@ -68,9 +71,15 @@ def held(name: str, value: Any) -> Iterator[tuple[str, Any]]:
             elif isinstance(one, Module):
                 yield from tensors_of(f"{name}[{i}]", one)
     elif isinstance(value, dict):
-        yield from [(f"{name}[{key!r}]", one) for key, one in list(value.items())[:1000] if isinstance(one, torch.Tensor)]
+        yield from [
+            (f"{name}[{key!r}]", one) for key, one in list(value.items())[:1000] if isinstance(one, torch.Tensor)
+        ]
     else:
-        tops = [(path, module) for path, module in modules_of(name, value)][:1] if not isinstance(value, Module) else [(name, value)]
+        tops = (
+            [(path, module) for path, module in modules_of(name, value)][:1]
+            if not isinstance(value, Module)
+            else [(name, value)]
+        )
         for path, module in tops:
             yield from tensors_of(path, module)
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from gradtrace.torch.events import Call, Entry, Known
 from gradtrace.trace import operands as common
 from gradtrace.trace.record import Operand
 
-SIZES = frozenset("view reshape permute expand repeat tile flip".split())  # whose further arguments are one tuple
+# operators whose further arguments are one tuple
+SIZES = frozenset(
+    ["view", "reshape", "permute", "expand", "repeat", "tile", "flip"]
+)
 LOSSES = "_loss"  # whose further arguments are numbers of the reduction
 Edge = Callable[[Call, Entry, set[int]], int | None]
 
 
 def call_operands(call: Call, edge_of: Edge) -> tuple[Operand, ...]:
     """Each tensor as often as it is used, constants in between, options with their names."""
-    args, found, taken = call.args, [], set[int]()
+    args, taken = call.args, set[int]()
+    found: list[Operand] = []
     if call.name in SIZES and len(args) > 2 and all(type(one) is int for one in args[1:]):
         args = (args[0], tuple(args[1:]))
     if call.name in ("select", "slice", "index") and len(args) == 2:

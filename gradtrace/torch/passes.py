@@ -207,7 +207,8 @@ class PassWatch:
             return None
         known = self.rec.grads.get(leaf)
         if known is not None and mark(grad) is not None and known[0] == mark(grad):
-            return known[1]
+            found: Noted = known[1]
+            return found
         return self.rec.contents.note(grad)
 
     def kept(self, turn: Turn, leaf: Any) -> None:

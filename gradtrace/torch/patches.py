@@ -1,9 +1,9 @@
 """What is replaced in PyTorch while a recorder is active, and put back when it ends.
 
-    the engine's entrance        passes                          Function.apply   one operator, its forward unseen
-    Module._call_impl            a scope                         torch.compile    compiled models run as written
-    has_torch_function*          of functions in Python: what they call is seen, not they
-    optimisers' global hooks     a step is one change
+the engine's entrance        passes                          Function.apply   one operator, its forward unseen
+Module._call_impl            a scope                         torch.compile    compiled models run as written
+has_torch_function*          of functions in Python: what they call is seen, not they
+optimisers' global hooks     a step is one change
 """
 
 from __future__ import annotations

@@ -19,7 +19,11 @@ from gradtrace.trace.record import Span
 OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HIDDEN = tuple(
     os.path.join(folder, "")
-    for folder in (os.path.dirname(os.path.abspath(torch.__file__)), OURS, os.path.dirname(os.path.abspath(os.__file__)))
+    for folder in (
+        os.path.dirname(os.path.abspath(torch.__file__)),
+        OURS,
+        os.path.dirname(os.path.abspath(os.__file__)),
+    )
 )
 PACKAGES = ("site-packages", "dist-packages")
 

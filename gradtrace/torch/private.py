@@ -1,4 +1,4 @@
-"""Every private name of PyTorch that the recorder uses, in one place, each with what stands in for it where it is missing.
+"""Every private name of PyTorch that the recorder uses, in one place, with what stands in for it where it is missing.
 
 Public names are used elsewhere directly. Tested with PyTorch 2.13; names that differ from 2.4 on have a fallback.
 """
@@ -44,7 +44,7 @@ def sequence_of(node: Any) -> int:
 
 def in_transform() -> bool:
     """Whether a transform of torch.func (vmap, grad, ...) is at work."""
-    return _C._functorch.peek_interpreter_stack() is not None  # type: ignore[attr-defined]
+    return _C._functorch.peek_interpreter_stack() is not None
 
 
 def hooked_saves() -> bool:
@@ -137,8 +137,10 @@ def python_modules() -> list[Any]:
     import torch.functional
     import torch.nn.functional
     import torch.nn.init
+    import torch.overrides
 
-    return [torch.functional, torch.nn.functional, torch.nn.init, torch.autograd]
+    # torch.overrides: layers ask there whether they may take their fused path for inference
+    return [torch.functional, torch.nn.functional, torch.nn.init, torch.autograd, torch.overrides]
 
 
 def asking(original: Any) -> Any:

@@ -152,10 +152,11 @@ class Recorder(TorchFunctionMode):
             base = private.base_of(tensor)
             if base is not None:
                 known = self.known.get(id(base))
-                if known is not None and known.ref() is base and known.version == private.version_of(base):
-                    held = known.last.value
-                    same = held is not None and held.facts is not None and held.dtype is not None
-                    if same and base.numel() == tensor.numel() and base.dtype is tensor.dtype:
+                there: Any = None if known is None else known.ref()
+                if known is not None and there is base and known.version == private.version_of(base):
+                    held: Noted | None = known.last.value
+                    whole = there.numel() == tensor.numel() and there.dtype is tensor.dtype and 0 not in tensor.stride()
+                    if held is not None and held.facts is not None and whole:
                         return held.shaped(tuple(tensor.shape))
             return self.contents.note(tensor)
         except Exception as error:  # a tensor that cannot be read (a subclass, a freed storage)

@@ -1,17 +1,18 @@
 """`record()`: a stretch of a PyTorch program whose run can be asked about, drawn and saved.
 
-    with gt.record() as r:
-        loss = model(x)
-        loss.backward()
-    print(r.why("model.0.weight"))
+with gt.record() as r:
+    loss = model(x)
+    loss.backward()
+print(r.why("model.0.weight"))
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Callable, TypeVar
+from typing import Any, TypeVar
 
 import torch
 
@@ -195,7 +196,9 @@ def answers(trace: Trace, what: Any) -> str:
     if what is None:
         found = [failure] if failure is not None else [explain(facts, t) for t in trace.named]
         return with_notes(trace, (view.text if failure is not None else view.overview)(found, look))
-    record = trace.tensors[what] if isinstance(what, int) else pick.tensor(trace, str(what).removesuffix(".grad"), "NAME")
+    record = (
+        trace.tensors[what] if isinstance(what, int) else pick.tensor(trace, str(what).removesuffix(".grad"), "NAME")
+    )
     found = [explain(facts, record)]
     return with_notes(trace, view.text([failure, *found] if failure is not None else found, look))
 
@@ -245,7 +248,9 @@ def save(trace: Trace, path: str | os.PathLike[str]) -> None:
     if trace.rank is not None:
         stem, dot, suffix = name.rpartition(".")
         named = name.replace("{rank}", str(trace.rank))
-        name = named if named != name else f"{stem}.rank{trace.rank}{dot}{suffix}" if dot else f"{name}.rank{trace.rank}"
+        name = (
+            named if named != name else f"{stem}.rank{trace.rank}{dot}{suffix}" if dot else f"{name}.rank{trace.rank}"
+        )
     files.write_output(name, file_content(trace))
 
 

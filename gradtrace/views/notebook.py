@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 
 from gradtrace.annotations import Any, Mapping, NamedTuple
 from gradtrace.engine import Tensor
@@ -88,11 +89,11 @@ def draw(
     elif isinstance(what, Trace):
         trace = what
     elif is_torch(what):
-        from gradtrace.torch import after
-
+        after = live()
         env = names if names is not None else after.variables(sys._getframe(1))
         given = {"style": style, "depth": depth, "expand": expand, **options}
-        return after.picture(what, None, env, given)  # type: ignore[no-any-return]
+        found: Picture = after.picture(what, None, env, given)
+        return found
     else:
         raise TypeError(f"draw() takes a tensor or a Trace, not {type(what).__name__}")
     chosen = dot.DotOptions(style=style or ("data" if trace.operations else "autograd"), **options)
@@ -113,9 +114,13 @@ def why(what: Any, loss: Any = None) -> str:
     """
     if not is_torch(what):
         raise TypeError(f"why() takes a tensor of PyTorch, not {type(what).__name__}")
-    from gradtrace.torch import after
+    after = live()
+    return str(after.answer(what, loss, after.variables(sys._getframe(1))))
 
-    return after.answer(what, loss, after.variables(sys._getframe(1)))
+
+def live() -> Any:
+    """The layer above, which needs real PyTorch: loaded by its name, and only for a tensor of PyTorch."""
+    return import_module("gradtrace.torch.after")
 
 
 def trace_of(tensor: Tensor, names: Mapping[str, Tensor]) -> Trace:

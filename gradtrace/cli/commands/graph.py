@@ -279,6 +279,7 @@ command = SourceCommand(
         *options.inputs(),
         *options.backward(),
         *options.part(),
+        *options.engine(),
         *options.limits(),
         *options.common(),
     ],

@@ -38,7 +38,7 @@ def run(program: Program, **flags: Any) -> None:
 command = SourceCommand(
     "run",
     run,
-    [*options.source(), *options.inputs(), *options.limits(), *options.common()],
+    [*options.source(), *options.inputs(), *options.engine(), *options.limits(), *options.common()],
     HELP,
     EXAMPLES,
     always_file=True,

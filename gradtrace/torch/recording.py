@@ -8,6 +8,7 @@ print(r.why("model.0.weight"))
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -71,7 +72,7 @@ class record:
             take_off(recorder)
         self._patches.remove()
         frame, self._frame = self._frame, None
-        env = self._env if self._env is not None else {**frame.f_globals, **frame.f_locals}
+        env = self._env if self._env is not None else variables_of(frame)
         with private.without_torch_function():
             failure = None if error is None else failed(recorder, error, tb)
             self._ids = dict(recorder.known)
@@ -132,6 +133,15 @@ class record:
         if known is None or known.ref() is not what:
             raise ValueError("this tensor was not used in the recorded block")
         return known.last.id
+
+
+def variables_of(frame: Any) -> dict[str, Any]:
+    """The variables that code in a frame can use."""
+    local = frame.f_locals
+    found = {**frame.f_globals, **local}
+    if isinstance(local, dict) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        local.clear()  # a copy that the frame would keep, and with it what the function deletes later
+    return found
 
 
 def take_off(recorder: Recorder) -> None:

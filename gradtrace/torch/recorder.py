@@ -302,3 +302,11 @@ class Recorder(TorchFunctionMode):
     def leave(self) -> None:
         if self.stack:
             self.stack.pop()
+
+    def release(self) -> None:
+        """Take the notes apart, whose references go round in circles, so that they are freed without a collection."""
+        for entry in self.entries:
+            entry.call = None
+        for known in {entry.tensor for entry in self.entries}:
+            del known.first, known.last
+        self.entries.clear()

@@ -55,6 +55,7 @@ class record:
             raise RuntimeError("another recording is active; end it first: recordings do not nest")
         frame = sys._getframe(1)
         self._trace = self._ending = None
+        self._release()
         if self._env is None:
             self._frame, self._main = frame, frame.f_code.co_filename
         recorder = self._recorder = Recorder(self.level)
@@ -69,6 +70,7 @@ class record:
         if not recorder.suspended:
             take_off(recorder)
         self._patches.remove()
+        del self._patches
         frame, self._frame = self._frame, None
         env = self._env if self._env is not None else {**frame.f_globals, **frame.f_locals}
         with private.without_torch_function():
@@ -76,6 +78,15 @@ class record:
             self._ids = dict(recorder.known)
             self._ending = Ending(recorder, env, failure)
         recorder.quiet = 1
+
+    def __del__(self) -> None:
+        self._release()
+
+    def _release(self) -> None:
+        recorder = getattr(self, "_recorder", None)
+        if recorder is not None:
+            recorder.release()
+            self._recorder = None
 
     # ---- the record
 
@@ -86,7 +97,9 @@ class record:
                 raise NoRecordingError("nothing is recorded yet: ask after the block `with record() as r` has ended")
             with private.without_torch_function():
                 self._trace = Builder(self._ending, self._main, rank()).build()
-            self._ending.rec.turns.clear()
+            self._ids = {key: (known.ref, known.last.id) for key, known in self._ids.items()}
+            self._ending = None
+            self._release()
         return self._trace
 
     def why(self, what: Any = None) -> str:
@@ -120,10 +133,11 @@ class record:
         """A name, or the id of a tensor in the trace."""
         if not isinstance(what, torch.Tensor):
             return what
+        self.trace()
         known = self._ids.get(id(what))
-        if known is None or known.ref() is not what:
+        if known is None or known[0]() is not what:
             raise ValueError("this tensor was not used in the recorded block")
-        return known.last.id
+        return known[1]
 
 
 def take_off(recorder: Recorder) -> None:

@@ -83,7 +83,7 @@ def why(tensor: torch.Tensor, loss: torch.Tensor | None = None) -> str:
 def answer(tensor: Any, loss: Any, env: Mapping[str, Any]) -> str:
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"why() takes a tensor, not {type(tensor).__name__}")
-    name = next((key for key, value in env.items() if value is tensor and key[:1] != "_"), "") or parameter_name(
+    name = next((key for key, value in env.items() if value is tensor and key.isidentifier() and key[0] != "_"), "") or parameter_name(
         tensor, env
     )
     with private.without_torch_function():

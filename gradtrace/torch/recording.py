@@ -71,6 +71,7 @@ class record:
         if not recorder.suspended:
             take_off(recorder)
         self._patches.remove()
+        del self._patches
         frame, self._frame = self._frame, None
         env = self._env if self._env is not None else variables_of(frame)
         with private.without_torch_function():
@@ -83,8 +84,10 @@ class record:
         self._release()
 
     def _release(self) -> None:
-        if self._recorder is not None:
-            self._recorder.release()
+        recorder = getattr(self, "_recorder", None)
+        if recorder is not None:
+            recorder.release()
+            self._recorder = None
 
     # ---- the record
 
@@ -95,7 +98,9 @@ class record:
                 raise NoRecordingError("nothing is recorded yet: ask after the block `with record() as r` has ended")
             with private.without_torch_function():
                 self._trace = Builder(self._ending, self._main, rank()).build()
-            self._ending.rec.turns.clear()
+            self._ids = {key: (known.ref, known.last.id) for key, known in self._ids.items()}
+            self._ending = None
+            self._release()
         return self._trace
 
     def why(self, what: Any = None) -> str:
@@ -129,10 +134,11 @@ class record:
         """A name, or the id of a tensor in the trace."""
         if not isinstance(what, torch.Tensor):
             return what
+        self.trace()
         known = self._ids.get(id(what))
-        if known is None or known.ref() is not what:
+        if known is None or known[0]() is not what:
             raise ValueError("this tensor was not used in the recorded block")
-        return known.last.id
+        return known[1]
 
 
 def variables_of(frame: Any) -> dict[str, Any]:

@@ -92,7 +92,10 @@ def steps(trace: Trace) -> Iterator[str]:
         function = trace.functions[step.function]
         if not step.ran or function.name == "AccumulateGrad":  # its turn comes at another time
             continue
-        came, went = (" ".join(map(shown, part)).removesuffix(" None").removesuffix(" None") for part in (step.upstream, step.downstream))
+        came, went = (
+            " ".join(map(shown, part)).removesuffix(" None").removesuffix(" None")
+            for part in (step.upstream, step.downstream)
+        )
         yield f"{step.number} {function.name} {came} -> {went}"
     for step_of_training in trace.training:
         line = step_of_training.span.line if step_of_training.span else None

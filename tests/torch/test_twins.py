@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("gradtrace.torch")
 
 from tests.torch.twins.reasons import DIFFERS, REASONS  # noqa: E402
+
 from tests.torch.twins.runs import PARITY, compare, scripts  # noqa: E402
 
 

@@ -72,7 +72,7 @@ class record:
         self._patches.remove()
         del self._patches
         frame, self._frame = self._frame, None
-        env = self._env if self._env is not None else {**frame.f_globals, **frame.f_locals}
+        env = self._env if self._env is not None else variables_of(frame)
         with private.without_torch_function():
             failure = None if error is None else failed(recorder, error, tb)
             self._ids = dict(recorder.known)
@@ -138,6 +138,21 @@ class record:
         if known is None or known[0]() is not what:
             raise ValueError("this tensor was not used in the recorded block")
         return known[1]
+
+
+OPTIMIZED = 1  # of a code object: a function's, whose variables are no dict
+
+
+def variables_of(frame: Any) -> dict[str, Any]:
+    """What a frame's code can name.
+
+    Before Python 3.13 the frame of a function keeps the dict that it is asked for, and with it every tensor in it.
+    """
+    held = frame.f_locals
+    found = {**frame.f_globals, **held}
+    if frame.f_code.co_flags & OPTIMIZED and type(held) is dict:
+        held.clear()
+    return found
 
 
 def take_off(recorder: Recorder) -> None:

@@ -78,9 +78,8 @@ def why(tensor: torch.Tensor, loss: torch.Tensor | None = None) -> str:
 def answer(tensor: Any, loss: Any, env: Mapping[str, Any]) -> str:
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"why() takes a tensor, not {type(tensor).__name__}")
-    name = next(
-        (key for key, value in env.items() if value is tensor and key.isidentifier() and key[0] != "_"), ""
-    ) or parameter_name(tensor, env)
+    own = [key for key, value in env.items() if value is tensor and key.isidentifier() and key[0] != "_"]
+    name = own[0] if own else parameter_name(tensor, env)
     with private.without_torch_function():
         return f"{name or 'the tensor'}.grad is {sentence(tensor, loss, name or 'it')}\n"
 

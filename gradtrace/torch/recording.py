@@ -8,7 +8,6 @@ print(r.why("model.0.weight"))
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -141,12 +140,18 @@ class record:
         return known[1]
 
 
+OPTIMIZED = 1  # of a code object: a function's, whose variables are no dict
+
+
 def variables_of(frame: Any) -> dict[str, Any]:
-    """The variables that code in a frame can use."""
-    local = frame.f_locals
-    found = {**frame.f_globals, **local}
-    if isinstance(local, dict) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
-        local.clear()  # a copy that the frame would keep, and with it what the function deletes later
+    """What a frame's code can name.
+
+    Before Python 3.13 the frame of a function keeps the dict that it is asked for, and with it every tensor in it.
+    """
+    held = frame.f_locals
+    found = {**frame.f_globals, **held}
+    if frame.f_code.co_flags & OPTIMIZED and type(held) is dict:
+        held.clear()
     return found
 
 

@@ -334,6 +334,19 @@ def number(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: st
     return func(*args, **kwargs)
 
 
+def copied(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
+    """torch.tensor of a list of tensors: each leaves the graph as a number."""
+    given = tensors_in(args[0]) if args and isinstance(args[0], (list, tuple)) else []
+    if not given:
+        return operate(rec, func, args, kwargs, name)
+    for one in given:
+        guarded(rec, lambda one=one: escape(rec, "item", one), name)
+    out = func(*args, **kwargs)
+    if out.requires_grad:
+        guarded(rec, lambda: rec.begun.append((rec.entry(out), len(rec.calls), rec.places.here(4))), name)
+    return out
+
+
 def guarded(rec: Recorder, work: Callable[[], None], what: str) -> None:
     """Do what is only for the record; the program never sees it fail."""
     with rec.lock:
@@ -480,6 +493,7 @@ def retain_grad(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], nam
 
 
 SPECIAL = {
+    "tensor": copied,
     "retain_grad": retain_grad,
     "requires_grad_": requires_grad_,
     "detach_": detach_,

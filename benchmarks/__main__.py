@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks import report
@@ -54,6 +55,9 @@ def measured(options: argparse.Namespace) -> Results:
     interpreters = dict(text.split("=", 1) for text in options.peer)
     results: Results = {**SCHEMA, "machine": machine(interpreters), "jobs": {}}
     for name in options.jobs or JOBS:
+        if JOBS[name].needs and find_spec(JOBS[name].needs) is None:
+            print(f"{name}: {JOBS[name].needs} is not installed, left out")
+            continue
         entry = summary(JOBS[name], run_job(JOBS[name], options.rounds, interpreters, print))
         results["jobs"][name] = entry
         print(report.text(name, entry), flush=True)

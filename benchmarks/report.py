@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.results import Results
 from benchmarks.table import JOBS, OURS, Target
 
-UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "times": 1.0}
 BEGIN, END = "<!-- figures: python -m benchmarks --write -->", "<!-- end of figures -->"
 HEAD = ["job", "peer", "ratio to reach", "ratio", "of the shortest times", "gradtrace", "the peer", ""]
 

@@ -15,6 +15,7 @@ KEEP_MEMORY = {"GLIBC_TUNABLES": f"glibc.malloc.mmap_max=0:glibc.malloc.trim_thr
 COMMAND = ["{python}", "-c", "from gradtrace.cli.main import main; main()"]
 PEERS = ("gradtrace", "torch", "autograd", "numpy", "floats")
 OURS = "gradtrace"
+TORCH_RECORDERS = ("anomaly", "debug", "torchlens", "torchviz")
 
 
 class Target(NamedTuple):
@@ -27,13 +28,14 @@ class Target(NamedTuple):
 
 class Job(NamedTuple):
     title: str
-    unit: str  # of the times shown: "ms", "us", "ns" or "s"
+    unit: str  # of the times shown: "ms", "us", "ns" or "s"; "times" for a ratio
     peers: dict[str, list[str]]  # what to run for each peer; "{python}" is its interpreter
     targets: tuple[Target, ...] = ()
     whole: bool = False  # the time of the whole process, not what it prints
     agree: float = 1e-9  # how far the results of two peers may be apart, relative
     says: str = ""  # what our own output must contain, where it prints no figures
     environment: Mapping[str, str] = {}  # of every peer's processes
+    needs: str = ""  # a module without which the job is left out
 
 
 def script(name: str, *arguments: object, peers: tuple[str, ...] = PEERS) -> dict[str, list[str]]:
@@ -62,6 +64,18 @@ def large_arrays(function: str, elements: int, targets: tuple[Target, ...] = ())
         targets,
         environment=KEEP_MEMORY,
     )
+
+
+def torch_recording(way: str, model: str, what: str, others: tuple[str, ...], targets: tuple[Target, ...]) -> Job:
+    """A recorded training step of PyTorch, as a multiple of the plain step with which it takes turns."""
+    peers = {peer: run_script("torch_recording", peer, way, model) for peer in (OURS, "torch", *others)}
+    return Job(f"PyTorch's {what}: CPU time over the plain step's", "times", peers, targets, needs="torch")
+
+
+def per_function(model: str, what: str) -> Job:
+    """What recording adds for each autograd function of a small step; 50 us are to be reached."""
+    peers = {peer: run_script("torch_recording", peer, "each", model) for peer in (OURS, *TORCH_RECORDERS[:2])}
+    return Job(f"PyTorch's {what}: CPU time that recording adds per autograd function", "us", peers, needs="torch")
 
 
 JOBS = {
@@ -159,4 +173,14 @@ JOBS = {
         "us",
         script("repeated", 100_000, peers=(OURS, "eager", "torch", "floats")),
     ),
+    "torch-structure": torch_recording(
+        "structure", "transformer", "step of a transformer, structure recorded", (), than("torch", 1.1, 1.1)
+    ),
+    "torch-summary": torch_recording(
+        "summary", "transformer", "step of a transformer, summaries recorded", TORCH_RECORDERS, than("torch", 1.25, 1.1)
+    ),
+    "torch-guard": torch_recording("guard", "resnet", "step of a ResNet, guarded", (), than("torch", 1.02)),
+    "torch-resnet": torch_recording("summary", "resnet", "step of a ResNet, summaries recorded", TORCH_RECORDERS, ()),
+    "torch-small": per_function("mlp", "step of an MLP"),
+    "torch-layer": per_function("layer", "step of an encoder layer"),
 }

@@ -68,7 +68,7 @@ _MODULES = {
     "trace": "gradtrace.trace",
 }
 # Packages of gradtrace that are not names of PyTorch: looking for them among the operators would load every family.
-_PARTS = ("cli", "engine", "errors", "lang", "ops", "views")
+_PARTS = ("cli", "engine", "errors", "lang", "ops", "torch", "views")
 # In-place methods that are functions too.
 # fmt: off
 _IN_PLACE = (
@@ -101,6 +101,7 @@ __getattr__, __dir__ = attach(
         **dict.fromkeys(_CONSTANTS, _CONSTANTS.__getitem__),
         "default_generator": "gradtrace.ops.random.generator",
         "draw": "gradtrace.views.notebook",
+        "why": "gradtrace.views.notebook",
         "set_printoptions": "gradtrace.engine.text",
         "typename": "gradtrace.nn.modules._text",
         "vmap": "gradtrace.func",

@@ -155,7 +155,7 @@ def stats(trace: Trace) -> Stats:
 
 def numbers_of(value: Value | None) -> Numbers | None:
     """What there is to say of a value; None of none, and of what holds no floats."""
-    if value is None or not value.is_float or not value.numel:
+    if value is None or not value.is_float or not value.numel or not value.is_measured:
         return None
     if not value.shape:
         x = float(value.data)
@@ -270,6 +270,8 @@ def modules(trace: Trace) -> tuple[Module, ...]:
     rows = []
     for name, grads in found.items():
         known = [n for n in map(numbers_of, grads) if n is not None]
+        if not known:  # recorded without values
+            continue
         total = sum(g.numel for g in grads)
         rows.append(
             Module(
@@ -277,7 +279,7 @@ def modules(trace: Trace) -> tuple[Module, ...]:
                 total,
                 math.hypot(*(n.norm for n in known)),
                 max(n.largest for n in known),
-                sum(n.zeros * g.numel for n, g in zip(known, grads, strict=True)) / total,
+                sum(n.zeros * g.numel for n, g in zip(known, grads, strict=False)) / total,
                 sum(n.nan for n in known),
                 sum(n.inf for n in known),
             )

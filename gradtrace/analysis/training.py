@@ -87,7 +87,7 @@ def row(
     for t in read:
         left = [grads[n, t.first] for n in range(*step.passes) if (n, t.first) in grads]
         grad = left[-1] if left else t.grad
-        norm = None if grad is None else grad.norm
+        norm = None if grad is None or not grad.is_measured else grad.norm
         norms += [] if norm is None else [norm]
         parameters.append(ParameterStep(named(t, versions), norm, update_of(t, versions[t.first])))
     updates = [p.update for p in parameters if p.update is not None]

@@ -18,6 +18,8 @@ def brief(value: Value) -> str:
     if facts.nan or facts.inf:
         return f"not finite in {facts.nan + facts.inf} of {value.numel} elements {value.shape}"
     low, high = facts.minimum, facts.maximum
+    if low is None:
+        return f"of shape {value.shape}"
     return f"all {one(low)} {value.shape}" if low == high else f"between {one(low)} and {one(high)} {value.shape}"
 
 

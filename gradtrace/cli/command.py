@@ -142,7 +142,23 @@ def parse(found: source.Source, budget: Budget) -> Program:
 
         record = file.read(found.name, found.record)
         about = record.about
+        if about.engine:
+            return recorded_torch(about, record)
         program = lang.parse(about.source_text, name=about.source_name, budget=budget)._replace(record=record)
         return with_modules(program, budget, among(about.files)) if about.files else program._replace(modules={})
     program = lang.parse(found.text, name=found.name, budget=budget)
     return with_modules(program, budget) if budget.allow_import else program
+
+
+def recorded_torch(about: Any, record: Any) -> Program:
+    """A run of real PyTorch as a program: its text is Python's, which the language need not understand."""
+    import ast
+
+    from gradtrace import lang
+    from gradtrace.lang.source import Source
+
+    empty = lang.parse("0", name=about.source_name)
+    kept = ast.parse("torch")  # not empty, for there is a run of it
+    return empty._replace(
+        source=Source(about.source_name, about.source_text), tree=kept, imports_torch=True, record=record
+    )

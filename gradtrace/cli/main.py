@@ -53,6 +53,15 @@ def is_watched() -> bool:
 def run(args: list[str]) -> int:
     """Runs a command line and returns its exit code: well-formed arguments without click, all others with it."""
     completing = "_GRADTRACE_COMPLETE" in os.environ
+    if any(token[:8] in ("--engine", "--python") for token in args) and not completing:
+        from gradtrace.cli import torch_engine
+
+        if torch_engine.is_asked(args):
+            return torch_engine.run(args, run_command)
+    return run_command(args, completing)
+
+
+def run_command(args: list[str], completing: bool = False) -> int:
     if args and args[0][:1] != "-" and not completing:
         from gradtrace.cli import plain
 

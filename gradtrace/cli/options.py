@@ -165,6 +165,28 @@ def part() -> list[ToolOption]:
     ]
 
 
+def engine() -> list[ToolOption]:
+    """Options that `torch_engine` reads before the command does: here for --help and completion."""
+    place = "Real PyTorch"
+    return [
+        ToolOption(
+            ["--engine"],
+            choices=("torch",),
+            metavar="torch",
+            expose_value=False,
+            section=place,
+            help="Run the file in real PyTorch, with full rights; its own arguments stand after --.",
+        ),
+        ToolOption(
+            ["--python"],
+            metavar="PATH",
+            expose_value=False,
+            section=place,
+            help="The Python that has torch. Default: this one.",
+        ),
+    ]
+
+
 def output(formats: tuple[str, ...] = FORMATS) -> list[ToolOption]:
     place = "Output"
     return [

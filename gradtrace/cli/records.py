@@ -92,6 +92,65 @@ def options_of(record: Record, how: Backward) -> Backward:
     return how if any(how) else how._replace(**known)
 
 
+def of_torch(
+    record: Record,
+    inputs: Inputs,
+    how: Backward,
+    everything: bool,
+    failing: bool,
+    failures: list[ProgramError] | None,
+    part: Part,
+    picture: bool,
+    save: str | None,
+    jacobians: bool,
+) -> Trace:
+    """The trace of a recorded run of PyTorch, as `session.record` returns it: nothing of it can be run again here."""
+    name = record.about.source_name
+    given = (inputs.given, inputs.set, inputs.params, inputs.no_grad, inputs.dtype, inputs.seed is not None)
+    if any(given) or any(how._replace(no_backward=False)) or jacobians:
+        raise not_run_again(name)
+    trace = record.trace("all" if everything or part.chosen else "graph")
+    for note in trace.left_out:
+        from gradtrace.cli import report
+
+        report.write(f"{name}: {report.escaped(note)}")
+    if save is not None:
+        from gradtrace.views import files
+
+        traces = {key: record.trace(key) for key in ("all", "eval", "graph", "watched")}
+        files.write_output(save, lambda stream: write(record.about, traces, stream))
+    if not trace.tensors:
+        raise UsageError(f"{name} makes no tensor, so there is nothing to show")
+    if trace.failure is not None and not failing:
+        if failures is None:
+            return part.of(trace, picture)
+        from gradtrace.trace.failed import with_failure
+
+        failures.append(ended(trace))
+        trace = with_failure(trace)
+    return part.of(trace, picture)
+
+
+def ended(trace: Trace) -> ProgramError:
+    """What ended a recorded program, as an error with its place."""
+    from gradtrace.lang.source import Source, Span
+
+    failure = trace.failure
+    assert failure is not None
+    error = ProgramError(f"{failure.kind}: {failure.message}", "")
+    if failure.span is not None:
+        file = Source(failure.span.file or trace.source_name, trace.text_of(failure.span))
+        error.place = file.place(Span(*failure.span[:4]))
+    return error
+
+
+def not_run_again(name: str) -> UsageError:
+    return UsageError(
+        f"{name} is a recorded run of PyTorch, which cannot be run again here",
+        "leave out what would change the run (variables, --backward, --seed, ...); or record it again: --engine torch",
+    )
+
+
 def refuse_random(program: Program) -> None:
     """UsageError if the recorded program draws numbers that no seed fixes, so that it cannot run again as it did."""
     for one in (program, *(program.modules or {}).values()):

@@ -62,6 +62,12 @@ def record(
     if not program.tree.body:
         what = f"{program.source.name} holds nothing to evaluate"
         raise UsageError(what, "give an expression, a file, or - for stdin")
+    if program.record is not None and program.record.about.engine:
+        from gradtrace.cli import records
+
+        return records.of_torch(
+            program.record, inputs, how, everything, failing, failures, part, picture, save, jacobians
+        )
     if part.step is not None or part.chosen:
         everything, detailed = everything or part.chosen, None
     watched = watched or part.pass_number is not None or save is not None
@@ -74,10 +80,7 @@ def record(
             return ended(earlier, records.failure(program.record, earlier), failing, failures, part, picture)
         if earlier is not None:
             return part.of(with_tensors(earlier), picture)
-    if program.record is not None:
-        from gradtrace.cli import records
-
-        how = records.options_of(program.record, how)
+    how = as_recorded(program, how)
     dtype = dtype_of(program, inputs.dtype)
     tensors = prepare(program, inputs, dtype, budget)
     saving = None
@@ -160,6 +163,15 @@ def ended(
 
     failures.append(error)
     return part.of(with_failure(trace), picture)
+
+
+def as_recorded(program: Program, how: Backward) -> Backward:
+    """How to call backward; of a program that comes with a record, as it was called then."""
+    if program.record is None:
+        return how
+    from gradtrace.cli import records
+
+    return records.options_of(program.record, how)
 
 
 def record_gradients(
@@ -379,6 +391,10 @@ def seed_of(program: Program, inputs: Inputs) -> int | None:
 
 def prepare(program: Program, inputs: Inputs, dtype: str, budget: Budget | None = None) -> dict[str, Tensor]:
     """The tensors of the program's inputs, computed in the budget. UsageError if a value is missing or wrong."""
+    if program.record is not None and program.record.about.engine:
+        from gradtrace.cli import records
+
+        raise records.not_run_again(program.source.name)
     seed = seed_of(program, inputs)
     if seed is not None:
         import gradtrace

@@ -61,7 +61,7 @@ FIELDS: dict[type, tuple[Any, ...]] = {
     TensorRecord: (
         *(INT, Maybe(TEXT), TEXT, TEXT, Maybe(TEXT), Maybe(TEXT), Maybe(INT), BOOL, BOOL, BOOL, BOOL, BOOL),
         *(Maybe(VALUE), Maybe(VALUE), Maybe(TEXT), TEXT, SPAN, Many(each=TEXT), Maybe(INT), INT, BOOL, INT),
-        *(BOOL, BOOL, Maybe(NUMBER)),
+        *(BOOL, BOOL, Maybe(NUMBER), TEXT),
     ),
     Operand: (Maybe(INT), TEXT, INT, TEXT, Maybe(INT)),
     Operation: (*(INT, TEXT, TEXT, Many(each=Operand), INTS, Maybe(TEXT), Maybe(INT), SPAN, TEXT, Maybe(INT), BOOL),),
@@ -88,6 +88,7 @@ FIELDS: dict[type, tuple[Any, ...]] = {
         *(Many(each=BackwardStep), Many(each=PassRecord), Many(each=Escape), Many(each=Change), Many(each=Begun)),
         *(Maybe(Failure), Many(each=TrainingStep), Many(each=Many(TEXT, TEXT)), INT),
         *(Many(each=OptimiserRecord), Many(each=FunctionCheck)),
+        *(TEXT, Many(each=TEXT), Maybe(INT)),
     ),
 }
 

@@ -58,6 +58,7 @@ class About(NamedTuple):
     random_state: bytes = b""  # of the default generator when the program began
     detailed: int = 0  # how many of its backward passes are surely there node by node
     options: tuple[tuple[str, Any], ...] = ()  # those given for backward, by name: texts, or a number or a flag
+    engine: str = ""  # what ran it, as in `Trace.engine`
 
 
 class Record:
@@ -110,6 +111,7 @@ def write(about: About, traces: dict[str, Trace], stream: Any) -> None:
             "random_state": about.random_state.hex(),
             "detailed": about.detailed,
             "options": dict(about.options),
+            "engine": about.engine,
             "variants": {name: numbers[ident(trace)] for name, trace in traces.items()},
         }
         put_table(file, VALUES, values.end())
@@ -242,6 +244,7 @@ def about_of(document: dict[str, Any], tables: TableReader) -> About:
         bytes.fromhex(fields.text(document.get("random_state"))),
         fields.integer(document.get("detailed")),
         tuple((name, option(one)) for name, one in fields.mapped(document.get("options")).items()),
+        fields.text(document.get("engine", "")),
     )
 
 

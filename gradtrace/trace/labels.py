@@ -98,7 +98,13 @@ def label_all(
 ) -> list[str]:
     """The label of every kept entry; `gradients` has the names of gradients ("w.grad"), by ident(tensor)."""
     texts = expression_texts(calls, source, scopes)
-    constants = constant_texts(kept, calls, texts, source, env)
+    return numbered_labels(kept, texts, constant_texts(kept, calls, texts, source, env), gradients)
+
+
+def numbered_labels(
+    kept: Sequence[Any], texts: dict[int, str], constants: dict[int, str], gradients: Mapping[int, str]
+) -> list[str]:
+    """The label of every kept entry from the texts of calls and constants; repeated ones are numbered."""
     plain = [_label(entry, texts, constants, gradients) for entry in kept]
     counts: dict[str, int] = {}
     for entry, text in zip(kept, plain, strict=True):

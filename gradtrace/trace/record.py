@@ -90,6 +90,7 @@ class TensorRecord(NamedTuple):
     is_last: bool = True  # no later version was made
     is_current: bool = True  # the tensor held this when the run ended: False also for a view of what has changed since
     update: float | None = None  # the norm of its difference from the version before, by that one's norm, if noted
+    device: str = ""  # "cuda:0"; "" for the CPU
 
 
 class Operand(NamedTuple):
@@ -325,6 +326,9 @@ class Trace(NamedTuple):
     earlier_passes: int = 0  # of a part: how many passes of the run came before `passes`
     optimisers: tuple[OptimiserRecord, ...] = ()
     checks: tuple[FunctionCheck, ...] = ()
+    engine: str = ""  # what ran it: "" for gradtrace, "torch 2.13.0" for a recorded run of PyTorch
+    left_out: tuple[str, ...] = ()  # what of the run could not be seen, a sentence each
+    rank: int | None = None  # of several processes, which one this is
 
     def text_of(self, span: Span | None) -> str:
         """The text of the file that a span is in."""

@@ -11,10 +11,11 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.summary import BINS, Summary
-from gradtrace.trace.fields import Damaged, integer, listed, number, real
+from gradtrace.trace.fields import Damaged, integer, listed, number, real, text
 from gradtrace.trace.values import Value
 
-DTYPES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
+DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
+STORED = {"bfloat16": "float32"}  # the dtype of the array in the file, where numpy has no such dtype
 SUMMARY = -1
 ALIGNED = 16  # bytes
 CHUNK = 1 << 22  # bytes
@@ -22,7 +23,7 @@ CHUNK = 1 << 22  # bytes
 
 def type_of_number(dtype: str) -> str:
     """The dtype of the chunk that holds a single number."""
-    return "float64" if dtype.startswith("float") else "bool" if dtype == "bool" else "int64"
+    return "float64" if "float" in dtype else "bool" if dtype == "bool" else "int64"
 
 
 class Chunk:
@@ -42,7 +43,7 @@ class ValueWriter:
         self.shapes = shapes  # gives the number of a tuple
         self.rows: list[int] = []
         self.summaries: list[Any] = []
-        self.padding = {dtype: np.zeros(ALIGNED, dtype) for dtype in DTYPES}
+        self.padding = {dtype: np.zeros(ALIGNED, STORED.get(dtype, dtype)) for dtype in DTYPES}
         self.chunks = 0
         self._open: dict[tuple[str, bool], Chunk] = {}
         self._places: dict[Any, tuple[int, int]] = {}  # by memory and size of an array
@@ -87,7 +88,7 @@ class ValueWriter:
     def flush(self, dtype: str, single: bool) -> None:
         chunk = self._open.pop((dtype, single))
         parts = [np.array(chunk.parts, dtype)] if single else chunk.parts
-        self.put(chunk.number, parts, chunk.count, dtype)
+        self.put(chunk.number, parts, chunk.count, STORED.get(dtype, dtype))
 
     def end(self) -> Any:
         """Write what is left, and return the table's rows."""
@@ -98,7 +99,7 @@ class ValueWriter:
 
 def written(s: Summary) -> list[Any]:
     ends = [number(x) for x in (s.minimum, s.maximum, s.mean, s.absolute, s.norm)]
-    return [*ends, s.zeros, s.nan, s.inf, list(s.histogram)]
+    return [*ends, s.zeros, s.nan, s.inf, list(s.histogram), s.device]
 
 
 class ValueReader(dict[int, Any]):
@@ -151,17 +152,17 @@ class ValueReader(dict[int, Any]):
         count = 1
         for n in shape:
             count *= n
-        if chunk.dtype != dtype or count > chunk.size - place:
+        if chunk.dtype != STORED.get(dtype, dtype) or count > chunk.size - place:
             raise Damaged("a value is not of its array's size and type")
         elements = chunk[place : place + count].reshape(shape, order="F" if order else "C")
         return Value(shape, dtype, elements, None)
 
     def summary(self, shape: tuple[int, ...], dtype: str, place: int) -> Value:
         parts = listed(self.summaries[place]) if place < len(self.summaries) else []
-        if len(parts) != 9 or len(listed(parts[8])) not in (1, BINS):
+        if len(parts) != 10 or len(listed(parts[8])) not in (0, 1, BINS):
             raise Damaged("a summary is damaged")
         low, high, mean = (None if x is None else real(x) for x in parts[:3])
         absolute, norm, zeros = real(parts[3]), real(parts[4]), integer(parts[5])
         nan, inf, bins = integer(parts[6]), integer(parts[7]), tuple(map(integer, parts[8]))
-        kept = Summary(shape, dtype, "cpu", low, high, mean, absolute, norm, zeros, nan, inf, bins)
+        kept = Summary(shape, dtype, text(parts[9]), low, high, mean, absolute, norm, zeros, nan, inf, bins)
         return Value(shape, dtype, None, kept)

@@ -54,7 +54,13 @@ class Value(NamedTuple):
 
     @property
     def is_float(self) -> bool:
-        return self.dtype.startswith("float")
+        return self.dtype.startswith(("float", "bfloat"))
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether anything is known of the elements: of a run recorded for its structure only shape and dtype are."""
+        kept = self.kept
+        return kept is None or bool(kept.histogram or kept.nan or kept.inf) or kept.minimum is not None
 
     @property
     def norm(self) -> float:

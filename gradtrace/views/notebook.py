@@ -11,6 +11,8 @@ arguments. A Trace, as `gradtrace.trace.capture` makes it, can be drawn in every
 from __future__ import annotations
 
 import os
+import sys
+from importlib import import_module
 
 from gradtrace.annotations import Any, Mapping, NamedTuple
 from gradtrace.engine import Tensor
@@ -86,11 +88,39 @@ def draw(
         trace = trace_of(what, names or {})
     elif isinstance(what, Trace):
         trace = what
+    elif is_torch(what):
+        after = live()
+        env = names if names is not None else after.variables_of(sys._getframe(1))
+        given = {"style": style, "depth": depth, "expand": expand, **options}
+        found: Picture = after.picture(what, None, env, given)
+        return found
     else:
         raise TypeError(f"draw() takes a tensor or a Trace, not {type(what).__name__}")
     chosen = dot.DotOptions(style=style or ("data" if trace.operations else "autograd"), **options)
     dot.check(chosen)
     return Picture(model.model(trace, chosen.style, fold.fold(trace, depth, expand)), chosen)
+
+
+def is_torch(what: Any) -> bool:
+    """Whether this is a tensor of real PyTorch, asked without importing it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(what, getattr(torch, "Tensor", ()))
+
+
+def why(what: Any, loss: Any = None) -> str:
+    """Why the gradient of a real PyTorch tensor is what it is, from the graph alone (see `gradtrace.torch.why`).
+
+    TypeError for anything else; of a script `gradtrace why` answers.
+    """
+    if not is_torch(what):
+        raise TypeError(f"why() takes a tensor of PyTorch, not {type(what).__name__}")
+    after = live()
+    return str(after.answer(what, loss, after.variables_of(sys._getframe(1))))
+
+
+def live() -> Any:
+    """The layer above, which needs real PyTorch: loaded by its name, and only for a tensor of PyTorch."""
+    return import_module("gradtrace.torch.after")
 
 
 def trace_of(tensor: Tensor, names: Mapping[str, Tensor]) -> Trace:

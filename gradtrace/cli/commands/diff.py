@@ -115,6 +115,7 @@ command = SourceCommand(
         *options.inputs(),
         *options.backward(),
         *options.format(FORMATS),
+        *options.engine(),
         *options.limits(),
         *options.common(),
     ],

@@ -115,6 +115,7 @@ command = SourceCommand(
             help="Show leaves, non-leaves or parameters alone.",
         ),
         ToolOption(["--all"], is_flag=True, section="Output", help="Show every row, even in long tables."),
+        *options.engine(),
         *options.limits(),
         *options.common(),
     ],

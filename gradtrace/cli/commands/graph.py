@@ -329,6 +329,7 @@ command = SourceCommand(
         *options.inputs(),
         *options.backward(),
         *options.part(),
+        *options.engine(),
         *options.limits(),
         *options.common(),
     ],

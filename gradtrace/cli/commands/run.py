@@ -60,6 +60,7 @@ command = SourceCommand(
             ["-o", "output_file"], metavar="FILE.gt", check=record_file, section="Output", help="Record the run too."
         ),
         *options.inputs(),
+        *options.engine(),
         *options.limits(),
         *options.common(),
     ],

@@ -74,6 +74,7 @@ command = SourceCommand(
         *options.backward(),
         *options.part(),
         *options.format(FORMATS),
+        *options.engine(),
         *options.limits(),
         *options.common(),
     ],

@@ -65,6 +65,7 @@ command = SourceCommand(
             section="Output",
             help="Only the steps that make, read or bring a gradient to these tensors.",
         ),
+        *options.engine(),
         *options.limits(),
         *options.common(),
     ],

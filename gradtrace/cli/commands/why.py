@@ -76,6 +76,7 @@ command = SourceCommand(
         *options.backward(),
         *options.part(),
         *options.format(FORMATS),
+        *options.engine(),
         *options.limits(),
         *options.common(),
     ],

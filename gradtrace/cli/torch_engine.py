@@ -1,0 +1,188 @@
+"""`--engine torch`: the source runs in real PyTorch, in a process of its own, and the command shows the record of it.
+
+    gradtrace why --engine torch train.py w [--python PATH] [-- the script's own arguments]
+
+The file runs with full rights, as under plain Python. So the option is never a default: it is read from the command
+line alone, and refused where a source is not a file. This process never imports torch; it reads the record that the
+other one writes, as it reads any .gt file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from importlib import import_module
+from pathlib import Path
+
+from gradtrace.annotations import Any, Callable, NamedTuple
+from gradtrace.cli import argv, guard, report, source
+from gradtrace.cli.commands import COMMANDS
+from gradtrace.errors import ProgramError, UsageError
+
+CHILD = Path(__file__).parent.parent / "torch" / "child.py"
+KNOWN = ("why", "graph", "stats", "trace", "diff", "eval", "run")
+OPTIONS = ("--engine", "--python")
+LEVEL = "summary"
+HOW = "gradtrace why --engine torch train.py"
+
+
+class Asked(NamedTuple):
+    """A command line with --engine torch, taken apart."""
+
+    command: str
+    rest: list[str]  # the other options, with their values
+    positionals: list[str]
+    python: str
+    script_args: list[str]
+
+
+def is_asked(args: list[str]) -> bool:
+    """Whether a command line has --engine, before what is for a script."""
+    head = args[: args.index("--")] if "--" in args else args
+    return any(token.partition("=")[0] in OPTIONS for token in head) and head[:1] not in (["check"], ["verify"])
+
+
+def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
+    """Runs the sources, and then `go_on` with the command line in which their records take their places."""
+    status = 0
+
+    def work() -> int:
+        nonlocal status
+        asked = taken_apart(args)
+        with tempfile.TemporaryDirectory(prefix="gradtrace-") as folder:
+            if asked.command == "run":
+                return run_script(asked, folder, "none", asked.positionals[0])[0]
+            records = []
+            for number, script in enumerate(asked.positionals[: sources_of(asked)]):
+                path = os.path.join(folder, f"{number}.gt")
+                _, told = run_script(asked, path, LEVEL, script)
+                records.append(path)
+                if told.get("interrupted"):
+                    status = 130
+            words = asked.positionals[len(records) :]
+            shown = go_on([asked.command, *asked.rest, "--", *records, *words])
+            return status or shown
+
+    return guard.ended(work, args)
+
+
+def sources_of(asked: Asked) -> int:
+    """How many of the arguments are scripts."""
+    return 2 if asked.command == "diff" else 1
+
+
+def taken_apart(args: list[str]) -> Asked:
+    """The command line by its parts. UsageError for what does not go with --engine torch."""
+    command = args[0]
+    if command not in KNOWN:
+        known = command if command in COMMANDS else report.clip(command)
+        raise UsageError(f"--engine torch is not for '{known}'", f"it goes with {', '.join(KNOWN)}")
+    cut = args.index("--") if "--" in args else len(args)
+    head, script_args = args[1:cut], args[cut + 1 :]
+    arity = import_module(f"gradtrace.cli.commands.{command}").command.arity
+    found = argv.split(head, {**arity, **dict.fromkeys(OPTIONS, 1)})
+    values = {name: value_of(found.options, name) for name in OPTIONS}
+    if values["--engine"] is None:
+        raise UsageError("--python goes with --engine torch", HOW)
+    if values["--engine"] != "torch":
+        raise UsageError(f"--engine: '{report.clip(values['--engine'])}' is not an engine", "there is torch")
+    if found.unknown:
+        raise UsageError(
+            f"no such option '{report.clip(found.unknown[0])}'",
+            "a script's own arguments stand after --: train.py -- --lr 1",
+        )
+    if any(option[0] == "-e" for option in found.options):
+        raise UsageError("--engine torch runs a file, not an expression", HOW)
+    rest = [token for option in found.options if option[0].partition("=")[0] not in OPTIONS for token in option]
+    asked = Asked(command, rest, found.positionals, values["--python"] or sys.executable, script_args)
+    check_sources(asked)
+    return asked
+
+
+def value_of(options: list[list[str]], name: str) -> str | None:
+    """The value of an option: --engine torch, --engine=torch. UsageError if it has none."""
+    for token, *values in reversed(options):
+        if token == name and not values:
+            raise UsageError(f"option '{name}' requires an argument", HOW)
+        if token == name:
+            return values[0]
+        if token.startswith(name + "="):
+            return token.partition("=")[2]
+    return None
+
+
+def check_sources(asked: Asked) -> None:
+    """UsageError unless the sources are files of Python."""
+    if not asked.positionals:
+        raise UsageError("no SOURCE given", f"give a file: {HOW}")
+    for script in asked.positionals[: sources_of(asked)]:
+        if script == "-":
+            raise UsageError("--engine torch does not run stdin", "save it to a file: the file runs with full rights")
+        if script.lower().endswith(".gt"):
+            raise UsageError(f"{report.clip(script)} is a record already", "leave out --engine torch")
+        if not script.lower().endswith(".py") and not source.is_file(script):
+            raise UsageError(f"--engine torch runs a file, and '{report.clip(script)}' is an expression", HOW)
+        path = script.removeprefix("@")
+        if not os.path.isfile(path):
+            raise UsageError(f"no such file: '{report.clip(path)}'")
+
+
+def run_script(asked: Asked, out: str, level: str, script: str) -> tuple[int, dict[str, Any]]:
+    """Runs a script in the other Python; returns its exit code and what it said of itself."""
+    script = script.removeprefix("@")
+    shown = report.escaped(script)
+    report.write(f"gradtrace {asked.command}: {shown} runs in real PyTorch with full rights: files, network, processes")
+    status_file = os.path.join(os.path.dirname(out) if level != "none" else out, "status.json")
+    command = [asked.python, str(CHILD), out, status_file, level, script, *asked.script_args]
+    stdout = None if level == "none" else sys.stderr
+    try:
+        code = waited(command, stdout)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UsageError(
+            f"cannot start '{asked.python}': {reason}", "name a Python that has torch: --python PATH"
+        ) from None
+    told = status_of(status_file)
+    check_status(told, asked, out, level, code, shown)
+    return code, told
+
+
+def waited(command: list[str], stdout: Any) -> int:
+    """The exit code of a process. An interruption is for it to handle: it still writes its record."""
+    try:
+        stream = None if stdout is None else stdout.fileno()
+    except (OSError, ValueError, AttributeError):
+        stream = subprocess.DEVNULL
+    sys.stdout.flush()
+    with subprocess.Popen(command, stdout=stream) as process:
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:
+                continue
+
+
+def status_of(path: str) -> dict[str, Any]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def check_status(told: dict[str, Any], asked: Asked, out: str, level: str, code: int, script: str) -> None:
+    """UsageError or ProgramError if there is no record."""
+    ways = "pip install 'gradtrace[torch]' there, or name a Python that has it: --python PATH"
+    if told.get("missing"):
+        raise UsageError(f"PyTorch is not installed for {asked.python}: {told['missing']}", ways)
+    if told.get("old"):
+        raise UsageError(f"PyTorch {told['version']} of {asked.python} is too old", f"2.4 or later: {ways}")
+    if level == "none" or os.path.exists(out):
+        return
+    if told.get("fault"):
+        raise ProgramError(f"the run of {script} could not be recorded: {told['fault']}", "please report this")
+    raise ProgramError(f"{script} ended with exit code {code} before its record was written", "")

@@ -1,0 +1,21 @@
+"""gradtrace on real PyTorch: a recorded run of it, with the same pictures and answers.
+
+    import gradtrace.torch as gt
+
+    with gt.record() as r:
+        loss = model(x)
+        loss.backward()
+    print(r.why("model.0.weight"))      # why a gradient is None, zero, NaN or what it is
+    r.draw("step.html")                 # a picture
+    r.save("step.gt")                   # a file that every command takes: gradtrace stats step.gt
+
+`draw(loss)` and `why(w)` work after the fact, from what the graph still knows. Needs PyTorch 2.4 or later.
+"""
+
+from __future__ import annotations
+
+from gradtrace.torch.after import draw, why
+from gradtrace.torch.guard import guard
+from gradtrace.torch.recording import NoRecordingError, record
+
+__all__ = ["NoRecordingError", "draw", "guard", "record", "why"]

@@ -1,0 +1,135 @@
+"""What can be told of a real PyTorch tensor after the fact, from the graph that it still holds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from gradtrace.torch import private
+from gradtrace.torch.build import Builder, Ending
+from gradtrace.torch.recorder import Recorder
+from gradtrace.torch.recording import undisturbed, variables_of
+from gradtrace.trace.record import Trace
+
+
+def draw(
+    tensor: torch.Tensor, path: Any = None, *, names: Mapping[str, torch.Tensor] | None = None, **options: Any
+) -> Any:
+    """The picture of the graph behind a tensor; see `gradtrace.draw` for the options.
+
+    Names are those of the caller's variables and of modules' parameters, or `names`. Written to a file if `path` names
+    one. TypeError for what is not a tensor.
+    """
+    env = dict(names) if names is not None else variables_of(sys._getframe(1))
+    return picture(tensor, path, env, options)
+
+
+def picture(tensor: Any, path: Any, env: Mapping[str, Any], options: dict[str, Any]) -> Any:
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"draw() takes a tensor, not {type(tensor).__name__}")
+
+    def work() -> Any:
+        from gradtrace.views.notebook import draw
+
+        found = draw(graph_of(tensor, env), **options)
+        if path is not None:
+            found.save(path)
+        return found
+
+    return undisturbed(work)
+
+
+def graph_of(tensor: Any, env: Mapping[str, Any]) -> Trace:
+    """The graph behind a tensor as a Trace without operations: nobody saw them."""
+    with private.without_torch_function():
+        recorder = Recorder("summary")
+        root = recorder.entry(tensor)
+        named = {
+            name: value
+            for name, value in env.items()
+            if not isinstance(value, torch.Tensor) or in_graph(recorder, value)
+        }
+        ending = Ending(recorder, named, None)
+        builder = Builder(ending, "<graph>")
+        builder.start = root
+        return builder.build()
+
+
+def in_graph(recorder: Recorder, tensor: Any) -> bool:
+    """Whether a tensor is part of what the root was computed from."""
+    if recorder.known_entry(tensor) is not None:
+        return True
+    fn = tensor.grad_fn
+    return fn is not None and (fn.metadata.get("gradtrace") or (None,))[0] is recorder.token
+
+
+def why(tensor: torch.Tensor, loss: torch.Tensor | None = None) -> str:
+    """Say why a tensor's gradient is what it is, from the graph alone; with the loss, whether it depends on it.
+
+    A recorded run (`record`) can say more: where a path was cut, where the first NaN arose. TypeError for what is not a
+    tensor.
+    """
+    return answer(tensor, loss, variables_of(sys._getframe(1)))
+
+
+def answer(tensor: Any, loss: Any, env: Mapping[str, Any]) -> str:
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"why() takes a tensor, not {type(tensor).__name__}")
+    own = [key for key, value in env.items() if value is tensor and key.isidentifier() and key[0] != "_"]
+    name = own[0] if own else parameter_name(tensor, env)
+    with private.without_torch_function():
+        return f"{name or 'the tensor'}.grad is {sentence(tensor, loss, name or 'it')}\n"
+
+
+def parameter_name(tensor: Any, env: Mapping[str, Any]) -> str:
+    for key, value in env.items():
+        if isinstance(value, torch.nn.Module):
+            for path, one in value.named_parameters():
+                if one is tensor:
+                    return f"{key}.{path}"
+    return ""
+
+
+MORE = "; to see where, run it under gradtrace.torch.record()"
+
+
+def sentence(tensor: Any, loss: Any, name: str) -> str:
+    grad = tensor.grad if private.is_leaf(tensor) or tensor.retains_grad else None
+    if grad is not None:
+        if grad.layout is torch.strided and not bool(torch.isfinite(grad).all()):
+            bad = grad.numel() - int(torch.isfinite(grad).sum())
+            return f"not finite in {bad} of {grad.numel()} elements{MORE}."
+        if grad.layout is torch.strided and not int(torch.count_nonzero(grad)):
+            return f"zero everywhere: backward reached {name}, and nothing arrived{MORE}."
+        size = float(torch.linalg.vector_norm(grad.float())) if grad.layout is torch.strided else float("nan")
+        return f"there: shape {tuple(grad.shape)}, norm {size:.6g}."
+    if not tensor.requires_grad:
+        return f"None: {name} does not require grad" + (
+            " (it holds integers)." if not tensor.is_floating_point() else "."
+        )
+    if not private.is_leaf(tensor):
+        return (
+            f"None: {name} is a non-leaf, and backward keeps gradients only for leaf tensors; call retain_grad() first."
+        )
+    if loss is None:
+        return f"None: no backward has reached {name}{MORE}."
+    if leaf_is_behind(tensor, loss):
+        return f"None, though the loss depends on {name}: backward was not called since it was cleared."
+    return f"None: the loss does not depend on {name}, or only through a value without history (detach, no_grad){MORE}."
+
+
+def leaf_is_behind(leaf: Any, loss: Any) -> bool:
+    """Whether a gradient could flow from the loss to a leaf."""
+    waiting, seen = [loss.grad_fn], set()
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if getattr(node, "variable", None) is leaf:
+            return True
+        waiting.extend(following for following, _ in node.next_functions)
+    return False

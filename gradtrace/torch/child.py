@@ -1,0 +1,150 @@
+"""Runs a script under a recorder and writes its record. A process of its own, of the Python that the user named:
+
+    python child.py OUT.gt STATUS.json LEVEL SCRIPT [ARGUMENTS ...]
+
+That Python needs torch, not gradtrace: the package is loaded from the folder that this file is in, and nothing else is
+made importable. The script finds what it would find under `python SCRIPT`: its arguments, its folder on sys.path, its
+name "__main__"; its errors are printed and its exit code is passed on in the same way. LEVEL "none" records nothing.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+from types import ModuleType
+from typing import Any
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def load_package() -> None:
+    """Makes `gradtrace` importable from where this file is, without its neighbours in that folder."""
+    spec = importlib.util.spec_from_file_location(
+        "gradtrace", os.path.join(PACKAGE, "__init__.py"), submodule_search_locations=[PACKAGE]
+    )
+    assert spec is not None and spec.loader is not None
+    module = sys.modules["gradtrace"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+
+def main(argv: list[str]) -> int:
+    out, status_file, level, script, *arguments = argv
+    status: dict[str, Any] = {"version": None}
+    sys.path[0] = os.path.dirname(os.path.abspath(script))
+    sys.argv = [script, *arguments]
+    code = 0
+    try:
+        if level == "none":
+            return run(script)
+        code = recorded(out, level, script, status)
+    finally:
+        with open(status_file, "w", encoding="utf-8") as file:
+            json.dump(status, file)
+    return code
+
+
+def recorded(out: str, level: str, script: str, status: dict[str, Any]) -> int:
+    """Run the script under a recorder; `status` gets what the command line needs to know."""
+    try:
+        import torch
+    except ImportError as error:
+        status["missing"] = str(error)
+        return 0
+    status["version"] = str(torch.__version__)
+    if tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 4):
+        status["old"] = True
+        return 0
+    load_package()
+    from gradtrace.torch import recording
+
+    recorder = recording.record(level)
+    recorder._main = os.path.abspath(script)
+    module = as_main(script)
+    recorder._env = module.__dict__
+    code = 0
+    try:
+        with recorder:
+            execute(script, module)
+    except SystemExit as end:
+        code = exit_code(end)
+    except KeyboardInterrupt:
+        status["interrupted"] = True
+        code = 130
+    except BaseException as error:
+        show(error)
+        code = 1
+    status["exit"] = code
+    try:
+        content = recording.file_content(recorder.trace())
+    except Exception as error:
+        status["fault"] = f"{type(error).__name__}: {error}"
+        if os.environ.get("GRADTRACE_DEBUG"):
+            raise
+        return code
+    with open(out, "wb") as file:
+        file.write(content)
+    return code
+
+
+def run(script: str) -> int:
+    """The script alone."""
+    try:
+        execute(script, as_main(script))
+    except SystemExit as end:
+        return exit_code(end)
+    except KeyboardInterrupt:
+        return 130
+    except BaseException as error:
+        show(error)
+        return 1
+    return 0
+
+
+def as_main(script: str) -> ModuleType:
+    """The module that the script runs in."""
+    module = ModuleType("__main__")
+    module.__file__ = script
+    module.__builtins__ = __builtins__  # type: ignore[attr-defined]
+    sys.modules["__main__"] = module
+    return module
+
+
+def execute(script: str, module: ModuleType) -> None:
+    import io
+
+    with io.open_code(os.path.abspath(script)) as file:
+        text = file.read()
+    exec(compile(text, os.path.abspath(script), "exec", dont_inherit=True), module.__dict__)
+
+
+def exit_code(end: SystemExit) -> int:
+    """What Python makes of sys.exit's argument."""
+    if end.code is None:
+        return 0
+    if isinstance(end.code, int):
+        return end.code & 0xFF
+    print(end.code, file=sys.stderr)
+    return 1
+
+
+def show(error: BaseException) -> None:
+    """The traceback as Python prints it, without the frames of this file and of the package."""
+    import traceback
+
+    told = traceback.TracebackException.from_exception(error)
+    one: Any = told
+    while one is not None:
+        one.stack[:] = [frame for frame in one.stack if not frame.filename.startswith(os.path.join(PACKAGE, ""))]
+        one = one.__cause__ or one.__context__
+    sys.stdout.flush()
+    print("".join(told.format()), end="", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    finally:
+        sys.exit(code)

@@ -1,0 +1,133 @@
+"""What tensors and modules are called: by variables, by modules' parameters, by assignments in the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, NoneType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from gradtrace.lang import syntax as ast
+from gradtrace.torch.events import Entry
+
+if TYPE_CHECKING:
+    from gradtrace.torch.places import SpanTable
+    from gradtrace.torch.recorder import Recorder
+
+Module = torch.nn.Module
+EMPTY = frozenset(
+    [ModuleType, FunctionType, BuiltinFunctionType, MethodType, type, int, float, str, bool, bytes, NoneType]
+)
+HOLDERS = frozenset([list, tuple, dict])
+
+
+def bind(rec: Recorder, env: Mapping[str, Any]) -> dict[int, str]:
+    """Gives the tensors that variables hold their names, and returns the paths of modules by id()."""
+    later: list[tuple[str, Any]] = []
+    paths: dict[int, str] = {}
+    for name, value in env.items():
+        kind = type(value)
+        if kind in EMPTY or name.startswith("__"):
+            continue
+        if isinstance(value, torch.Tensor):
+            give(rec, name, value)
+        elif kind in HOLDERS or hasattr(value, "__dict__"):
+            later.append((name, value))
+    for name, value in later:
+        for path, module in modules_of(name, value):
+            paths.setdefault(id(module), path)
+        for key, tensor in held(name, value):
+            give(rec, key, tensor, only_first=True)
+    return paths
+
+
+def give(rec: Recorder, name: str, tensor: Any, only_first: bool = False) -> None:
+    entry = rec.entry(tensor)
+    if not (only_first and entry.names) and name not in entry.names:
+        entry.names = (*entry.names, name)
+
+
+def modules_of(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The modules that a variable holds, with their paths; those that a plain object holds as attributes too."""
+    if isinstance(value, Module):
+        for path, module in value.named_modules():
+            yield (f"{name}.{path}" if path else name), module
+    elif not isinstance(value, type) and type(value).__module__ not in ("builtins", "torch"):
+        attributes = getattr(value, "__dict__", None)
+        if isinstance(attributes, dict) and type(value).__name__ != "module":
+            for key, inner in attributes.items():
+                if isinstance(inner, Module):
+                    for path, module in inner.named_modules():
+                        yield (f"{name}.{key}.{path}" if path else f"{name}.{key}"), module
+
+
+def held(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The tensors in a list, a dict or a module that a variable holds."""
+    if isinstance(value, (list, tuple)):
+        for i, one in enumerate(value[:1000]):
+            if isinstance(one, torch.Tensor):
+                yield f"{name}[{i}]", one
+            elif isinstance(one, Module):
+                yield from tensors_of(f"{name}[{i}]", one)
+    elif isinstance(value, dict):
+        yield from [
+            (f"{name}[{key!r}]", one) for key, one in list(value.items())[:1000] if isinstance(one, torch.Tensor)
+        ]
+    else:
+        tops = (
+            [(path, module) for path, module in modules_of(name, value)][:1]
+            if not isinstance(value, Module)
+            else [(name, value)]
+        )
+        for path, module in tops:
+            yield from tensors_of(path, module)
+
+
+def tensors_of(path: str, module: Any) -> Iterator[tuple[str, Any]]:
+    for key, tensor in module.named_parameters():
+        if not torch.nn.parameter.is_lazy(tensor):
+            yield f"{path}.{key}", tensor
+
+
+def assigned(spans: SpanTable) -> dict[tuple[str, int, int, int, int], str]:
+    """By the span of an assigned expression (with its file): the variable of a function that it is assigned to."""
+    found: dict[tuple[str, int, int, int, int], str] = {}
+    for file, text in (("", spans.text), *spans.files):
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and len(node.targets) == 1:
+                target = node.targets[0]
+            elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
+                target = node.target
+            else:
+                continue
+            value = node.value if not isinstance(node, ast.AugAssign) else node
+            if value is None or not isinstance(target, (ast.Name, ast.Attribute)):
+                continue
+            name = target.id if isinstance(target, ast.Name) else attribute(target)
+            if name:
+                found[file, value.lineno, value.col_offset, value.end_lineno or 0, value.end_col_offset or 0] = name
+    return found
+
+
+def attribute(node: Any) -> str:
+    """ "self.h"."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+
+
+def gradients(entries: list[Entry]) -> dict[int, str]:
+    """By id() of a gradient: "w.grad"."""
+    found: dict[int, str] = {}
+    for entry in entries:
+        tensor = entry.tensor.ref() if entry.names else None
+        if tensor is not None and (tensor.is_leaf or tensor.retains_grad) and tensor.grad is not None:
+            found[id(tensor.grad)] = f"{entry.names[0]}.grad"
+    return found

@@ -1,0 +1,263 @@
+"""Backward passes, watched by hooks on every node that a pass can come to, in the engine's own order.
+
+A hook before a node's turn sees what it gets, one after it what it sent. Numbers are looked at once for each gradient:
+what one node sends and the next one gets is one array, and so is what a view's derivative passes on.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from gradtrace.torch import private
+from gradtrace.torch.contents import Noted, count_zeros
+from gradtrace.torch.events import Entry, PassEvent, Turn
+
+if TYPE_CHECKING:
+    from gradtrace.torch.recorder import Recorder
+
+
+def watched(rec: Recorder, engine: Any) -> Any:
+    """The engine's function, with its passes noted by a recorder."""
+
+    def run(outputs: Any, *args: Any, **kwargs: Any) -> Any:
+        elsewhere = threading.get_ident() != rec.thread and not private.mode_depth()
+        if elsewhere or private.in_transform():
+            return engine(outputs, *args, **kwargs)
+        watch = None
+        rec.resume()  # an optimiser's step that raised left it off
+        with private.without_torch_function(), rec.lock:
+            try:
+                watch = PassWatch(rec, outputs, args, kwargs)
+                watch.place()
+            except Exception as error:
+                rec.problem(f"a backward pass ({type(error).__name__})")
+        if watch is None:
+            return engine(outputs, *args, **kwargs)
+        outer = rec.watching
+        rec.watching = True
+        try:
+            results = engine(outputs, *args, **kwargs)
+        except BaseException as error:
+            watch.event.error = f"{type(error).__name__}: {error}"
+            raise
+        finally:
+            rec.watching = outer
+            with private.without_torch_function(), rec.lock:
+                watch.remove()
+        with private.without_torch_function(), rec.lock:
+            try:
+                watch.taken(results)
+            except Exception as error:
+                rec.problem(f"what autograd.grad returned ({type(error).__name__})")
+        return results
+
+    return run
+
+
+class PassWatch:
+    """One pass: its hooks, and what is on its way in it."""
+
+    def __init__(self, rec: Recorder, outputs: Any, args: Any, kwargs: Any) -> None:
+        self.rec = rec
+        names = ("grad_outputs", "keep_graph", "create_graph", "inputs")
+        given: dict[str, Any] = {**dict.fromkeys(names), **dict(zip(names, args, strict=False)), **kwargs}
+        scope = rec.stack[-1] if rec.stack else None
+        event = self.event = PassEvent(len(rec.passes), len(rec.calls), rec.places.here(4), scope)
+        event.keep = bool(given["keep_graph"])
+        event.create_graph = bool(given["create_graph"])
+        event.stores = bool(kwargs.get("accumulate_grad", False))
+        outputs = (outputs,) if isinstance(outputs, torch.Tensor) else outputs
+        event.roots = [rec.entry(one) for one in outputs if isinstance(one, torch.Tensor)]
+        event.vectors = [rec.contents.note(v) for v in given["grad_outputs"] or () if isinstance(v, torch.Tensor)]
+        inputs = given["inputs"] or ()
+        self.inputs = [rec.entry(one) if isinstance(one, torch.Tensor) else None for one in inputs]
+        event.inputs = [one for one in self.inputs if one is not None] if inputs else None
+        self.starts = [self.node_of(one) for one in outputs]
+        self.handles: list[Any] = []
+        self.turns: dict[int, Turn] = {}
+        self.on_way: dict[tuple[int, int], list[tuple[Any, Noted | None]]] = {}
+        self.got: dict[int, list[tuple[Any, bool, Noted | None]]] = {}
+        rec.passes.append(event)
+
+    def node_of(self, one: Any) -> Any:
+        if not isinstance(one, torch.Tensor):
+            return one.node  # a GradientEdge
+        if one.grad_fn is not None or not one.requires_grad:
+            return one.grad_fn
+        return torch.autograd.graph.get_gradient_edge(one).node
+
+    def place(self) -> None:
+        """Puts the hooks on all nodes behind the roots."""
+        rec = self.rec
+        with_sent = rec.level != "structure"
+        waiting = [node for node in self.starts if node is not None]
+        self.starts = []
+        seen: set[int] = set()
+        while waiting:
+            node = waiting.pop()
+            index = rec.meet(node, None)
+            if index in seen:
+                continue
+            seen.add(index)
+            self.handles.append(node.register_prehook(partial(self.before, index)))
+            if with_sent:
+                self.handles.append(node.register_hook(partial(self.after, index)))
+            waiting.extend([following for following, _ in node.next_functions if following is not None])
+
+    def remove(self) -> None:
+        """Takes the hooks away again: nothing of the record stays on the graph."""
+        for handle in self.handles:
+            handle.remove()
+        self.handles.clear()
+        self.on_way.clear()
+        self.got.clear()
+        self.event.until = len(self.rec.calls)
+        self.rec.hook_runs.clear()
+
+    # ---- turns
+
+    def before(self, index: int, gradients: Any) -> None:
+        """A node is about to run."""
+        rec = self.rec
+        with private.without_torch_function(), rec.lock:
+            try:
+                self._before(index, gradients)
+            except Exception as error:
+                rec.problem(f"a turn of {rec.nodes[index].name} ({type(error).__name__})")
+
+    def _before(self, index: int, gradients: Any) -> None:
+        rec = self.rec
+        turn = self.turns[index] = Turn(self.event.number, index, len(rec.calls))
+        rec.turns.append(turn)
+        node = rec.nodes[index]
+        if rec.level == "structure":
+            turn.upstream = [None if g is None else rec.contents.note(g) for g in gradients]
+            turn.freed = not self.event.keep and bool(node.saved)
+        else:
+            known: list[tuple[Any, bool, Noted | None]] = []
+            for number, gradient in enumerate(gradients):
+                noted = self.arrived(index, number, gradient)
+                turn.upstream.append(noted)
+                if gradient is not None and noted is not None and noted.facts is not None:
+                    known.append((mark(gradient), gradient.is_contiguous(), noted))
+            if known:
+                self.got[index] = known
+        if rec.hook_runs:
+            turn.hooks, rec.hook_runs = rec.hook_runs, []
+        if rec.retaining:
+            for entry in node.outputs:
+                tensor = entry.tensor.ref()
+                if tensor is not None and tensor.retains_grad and turn.upstream:
+                    turn.hooks.append(("retain", "retain_grad", turn.upstream[0], turn.upstream[0], False))
+                    break
+        if node.variable is not None:
+            turn.before = self.stored(node.variable)
+            if rec.level == "structure" and turn.upstream:
+                turn.after = turn.upstream[0]
+
+    def after(self, index: int, sent: Any, got: Any) -> None:
+        """A node has run."""
+        rec = self.rec
+        with private.without_torch_function(), rec.lock:
+            try:
+                self._after(index, sent)
+            except Exception as error:
+                rec.problem(f"what {rec.nodes[index].name} sent ({type(error).__name__})")
+
+    def _after(self, index: int, sent: Any) -> None:
+        turn = self.turns.get(index)
+        if turn is None:
+            return
+        node = self.rec.nodes[index]
+        turn.freed = not self.event.keep and bool(node.saved)
+        if node.variable is not None:
+            self.kept(turn, node.variable)
+            return
+        passed = self.got.pop(index, ())
+        edges = node.edges
+        for number, gradient in enumerate(sent):
+            noted = None
+            if gradient is not None:
+                noted = same_elements(gradient, passed) or self.rec.contents.note(gradient)
+                edge = edges[number] if number < len(edges) else None
+                if edge is not None:
+                    self.on_way.setdefault(edge, []).append((mark(gradient), noted))
+            turn.sent.append(noted)
+
+    def arrived(self, index: int, number: int, gradient: Any) -> Noted | None:
+        """What a node gets; known already where one node alone sent it, unchanged."""
+        sent = self.on_way.pop((index, number), ())
+        if gradient is None:
+            return None
+        if len(sent) == 1 and sent[0][0] is not None and sent[0][0] == mark(gradient):
+            return sent[0][1]
+        return self.rec.contents.note(gradient)
+
+    # ---- leaves
+
+    def stored(self, leaf: Any) -> Noted | None:
+        """A leaf's .grad now."""
+        tensor = leaf.ref()
+        grad = None if tensor is None else tensor.grad
+        if grad is None:
+            return None
+        known = self.rec.grads.get(leaf)
+        if known is not None and mark(grad) is not None and known[0] == mark(grad):
+            found: Noted = known[1]
+            return found
+        return self.rec.contents.note(grad)
+
+    def kept(self, turn: Turn, leaf: Any) -> None:
+        """What AccumulateGrad left in .grad."""
+        tensor = leaf.ref()
+        grad = None if tensor is None else tensor.grad
+        if grad is None:
+            return
+        alone = turn.before is None and turn.upstream and turn.upstream[0] is not None
+        same = alone and grad.dtype is tensor.dtype and tuple(grad.shape) == turn.upstream[0].shape
+        turn.after = turn.upstream[0] if same else self.rec.contents.note(grad)
+        count_zeros(turn.after, grad)
+        if mark(grad) is not None:
+            self.rec.grads[leaf] = (mark(grad), turn.after)
+
+    # ---- autograd.grad
+
+    def taken(self, results: Any) -> None:
+        """What autograd.grad returned for each of its inputs had gathered at their nodes."""
+        if self.event.stores or results is None:
+            return
+        for entry, gradient in zip(self.inputs, results, strict=False):
+            node = None if entry is None else self.function_of(entry)
+            if node is None or node in self.turns or gradient is None:
+                continue
+            turn = Turn(self.event.number, node, len(self.rec.calls))
+            turn.ran = False
+            turn.upstream = [self.rec.contents.note(gradient)]
+            self.rec.turns.append(turn)
+
+    def function_of(self, entry: Entry) -> int | None:
+        return entry.fn if entry.fn is not None else self.rec.accumulators.get(entry.tensor)
+
+
+def mark(tensor: Any) -> Any:
+    """What tells that two tensors have the same elements, while both are alive; None where nothing does."""
+    if tensor.layout is not torch.strided:
+        return None
+    return tensor.data_ptr(), tensor.numel(), private.version_of(tensor), tensor.dtype
+
+
+def same_elements(gradient: Any, passed: Any) -> Noted | None:
+    """The note of an incoming gradient that a node sends on, as it is or as a view of all of it."""
+    for known, contiguous, noted in passed:
+        if known is None or known != mark(gradient):
+            continue
+        if noted.shape == tuple(gradient.shape) and noted.times == 1:
+            return noted if contiguous == gradient.is_contiguous() and contiguous else None
+        if contiguous and gradient.is_contiguous():
+            found: Noted = noted.shaped(tuple(gradient.shape))
+            return found
+    return None

@@ -1,0 +1,189 @@
+"""What is replaced in PyTorch while a recorder is active, and put back when it ends.
+
+the engine's entrance        passes                          Function.apply   one operator, its forward unseen
+Module._call_impl            a scope                         torch.compile    compiled models run as written
+has_torch_function*          of functions in Python: what they call is seen, not they
+optimisers' global hooks     a step is one change
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any
+
+import torch
+
+from gradtrace.torch import calls, passes, private
+from gradtrace.torch.recorder import Recorder
+
+Module = torch.nn.Module
+_active: list[Recorder] = []
+
+
+def active() -> Recorder | None:
+    """The recorder that is at work in this process."""
+    return _active[-1] if _active else None
+
+
+class Patches:
+    """The replacements of one recorder."""
+
+    def __init__(self, rec: Recorder) -> None:
+        self.rec = rec
+        self.undo: list[Any] = []
+        self.stance: Any = None
+
+    def install(self) -> None:
+        _active.append(self.rec)
+        engine = private.engine_of()
+        private.set_engine(passes.watched(self.rec, engine))
+        self.undo.append(lambda: private.set_engine(engine))
+        self._replace(Module, private.MODULE_CALL, module_call(self.rec, private.module_call()))
+        function = torch.autograd.Function
+        self._replace(function, "apply", classmethod(applied(self.rec, function.__dict__["apply"])))
+        for module in private.python_modules():
+            for name in private.ASKING:
+                if hasattr(module, name):
+                    self._replace(module, name, private.asking(getattr(module, name)))
+        optimizer = torch.optim.Optimizer
+        self._replace(optimizer, "zero_grad", self.zeroing(optimizer.zero_grad))
+        self._replace(torch, "compile", self.compiling(torch.compile))
+        self.undo += [handle.remove for handle in private.optimizer_hooks(self.stepping, self.stepped)]
+        self.run_eager()
+
+    def _replace(self, owner: Any, name: str, value: Any) -> None:
+        old = owner.__dict__[name]
+        setattr(owner, name, value)
+        self.undo.append(lambda: setattr(owner, name, old))
+
+    def remove(self) -> None:
+        for undo in reversed(self.undo):
+            undo()
+        self.undo.clear()
+        if self.stance is not None:
+            self.stance.__exit__(None, None, None)
+            self.stance = None
+        if self.rec in _active:
+            _active.remove(self.rec)
+
+    # ---- compiled models
+
+    def run_eager(self) -> None:
+        """Compiled models run as they are written, if anything can be compiled here at all."""
+        import sys
+
+        if self.stance is None and "torch._dynamo" in sys.modules:
+            self.stance = private.eager_stance()
+            self.stance.__enter__()
+
+    def compiling(self, original: Any) -> Any:
+        def compile(*args: Any, **kwargs: Any) -> Any:
+            found = original(*args, **kwargs)
+            self.run_eager()
+            return found
+
+        return compile
+
+    # ---- optimisers
+
+    def stepping(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
+        """Before a step: what the optimiser computes is no operation of the record. A closure that it calls is."""
+        rec = self.rec
+        rec.suspend()
+        closure = kwargs.get("closure") if "closure" in kwargs else args[1] if len(args) > 1 else None
+        if closure is None or not callable(closure):
+            return None
+        watched = resumed(rec, closure)
+        if "closure" in kwargs:
+            return args, {**kwargs, "closure": watched}
+        return (args[0], watched, *args[2:]), kwargs
+
+    def stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        rec = self.rec
+        with private.without_torch_function(), rec.lock:
+            try:
+                rec.written_by("step", parameters_with_gradient(optimizer), False)
+                rec.steps.append((len(rec.calls), len(rec.passes), rec.places.here(2)))
+            except Exception as error:
+                rec.problem(f"an optimiser's step ({type(error).__name__})")
+        rec.resume()
+
+    def zeroing(self, original: Any) -> Any:
+        """Optimizer.zero_grad as one change of each gradient."""
+        rec = self.rec
+
+        def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            if active() is not rec or not rec.suspend():
+                return original(optimizer, *args, **kwargs)
+            try:
+                held = parameters_with_gradient(optimizer)
+                out = original(optimizer, *args, **kwargs)
+                gone = [one for one in held if one.grad is None]
+                with private.without_torch_function(), rec.lock:
+                    rec.written_by("cleared", gone, True)
+                    rec.written_by("zero_", [one for one in held if one.grad is not None], True)
+            finally:
+                rec.resume()
+            return out
+
+        return zero_grad
+
+
+def parameters_with_gradient(optimizer: Any) -> list[Any]:
+    return [one for group in optimizer.param_groups for one in group["params"] if one.grad is not None]
+
+
+def resumed(rec: Recorder, closure: Any) -> Any:
+    """A closure that an optimiser calls, seen as the rest of the program is."""
+
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        suspended = rec.resume()
+        try:
+            return closure(*args, **kwargs)
+        finally:
+            if suspended:
+                rec.suspend()
+
+    return watched
+
+
+def module_call(rec: Recorder, original: Any) -> Any:
+    """A module's call that is a scope."""
+
+    def _call_impl(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if rec.quiet or not private.mode_depth():
+            return original(self, *args, **kwargs)
+        rec.enter("module", "", type(self).__name__, weakref.ref(self))
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            rec.leave()
+
+    return _call_impl
+
+
+def applied(rec: Recorder, original: Any) -> Any:
+    """Function.apply as one operator; what its forward calls is no part of the graph."""
+
+    def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        inner = original.__func__
+        if rec.quiet or not private.mode_depth() or private.in_transform():
+            return inner(cls, *args, **kwargs)
+        if threading.get_ident() != rec.thread and not rec.watching:
+            return inner(cls, *args, **kwargs)
+
+        def unseen(*args: Any, **kwargs: Any) -> Any:
+            rec.quiet += 1
+            try:
+                return inner(cls, *args, **kwargs)
+            finally:
+                rec.quiet -= 1
+
+        mode = private.pop_mode()
+        try:
+            return calls.operate(rec, unseen, args, kwargs, cls.__name__)
+        finally:
+            private.push_mode(mode)
+
+    return apply

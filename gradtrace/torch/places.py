@@ -1,0 +1,154 @@
+"""Where in the program's text a call stands: frames noted as (code, instruction), turned into spans afterwards.
+
+A place is the innermost frame that is not PyTorch's, this package's or the standard library's `contextlib` and
+`functools`. Spans name their file; the main one ("") is that of the script, or of the `with record()`.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from typing import Any
+
+import torch
+
+from gradtrace.trace.labels import cut_lines
+from gradtrace.trace.record import Span
+
+OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HIDDEN = tuple(
+    os.path.join(folder, "")
+    for folder in (
+        os.path.dirname(os.path.abspath(torch.__file__)),
+        OURS,
+        os.path.dirname(os.path.abspath(os.__file__)),
+    )
+)
+PACKAGES = ("site-packages", "dist-packages")
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a file's frames are none of the program's."""
+    if name.startswith("<frozen") or name in ("<string>", "<eval_with_key>.0"):
+        return True
+    if not name.startswith(HIDDEN):
+        return False
+    inside = name[len(HIDDEN[2]) :] if name.startswith(HIDDEN[2]) else ""
+    return not inside.startswith(PACKAGES) or name.startswith(HIDDEN[:2])
+
+
+class Places:
+    """The program's places, each with a number from 1; 0 is no place."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[Any, int], int] = {}
+        self._kept: list[tuple[Any, int]] = [(None, 0)]
+        self._hidden: dict[Any, bool] = {}
+
+    def here(self, depth: int = 1) -> int:
+        """The number of the place that the caller works for."""
+        frame: Any = sys._getframe(depth)
+        hidden = self._hidden
+        while frame is not None:
+            code = frame.f_code
+            skip = hidden.get(code)
+            if skip is None:
+                skip = hidden[code] = is_hidden(code.co_filename)
+            if not skip:
+                return self.number(code, frame.f_lasti)
+            frame = frame.f_back
+        return 0
+
+    def number(self, code: Any, instruction: int) -> int:
+        key = (code, instruction)
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = len(self._kept)
+            self._kept.append(key)
+        return found
+
+    def code(self, number: int) -> Any:
+        """The code object that a place is in, or None."""
+        return self._kept[number][0]
+
+    def spans(self, main: str) -> SpanTable:
+        return SpanTable(self._kept, main)
+
+
+class SpanTable:
+    """What `gradtrace.trace.labels` asks of a program's text, by the numbers of places."""
+
+    root: Any = None
+    last = ""
+
+    def __init__(self, kept: list[tuple[Any, int]], main: str) -> None:
+        self.main = main
+        self.text = text_of(main)
+        self.name = short_name(main)
+        self._kept = kept
+        self._names: dict[str, str] = {main: ""}
+        self._texts: dict[str, str] = {"": self.text}
+        self._lines: dict[str, list[bytes]] = {"": self.text.encode("utf-8", "replace").splitlines()}
+        self._spans: dict[int, Span | None] = {}
+        self._excerpts: dict[int, str] = {}
+        self._positions: dict[Any, list[Any]] = {}
+
+    @property
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """The further files that spans are in: name and text."""
+        return tuple((name, text) for name, text in self._texts.items() if name)
+
+    def file(self, path: str) -> str:
+        """The name of a file in spans."""
+        found = self._names.get(path)
+        if found is None:
+            found = short_name(path)
+            if found in self._texts:
+                found = path
+            self._names[path] = found
+            self._texts[found] = text_of(path)
+            self._lines[found] = self._texts[found].encode("utf-8", "replace").splitlines()
+        return found
+
+    def span(self, number: int) -> Span | None:
+        if number not in self._spans:
+            code, instruction = self._kept[number]
+            self._spans[number] = None if code is None else self._span(code, instruction)
+        return self._spans[number]
+
+    def _span(self, code: Any, instruction: int) -> Span | None:
+        if code not in self._positions:
+            self._positions[code] = list(code.co_positions())
+        line, end_line, column, end_column = self._positions[code][instruction // 2]
+        if line is None:
+            return None
+        return Span(line, column or 0, end_line or line, end_column or 0, self.file(code.co_filename))
+
+    def excerpt(self, number: int) -> str:
+        """The text there, on one line."""
+        if number not in self._excerpts:
+            span = self.span(number)
+            self._excerpts[number] = "" if span is None else cut_lines(self._lines[span.file], span)
+        return self._excerpts[number]
+
+
+def text_of(path: str) -> str:
+    """A file's text, a notebook's cell; "" if there is none."""
+    lines = linecache.getlines(path)
+    return "".join(lines).replace("\r\n", "\n")
+
+
+def short_name(path: str) -> str:
+    """A file's name as people know it: below the working folder or a package's; of a notebook's cell "cell 3"."""
+    if path.startswith("<"):
+        return path
+    name = os.path.basename(path)
+    if "ipykernel_" in path:
+        return "cell " + name.removesuffix(".py")
+    for folder in sys.path:
+        inside = path.removeprefix(os.path.join(folder, "")) if folder else path
+        if inside != path and any(kind in folder for kind in PACKAGES):
+            return inside
+    below = path.removeprefix(os.path.join(os.getcwd(), ""))
+    return below if below != path else name

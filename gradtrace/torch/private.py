@@ -1,0 +1,182 @@
+"""Every private name of PyTorch that the recorder uses, in one place, with what stands in for it where it is missing.
+
+Public names are used elsewhere directly. Tested with PyTorch 2.13; names that differ from 2.4 on have a fallback.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import torch
+from torch import _C
+
+# ---- the stack of function modes of this thread
+
+
+def push_mode(mode: Any) -> None:
+    _C._push_on_torch_function_stack(mode)
+
+
+def pop_mode() -> Any:
+    return _C._pop_torch_function_stack()
+
+
+mode_depth = _C._len_torch_function_stack
+without_torch_function: Any = _C.DisableTorchFunction  # a context manager: neither modes nor subclasses see a call
+
+# ---- autograd
+
+
+def engine_of() -> Any:
+    """The function by which backward(), autograd.grad() and the checkpoints call the engine."""
+    return torch.autograd._engine_run_backward  # type: ignore[attr-defined]
+
+
+def set_engine(function: Any) -> None:
+    torch.autograd._engine_run_backward = function  # type: ignore[attr-defined]
+
+
+def sequence_of(node: Any) -> int:
+    """A node's number in the order of creation, within its thread."""
+    return int(node._sequence_nr())
+
+
+def in_transform() -> bool:
+    """Whether a transform of torch.func (vmap, grad, ...) is at work."""
+    return _C._functorch.peek_interpreter_stack() is not None
+
+
+def hooked_saves() -> bool:
+    """Whether what is saved for backward goes through hooks (a checkpoint, offloading): reading it would call them."""
+    top = getattr(_C._autograd, "_top_saved_tensors_default_hooks", None)
+    return top is not None and top(True) is not None
+
+
+def saved_names(kind: Any) -> list[str]:
+    """The attributes by which a class of nodes gives the tensors that it saved, and the exponent of a power."""
+    tensors = [n.removeprefix("_raw") for n in dir(kind) if n.startswith("_raw_saved_")]
+    return tensors + [n for n in ("_saved_exponent",) if hasattr(kind, n) and n not in tensors]
+
+
+class NodeKind:
+    """What all nodes of one class have in common."""
+
+    __slots__ = ("accumulates", "custom", "name", "saved")
+
+    def __init__(self, node: Any) -> None:
+        self.name = node.name().rpartition("::")[2]
+        self.accumulates = hasattr(node, "variable")
+        self.custom = isinstance(node, torch.autograd.function.BackwardCFunction)
+        self.saved = [(name, "_raw" + name, name.removeprefix("_saved_")) for name in saved_names(type(node))]
+
+
+_kinds: dict[Any, NodeKind] = {}
+
+
+def kind_of(node: Any) -> NodeKind:
+    """The kind of a node; found once for each class."""
+    found = _kinds.get(type(node))
+    if found is None:
+        found = NodeKind(node)
+        if type(node).__name__ != "CppFunction":  # the class of every node that has none of its own
+            _kinds[type(node)] = found
+    return found
+
+
+def module_call() -> Any:
+    """What Module.__call__ calls. It is replaced, not __call__ itself: that would rebuild a slot of every subclass."""
+    return torch.nn.Module._call_impl
+
+
+MODULE_CALL = "_call_impl"
+
+
+# ---- tensors
+
+
+def storage_of(tensor: Any) -> int | None:
+    """The address of a tensor's storage; None where it has none (sparse, fake)."""
+    if tensor.layout is not torch.strided:
+        return None
+    try:
+        return int(tensor.untyped_storage()._cdata)
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
+def base_of(tensor: Any) -> Any:
+    """The tensor that this one is a view of, or None."""
+    return tensor._base
+
+
+def version_of(tensor: Any) -> int:
+    """How often a tensor's storage was written in place; 0 of an inference tensor, which does not count."""
+    try:
+        return int(tensor._version)
+    except RuntimeError:
+        return 0
+
+
+def is_leaf(tensor: Any) -> bool:
+    """Whether a tensor is a leaf; a view that was made under no_grad and changed in place since refuses to say."""
+    try:
+        return bool(tensor.is_leaf)
+    except RuntimeError:
+        return not tensor.requires_grad
+
+
+# ---- functions that are written in Python
+
+
+ASKING = ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
+
+
+def python_modules() -> list[Any]:
+    """The modules of PyTorch whose Python functions should be seen as the operators that they call."""
+    import torch.functional
+    import torch.nn.functional
+    import torch.nn.init
+    import torch.overrides
+
+    # torch.overrides: layers ask there whether they may take their fused path for inference
+    return [torch.functional, torch.nn.functional, torch.nn.init, torch.autograd, torch.overrides]
+
+
+def asking(original: Any) -> Any:
+    """`has_torch_function` without our mode: only tensor subclasses are asked for.
+
+    A function of Python calls itself under every active mode, by the mode's handler; what it calls would not be seen.
+    """
+    plain = (torch.Tensor, torch.nn.Parameter)
+
+    def ask(*args: Any) -> bool:
+        flat = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+        for one in flat:
+            kind = type(one)
+            if kind not in plain and hasattr(kind, "__torch_function__"):
+                return bool(original(*args))
+        return False
+
+    return ask
+
+
+# ---- compiled regions
+
+
+def eager_stance() -> Any:
+    """A context in which compiled models run as they are written; a context that does nothing before PyTorch 2.6."""
+    set_stance = getattr(torch.compiler, "set_stance", None)
+    return contextlib.nullcontext() if set_stance is None else set_stance("force_eager")
+
+
+def is_capturing(device: Any) -> bool:
+    """Whether this thread captures a CUDA graph: nothing may be computed beside it then."""
+    return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
+
+
+def optimizer_hooks(before: Any, after: Any) -> list[Any]:
+    """Registers functions that every optimiser's step calls, before and after; returns their handles."""
+    from torch.optim import optimizer
+
+    return [optimizer.register_optimizer_step_pre_hook(before), optimizer.register_optimizer_step_post_hook(after)]

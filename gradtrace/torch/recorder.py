@@ -1,0 +1,312 @@
+"""The recorder: sees every public call of PyTorch while it is active, and notes operators and what leaves the graph.
+
+A TorchFunctionMode sees the calls; `passes` watches backward; `patches` sees what no mode does. A tensor is known by
+its id and a weak reference, a node by a number in its metadata: nothing is kept alive. Nothing that goes wrong here
+reaches the program: it is counted in `left_out`, and the call has run as it would have.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from gradtrace.torch import calls, private
+from gradtrace.torch.contents import Contents, Noted
+from gradtrace.torch.events import Call, Entry, Known, Node, PassEvent, Scope, Turn
+from gradtrace.torch.places import Places
+
+KEY = "gradtrace"  # in a node's metadata
+Tensor = torch.Tensor
+Parameter = torch.nn.Parameter
+
+
+class Token:
+    """Marks the nodes of one recording. The graph may outlive the recorder, which it must not hold."""
+
+    __slots__ = ()
+
+
+class Recorder(TorchFunctionMode):
+    """Notes what runs while it is active. One thread's: the one that entered it, and autograd's for it."""
+
+    def __init__(self, level: str) -> None:
+        super().__init__()
+        self.contents = Contents(level)
+        self.level = level
+        self.places = Places()
+        self.token = Token()
+        self.lock = threading.RLock()
+        self.entries: list[Entry] = []
+        self.calls: list[Call] = []
+        self.nodes: list[Node] = []
+        self.accumulators: dict[Known, int] = {}
+        self.scopes: list[Scope] = []
+        self.stack: list[int] = []
+        self.passes: list[PassEvent] = []
+        self.turns: list[Turn] = []
+        self.escapes: list[tuple[str, Entry, int, int, Entry | None]] = []
+        self.changes: list[calls.Written] = []
+        self.begun: list[tuple[Entry, int, int]] = []
+        self.known: dict[int, Known] = {}
+        self.storages: dict[int, list[Known]] = {}
+        self.written: dict[int, tuple[Call | None, int]] = {}  # by storage: the last call that wrote, the version then
+        self.owners: dict[int | None, Known] = {}  # by the storage of a gradient: the leaf that it is of
+        self.grads: dict[Known, tuple[Any, Any]] = {}  # a leaf's .grad as a pass left it, with its mark
+        self.left_out: dict[str, list[int]] = {}  # what could not be seen: the places
+        self.hook_runs: list[tuple[str, str, Any, Any, bool]] = []  # since the last turn
+        self.watching = False  # a pass is being watched
+        self.retaining = False  # retain_grad() was called
+        self.thread = threading.get_ident()
+        self.steps: list[tuple[int, int, int]] = []  # optimisers' steps: calls and passes before, place
+        self.quiet = 0
+        self.suspended = False
+        self.main = ""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        how = calls.HOW.get(func)
+        if how is None:
+            how = calls.how(func)
+        if how is calls.QUIET or self.quiet:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        if private.in_transform():
+            self.problem("operations inside a transform of torch.func")
+            return func(*args, **kwargs) if kwargs else func(*args)
+        return how.run(self, func, args, kwargs or {}, how.name)
+
+    def problem(self, what: str) -> None:
+        """Something could not be noted."""
+        self.left_out.setdefault(what, []).append(self.places.here(2))
+
+    def suspend(self) -> bool:
+        """Takes the recorder off the stack of modes for a while, which costs less than to be asked and say nothing."""
+        if self.suspended or not private.mode_depth():
+            return False
+        mode = private.pop_mode()
+        if mode is not self:
+            private.push_mode(mode)
+            return False
+        self.suspended = True
+        return True
+
+    def resume(self) -> bool:
+        """Puts it back; whether it was away."""
+        if not self.suspended:
+            return False
+        self.suspended = False
+        private.push_mode(self)
+        return True
+
+    # ---- tensors
+
+    def entry(self, tensor: Any) -> Entry:
+        """The present version of a tensor, noted if it was not."""
+        known = self.known.get(id(tensor))
+        if known is not None and known.ref() is tensor:
+            if known.version == private.version_of(tensor):
+                return known.last
+            return self.changed_unseen(tensor, known)
+        known = self.meet_tensor(tensor)
+        entry = self.new_entry(tensor, known, None, 0)
+        if entry.fn is None and not entry.is_leaf:
+            self.attach(entry, tensor, None)
+        return entry
+
+    def known_entry(self, tensor: Any) -> Entry | None:
+        """The present version of a tensor that was noted before."""
+        known = self.known.get(id(tensor))
+        return self.entry(tensor) if known is not None and known.ref() is tensor else None
+
+    def meet_tensor(self, tensor: Any, shares: bool = True) -> Known:
+        storage = private.storage_of(tensor)
+        known = self.known[id(tensor)] = Known(tensor, storage, private.version_of(tensor))
+        if storage is not None:
+            there = self.storages.get(storage)
+            if there is None or not (shares or any(k.ref() is not None for k in there)):
+                self.storages[storage] = [known]
+            else:
+                there.append(known)
+        return known
+
+    def new_entry(self, tensor: Any, known: Known, call: Call | None, version: int) -> Entry:
+        entry = Entry(known, call, len(self.entries), version)
+        self.entries.append(entry)
+        if not version:
+            known.first = entry
+        known.last = entry
+        known.version = private.version_of(tensor)
+        entry.requires_grad = tensor.requires_grad
+        entry.is_leaf = private.is_leaf(tensor)
+        kind = type(tensor)  # isinstance(tensor, Parameter) is slow
+        entry.is_parameter = kind is Parameter or (kind is not Tensor and isinstance(tensor, Parameter))
+        device = tensor.device
+        if device.type != "cpu":
+            entry.device = str(device)
+        entry.value = self.note(tensor)
+        return entry
+
+    def note(self, tensor: Any) -> Noted | None:
+        """What a tensor holds; a full view of a tensor whose statistics are known has the same."""
+        try:
+            base = private.base_of(tensor)
+            if base is not None:
+                known = self.known.get(id(base))
+                there: Any = None if known is None else known.ref()
+                if known is not None and there is base and known.version == private.version_of(base):
+                    held: Noted | None = known.last.value
+                    whole = there.numel() == tensor.numel() and there.dtype is tensor.dtype and 0 not in tensor.stride()
+                    if held is not None and held.facts is not None and whole:
+                        return held.shaped(tuple(tensor.shape))
+            return self.contents.note(tensor)
+        except Exception as error:  # a tensor that cannot be read (a subclass, a freed storage)
+            self.problem(f"the contents of a tensor ({type(error).__name__})")
+            return None
+
+    def changed_unseen(self, tensor: Any, known: Known) -> Entry:
+        """A tensor that was written to since its last version: through a view, by an optimiser, by native code."""
+        before = known.last
+        before.last = False
+        before.grad = self.grads[known][1] if known in self.grads else None
+        call, at = self.written.get(known.storage, (None, 0)) if known.storage is not None else (None, 0)
+        if at <= known.version or at != private.version_of(tensor):
+            call = None
+        entry = self.new_entry(tensor, known, call, before.version + 1)
+        if call is not None:
+            call.outputs.append(entry)
+        if not entry.is_leaf:
+            self.attach(entry, tensor, call)
+        return entry
+
+    # ---- calls
+
+    def attach(self, entry: Entry, tensor: Any, call: Call | None) -> None:
+        """Note the node that made a tensor, and those behind it that are new."""
+        try:
+            fn = tensor.grad_fn
+        except RuntimeError:  # a view whose base was changed in a way that forbids it
+            return
+        if fn is None:
+            return
+        entry.fn = self.meet(fn, call)
+        node = self.nodes[entry.fn]
+        entry.fn_name = node.name
+        node.outputs.append(entry)
+        if call is not None and call.fn is None:
+            call.fn = entry.fn
+
+    def meet(self, root: Any, call: Call | None) -> int:
+        """The number of a node; new ones behind it are numbered too, without recursion."""
+        top, fresh = self.number(root, call)
+        if not fresh:
+            return top
+        waiting = [(root, top)]
+        while waiting:
+            node, index = waiting.pop()
+            edges = self.nodes[index].edges
+            for following, output in node.next_functions:
+                if following is None:
+                    edges.append(None)
+                    continue
+                other, fresh = self.number(following, call)
+                edges.append((other, output))
+                if fresh:
+                    waiting.append((following, other))
+        return top
+
+    def number(self, node: Any, call: Call | None) -> tuple[int, bool]:
+        metadata = node.metadata
+        known = metadata.get(KEY)
+        if known is not None and known[0] is self.token:
+            return known[1], False
+        kind = private.kind_of(node)
+        leaf = None
+        if kind.accumulates:
+            leaf = self.entry(node.variable).tensor
+            if leaf in self.accumulators:
+                index = self.accumulators[leaf]
+                metadata[KEY] = (self.token, index)
+                return index, False
+        index = len(self.nodes)
+        metadata[KEY] = (self.token, index)
+        record = Node(kind.name, private.sequence_of(node), 0 if call is None else call.origin)
+        self.nodes.append(record)
+        if leaf is not None:
+            record.variable = leaf
+            self.accumulators[leaf] = index
+            return index, True
+        record.call = call
+        if (kind.saved or kind.custom) and not private.hooked_saves():
+            try:
+                record.saved = calls.saved_of(self, node, kind)
+            except Exception as error:
+                self.problem(f"what {kind.name} saved ({type(error).__name__})")
+        return index, True
+
+    def operand(self, value: Any, inputs: dict[Any, Entry]) -> Any:
+        """An argument with a Known in place of each tensor."""
+        if isinstance(value, Tensor):
+            entry = self.entry(value)
+            inputs[object.__hash__(entry.tensor)] = entry
+            return entry.tensor
+        kind = type(value)
+        if kind is tuple or kind is list:
+            return kind([self.operand(one, inputs) for one in value])
+        if isinstance(value, (tuple, list)):
+            return tuple(self.operand(one, inputs) for one in value)
+        return value
+
+    def written_to(self, how: str, storage: int | None, known: Known, call: Call | None, of_grad: bool = False) -> None:
+        """Note that something was written in place."""
+        enabled = torch.is_grad_enabled()
+        there = self.storages.get(storage, [known]) if storage is not None else [known]
+        place = self.places.here(2) if call is None else call.origin
+        at = (len(self.calls) if call is None else call.index), len(self.turns)
+        self.changes.append(calls.Written(how, list(there), of_grad, *at, call, enabled, place))
+        tensor = known.ref()
+        if storage is not None and not of_grad and tensor is not None:
+            self.written[storage] = (call, private.version_of(tensor))
+
+    def written_by(self, how: str, tensors: list[Any], of_grad: bool) -> None:
+        """Note that an optimiser has written to tensors that are known, or to their gradients."""
+        place, enabled = self.places.here(3), torch.is_grad_enabled()
+        for tensor in tensors:
+            known = self.known.get(id(tensor))
+            if known is None or known.ref() is not tensor:
+                continue
+            there = [known] if of_grad or known.storage is None else list(self.storages.get(known.storage, (known,)))
+            at = len(self.calls), len(self.turns)
+            self.changes.append(calls.Written(how, there, of_grad, *at, None, enabled, place))
+            if of_grad:
+                self.grads.pop(known, None)
+
+    def note_gradient(self, gradient: Any) -> Noted | None:
+        """What a gradient holds, noted inside of backward."""
+        if gradient is None:
+            return None
+        with private.without_torch_function():
+            try:
+                return self.contents.note(gradient)
+            except Exception as error:
+                self.problem(f"a gradient ({type(error).__name__})")
+                return None
+
+    # ---- scopes
+
+    def enter(self, kind: str, name: str, detail: str, what: Any) -> None:
+        parent = self.stack[-1] if self.stack else None
+        self.stack.append(len(self.scopes))
+        self.scopes.append(Scope(parent, kind, name, detail, self.places.here(2), what))
+
+    def leave(self) -> None:
+        if self.stack:
+            self.stack.pop()
+
+    def release(self) -> None:
+        """Take the notes apart, whose references go round in circles, so that they are freed without a collection."""
+        for entry in self.entries:
+            entry.call = None
+        for known in {entry.tensor for entry in self.entries}:
+            del known.first, known.last
+        self.entries.clear()

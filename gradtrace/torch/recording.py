@@ -1,0 +1,288 @@
+"""`record()`: a stretch of a PyTorch program whose run can be asked about, drawn and saved.
+
+with gt.record() as r:
+    loss = model(x)
+    loss.backward()
+print(r.why("model.0.weight"))
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TypeVar
+
+import torch
+
+from gradtrace.torch import contents, private
+from gradtrace.torch.build import ENGINE, Builder, Ending
+from gradtrace.torch.patches import Patches, active
+from gradtrace.torch.recorder import Recorder
+from gradtrace.trace.record import Trace
+
+T = TypeVar("T")
+
+
+class NoRecordingError(RuntimeError):
+    """A recording was asked about before its block ended."""
+
+
+class record:
+    """Record what PyTorch does in a `with` block, and answer questions about it afterwards.
+
+    `level` says how much of the values is kept: "structure" shapes and dtypes alone, "summary" small arrays whole and
+    statistics of others, "values" every element. Losses, gradients, random numbers, buffers and the optimiser's state
+    are what they would be without it, and no tensor lives longer. ValueError for another level; RuntimeError where
+    another recording is active. What could not be seen is told by `trace().left_out`.
+    """
+
+    def __init__(self, level: str = "summary") -> None:
+        if level not in contents.LEVELS:
+            raise ValueError(f"level must be one of {', '.join(contents.LEVELS)}, not {level!r}")
+        self.level = level
+        self._recorder: Recorder | None = None
+        self._ending: Ending | None = None
+        self._trace: Trace | None = None
+        self._frame: Any = None
+        self._main = ""
+        self._env: dict[str, Any] | None = None  # of a script: its module's variables
+        self._ids: dict[int, Any] = {}
+
+    def __enter__(self) -> record:
+        if active() is not None:
+            raise RuntimeError("another recording is active; end it first: recordings do not nest")
+        frame = sys._getframe(1)
+        self._trace = self._ending = None
+        self._release()
+        if self._env is None:
+            self._frame, self._main = frame, frame.f_code.co_filename
+        recorder = self._recorder = Recorder(self.level)
+        self._patches = Patches(recorder)
+        self._patches.install()
+        private.push_mode(recorder)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        recorder = self._recorder
+        assert recorder is not None
+        if not recorder.suspended:
+            take_off(recorder)
+        self._patches.remove()
+        del self._patches
+        frame, self._frame = self._frame, None
+        env = self._env if self._env is not None else variables_of(frame)
+        with private.without_torch_function():
+            failure = None if error is None else failed(recorder, error, tb)
+            self._ids = dict(recorder.known)
+            self._ending = Ending(recorder, env, failure)
+        recorder.quiet = 1
+
+    def __del__(self) -> None:
+        self._release()
+
+    def _release(self) -> None:
+        recorder = getattr(self, "_recorder", None)
+        if recorder is not None:
+            recorder.release()
+            self._recorder = None
+
+    # ---- the record
+
+    def trace(self) -> Trace:
+        """The record as a Trace, which every view and analysis of gradtrace reads."""
+        if self._trace is None:
+            if self._ending is None:
+                raise NoRecordingError("nothing is recorded yet: ask after the block `with record() as r` has ended")
+            with private.without_torch_function():
+                self._trace = Builder(self._ending, self._main, rank()).build()
+            self._ids = {key: (known.ref, known.last.id) for key, known in self._ids.items()}
+            self._ending = None
+            self._release()
+        return self._trace
+
+    def why(self, what: Any = None) -> str:
+        """Say why a gradient is what it is: of a tensor, or of what has this name; without one, of every name."""
+        return undisturbed(lambda: answers(self.trace(), self._name(what)))
+
+    def stats(self) -> str:
+        """Norms, zeros, NaN and what they say together, as `gradtrace stats`."""
+        return undisturbed(lambda: statistics(self.trace()))
+
+    def steps(self) -> str:
+        """Every step, forward and backward, in the order in which it happened, as `gradtrace trace`."""
+        return undisturbed(lambda: in_order(self.trace()))
+
+    def draw(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+        """The picture (see `gradtrace.draw` for the options), written to a file if `path` names one."""
+        return undisturbed(lambda: picture(self.trace(), path, options))
+
+    def show(self, **options: Any) -> Any:
+        """The picture, which a notebook shows."""
+        return self.draw(None, **options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the record to a .gt file, which every command of gradtrace takes as its source."""
+        undisturbed(lambda: save(self.trace(), path))
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        return self.show()._repr_mimebundle_(include, exclude)
+
+    def _name(self, what: Any) -> Any:
+        """A name, or the id of a tensor in the trace."""
+        if not isinstance(what, torch.Tensor):
+            return what
+        self.trace()
+        known = self._ids.get(id(what))
+        if known is None or known[0]() is not what:
+            raise ValueError("this tensor was not used in the recorded block")
+        return known[1]
+
+
+OPTIMIZED = 1  # of a code object: a function's, whose variables are no dict
+
+
+def variables_of(frame: Any) -> dict[str, Any]:
+    """What a frame's code can name.
+
+    Before Python 3.13 the frame of a function keeps the dict that it is asked for, and with it every tensor in it.
+    """
+    held = frame.f_locals
+    found = {**frame.f_globals, **held}
+    if frame.f_code.co_flags & OPTIMIZED and type(held) is dict:
+        held.clear()
+    return found
+
+
+def take_off(recorder: Recorder) -> None:
+    """Takes the recorder off the stack of modes, whatever was put there meanwhile."""
+    above = []
+    while private.mode_depth():
+        mode = private.pop_mode()
+        if mode is recorder:
+            break
+        above.append(mode)
+    for mode in reversed(above):
+        private.push_mode(mode)
+
+
+def failed(recorder: Recorder, error: BaseException, tb: Any) -> tuple[str, str, int] | None:
+    """What ended the block: kind, message and place; None for an orderly end."""
+    if isinstance(error, (SystemExit, GeneratorExit)) or getattr(error, "ends_quietly", False):
+        return None
+    from gradtrace.torch.places import is_hidden
+
+    place = 0
+    while tb is not None:
+        if not is_hidden(tb.tb_frame.f_code.co_filename):
+            place = recorder.places.number(tb.tb_frame.f_code, tb.tb_lasti)
+        tb = tb.tb_next
+    return type(error).__name__, str(error), place
+
+
+def rank() -> int | None:
+    """Which of several processes this is; None if there is one."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return int(torch.distributed.get_rank()) if torch.distributed.get_world_size() > 1 else None
+    return int(os.environ["RANK"]) if os.environ.get("WORLD_SIZE", "1") != "1" and "RANK" in os.environ else None
+
+
+def undisturbed(work: Callable[[], T]) -> T:
+    """What `work` gives, with numpy's settings for floating-point errors as they were afterwards."""
+    try:
+        import numpy
+    except ImportError:
+        return work()
+    settings = numpy.geterr()
+    try:
+        return work()
+    finally:
+        numpy.seterr(**settings)
+
+
+# ---- the answers
+
+
+def answers(trace: Trace, what: Any) -> str:
+    from gradtrace.analysis.answer import Facts
+    from gradtrace.analysis.failures import explain_failure
+    from gradtrace.analysis.why import explain
+    from gradtrace.views import pick
+    from gradtrace.views import why as view
+    from gradtrace.views.layout import LayoutOptions
+
+    facts, look = Facts(trace), LayoutOptions()
+    failure = explain_failure(trace)
+    if what is None:
+        found = [failure] if failure is not None else [explain(facts, t) for t in trace.named]
+        return with_notes(trace, (view.text if failure is not None else view.overview)(found, look))
+    record = (
+        trace.tensors[what] if isinstance(what, int) else pick.tensor(trace, str(what).removesuffix(".grad"), "NAME")
+    )
+    found = [explain(facts, record)]
+    return with_notes(trace, view.text([failure, *found] if failure is not None else found, look))
+
+
+def with_notes(trace: Trace, text: str) -> str:
+    """The answer, and below it what the recording could not see."""
+    return text.rstrip("\n") + "\n" + "".join(f"{note}\n" for note in trace.left_out)
+
+
+def statistics(trace: Trace) -> str:
+    from gradtrace.views.layout import LayoutOptions
+
+    if trace.training:
+        from gradtrace.analysis.training import training
+        from gradtrace.views import training as loop
+
+        return with_notes(trace, loop.text(training(trace), LayoutOptions()))
+    from gradtrace.analysis.stats import stats
+    from gradtrace.views import stats as view
+
+    return with_notes(trace, view.text(stats(trace), LayoutOptions()))
+
+
+def in_order(trace: Trace) -> str:
+    from gradtrace.analysis.steps import steps
+    from gradtrace.views import steps as view
+    from gradtrace.views.layout import LayoutOptions
+
+    return with_notes(trace, "".join(view.table(steps(trace), LayoutOptions())))
+
+
+def picture(trace: Trace, path: str | os.PathLike[str] | None, options: dict[str, Any]) -> Any:
+    from gradtrace.trace.failed import with_failure
+    from gradtrace.views.notebook import draw
+
+    found = draw(with_failure(trace), **options)
+    if path is not None:
+        found.save(path)
+    return found
+
+
+def save(trace: Trace, path: str | os.PathLike[str]) -> None:
+    """Write a .gt file; of several processes each its own: step.rank0.gt, or where {rank} stands."""
+    from gradtrace.views import files
+
+    name = os.fspath(path)
+    if trace.rank is not None:
+        stem, dot, suffix = name.rpartition(".")
+        named = name.replace("{rank}", str(trace.rank))
+        name = (
+            named if named != name else f"{stem}.rank{trace.rank}{dot}{suffix}" if dot else f"{name}.rank{trace.rank}"
+        )
+    files.write_output(name, file_content(trace))
+
+
+def file_content(trace: Trace) -> bytes:
+    """The bytes of a .gt file."""
+    from gradtrace.trace.file import About, write
+    from gradtrace.trace.relevant import relevant
+
+    shown = relevant(trace)
+    about = About(trace.source_name, trace.source_text, "float32", None, bool(trace.passes), engine=ENGINE)
+    content = io.BytesIO()
+    write(about, {"all": trace, "eval": shown, "graph": shown, "watched": shown}, content)
+    return content.getvalue()

@@ -1,0 +1,62 @@
+"""The part of a trace that its result and its variables were computed from, as pictures and tables show it."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.trace.part import Part, Renumbered
+from gradtrace.trace.record import Trace
+
+
+def relevant(trace: Trace) -> Trace:
+    """The trace without the operations and tensors that nothing named, no root and no backward pass needs."""
+    kept = needed(trace)
+    if len(kept) == len(trace.tensors):
+        return trace
+    operations = [o for o in trace.operations if not kept.isdisjoint(o.outputs)]
+    tensors = kept | {i for o in operations for i in o.outputs}
+    part = Whole(Part(trace, sorted(tensors), operations, range(len(trace.passes)), trace.roots, None))
+    return part.trace()._replace(training=part.training_steps(), earlier_passes=0)
+
+
+def needed(trace: Trace) -> set[int]:
+    """The tensors that the ends were computed from, with all versions of each."""
+    waiting = [*trace.roots, *trace.outputs, *(i for _, i in trace.names)]
+    waiting += [i for one in trace.passes for i in one.roots]
+    variables = [f.variable for f in trace.functions if f.variable is not None]
+    waiting += variables
+    seen = set(waiting)
+    while waiting:
+        t = trace.tensors[waiting.pop()]
+        found: list[Any] = [t.first]
+        if t.operation is not None:
+            found += [o.tensor for o in trace.operations[t.operation].inputs]
+        for i in found:
+            if i is not None and i not in seen:
+                seen.add(i)
+                waiting.append(i)
+    return seen
+
+
+class Whole(Renumbered):
+    """A part that is of the whole run: names and labels stay, and so do all functions."""
+
+    def __init__(self, part: Part) -> None:
+        super().__init__(part)
+        whole = part.whole
+        self.functions = {f.id: f.id for f in whole.functions}
+        self.labels = {t.id: (t.label, t.names) for t in whole.tensors}
+        self.outer = set()
+        self.scopes = {s.id: s.id for s in whole.scopes}
+
+    def window(self, first: int, last: int) -> tuple[int, int]:
+        return 0, len(self.whole.operations)
+
+    def training_steps(self) -> Any:
+        """The steps of the training loop, in the part's own ids."""
+        return tuple(
+            step._replace(
+                operations=(self.count(step.operations[0]), self.count(step.operations[1])),
+                roots=self.known(step.roots),
+            )
+            for step in self.whole.training
+        )

@@ -1,0 +1,13 @@
+# cause: the loss is log of a negative number, so nan, while every gradient is finite
+# line: loss = torch.log(-score)
+# says: loss
+# says: nan|not finite
+# says: log
+# misleads: nothing (is )?wrong|no problem|^all gradients are (fine|finite)
+# from: https://github.com/pytorch/pytorch/issues/160016 (second case)
+import torch
+
+score = torch.tensor([1.0], requires_grad=True)
+loss = torch.log(-score)
+loss.backward()
+print("grad", score.grad)

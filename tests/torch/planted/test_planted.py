@@ -1,0 +1,43 @@
+"""`why --engine torch` names the cause of each planted bug; `python -m tests.torch.planted` prints the score."""
+
+import importlib.util
+
+import pytest
+
+from tests.torch.planted.bugs import ask, load_all, misses
+
+BUGS = load_all()
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+
+# Answers that are not right yet, with what they lack; a strict mark, so that the line goes when the answer is right.
+WRONG: dict[str, str] = {}
+
+
+def bugs():
+    for bug in BUGS:
+        marks = [pytest.mark.xfail(reason=WRONG[bug.name], strict=True)] if bug.name in WRONG else []
+        yield pytest.param(bug, marks=marks, id=bug.name)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HAS_TORCH, reason="needs PyTorch")
+@pytest.mark.parametrize("bug", bugs())
+def test_names_the_cause(bug):
+    answer = ask(bug)
+    assert misses(bug, answer) == [], f"{bug.cause}\n{answer}"
+
+
+def test_there_are_sixty_bugs_and_each_says_what_an_answer_must_have():
+    assert len(BUGS) >= 60
+    assert [bug.name for bug in BUGS if not bug.lines or not bug.says] == []
+    assert not WRONG.keys() - {bug.name for bug in BUGS}
+
+
+def test_an_answer_is_judged_by_line_words_and_file():
+    bug = next(bug for bug in BUGS if bug.name == "detach_in_helper")
+    ((file, number),) = bug.lines
+    right = f"encoder.weight.grad is None: hidden.detach() at {file}:{number} cuts it off."
+    assert misses(bug, right) == []
+    assert misses(bug, right.replace(f"{file}:{number}", f"line {number}")) == [f"does not name {file}:{number}"]
+    assert misses(bug, right.replace("None", "zero")) == ["does not say None|no gradient"]
+    assert misses(bug._replace(misleads=["cuts"]), right) == ["misleads by cuts"]

@@ -1,0 +1,117 @@
+"""Recording changes nothing: losses, gradients, parameters, buffers, optimizer and random state are bit-equal."""
+
+import random
+import warnings
+
+import pytest
+
+torch = pytest.importorskip("torch")
+gt = pytest.importorskip("gradtrace.torch")
+
+from tests.torch.models import FEATURES, MODELS  # noqa: E402
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+BUILDERS = {**MODELS, **FEATURES}
+LEVELS = ["structure", "summary", "values"]
+STEPS = 3
+plain = {}
+
+
+def build(name):
+    torch.set_num_threads(1)
+    random.seed(0)
+    try:
+        case = BUILDERS[name]()
+    except ImportError as error:
+        pytest.skip(str(error))
+    torch.manual_seed(7)
+    return case
+
+
+def run(case, step):
+    """The state after some steps, as tensors by name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        losses = [step() for _ in range(STEPS)]
+    return state(case, losses)
+
+
+def state(case, losses):
+    found = {f"loss of step {number}": loss for number, loss in enumerate(losses, 1)}
+    for place, module in enumerate(case.modules):
+        for name, parameter in module.named_parameters():
+            found[f"parameter {place}.{name}"] = parameter
+            found[f"gradient {place}.{name}"] = parameter.grad
+        found.update({f"buffer {place}.{name}": buffer for name, buffer in module.named_buffers()})
+    for place, holder in enumerate([*case.optimizers, *case.other]):
+        found.update(leaves(f"state {place}", holder.state_dict()))
+    found["torch's random state"] = torch.get_rng_state()
+    found["Python's random state"] = hash(random.getstate())
+    found["gradients enabled"] = torch.is_grad_enabled()
+    return {name: copied(value) for name, value in found.items()}
+
+
+def leaves(name, value):
+    """The values in nested dictionaries and lists, by path."""
+    if isinstance(value, dict):
+        return {path: x for key, part in value.items() for path, x in leaves(f"{name}.{key}", part).items()}
+    if isinstance(value, list | tuple):
+        return {path: x for key, part in enumerate(value) for path, x in leaves(f"{name}.{key}", part).items()}
+    return {name: value}
+
+
+def copied(value):
+    """Bytes of a tensor with its dtype and shape, so that nan is compared by its bits too."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    dense = (value.to_dense() if value.is_sparse else value).detach()
+    return str(dense.dtype), tuple(dense.shape), dense.contiguous().flatten().view(torch.uint8).numpy().tobytes()
+
+
+def expected(name):
+    if name not in plain:
+        case = build(name)
+        plain[name] = run(case, case.step)
+    return plain[name]
+
+
+def assert_same(found, wanted):
+    assert found.keys() == wanted.keys()
+    assert [name for name in wanted if found[name] != wanted[name]] == []
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", BUILDERS)
+def test_a_recorded_run_is_bit_equal(name, level):
+    wanted = expected(name)
+    case = build(name)
+    with gt.record(level=level) as recorded:
+        found = run(case, case.step)
+    assert_same(found, wanted)
+    assert_traced(name, recorded)
+
+
+def assert_traced(name, recorded):
+    """The record is of this run: it has operations, and functions where a pass ran."""
+    trace = recorded.trace()
+    assert trace.operations, name
+    if name not in ("evaluation", "fused inference"):
+        assert trace.functions and trace.passes, name
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_a_guarded_run_is_bit_equal(name):
+    wanted = expected(name)
+    case = build(name)
+    assert_same(run(case, gt.guard(case.step)), wanted)
+
+
+def test_a_difference_would_be_seen():
+    case = build("plain")
+    found = run(case, case.step)
+    wanted = expected("plain")
+    assert_same(found, wanted)
+    with torch.no_grad():
+        case.modules[0][0].weight[0, 0] += 1e-7
+    changed = state(case, [])
+    assert [n for n in changed if changed[n] != wanted[n]] == ["parameter 0.0.weight"]

@@ -169,7 +169,7 @@ class Builder:
 
     def labels(self) -> list[str]:
         rec, spans = self.rec, self.spans
-        texts = labels.expression_texts(rec.calls, spans)  # type: ignore[arg-type]
+        texts = labels.expression_texts(rec.calls, spans, self)  # type: ignore[arg-type]
         env = dict.fromkeys(self.ending.modules, torch)
         constants = labels.constant_texts(rec.entries, rec.calls, texts, spans, env)  # type: ignore[arg-type]
         for file in list({rec.places.code(call.origin).co_filename for call in rec.calls if call.origin}):
@@ -185,6 +185,17 @@ class Builder:
                 texts[id_of(call)] = name
         gradients = {id_of(known): name for known, name in self.ending.gradients.items()}
         return labels.numbered_labels(rec.entries, texts, constants, gradients)
+
+    def called_modules(self, call: Any) -> list[tuple[int, str]]:
+        """The modules that a call was made in and that the same expression called: numbers and names, innermost first."""
+        found = []
+        at = call.scope
+        while at is not None and self.rec.scopes[at].origin == call.origin:
+            scope = self.rec.scopes[at]
+            if scope.kind == "module":
+                found.append((at, self.ending.scope_paths[at] or scope.name or scope.detail))
+            at = scope.parent
+        return found
 
     # ---- tensors
 

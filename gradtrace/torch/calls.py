@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -354,7 +355,7 @@ def copied(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: st
     if not given:
         return operate(rec, func, args, kwargs, name)
     for one in given:
-        guarded(rec, lambda one=one: escape(rec, "item", one), name)
+        guarded(rec, partial(escape, rec, "item", one), name)
     out = func(*args, **kwargs)
     if out.requires_grad:
         guarded(rec, lambda: rec.begun.append((rec.entry(out), len(rec.calls), rec.places.here(4))), name)

@@ -7,16 +7,21 @@ A tensor out of nothing (`torch.ones(3)` within a line) takes the text of the op
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any, Mapping, Sequence
+from gradtrace.annotations import TYPE_CHECKING, Any, Mapping, Protocol, Sequence
 from gradtrace.engine.ident import ident
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.operands import public_name
 from gradtrace.trace.record import Span
 
 if TYPE_CHECKING:
-    from gradtrace.engine.watch import Scope
     from gradtrace.trace.history import Call, Entry
-    from gradtrace.trace.scopes import Scopes
+
+
+class CalledModules(Protocol):
+    """What knows in which modules a call was made."""
+
+    def called_modules(self, call: Any) -> list[tuple[int, str]]:
+        """The modules that a call was made in and that the same expression called: numbers and names, innermost first."""
 
 
 class SourceText:
@@ -94,7 +99,7 @@ def label_all(
     source: SourceText,
     env: Mapping[str, Any],
     gradients: Mapping[int, str],
-    scopes: Scopes,
+    scopes: CalledModules,
 ) -> list[str]:
     """The label of every kept entry; `gradients` has the names of gradients ("w.grad"), by ident(tensor)."""
     texts = expression_texts(calls, source, scopes)
@@ -144,7 +149,7 @@ def _versioned(kept: Sequence[Entry], labels: list[str]) -> list[str]:
 # ---- results
 
 
-def expression_texts(calls: Sequence[Call], source: SourceText, scopes: Scopes) -> dict[int, str]:
+def expression_texts(calls: Sequence[Call], source: SourceText, scopes: CalledModules) -> dict[int, str]:
     """By ident(call): the text that its result goes by.
 
     Calls in a row with one origin are one expression, whose last call takes the text and whose others were steps
@@ -170,25 +175,14 @@ def expression_texts(calls: Sequence[Call], source: SourceText, scopes: Scopes) 
     return texts
 
 
-def module_text(call: Call, following: Call, scopes: Scopes) -> str:
+def module_text(call: Call, following: Call, scopes: CalledModules) -> str:
     """What a step within a module goes by; "" outside of modules that the expression calls."""
-    own = scopes_around(call)
-    after = {ident(scope) for scope in scopes_around(following)}
-    ended = [scope for scope in own if ident(scope) not in after]
+    own = scopes.called_modules(call)
+    after = {number for number, _ in scopes.called_modules(following)}
+    ended = [name for number, name in own if number not in after]
     if ended:
-        return f"{scopes.name(ended[-1])} output"
-    return f"{public_name(call.name)} in {scopes.name(own[0])}" if own else ""
-
-
-def scopes_around(call: Call) -> list[Scope]:
-    """The modules that a call was made in and that the same expression called, innermost first."""
-    found = []
-    at = call.scope
-    while at is not None and at.origin == call.origin:
-        if at.kind == "module":
-            found.append(at)
-        at = at.parent
-    return found
+        return f"{ended[-1]} output"
+    return f"{public_name(call.name)} in {own[0][1]}" if own else ""
 
 
 def period(names: list[str]) -> int:

@@ -35,9 +35,15 @@ class Scopes:
             outer = self._ids[ident(one)] = outer if self._is_idle(one) else self._add(one, outer)
         return outer
 
-    def name(self, scope: Scope) -> str:
-        """What a scope is called: of a module its path."""
-        return self._named(scope)[0]
+    def called_modules(self, call: Any) -> list[tuple[int, str]]:
+        """The modules that a call was made in and that the same expression called: numbers and names, innermost first."""
+        found = []
+        at = call.scope
+        while at is not None and at.origin == call.origin:
+            if at.kind == "module":
+                found.append((ident(at), self._named(at)[0]))
+            at = at.parent
+        return found
 
     def _is_idle(self, scope: Scope) -> bool:
         """Whether a scope says nothing new: a module's own `forward`."""

@@ -187,7 +187,7 @@ class Builder:
         return labels.numbered_labels(rec.entries, texts, constants, gradients)
 
     def called_modules(self, call: Any) -> list[tuple[int, str]]:
-        """The modules that a call was made in and that the same expression called: numbers and names, innermost first."""
+        """The modules around a call that the same expression called: numbers and names, innermost first."""
         found = []
         at = call.scope
         while at is not None and self.rec.scopes[at].origin == call.origin:

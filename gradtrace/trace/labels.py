@@ -21,7 +21,7 @@ class CalledModules(Protocol):
     """What knows in which modules a call was made."""
 
     def called_modules(self, call: Any) -> list[tuple[int, str]]:
-        """The modules that a call was made in and that the same expression called: numbers and names, innermost first."""
+        """The modules around a call that the same expression called: numbers and names, innermost first."""
 
 
 class SourceText:

@@ -36,7 +36,7 @@ class Scopes:
         return outer
 
     def called_modules(self, call: Any) -> list[tuple[int, str]]:
-        """The modules that a call was made in and that the same expression called: numbers and names, innermost first."""
+        """The modules around a call that the same expression called: numbers and names, innermost first."""
         found = []
         at = call.scope
         while at is not None and at.origin == call.origin:

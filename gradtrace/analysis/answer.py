@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.analysis import flow, places
 from gradtrace.analysis.arrivals import Arrivals
-from gradtrace.annotations import Iterable, NamedTuple
+from gradtrace.annotations import Any, Iterable, NamedTuple
 from gradtrace.trace.record import BackwardStep, Change, Operation, PassRecord, Span, TensorRecord, Trace, Value
 
 
@@ -45,6 +45,7 @@ class Facts:
         self._leaves: dict[int, tuple[int, ...]] = {}
         self._stored: dict[int, list[BackwardStep]] | None = None
         self._by_name: dict[str, list[Operation]] = {}
+        self.lost: dict[int, Any] = {}  # what `history` found of each leaf that has no history
         self.visits: dict[int, list[BackwardStep]] = {}
         for step in trace.steps:
             self.visits.setdefault(step.function, []).append(step)

@@ -188,7 +188,7 @@ def computed(facts: Facts, record: TensorRecord) -> Reason:
     sources = [facts.trace.tensors[i] for i in sorted(facts.flow.before([record.id]))]
     held = {facts.flow.tensor(i) for one in facts.trace.optimisers for i in one.tensors}
     for source in sorted(sources, key=lambda t: t.id not in held):
-        lost = (copied(facts, source) or frozen(facts, source)) if source.id != record.id else None
+        lost = lost_at(facts, source) if source.id != record.id else None
         if lost is not None:
             verb = "is computed from" if lost.cause != "frozen" else "is computed with"
             because = lost.because.replace("it was made", "which was made").replace(
@@ -213,6 +213,16 @@ def computed(facts: Facts, record: TensorRecord) -> Reason:
             else "let one of its inputs require grad",
         ),
     )
+
+
+def lost_at(facts: Facts, source: TensorRecord) -> Reason | None:
+    """Why a leaf itself has no history: it is a copy, or frozen. Asked once for each leaf."""
+    if source.operation is not None and not source.is_parameter:
+        return None
+    if source.id not in facts.lost:
+        facts.lost[source.id] = copied(facts, source) or frozen(facts, source)
+    found: Reason | None = facts.lost[source.id]
+    return found
 
 
 def cut_of_held(facts: Facts, record: TensorRecord) -> Cut | None:

@@ -23,6 +23,8 @@ class Text:
             self.tree: ast.Module = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             self.tree = ast.Module([], [])
+        self._around: dict[Span, Any] = {}  # by span: the innermost statement
+        self._bindings: dict[str, list[Any]] = {}  # by variable: the statements that bind it
         self.statements = [node for node in ast.walk(self.tree) if isinstance(node, ast.stmt)]
 
     @property
@@ -49,6 +51,11 @@ class Text:
         """The innermost statement that a span lies in, or None."""
         if span is None or span.file:
             return None
+        if span not in self._around:
+            self._around[span] = self._innermost(span)
+        return self._around[span]
+
+    def _innermost(self, span: Span) -> Any:
         around = [
             node
             for node in self.statements
@@ -59,9 +66,11 @@ class Text:
 
     def assignments(self, name: str) -> list[Any]:
         """The statements that bind a variable, in the order of the text. Of `net.0.weight` it is `net`."""
-        base = name.partition(".")[0].partition("[")[0]
-        found = [node for node in self.statements if base in targets(node)]
-        return sorted(found, key=lambda node: (node.lineno, node.col_offset))
+        if not self._bindings:
+            for node in sorted(self.statements, key=lambda node: (node.lineno, node.col_offset)):
+                for target in dict.fromkeys(targets(node)):
+                    self._bindings.setdefault(target, []).append(node)
+        return list(self._bindings.get(name.partition(".")[0].partition("[")[0], ()))
 
     def mode_around(self, span: Span | None) -> Any:
         """The innermost `with torch.no_grad():` or the like around a place, or None."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.analysis.answer import Answer, Facts, is_zero
-from gradtrace.analysis.causes.cause import Cause, at_line, code_at, named, stores
+from gradtrace.analysis.causes.cause import Cause, at_line, code_at, named, plain, stores
 from gradtrace.analysis.why import explain
 from gradtrace.trace.record import PassRecord, Span, TensorRecord
 
@@ -89,28 +89,29 @@ def as_cause(facts: Facts, own: Answer, records: list[TensorRecord]) -> Cause:
 
 def constant_gradient(facts: Facts) -> Cause | None:
     """The question: what autograd.grad returned without create_graph, used in a loss that is differentiated."""
+    if all(one.stores or one.create_graph for one in facts.trace.passes):
+        return None
     ends = {i for one in facts.trace.passes for i in one.roots}
+    given = [t for t in facts.trace.tensors if t.operation is None and not t.requires_grad]
     for one in facts.trace.passes:
         if one.stores or one.create_graph or one.error:
             continue
-        for name, record in gradients_of(facts, one):
+        for name, record in gradients_of(facts, one, given):
             root = reached(facts, record, ends)
             if root is not None:
                 return told(facts, one, name, record, root)
     return None
 
 
-def gradients_of(facts: Facts, one: PassRecord) -> list[tuple[str, TensorRecord]]:
+def gradients_of(facts: Facts, one: PassRecord, given: list[TensorRecord]) -> list[tuple[str, TensorRecord]]:
     """The tensors that a call of autograd.grad gave, by the names that its statement binds."""
     statement = facts.text.statement(one.span)
     names = set() if statement is None else stores(statement)
     found = []
-    for record in facts.trace.tensors:
-        base = named(facts, record.id).partition("[")[0]
-        if record.operation is None and not record.requires_grad and base in names:
-            readers = facts.flow.readers.get(record.id, ())
-            if any(reader >= one.after for reader in readers):
-                found.append((base, record))
+    for record in given if names else ():
+        base = plain(record.label).partition("[")[0]
+        if base in names and any(reader >= one.after for reader in facts.flow.readers.get(record.id, ())):
+            found.append((base, record))
     return found
 
 

@@ -65,6 +65,7 @@ _MODULES = {
     "special": "gradtrace.special",
     "signal": "gradtrace.signal",
     "random": "gradtrace.random",
+    "testing": "gradtrace.testing",
     "trace": "gradtrace.trace",
 }
 # Packages of gradtrace that are not names of PyTorch: looking for them among the operators would load every family.

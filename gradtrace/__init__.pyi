@@ -13,6 +13,7 @@ from gradtrace import optim as optim
 from gradtrace import random as random
 from gradtrace import signal as signal
 from gradtrace import special as special
+from gradtrace import testing as testing
 from gradtrace import trace as trace
 from gradtrace import utils as utils
 from gradtrace.engine import Size as Size

@@ -85,7 +85,7 @@ def tolerances(a: dtypes.dtype, b: dtypes.dtype, rtol: float | None, atol: float
 
 def difference_of_arrays(a: Tensor, b: Tensor, rtol: float, atol: float, equal_nan: bool) -> str:
     kind = np.result_type(a.dtype.np, b.dtype.np)
-    x, y = (t.detach().array.astype(np.int64 if kind == bool else kind) for t in (a, b))
+    x, y = (t.detach().array.astype(np.int64 if kind.kind == "b" else kind) for t in (a, b))
     wrong = ~np.isclose(x.astype(np.float64), y.astype(np.float64), rtol, atol, equal_nan=equal_nan)
     if not np.any(wrong):
         return ""

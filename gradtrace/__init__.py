@@ -102,6 +102,7 @@ __getattr__, __dir__ = attach(
         **dict.fromkeys(_CONSTANTS, _CONSTANTS.__getitem__),
         "default_generator": "gradtrace.ops.random.generator",
         "draw": "gradtrace.views.notebook",
+        "set_default_tensor_type": "gradtrace.ops.create.legacy",
         "set_printoptions": "gradtrace.engine.text",
         "typename": "gradtrace.nn.modules._text",
         "vmap": "gradtrace.func",

@@ -65,6 +65,7 @@ _MODULES = {
     "special": "gradtrace.special",
     "signal": "gradtrace.signal",
     "random": "gradtrace.random",
+    "testing": "gradtrace.testing",
     "trace": "gradtrace.trace",
 }
 # Packages of gradtrace that are not names of PyTorch: looking for them among the operators would load every family.
@@ -102,6 +103,7 @@ __getattr__, __dir__ = attach(
         "default_generator": "gradtrace.ops.random.generator",
         "draw": "gradtrace.views.notebook",
         "why": "gradtrace.views.notebook",
+        "set_default_tensor_type": "gradtrace.ops.create.legacy",
         "set_printoptions": "gradtrace.engine.text",
         "typename": "gradtrace.nn.modules._text",
         "vmap": "gradtrace.func",

@@ -43,6 +43,7 @@ LIBRARY = {
     "torch.nn.utils.prune": "gradtrace.nn.utils.prune",
     "torch.nn.utils.stateless": "gradtrace.func.stateless",
     "torch.random": "gradtrace.random",
+    "torch.testing": "gradtrace.testing",
     "torch.utils.benchmark": "gradtrace.utils.benchmark",
     "torch.utils.data.dataloader": "gradtrace.utils.data",
     "torch.utils.data.dataset": "gradtrace.utils.data",

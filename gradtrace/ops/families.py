@@ -294,7 +294,6 @@ FAMILIES = {
     """,
     "create.legacy": """
         BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor
-        set_default_tensor_type
     """,
     "special.gamma": """
         digamma digamma_ gammaln lgamma lgamma_ multigammaln mvlgamma mvlgamma_ polygamma polygamma_ psi

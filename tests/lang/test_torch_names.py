@@ -84,3 +84,16 @@ def test_numpy_print_options_end_with_the_run() -> None:
     shown = "import numpy as np\nprint(np.array([1.23456789]))"
     assert run("import numpy as np\nnp.set_printoptions(precision=2)\n" + shown)[0] == "[1.23]\n"
     assert run(shown)[0] == "[1.23456789]\n"
+
+
+def test_a_timer_takes_a_function() -> None:
+    out, _ = run(
+        "from torch.utils.benchmark import Timer\n"
+        "x = torch.ones(4)\n"
+        "m = Timer(lambda: x.sum(), label='sum').timeit(20)\n"
+        "print(m.number_per_run, 0 < m.mean < 1, m.iqr, 'sum' in str(m), len(m.times))\n"
+        "print(len(Timer(lambda: x * 2).blocked_autorange(min_run_time=0.01).times) > 1)\n"
+    )
+    assert out == "20 True 0.0 True 1\nTrue\n"
+    with pytest.raises(GradtraceError, match="takes a function"):
+        run("from torch.utils.benchmark import Timer\nTimer('x + 1')")

@@ -52,6 +52,13 @@ class BasePruningMethod:
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         raise NotImplementedError
 
+    @classmethod
+    def apply(cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
+        """Mask a parameter by this method, made with the further arguments; return the method."""
+        method = cls(*args, **kwargs)
+        prune(module, name, method, importance_scores)
+        return method
+
     def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self._tensor_name, self.apply_mask(module))
 

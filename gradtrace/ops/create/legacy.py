@@ -42,7 +42,6 @@ def set_default_tensor_type(t: Any) -> None:
     dtypes.set_default_dtype(kind.dtype)
 
 
-api.functions["set_default_tensor_type"] = set_default_tensor_type
 for _dtype in dtypes.ALL:
     _name = f"{_dtype.scalar_type}Tensor"
     api.functions[_name] = LegacyType(_name, (), {"dtype": _dtype, "__module__": __name__})

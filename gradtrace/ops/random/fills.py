@@ -42,7 +42,15 @@ random_from_to = redraw("random_from_to", "RandomBackward0")
 random_to = redraw("random_to", "RandomBackward1")
 random_any = redraw("random_any", "RandomBackward2")
 bernoulli_sample = redraw("bernoulli_sample", "BernoulliBackward0")
-bernoulli_each = redraw("bernoulli_each", "BernoulliBackward1")
+bernoulli_each = op(
+    "bernoulli_each(self, p; values)",
+    lambda a, p, values: values,
+    kind="random",
+    aten="bernoulli_.Tensor",
+    node="BernoulliBackward1",
+    self=d("", lambda xp, g, out, self, p, values: xp.zeros_like(g)),
+    p=d("p", lambda xp, g, out, self, p, values: xp.zeros_like(p)),
+)
 bernoulli_fill = redraw("bernoulli_fill", "BernoulliBackward2")
 exponential = redraw("exponential", "ExponentialBackward0")
 log_normal = redraw("log_normal", "LogNormalBackward0")
@@ -52,13 +60,15 @@ poisson_sample = redraw("poisson_sample", "PoissonBackward0")
 binomial_sample = redraw("binomial_sample", "BinomialBackward0")
 
 
-def fill(record: Op, self: Tensor, generator: Generator | None, values: Callable[[Stream, Array], Array]) -> Tensor:
+def fill(
+    record: Op, self: Tensor, generator: Generator | None, values: Callable[[Stream, Array], Array], *rest: Tensor
+) -> Tensor:
     """Write `values(stream, layout)` to the tensor, in the order of its memory if they are flat."""
-    refuse_unless_tracked(self)
+    refuse_unless_tracked(self, *rest)
     like = self.laid_out()
     numbers = values(draw(generator), like)
     drawn = in_memory_order(numbers, like) if numbers.shape != like.shape or like.ndim < 2 else numbers
-    return inplace(record, self, drawn.astype(like.dtype, copy=False))
+    return inplace(record, self, *rest, drawn.astype(like.dtype, copy=False))
 
 
 @public("uniform_", forms="m")
@@ -127,7 +137,7 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     """Fill with 1 with probability p, a number or a tensor, else 0 (Tensor.bernoulli_)."""
     if isinstance(p, Tensor):
         chances = probabilities(p)
-        return fill(bernoulli_each, self, generator, lambda stream, like: by_chance(stream, chances, like))
+        return fill(bernoulli_each, self, generator, lambda stream, like: by_chance(stream, chances, like), p)
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     return fill(bernoulli_fill, self, generator, lambda stream, like: distributions.bernoulli(stream, p, like.size))

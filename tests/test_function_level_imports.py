@@ -116,6 +116,7 @@ ONE_BY_ONE = {
     "lang.watchdog -> faulthandler": LIMITS,
     "lang.watchdog -> resource": LIMITS,
     "nn.modules.loss -> nn.modules.shape": RARE,
+    "nn.modules.module -> nn.utils.parametrize": CYCLE,
     "nn.modules.rnn -> nn.modules.rnn_packed": CYCLE,
     "nn.utils.packing -> nn.utils.rnn": CYCLE,
     "ops.linalg.decompositions -> ops.linalg.vector_norm": FAMILY,

@@ -94,7 +94,9 @@ def inputs() -> list[ToolOption]:
             section=place,
             help="Default: float64, or float32 where the source imports torch.",
         ),
-        ToolOption(["--seed"], type=int, metavar="N", section=place, help="Seed of random numbers (torch.manual_seed)."),
+        ToolOption(
+            ["--seed"], type=int, metavar="N", section=place, help="Seed of random numbers (torch.manual_seed)."
+        ),
     ]
 
 

@@ -52,7 +52,6 @@ def array_options() -> dict[str, Any]:
     return {**_NUMPY_DEFAULTS, **numpy_options}
 
 
-
 class Style(NamedTuple):
     """How every cell of one tensor is written: a format spec, what follows a finite number, and a width."""
 

@@ -18,6 +18,7 @@ from gradtrace.func.by_sample import expand_like, highest, map_samples, map_samp
 from gradtrace.func.function_rules import FUNCTION_RULES
 from gradtrace.func.pytree import flatten
 from gradtrace.func.rules import aligned, front, plain_are_shared, rule_of
+from gradtrace.ops.random.generator import default_generator
 from gradtrace.ops.sample_wise import DYNAMIC, LIKES, RANDOM
 
 RANDOM_MESSAGE = (
@@ -201,6 +202,8 @@ class Interpreter:
         if level.randomness != "different" or level.drawing:
             return function(*args, **options)
         level.drawing = True
+        source = (options.get("generator") or default_generator).source
+        source.samples = level.size
         try:
             if not function.__name__.endswith("_"):
                 return map_samples(function, args, options, level)
@@ -209,6 +212,7 @@ class Interpreter:
             return map_samples_in_place(function, args[0], args[1:], options)
         finally:
             level.drawing = False
+            source.samples, source.ahead = 0, None
 
     def allow_random(self) -> None:
         """Raise RuntimeError if the vmap's `randomness` is "error"."""

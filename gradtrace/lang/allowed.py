@@ -157,6 +157,8 @@ BY_NAME: dict[str, frozenset[str]] = {
     "gradtrace.ops.random.generator.Generator": words(
         "clone_state device get_state initial_seed manual_seed seed set_state"
     ),
+    "gradtrace.utils.benchmark.Timer": words("blocked_autorange timeit"),
+    "gradtrace.utils.benchmark.Measurement": words("iqr label mean median number_per_run raw_times times"),
     "gradtrace.static.graph.Tensor": words("dtype eval get_shape graph name op shape"),
     "gradtrace.static.variables.Variable": words("""assign assign_add assign_sub dtype eval get_shape graph
         initial_value initialized_value initializer load name op read_value shape trainable value"""),

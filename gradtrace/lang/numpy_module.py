@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.lazy import np
 from gradtrace.engine import text
-from gradtrace.lang import numpy_random
+from gradtrace.engine.lazy import np
+from gradtrace.lang import numpy_random, wall
 from gradtrace.lang.arrays import Array, DType, from_numpy, to_numpy, to_numpy_argument, wrap_function
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.values import Frozen, TypeName
@@ -133,8 +133,6 @@ def saver(meter: Meter) -> Callable[[str, Any], None]:
 
 
 def testing(name: str) -> Callable[..., Any]:
-    from gradtrace.lang import wall
-
     with wall.lowered():  # its first import reads files
         from numpy import testing as real
     return wrap_function(getattr(real, name), name)

@@ -97,17 +97,17 @@ FLAGS = {
 }
 FLAG_TYPES = (bool, int, str, type(None))
 # Files of torch.nn.modules, which scripts import layers from.
-LAYER_FILES = words("""activation batchnorm container conv dropout instancenorm lazy linear loss module normalization
-    padding pooling rnn sparse transformer utils""")
-FUNCTIONAL = words("""atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist
-    chain_matmul einsum meshgrid norm split tensordot unique unique_consecutive""")
+LAYER_FILES = words("""activation batchnorm container conv dropout instancenorm lazy linear loss module
+    normalization padding pooling rnn sparse transformer utils""")
+FUNCTIONAL = words("""atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod
+    cdist chain_matmul einsum meshgrid norm split tensordot unique unique_consecutive""")
 UNDERSCORED = words("""__version__ _BatchNorm _ConvNd _LRScheduler _Loss _NormBase _WeightedLoss _calculate_correct_fan
     _calculate_fan_in_and_fan_out _ntuple _pair _quadruple _single _triple""")
 # Refused names of torch, with the alternative.
 TENSORBOARD = "use torch.utils.tensorboard's SummaryWriter with --allow-write DIR, or graph --tensorboard LOGDIR"
 COMPLEX = "gradtrace has no complex numbers; compute with the real and imaginary parts, as two tensors"
-COMPLEX_NAMES = words("""angle cdouble cfloat chalf complex complex128 complex32 complex64 conj fft imag istft polar stft
-    view_as_complex view_as_real""")
+COMPLEX_NAMES = words("""angle cdouble cfloat chalf complex complex128 complex32 complex64 conj fft imag istft polar
+    stft view_as_complex view_as_real""")
 REFUSED = {
     **{("torch", name): COMPLEX for name in COMPLEX_NAMES},
 }

@@ -2,7 +2,7 @@
 
 from gradtrace.lazy_names import attach
 
-__all__ = ["checkpoint", "data"]
+__all__ = ["benchmark", "checkpoint", "data"]
 
 __getattr__, __dir__ = attach(
     __name__, {}, modules={name: f"{__name__}.{name}" for name in __all__}, shown_as="torch.utils"

@@ -63,7 +63,13 @@ command = click.Command(
                     section="Session",
                     help="Default: float64, or float32 once torch was imported.",
                 ),
-                ToolOption(["--seed"], type=int, metavar="N", section="Session", help="Seed of random numbers (torch.manual_seed)."),
+                ToolOption(
+                    ["--seed"],
+                    type=int,
+                    metavar="N",
+                    section="Session",
+                    help="Seed of random numbers (torch.manual_seed).",
+                ),
                 ToolOption(
                     ["--history"],
                     metavar="FILE",

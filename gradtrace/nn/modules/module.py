@@ -120,6 +120,10 @@ class Module(Hooked, Stateful, metaclass=Homed):
             members = state.get(own)
             if members is not None and name in members:
                 return members[name]
+        if name in (state.get("_modules") or {}).get("parametrizations", ()):
+            from gradtrace.nn.utils.parametrize import value_of
+
+            return value_of(self, name)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -394,7 +398,8 @@ class Module(Hooked, Stateful, metaclass=Homed):
     # ---- text
 
     def _get_name(self) -> str:
-        return type(self).__name__
+        name = type(self).__name__
+        return f"Parametrized{name}" if "parametrizations" in self._modules else name
 
     def extra_repr(self) -> str:
         return ""

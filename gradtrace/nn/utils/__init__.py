@@ -104,5 +104,14 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Tensor]) -> None:
 
 
 __getattr__, __dir__ = attach(
-    __name__, {}, modules={"rnn": "gradtrace.nn.utils.rnn"}, listed=__all__, shown_as="torch.nn.utils"
+    __name__,
+    {
+        "remove_spectral_norm": f"{__name__}.parametrizations",
+        "remove_weight_norm": f"{__name__}.parametrizations",
+        "spectral_norm": f"{__name__}.parametrizations:spectral_norm_by_hook",
+        "weight_norm": f"{__name__}.parametrizations:weight_norm_by_hook",
+    },
+    modules={name: f"{__name__}.{name}" for name in ("parametrizations", "parametrize", "prune", "rnn")},
+    listed=__all__,
+    shown_as="torch.nn.utils",
 )

@@ -33,7 +33,7 @@ class LegacyType(type):
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default dtype by a legacy type or its name, such as torch.DoubleTensor (torch.set_default_tensor_type)."""
+    """Set the default dtype by a legacy type or its name (torch.set_default_tensor_type)."""
     kind = api.functions.get(t.removeprefix("torch.")) if isinstance(t, str) else t
     if not isinstance(kind, LegacyType):
         raise TypeError("invalid type object" if not isinstance(t, str) else f"invalid type: '{t}'")
@@ -42,7 +42,7 @@ def set_default_tensor_type(t: Any) -> None:
     dtypes.set_default_dtype(kind.dtype)
 
 
-api.public("set_default_tensor_type", forms="f")(set_default_tensor_type)
+api.functions["set_default_tensor_type"] = set_default_tensor_type
 for _dtype in dtypes.ALL:
     _name = f"{_dtype.scalar_type}Tensor"
     api.functions[_name] = LegacyType(_name, (), {"dtype": _dtype, "__module__": __name__})

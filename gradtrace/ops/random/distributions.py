@@ -88,10 +88,11 @@ def all_integers(stream: Stream, n: int, kind: NumpyDtype) -> Array:
     """Return numbers from 0 to the largest of an integer dtype, or to the last one below which a float has them all."""
     bits = stream.uint64(n) if kind.itemsize == 8 else stream.uint32(n)
     if kind.kind == "f":
-        return (bits % bits.dtype.type(2 ** (np.finfo(kind).nmant + 1) + 1)).astype(kind)
-    if kind.kind == "b":
-        return (bits & bits.dtype.type(1)).astype(kind)
-    return (bits & bits.dtype.type(np.iinfo(kind).max)).astype(kind)
+        bits %= bits.dtype.type(2 ** (np.finfo(kind).nmant + 1) + 1)
+    else:
+        bits &= bits.dtype.type(1 if kind.kind == "b" else np.iinfo(kind).max)
+    numbers: Array = bits.astype(kind)
+    return numbers
 
 
 def permutation(stream: Stream, n: int) -> Array:
@@ -136,6 +137,15 @@ def swapped(targets: Array, steps: Array) -> Array:
 
 def normal(stream: Stream, n: int, kind: NumpyDtype, mean: float, std: float, contiguous: bool) -> Array:
     """Return normal numbers: in blocks of 16 from n = 16 on in a contiguous tensor, else pair by pair."""
+    if not stream.samples:
+        return normal_at_once(stream, n, kind, mean, std, contiguous)
+    if stream.ahead is None:
+        numbers = normal_at_once(stream, n * stream.samples, kind, mean, std, contiguous)
+        stream.ahead = iter(numbers.reshape(stream.samples, n))
+    return next(stream.ahead)
+
+
+def normal_at_once(stream: Stream, n: int, kind: NumpyDtype, mean: float, std: float, contiguous: bool) -> Array:
     if n < VECTORISED or not contiguous:
         pairs = normal_pairs(stream, n)
         return (pairs if (mean, std) == (0, 1) else fused(pairs, std, mean)).astype(kind)

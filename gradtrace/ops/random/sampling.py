@@ -228,7 +228,7 @@ def normal(
     kind = (mean if isinstance(mean, Tensor) else std).dtype.np  # type: ignore[union-attr]
     like = np.empty(np.broadcast_shapes(np.shape(means), np.shape(deviations)), kind)
     if isinstance(std, Tensor):
-        if (deviations < 0).any():
+        if np.any(deviations < 0):
             raise RuntimeError("normal expects all elements of std >= 0.0")
         values = normal_like(draw(generator), like) * np.asarray(deviations, kind)
     else:

@@ -5,7 +5,7 @@ numpy's RandomState holds the same generator, so words come in whole arrays (htt
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING
+from gradtrace.annotations import TYPE_CHECKING, Iterator
 from gradtrace.engine.lazy import np
 
 if TYPE_CHECKING:
@@ -23,15 +23,21 @@ SIZE = 5056  # bytes
 
 
 class Stream:
-    """The numbers that follow one seed. `next_normal` is the second number of the last pair of normal numbers."""
+    """The numbers that follow one seed. `next_normal` is the second number of the last pair of normal numbers.
 
-    __slots__ = ("bits", "next_normal", "words")
+    `samples` is how many samples of a vmap draw one after the other what PyTorch draws at once, and `ahead` has the
+    normal numbers of those that are still to come.
+    """
+
+    __slots__ = ("ahead", "bits", "next_normal", "samples", "words")
 
     def __init__(self, seed: int) -> None:
         self.bits: MT19937 = np.random.MT19937(0)
         self.words: RandomState = np.random.RandomState(self.bits)  # the same generator with further methods
         self.words.seed(seed & LOW_BITS)
         self.next_normal: float | None = None
+        self.samples = 0
+        self.ahead: Iterator[Array] | None = None
 
     def uint32(self, n: int) -> Array:
         """Return numbers of one word each."""

@@ -1,0 +1,52 @@
+"""functorch's names: those of torch.func, and the older ones that split a module into a function and its tensors."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradtrace.func import _HOMES as FUNC
+from gradtrace.func.stateless import functional_call, stack_module_state
+from gradtrace.lazy_names import attach
+
+__all__ = [*FUNC, "combine_state_for_ensemble", "make_functional", "make_functional_with_buffers"]
+
+
+def make_functional(model: Any, disable_autograd_tracking: bool = False) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return f(params, *inputs) and the parameters of a copy of the model."""
+    function, params, buffers = make_functional_with_buffers(model, disable_autograd_tracking)
+
+    def functional(params: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+        return function(params, buffers, *args, **kwargs)
+
+    return functional, params
+
+
+def make_functional_with_buffers(
+    model: Any, disable_autograd_tracking: bool = False
+) -> tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]:
+    """Return f(params, buffers, *inputs), and the parameters and buffers of a copy of the model."""
+    own = copy.deepcopy(model)
+    named, buffered = dict(own.named_parameters()), dict(own.named_buffers())
+    if disable_autograd_tracking:
+        for parameter in named.values():
+            parameter.requires_grad_(False)
+
+    def functional(params: Sequence[Any], buffers: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+        tensors = dict(zip((*named, *buffered), (*params, *buffers), strict=True))
+        return functional_call(own, tensors, args, kwargs)
+
+    return functional, tuple(named.values()), tuple(buffered.values())
+
+
+def combine_state_for_ensemble(models: Sequence[Any]) -> tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]:
+    """Return f(params, buffers, *inputs) of one model, and the stacked parameters and buffers of all."""
+    if not models:
+        raise RuntimeError("combine_state_for_ensemble: Expected at least one model, got 0.")
+    function, _, _ = make_functional_with_buffers(models[0])
+    params, buffers = stack_module_state(list(models))
+    return function, tuple(params.values()), tuple(buffers.values())
+
+
+__getattr__, __dir__ = attach(__name__, FUNC, listed=__all__, shown_as="functorch")

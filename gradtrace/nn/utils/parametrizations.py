@@ -1,0 +1,217 @@
+"""torch.nn.utils.parametrizations: weight norm and spectral norm, and their older forms by hooks.
+
+https://arxiv.org/abs/1602.07868 and https://arxiv.org/abs/1802.05957.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from gradtrace.engine.modes import no_grad
+from gradtrace.engine.tensor import Tensor
+from gradtrace.nn import functional as F
+from gradtrace.nn.modules import conv
+from gradtrace.nn.modules.module import Module
+from gradtrace.nn.parameter import Parameter
+from gradtrace.nn.utils.parametrize import register_parametrization
+
+__all__ = ["spectral_norm", "weight_norm"]
+
+
+def norm_except_dim(v: Any, dim: int) -> Any:
+    """Return the 2-norm over all dims but one, kept as dims of size 1; over all dims for -1."""
+    if dim == -1:
+        return v.norm(2)
+    others = [d for d in range(v.ndim) if d != dim % v.ndim]
+    return v.norm(2, others, keepdim=True)
+
+
+class _WeightNorm(Module):
+    def __init__(self, dim: int | None = 0) -> None:
+        super().__init__()
+        self.dim = -1 if dim is None else dim
+
+    def forward(self, weight_g: Any, weight_v: Any) -> Any:
+        return weight_v * (weight_g / norm_except_dim(weight_v, self.dim))
+
+    def right_inverse(self, weight: Any) -> tuple[Any, Any]:
+        return norm_except_dim(weight, self.dim), weight
+
+
+def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
+    """Split a weight into its magnitude for each index of `dim` and its direction."""
+    return register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+
+
+class _SpectralNorm(Module):
+    def __init__(self, weight: Any, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
+        super().__init__()
+        ndim = weight.ndim
+        if dim >= ndim or dim < -ndim:
+            raise IndexError(f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but got {dim})")
+        check_iterations(n_power_iterations)
+        self.dim, self.eps, self.n_power_iterations = dim % ndim, eps, n_power_iterations
+        if ndim > 1:
+            matrix = as_matrix(weight, self.dim)
+            u, v = (matrix.new_empty(n).normal_(0, 1) for n in matrix.shape)
+            self.register_buffer("_u", F.normalize(u, dim=0, eps=eps))
+            self.register_buffer("_v", F.normalize(v, dim=0, eps=eps))
+            self._power_method(matrix, 15)
+
+    def _power_method(self, matrix: Any, n: int) -> None:
+        with no_grad():
+            for _ in range(n):
+                self._u.copy_(F.normalize(matrix.mv(self._v), dim=0, eps=self.eps))
+                self._v.copy_(F.normalize(matrix.t().mv(self._u), dim=0, eps=self.eps))
+
+    def forward(self, weight: Any) -> Any:
+        if weight.ndim == 1:
+            return F.normalize(weight, dim=0, eps=self.eps)
+        matrix = as_matrix(weight, self.dim)
+        if self.training:
+            self._power_method(matrix, self.n_power_iterations)
+        return weight / self._u.clone().dot(matrix.mv(self._v.clone()))
+
+    def right_inverse(self, value: Any) -> Any:
+        return value
+
+
+def check_iterations(n: int) -> None:
+    if n <= 0:
+        raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n}")
+
+
+def as_matrix(weight: Any, dim: int) -> Any:
+    if dim:
+        weight = weight.permute(dim, *(d for d in range(weight.ndim) if d != dim))
+    return weight.flatten(1)
+
+
+def output_dim(module: Module, dim: int | None) -> int:
+    if dim is not None:
+        return dim
+    return int(isinstance(module, (conv.ConvTranspose1d, conv.ConvTranspose2d, conv.ConvTranspose3d)))
+
+
+def spectral_norm(
+    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Module:
+    """Divide a weight by its largest singular value, found by power iteration."""
+    made = _SpectralNorm(getattr(module, name), n_power_iterations, output_dim(module, dim), eps)
+    return register_parametrization(module, name, made)
+
+
+# ---- the older forms: a hook computes the weight before each call
+
+
+class WeightNormHook:
+    """torch.nn.utils.weight_norm's hook: `NAME` from the parameters `NAME_g` and `NAME_v`."""
+
+    def __init__(self, name: str, dim: int) -> None:
+        self.name, self.dim = name, dim
+
+    def compute_weight(self, module: Module) -> Any:
+        g, v = (getattr(module, f"{self.name}_{part}") for part in "gv")
+        return v * (g / norm_except_dim(v, self.dim))
+
+    def __call__(self, module: Module, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module))
+
+
+def weight_norm_by_hook(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
+    """Split a weight into `NAME_g` and `NAME_v` (torch.nn.utils.weight_norm)."""
+    warnings.warn(
+        "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    refuse_second(module, name, WeightNormHook, "weight_norm")
+    hook = WeightNormHook(name, -1 if dim is None else dim)
+    weight: Any = module._parameters.pop(name)
+    module.register_parameter(f"{name}_g", Parameter(norm_except_dim(weight, hook.dim).data))
+    module.register_parameter(f"{name}_v", Parameter(weight.data))
+    hook(module, ())
+    module.register_forward_pre_hook(hook)
+    return module
+
+
+def refuse_second(module: Module, name: str, kind: type, title: str) -> None:
+    if hook_of(module, name, kind)[1] is not None:
+        raise RuntimeError(f"Cannot register two {title} hooks on the same parameter {name}")
+
+
+def hook_of(module: Module, name: str, kind: type) -> tuple[Any, Any]:
+    """Return the key and the hook of this kind for a parameter; None, None if there is none."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, kind) and getattr(hook, "name", None) == name:
+            return key, hook
+    return None, None
+
+
+def remove_hook(module: Module, name: str, kind: type, title: str) -> Any:
+    key, hook = hook_of(module, name, kind)
+    if hook is None:
+        raise ValueError(f"{title} of '{name}' not found in {module}")
+    del module._forward_pre_hooks[key]
+    return hook
+
+
+def remove_weight_norm(module: Module, name: str = "weight") -> Module:
+    """Make the weight an ordinary parameter again (torch.nn.utils.remove_weight_norm)."""
+    weight = remove_hook(module, name, WeightNormHook, "weight_norm").compute_weight(module)
+    delattr(module, name)
+    del module._parameters[f"{name}_g"], module._parameters[f"{name}_v"]
+    setattr(module, name, Parameter(weight.data))
+    return module
+
+
+class SpectralNormHook:
+    """torch.nn.utils.spectral_norm's hook: `NAME` from `NAME_orig` and the vectors `NAME_u` and `NAME_v`."""
+
+    def __init__(self, name: str, n_power_iterations: int, dim: int, eps: float) -> None:
+        check_iterations(n_power_iterations)
+        self.name, self.n_power_iterations, self.dim, self.eps = name, n_power_iterations, dim, eps
+
+    def compute_weight(self, module: Module, iterate: bool) -> Any:
+        weight, u, v = (getattr(module, f"{self.name}_{part}") for part in ("orig", "u", "v"))
+        matrix = as_matrix(weight, self.dim)
+        if iterate:
+            with no_grad():
+                for _ in range(self.n_power_iterations):
+                    v.copy_(F.normalize(matrix.t().mv(u), dim=0, eps=self.eps))
+                    u.copy_(F.normalize(matrix.mv(v), dim=0, eps=self.eps))
+                u, v = u.clone(), v.clone()
+        return weight / u.dot(matrix.mv(v))
+
+    def __call__(self, module: Module, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module, module.training))
+
+
+def spectral_norm_by_hook(
+    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Module:
+    """Divide a weight by its largest singular value before each call (torch.nn.utils.spectral_norm)."""
+    refuse_second(module, name, SpectralNormHook, "spectral_norm")
+    hook = SpectralNormHook(name, n_power_iterations, output_dim(module, dim), eps)
+    weight: Any = module._parameters.pop(name)
+    with no_grad():
+        sizes = as_matrix(weight, hook.dim).shape
+        u, v = (F.normalize(weight.new_empty(n).normal_(0, 1), dim=0, eps=eps) for n in sizes)
+    module.register_parameter(f"{name}_orig", weight)
+    setattr(module, name, weight.data)
+    module.register_buffer(f"{name}_u", u)
+    module.register_buffer(f"{name}_v", v)
+    module.register_forward_pre_hook(hook)
+    return module
+
+
+def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
+    """Make the weight an ordinary parameter again (torch.nn.utils.remove_spectral_norm)."""
+    hook = remove_hook(module, name, SpectralNormHook, "spectral_norm")
+    with no_grad():
+        weight: Tensor = hook.compute_weight(module, False)
+    for attribute in (name, f"{name}_u", f"{name}_v", f"{name}_orig"):
+        delattr(module, attribute)
+    module.register_parameter(name, Parameter(weight.detach()))
+    return module

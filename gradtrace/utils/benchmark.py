@@ -1,0 +1,85 @@
+"""torch.utils.benchmark: the time of a function. Statements given as text are not run."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import Any
+
+__all__ = ["Measurement", "Timer"]
+
+UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
+
+
+class Measurement:
+    """The times of one run each, in seconds."""
+
+    def __init__(self, number_per_run: int, raw_times: list[float], label: str | None = None) -> None:
+        self.number_per_run, self.raw_times, self.label = number_per_run, raw_times, label
+
+    @property
+    def times(self) -> list[float]:
+        return [t / self.number_per_run for t in self.raw_times]
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.times)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.times)
+
+    @property
+    def iqr(self) -> float:
+        """The distance between the quartiles."""
+        if len(self.times) < 2:
+            return 0.0
+        low, _, high = statistics.quantiles(self.times, n=4, method="inclusive")
+        return high - low
+
+    def __repr__(self) -> str:
+        unit, size = next(((unit, size) for unit, size in UNITS if self.median >= size), UNITS[-1])
+        runs = len(self.times)
+        shown = f"  {self.median / size:.2f} {unit}\n  {runs} measurement{'s' * (runs > 1)}, {self.number_per_run} runs"
+        return f"<gradtrace.utils.benchmark.Measurement object>\n{self.label or 'function'}\n{shown} , 1 thread"
+
+
+class Timer:
+    """Times a function: torch.utils.benchmark.Timer with a callable in place of its text."""
+
+    def __init__(
+        self,
+        stmt: Any = "pass",
+        setup: Any = "pass",
+        global_setup: str = "",
+        timer: Any = None,
+        globals: dict[str, Any] | None = None,
+        label: str | None = None,
+        sub_label: str | None = None,
+        description: str | None = None,
+        env: str | None = None,
+        num_threads: int = 1,
+    ) -> None:
+        if not callable(stmt):
+            raise TypeError("a Timer of gradtrace takes a function: Timer(lambda: f(x)), not text")
+        self._function, self._label = stmt, label
+
+    def timeit(self, number: int = 1000000) -> Measurement:
+        """Run the function `number` times."""
+        return Measurement(number, [self._time(number)], self._label)
+
+    def blocked_autorange(self, callback: Any = None, min_run_time: float = 0.2) -> Measurement:
+        """Run the function in blocks for about `min_run_time` seconds."""
+        number = 1
+        while (taken := self._time(number)) < min_run_time / 1000 and number < 10**6:
+            number *= 10
+        times = [taken]
+        while sum(times) < min_run_time:
+            times.append(self._time(number))
+        return Measurement(number, times, self._label)
+
+    def _time(self, number: int) -> float:
+        start = time.perf_counter()
+        for _ in range(number):
+            self._function()
+        return time.perf_counter() - start

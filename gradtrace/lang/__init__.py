@@ -17,8 +17,8 @@ every loop iteration, call and item is counted; importable modules are frozen ta
                   operators, chained comparisons, and or not, conditional, :=   calls with * and **
                   attributes, items, slices   f-strings (specs, !r, =)
     unsupported   async, except*, metaclasses but ABCMeta, built-in types as bases, files, eval
-    inputs        unbound names (optional in a program with imports); `w: leaf = 1.0` and `x: data = [1, 2]` declare inputs with a default;
-                  other annotations are not evaluated
+    inputs        unbound names (optional in a program with imports); `w: leaf = 1.0` and `x: data = [1, 2]` declare
+                  inputs with a default; other annotations are not evaluated
 
 The modules:
 

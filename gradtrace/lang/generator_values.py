@@ -102,10 +102,11 @@ Generator.__name__ = Generator.__qualname__ = "generator"
 Generator.__module__ = "builtins"
 
 
-def guarded(steps: Callable[[Any], Iterator[Any]], frame: Any, active: list[bool], meter: Meter) -> Iterator[Any]:
+def guarded(steps: Callable[[Any], Iterator[Any]], frame: Any, active: list[bool], meter: Meter) -> Any:
     """Run a generator's body; what it raises while Python drops it is kept or ignored, never printed."""
+    running: Any = steps(frame)
     try:
-        signal = yield from steps(frame)
+        signal = yield from running
     except GeneratorExit:
         raise
     except BaseException as error:

@@ -12,21 +12,25 @@ every loop iteration, call and item is counted; importable modules are frozen ta
                   try except else finally   raise ... from   assert   return   global nonlocal
                   def (defaults, / and *, *args, **kwargs, decorators, closures)   class (super(), properties,
                   static and class methods, special methods of a list)   import, from ... import (from a list)
+                  match (all patterns)   yield, yield from (also as expressions)
     expressions   literals except bytes and complex   displays   comprehensions and generator expressions   lambda
                   operators, chained comparisons, and or not, conditional, :=   calls with * and **
                   attributes, items, slices   f-strings (specs, !r, =)
-    unsupported   yield, async, match, except*, metaclasses, built-in types as bases, files, eval
-    inputs        unbound names; `w: leaf = 1.0` and `x: data = [1, 2]` declare inputs with a default;
-                  other annotations are not evaluated
+    unsupported   async, except*, metaclasses but ABCMeta, built-in types as bases, files, eval
+    inputs        unbound names (optional in a program with imports); `w: leaf = 1.0` and `x: data = [1, 2]` declare
+                  inputs with a default; other annotations are not evaluated
 
 The modules:
 
     reading       source, parse, scope (name resolution), checks (errors of Python's compiler), inputs, names
     compiling     unit (state shared by the compilers), expressions, binary, calls, comprehensions,
-                  statements, control, targets, functions, arguments, classes
+                  statements, control, matching, targets, functions, generators, arguments, classes
     running       run, machine (assembles one run), budget (the meter), depth, restore
-    values        values, attributes (the gate), allowed (its tables), operators, hash_cost, strings, iteration, arrays
-    names         builtins, mathematics, namespaces, python_modules, torch_modules, numpy_module, typing_names, warnings
+    values        values, generator_values, attributes (the gate), allowed (its tables), operators, hash_cost, strings,
+                  iteration, arrays
+    names         builtins, mathematics, namespaces, python_modules (which names the files of single modules),
+                  torch_modules, numpy_module, typing_names
+    figures       plotting_names, figures (matplotlib), progress (tqdm, IPython), saved (torch.save)
 """
 
 from gradtrace.lang.inputs import Input

@@ -104,8 +104,9 @@ Generator.__module__ = "builtins"
 
 def guarded(steps: Callable[[Any], Any], frame: Any, active: list[bool], meter: Meter) -> Any:
     """Run a generator's body; what it raises while Python drops it is kept or ignored, never printed."""
+    running: Any = steps(frame)
     try:
-        signal = yield from steps(frame)
+        signal = yield from running
     except GeneratorExit:
         raise
     except BaseException as error:

@@ -268,7 +268,7 @@ def suggest(module: str, name: str) -> str:
         return f"nearest: {', '.join(close[:3])}"
     if module in LIBRARY:
         return "use other operators"
-    return f"available: {', '.join(known)}" if len(known) < 12 else "remove it, or define it in the script"
+    return f"available: {', '.join(known)}" if 0 < len(known) < 12 else "remove it, or define it in the script"
 
 
 def has_name(module: str, name: str) -> bool:

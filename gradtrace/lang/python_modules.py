@@ -34,7 +34,10 @@ from gradtrace.lang.strings import Strings
 from gradtrace.lang.values import Frozen, ProgramFunction
 from gradtrace.lang.words import words
 
+# Modules that scripts import and seldom use: they have no names here.
+WITHOUT_NAMES = words("csv glob gzip inspect io multiprocessing pdb pickle shutil tarfile threading traceback zipfile")
 NAMES: dict[str, frozenset[str]] = {
+    **dict.fromkeys(WITHOUT_NAMES, frozenset[str]()),
     **text_modules.NAMES,
     **system_modules.NAMES,
     **progress.NAMES,

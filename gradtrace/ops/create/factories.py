@@ -476,9 +476,11 @@ def new_tensor(
 
 
 @public("scalar_tensor", forms="f")
-def scalar_tensor(s: Tensor | float, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False) -> Tensor:
+def scalar_tensor(
+    s: Tensor | float, *, dtype: dtypes.dtype | None = None, device: object = None, requires_grad: bool = False
+) -> Tensor:
     """Create a 0-d tensor, by default of the default dtype (torch.scalar_tensor)."""
-    return full((), s, dtype=dtype or dtypes.get_default_dtype(), requires_grad=requires_grad)
+    return full((), s, dtype=dtype or dtypes.get_default_dtype(), device=device, requires_grad=requires_grad)
 
 
 @public("eye", forms="f")

@@ -104,7 +104,9 @@ def read_program(found: Split, always_file: bool, with_words: bool = False) -> P
     else:
         program = source.Source(source.EXPRESSION, text)
     if others and not with_words:
-        raise UsageError(f"unexpected extra argument '{others[0]}'", "quote the expression")
+        from gradtrace.cli import extra
+
+        raise UsageError(f"unexpected extra argument '{others[0]}'", extra.hint(found.positionals, others, found))
     return parse(program, early_budget(found))
 
 

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from gradtrace.annotations import TYPE_CHECKING, Any, NoReturn
 from gradtrace.cli import argv, completing
-from gradtrace.cli.command import GENERAL, SourceCommand, ToolOption, forced, read_program, words_of
+from gradtrace.cli.command import GENERAL, SourceCommand, ToolOption, forced, read_program, start, words_of
 from gradtrace.cli.options import FORMATS
 from gradtrace.errors import GradtraceError, UsageError
 
@@ -82,7 +82,11 @@ class ClickCommand(click.Command):
         options = map(SectionOption, plain.params)
         words = [click.Argument(["words"], nargs=-1, metavar=plain.words)] if plain.words else []
         super().__init__(
-            plain.name, callback=plain.callback, params=[place, *words, *options], help=plain.help, epilog=plain.epilog
+            plain.name,
+            callback=lambda **flags: start(plain, flags),
+            params=[place, *words, *options],
+            help=plain.help,
+            epilog=plain.epilog,
         )
         self.plain = plain
 

@@ -82,6 +82,16 @@ class SourceCommand(NamedTuple):
         return {**known, **dict.fromkeys(HELP_NAMES, 0)}
 
 
+def start(command: SourceCommand, flags: dict[str, Any]) -> Any:
+    """Calls the command, unless its output would overwrite what it reads, or a file of another kind."""
+    name = flags.get("output_file")
+    if name is not None:
+        from gradtrace.cli import destination
+
+        destination.check(name, flags)
+    return command.callback(**flags)
+
+
 def forced(found: Split) -> str | None:
     """The expression of -e, if it was given."""
     return next((values[0] for token, *values in reversed(found.options) if token == "-e" and values), None)
@@ -97,6 +107,21 @@ def read_program(found: Split, always_file: bool, with_words: bool = False) -> P
 
     UsageError for another argument beside it, unless the command takes some.
     """
+    guard.contain()
+    budget = early_budget(found)
+    with timed(budget):
+        return parse(source_of(found, always_file, with_words), budget)
+
+
+def timed(budget: Budget) -> Any:
+    """The time limit of a run, for reading and parsing its source: a pipe may never end."""
+    from gradtrace.lang.budget import Meter
+    from gradtrace.lang.watchdog import nowhere, watched
+
+    return watched(Meter(budget), nowhere)
+
+
+def source_of(found: Split, always_file: bool, with_words: bool) -> source.Source:
     text, others = forced(found), found.positionals
     if text is None:
         first, *others = others
@@ -107,25 +132,32 @@ def read_program(found: Split, always_file: bool, with_words: bool = False) -> P
         from gradtrace.cli import extra
 
         raise UsageError(f"unexpected extra argument '{others[0]}'", extra.hint(found.positionals, others, found))
-    return parse(program, early_budget(found))
+    return program
 
 
 def early_budget(found: Split) -> Budget:
-    """--max-source or its variable, which are needed before the options are read; that will tell what is wrong."""
-    limit = BY_FIELD["source_bytes"]
+    """The limits on reading and parsing, which are needed before the options are; those will tell what is wrong."""
+    size, seconds = early(found, "source_bytes"), early(found, "seconds")
+    budget = Budget(source_bytes=int(size)) if size.isdecimal() else Budget()
+    if seconds.replace(".", "", 1).isdecimal() and float(seconds) > 0:
+        budget = budget._replace(seconds=float(seconds))
+    return budget
+
+
+def early(found: Split, field: str) -> str:
+    """What the option of a limit says, or its variable; "" if neither is given."""
+    limit = BY_FIELD[field]
     given = [
         [*token.partition("=")[2:], *values][-1]
         for token, *values in found.options
         if token.partition("=")[0] == limit.flag
     ]
-    text = given[-1] if given else os.environ.get(limit.variable, "")
-    return Budget(source_bytes=int(text)) if text.isdecimal() else Budget()
+    return given[-1] if given else os.environ.get(limit.variable, "")
 
 
 def parse(found: source.Source, budget: Budget) -> Program:
     from gradtrace import lang
 
-    guard.contain()
     if found.content:
         from gradtrace.trace import file
 

@@ -29,7 +29,8 @@ def run(program: Program, **flags: Any) -> None:
     dtype = session.dtype_of(program, inputs.dtype)
     tensors = session.prepare(program, inputs, dtype, budget)
     try:
-        session.execute(program, tensors, dtype, sys.stdout, budget=budget)
+        with session.audible(sys.stdout) as out:
+            session.execute(program, tensors, dtype, out, budget=budget)
     except ProgramError as error:
         error.as_python = True  # type: ignore[attr-defined]
         raise

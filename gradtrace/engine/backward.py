@@ -61,6 +61,8 @@ def run_backward(
         try:
             running = state.running = OrderedPass(keep_graph, [node for node, _, _ in roots], wanted, accumulate)
             running.start(roots)
+            for callback in running.callbacks:
+                callback()
         except BaseException as error:
             if watcher is not None:
                 watcher.ended(error)
@@ -237,6 +239,7 @@ class OrderedPass(Pass):
         self.captured: dict[Slot, Any] = {} if wanted is None else dict.fromkeys(wanted)
         self.capturing = {node for node, _ in self.captured}
         self.read = set() if accumulate else self.capturing
+        self.callbacks: list[Any] = []  # of queue_callback: they run when the pass is over
         self.ticket = count().__next__  # leaves have the same priority: the first that is ready runs first
 
     def will_run(self, node: Node) -> bool:

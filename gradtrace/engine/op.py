@@ -70,6 +70,7 @@ Calling a record runs it on Tensors and records a node when a gradient can be as
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
+from gradtrace.engine.checks import check_version
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import (
     DROP,
@@ -363,6 +364,9 @@ class Op:
             kept = args[names.index(name)]
             if isinstance(kept, Meta):
                 return None
+            if isinstance(kept, Tensor):
+                expected = None if node.extras is None else node.extras.versions
+                check_version(node, kept, 0 if expected is None else expected[names.index(name)])
             is_number = names.index(name) < self.arity and isinstance(kept, (int, float))
             return Tensor._wrap(np.asarray(kept)) if is_number else kept
         raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{name}'")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import weakref
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.node import ONE_AND_PLAIN, TWO, Node
+from gradtrace.engine.node import ONE_AND_PLAIN, TWO, Meta, Node
 from gradtrace.engine.saved import result_of
 from gradtrace.engine.state import State, state, using
 from gradtrace.engine.tensor import Tensor, gradient_edge
@@ -79,13 +79,19 @@ class Packed:
 class SavedTensor:
     """`grad_fn._raw_saved_NAME`: one saved value of a node, for which hooks can be registered."""
 
-    def __init__(self, node: Node, position: int) -> None:
+    def __init__(self, node: Node | None = None, position: int = 0) -> None:
+        if node is None:
+            raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
         self._node = node
         self._position = position  # among the node's arguments; -1: its result
 
     def register_hooks(self, pack_hook: Hook, unpack_hook: Hook) -> None:
         """Pack the saved tensor at once. RuntimeError if it is freed, None or packed already."""
         node = self._node
+        if not (callable(pack_hook) and callable(unpack_hook)):
+            raise TypeError(
+                "register_hooks(): incompatible function arguments. The following argument types are supported:"
+            )
         if node.freed:
             raise RuntimeError(GONE_MESSAGE)
         kept = node.out if self._position < 0 else node.args[self._position]
@@ -169,7 +175,7 @@ def raw(kept: object) -> object:
 def raw_saved(node: Node, name: str) -> SavedTensor:
     """Return `node._raw_saved_NAME`; AttributeError where the node saves no tensor of that name."""
     names = [n.lstrip("*") for n in node.op.tensor_names]
-    if name in names:
+    if name in names and (node.freed or not isinstance(node.args[names.index(name)], Meta)):
         return SavedTensor(node, names.index(name))
     if name == "result" and (node.freed or node.out is not None):
         return SavedTensor(node, -1)

@@ -21,6 +21,7 @@ _ENGINE = (
     "enable_grad",
     "get_default_dtype",
     "inference_mode",
+    "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",

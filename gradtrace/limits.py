@@ -5,7 +5,28 @@ Kept apart from the language so that `--help` can name the options without loadi
 
 from __future__ import annotations
 
+import os
+
 from gradtrace.annotations import NamedTuple
+
+MOST_MEMORY = 8_000_000_000  # bytes of a program's values by default, where the machine has twice as much
+CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def machine_memory(share: float, most: int) -> int:
+    """Return this share of the memory of the machine or container in bytes, at most `most`."""
+    sizes = [most]
+    try:
+        sizes.append(int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * share))
+    except (AttributeError, OSError, ValueError):  # not a Unix system
+        return most
+    for name in CONTAINERS:
+        try:
+            with open(name, "rb") as file:
+                sizes.append(int(int(file.read()) * share))
+        except (OSError, ValueError):  # missing, or "max"
+            continue
+    return min(sizes)
 
 
 class Budget(NamedTuple):
@@ -15,7 +36,7 @@ class Budget(NamedTuple):
     steps: int = 1_000_000_000
     flops: int = 1_000_000_000_000_000
     call_depth: int = 1000
-    memory_bytes: int = 8_000_000_000
+    memory_bytes: int = machine_memory(0.5, MOST_MEMORY)
     process_bytes: int = 16_000_000_000
     output_bytes: int = 100_000_000
     record_bytes: int = 128_000_000

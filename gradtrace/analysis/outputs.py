@@ -1,5 +1,8 @@
 """Whether a program printed what its record says, and if not, how the two differ: by addresses, by random numbers, by
 what another version of PyTorch writes otherwise, or truly.
+
+Numbers are compared as numbers, and blanks within brackets do not count: `[4., 8.]` is `[ 4.0,  8.]`. All other text is
+compared as text.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from typing import NamedTuple
 
 SAME, ADDRESSES, RANDOM, VERSION, DIFFERS = "same", "addresses", "random", "version", "differs"
 ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+EXACT = re.compile(r"(?<![\w.])([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?![\w.])")  # a number, not part of a name
 NUMBER = re.compile(r"-?\d+\.?\d*(e[-+]?\d+)?")
 # What older versions of PyTorch wrote, and what it is today.
 OLDER = (
@@ -31,18 +35,19 @@ class Compared(NamedTuple):
     detail: str
 
 
-def compare(record: str, printed: str, draws: bool) -> Compared:
-    """Compares a record with what was printed now; `draws`: numbers may be random."""
+def compare(record: str, printed: str, draws: bool, integers: bool = False, ellipsis: bool = False) -> Compared:
+    """Compares a record with what was printed now; `draws`: numbers may be random, integers too if `integers`;
+    `ellipsis`: ... is any text."""
     old, new = normal(record), normal(printed)
-    if old == new:
+    if same(old, new) or (ellipsis and fits(old, new)):
         return Compared(SAME, "")
     old, new = ADDRESS.sub("0xADDR", old), ADDRESS.sub("0xADDR", new)
-    if old == new:
+    if same(old, new):
         return Compared(ADDRESSES, "but for addresses")
     today, reasons = modern(old)
-    if reasons and (today == new or is_start(today, new)):
+    if reasons and (same(today, new) or is_start(today, new)):
         return Compared(VERSION, f"an older PyTorch: {'; '.join(reasons)}")
-    if draws and form(old) == form(new):
+    if draws and form(old, integers) == form(new, integers):
         return Compared(RANDOM, "the numbers are random, their form is the same")
     error, other = error_of(old), error_of(new)
     if error and not other:
@@ -54,6 +59,38 @@ def compare(record: str, printed: str, draws: bool) -> Compared:
 
 def normal(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
+
+
+def same(old: str, new: str) -> bool:
+    """Whether two texts are equal but for how numbers are written, and for blanks within brackets."""
+    if old == new:
+        return True
+    (texts, numbers), (others, values) = parts(old), parts(new)
+    return texts == others and all(a == b or float(a) == float(b) for a, b in zip(numbers, values, strict=True))
+
+
+def parts(text: str) -> tuple[list[str], list[str]]:
+    """The pieces between the numbers of a text, and the numbers."""
+    pieces = EXACT.split(unspaced(text))
+    return pieces[::2], pieces[1::2]
+
+
+def unspaced(text: str) -> str:
+    """The text with one blank for several within brackets, and none beside a bracket or a comma there."""
+    if text.count("[") != text.count("]"):
+        return text
+    found, depth = [], 0
+    for piece in re.split(r"([\[\]])", text):
+        depth += (piece == "[") - (piece == "]")
+        if depth > 0 and piece not in "[]":
+            piece = re.sub(r"\s*,\s*", ",", re.sub(r"\s+", " ", piece.strip()))
+        found.append(piece)
+    return "".join(found)
+
+
+def fits(record: str, printed: str) -> bool:
+    """Whether a text is the record with any text for each `...` of it, as in doctest."""
+    return re.fullmatch(".*".join(map(re.escape, record.split("..."))), printed, re.DOTALL) is not None
 
 
 def modern(text: str) -> tuple[str, list[str]]:
@@ -72,9 +109,13 @@ def is_start(old: str, new: str) -> bool:
     return bool(error_of(old)) and new.startswith(old)
 
 
-def form(text: str) -> str:
-    """The text with every number replaced, for columns are as wide as their numbers."""
-    return " ".join(NUMBER.sub("N", text).replace("[ N", "[N").split())
+def form(text: str, integers: bool) -> str:
+    """The text with every number that may be random replaced, for columns are as wide as their numbers."""
+
+    def masked(found: re.Match[str]) -> str:
+        return "N" if integers or not found[0].lstrip("-").isdigit() else found[0]
+
+    return " ".join(NUMBER.sub(masked, text).replace("[ N", "[N").split())
 
 
 def error_of(text: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+import warnings
+
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine import (
     Function,
     backward,
@@ -14,11 +16,14 @@ from gradtrace.engine import (
     set_detect_anomaly,
     set_grad_enabled,
 )
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lazy_names import attach
 
+VOLATILE = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
 __all__ = [
     "Function",
+    "SavedTensor",
     "Variable",
     "backward",
     "detect_anomaly",
@@ -37,6 +42,16 @@ __all__ = [
 ]
 
 
+class Engine:
+    """What a program may ask of the engine while a backward pass runs."""
+
+    def queue_callback(self, callback: Callable[[], object]) -> None:
+        """Call `callback` when the running backward pass is over. RuntimeError if none runs."""
+        if state.running is None:
+            raise RuntimeError("Final callbacks can only be installed during backward pass.")
+        state.running.callbacks.append(callback)
+
+
 class _TensorsAreVariables(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor)
@@ -45,16 +60,25 @@ class _TensorsAreVariables(type):
 class Variable(metaclass=_TensorsAreVariables):
     """The old name of a tensor with a history: Variable(data, requires_grad) is a leaf that shares data's storage."""
 
-    def __new__(cls, data: Tensor, requires_grad: bool = False) -> Any:
+    def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool | None = None) -> Any:
+        if volatile is not None:
+            warnings.warn(VOLATILE, UserWarning, stacklevel=2)
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         leaf = data.detach()
         return leaf.requires_grad_() if requires_grad else leaf
 
+    _execution_engine = Engine()
+
 
 __getattr__, __dir__ = attach(
     __name__,
-    {"gradcheck": "gradtrace.func.gradcheck", "gradgradcheck": "gradtrace.func.gradcheck"},
+    {
+        "SavedTensor": "gradtrace.engine.saved_hooks",
+        "_unsafe_preserve_version_counter": "gradtrace.autograd.graph",
+        "gradcheck": "gradtrace.func.gradcheck",
+        "gradgradcheck": "gradtrace.func.gradcheck",
+    },
     modules={
         "forward_ad": "gradtrace.func.forward_ad",
         "grad_mode": "gradtrace.engine.modes",

@@ -45,6 +45,21 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
             each.counter().n += 1
 
 
+class _unsafe_preserve_version_counter:
+    """Context after which the version counters of tensors are what they were: changes inside go unnoticed."""
+
+    def __init__(self, tensors: Tensor | tuple[Tensor, ...]) -> None:
+        self.tensors = (tensors,) if isinstance(tensors, Tensor) else tensors
+        self.versions = [t._version for t in self.tensors]
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        for tensor, version in zip(self.tensors, self.versions, strict=True):
+            tensor.counter().n = version
+
+
 class saved_tensors_hooks:
     """Context in which `pack_hook(tensor)` is kept instead of each tensor that is saved for backward.
 

@@ -5,7 +5,8 @@
     OUT/manifest.json                  the list of parts; written last, when the table is complete
 
 A part is written to a temporary name and renamed, so an existing part is complete. `resume` computes the missing parts.
-A folder with another fingerprint is not modified.
+A folder with another fingerprint is not modified. Temporary names begin with `.unfinished`. Until the manifest is
+there, an empty file `.bad-FIRST-COUNT` says how many bad rows the part from row FIRST has.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -25,6 +27,7 @@ from gradtrace.errors import UsageError
 
 FINGERPRINT, MANIFEST = "fingerprint.json", "manifest.json"
 PART = re.compile(r"part-(\d{12})-(\d{12})\.")
+BAD = re.compile(r"\.bad-(\d{12})-(\d+)$")
 
 
 def fingerprint(facts: dict[str, Any]) -> dict[str, Any]:
@@ -45,7 +48,6 @@ def of_file(name: str) -> dict[str, Any]:
 def prepare(folder: str, facts: dict[str, Any], resume: bool) -> dict[int, int]:
     """Prepare the folder; return the existing parts: first row -> end."""
     os.makedirs(folder, exist_ok=True)
-    clean(folder)
     current = fingerprint(facts)
     path = os.path.join(folder, FINGERPRINT)
     there = existing(folder)
@@ -63,6 +65,11 @@ def prepare(folder: str, facts: dict[str, Any], resume: bool) -> dict[int, int]:
             )
     elif there:
         raise UsageError(f"'{folder}' holds parts of an unknown run", "choose another folder with -o")
+    clean(folder)
+    for name in os.listdir(folder):  # noted of parts that were not written any more
+        noted = BAD.match(name)
+        if noted and int(noted[1]) not in there:
+            os.unlink(os.path.join(folder, name))
     write_json(path, current)
     return there
 
@@ -81,7 +88,8 @@ def existing(folder: str) -> dict[int, int]:
 
 
 def write_json(path: str, document: dict[str, Any]) -> None:
-    beside = f"{path}.{os.getpid()}.tmp"
+    folder, name = os.path.split(path)
+    beside = os.path.join(folder, f".unfinished-{name}.{os.getpid()}")
     with open(beside, "w", encoding="utf-8") as file:
         json.dump(document, file, indent=1)
     os.replace(beside, path)
@@ -129,7 +137,7 @@ def write_part(
     first = next(chunks, None)
     if first is None:
         return
-    end = first.first
+    end, bad = first.first, done.bad
     target = Target(os.path.join(folder, f"unfinished-{first.first:012d}.{kind}"), kind)
     with target as writer:
         for chunk in chain([first], chunks):
@@ -138,12 +146,16 @@ def write_part(
             end = chunk.first + chunk.size
             if end >= first.first + part_rows:
                 break
+        # noted before the part is there: once it is, no other run counts its bad rows
+        with open(os.path.join(folder, f".bad-{first.first:012d}-{done.bad - bad}"), "w", encoding="utf-8"):
+            pass
         target.name = os.path.join(folder, f"part-{first.first:012d}-{end:012d}.{kind}")
 
 
-def finish(folder: str, done: Done, all_seen: bool) -> None:
-    """Write the manifest of a complete table; bad rows are counted only if this run has computed all parts."""
+def finish(folder: str, done: Done) -> None:
+    """Write the manifest of a complete table, with the bad rows of this run and of those before it."""
     parts = sorted(name for name in os.listdir(folder) if PART.match(name))
+    bad = bad_rows(folder, parts)
     clean(folder)
     write_json(
         os.path.join(folder, MANIFEST),
@@ -151,10 +163,25 @@ def finish(folder: str, done: Done, all_seen: bool) -> None:
             "schema": "gradtrace/manifest",
             "version": 1,
             "rows": done.rows,
-            "bad_rows": done.bad if all_seen else None,
+            "bad_rows": None if None in bad.values() else sum(filter(None, bad.values())),
             "parts": parts,
+            "bad_rows_by_part": {name: count for name, count in bad.items() if count},
         },
     )
+    for name in os.listdir(folder):
+        if BAD.match(name):
+            os.unlink(os.path.join(folder, name))
+
+
+def bad_rows(folder: str, parts: list[str]) -> dict[str, int | None]:
+    """The bad rows of each part: as noted, or in the manifest of a complete run; None if neither is there."""
+    noted = {int(m[1]): int(m[2]) for m in map(BAD.match, os.listdir(folder)) if m}
+    known: dict[str, int | None] = dict.fromkeys(parts)
+    with suppress(OSError, ValueError), open(os.path.join(folder, MANIFEST), encoding="utf-8") as file:
+        manifest = json.load(file)
+        if manifest["bad_rows"] is not None:
+            known = {name: manifest.get("bad_rows_by_part", {}).get(name, 0) for name in manifest["parts"]}
+    return {name: noted.get(int(name[5:17]), known.get(name)) for name in parts}
 
 
 def clean(folder: str) -> None:

@@ -141,7 +141,8 @@ def refused(run: Any, error: Exception) -> ProgramError:
     """An error of a backward that the tool called, placed at the expression that it started from."""
     span = root_span(run)
     place = None if span is None else place_of(run, span)
-    told = ProgramError(str(error), hints.of_backward(str(error)), place)
+    text = "" if place is None else place.text[place.column - 1 :]
+    told = ProgramError(str(error), hints.of_backward(str(error), text), place)
     if origin := vars(error).get("_forward", 0):
         told.forward = place_of(run, run.spans[origin])
     return told

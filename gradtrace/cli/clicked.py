@@ -5,12 +5,15 @@ What `plain` leaves to click ends here: help, completion, and arguments with any
 
 from __future__ import annotations
 
+import os
+
 import click
 from click.shell_completion import CompletionItem
 
 from gradtrace.annotations import TYPE_CHECKING, Any, NoReturn
 from gradtrace.cli import argv, completing
-from gradtrace.cli.command import GENERAL, SourceCommand, ToolOption, forced, read_program, words_of
+from gradtrace.cli.command import GENERAL, SourceCommand, ToolOption, forced, read_program, start, words_of
+from gradtrace.cli.options import FORMATS
 from gradtrace.errors import GradtraceError, UsageError
 
 if TYPE_CHECKING:
@@ -79,7 +82,11 @@ class ClickCommand(click.Command):
         options = map(SectionOption, plain.params)
         words = [click.Argument(["words"], nargs=-1, metavar=plain.words)] if plain.words else []
         super().__init__(
-            plain.name, callback=plain.callback, params=[place, *words, *options], help=plain.help, epilog=plain.epilog
+            plain.name,
+            callback=lambda **flags: start(plain, flags),
+            params=[place, *words, *options],
+            help=plain.help,
+            epilog=plain.epilog,
         )
         self.plain = plain
 
@@ -174,12 +181,27 @@ def check_names(ctx: click.Context, groups: list[list[str]], names: set[str], ar
         name = group[0].partition("=")[0]
         if not name.startswith("--") or name in arity or name[2:] in names:
             continue
+        if "--format" in arity and name[2:] in FORMATS:
+            error = click.NoSuchOption(name, ctx=ctx)
+            error.there = f"did you mean --format {name[2:]}?"  # type: ignore[attr-defined]
+            raise error
         from difflib import get_close_matches
 
         close = get_close_matches(name[2:], [*names, *(known[2:] for known in arity if known.startswith("--"))], 1)
         error = click.NoSuchOption(name, possibilities=[f"--{near}" for near in close], ctx=ctx)
-        error.there = f"the variables are {', '.join(sorted(names))}" if names else "the program has no variables"  # type: ignore[attr-defined]
+        error.there = there_are(names)  # type: ignore[attr-defined]
         raise error
+
+
+def there_are(names: set[str]) -> str:
+    """Which variables there are; if the only one is called as a file here, the shell may have made it of a pattern."""
+    if not names:
+        return "the program has no variables"
+    known = f"the variables are {', '.join(sorted(names))}"
+    made = [name for name in names if os.path.exists(name)]
+    if len(names) == 1 and made:
+        return f"{known}, and a file has that name: quote the expression if the shell made it of a pattern"
+    return known
 
 
 def refuse_option(ctx: click.Context, found: argv.Split) -> None:

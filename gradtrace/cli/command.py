@@ -84,6 +84,16 @@ class SourceCommand(NamedTuple):
         return {**known, **dict.fromkeys(HELP_NAMES, 0)}
 
 
+def start(command: SourceCommand, flags: dict[str, Any]) -> Any:
+    """Calls the command, unless its output would overwrite what it reads, or a file of another kind."""
+    name = flags.get("output_file")
+    if name is not None:
+        from gradtrace.cli import destination
+
+        destination.check(name, flags)
+    return command.callback(**flags)
+
+
 def forced(found: Split) -> str | None:
     """The expression of -e, if it was given."""
     return next((values[0] for token, *values in reversed(found.options) if token == "-e" and values), None)
@@ -99,6 +109,21 @@ def read_program(found: Split, always_file: bool, with_words: bool = False) -> P
 
     UsageError for another argument beside it, unless the command takes some.
     """
+    guard.contain()
+    budget = early_budget(found)
+    with timed(budget):
+        return parse(source_of(found, always_file, with_words), budget)
+
+
+def timed(budget: Budget) -> Any:
+    """The time limit of a run, for reading and parsing its source: a pipe may never end."""
+    from gradtrace.lang.budget import Meter
+    from gradtrace.lang.watchdog import nowhere, watched
+
+    return watched(Meter(budget), nowhere)
+
+
+def source_of(found: Split, always_file: bool, with_words: bool) -> source.Source:
     text, others = forced(found), found.positionals
     if text is None:
         first, *others = others
@@ -106,19 +131,28 @@ def read_program(found: Split, always_file: bool, with_words: bool = False) -> P
     else:
         program = source.Source(source.EXPRESSION, text)
     if others and not with_words:
-        raise UsageError(f"unexpected extra argument '{others[0]}'", "quote the expression")
-    return parse(program, early_budget(found))
+        from gradtrace.cli import extra
+
+        raise UsageError(f"unexpected extra argument '{others[0]}'", extra.hint(found.positionals, others, found))
+    return program
 
 
 def early_budget(found: Split) -> Budget:
-    """What parsing needs before the options are read: --max-source or its variable, and --allow-import.
+    """The limits on reading and parsing, and --allow-import, which are needed before the options are.
 
-    What is wrong with them is reported when they are read.
+    What is wrong with them is reported when the options are read.
     """
-    limit = BY_FIELD["source_bytes"]
-    text = early_value(found, limit.flag) or os.environ.get(limit.variable, "")
-    budget = Budget(source_bytes=int(text)) if text.isdecimal() else Budget()
+    size, seconds = early_limit(found, "source_bytes"), early_limit(found, "seconds")
+    budget = Budget(source_bytes=int(size)) if size.isdecimal() else Budget()
+    if seconds.replace(".", "", 1).isdecimal() and float(seconds) > 0:
+        budget = budget._replace(seconds=float(seconds))
     return budget._replace(allow_import=early_value(found, "--allow-import"))
+
+
+def early_limit(found: Split, field: str) -> str:
+    """What the option of a limit says, or its variable; "" if neither is given."""
+    limit = BY_FIELD[field]
+    return early_value(found, limit.flag) or os.environ.get(limit.variable, "")
 
 
 def early_value(found: Split, option: str) -> str:
@@ -134,7 +168,6 @@ def early_value(found: Split, option: str) -> str:
 def parse(found: source.Source, budget: Budget) -> Program:
     from gradtrace import lang
 
-    guard.contain()
     if found.record is not None or budget.allow_import:
         from gradtrace.lang.own_modules import among, with_modules
     if found.record is not None:

@@ -7,12 +7,14 @@ import sys
 
 from gradtrace.annotations import Callable
 from gradtrace.cli.exits import Exit
-from gradtrace.errors import ProgramError
+from gradtrace.errors import GradtraceError, ProgramError
 
 
 def ended(job: Callable[[], int | None], args: list[str]) -> int:
     """Does the job of the command line `args`, and returns its exit code; None of a job is a good end."""
     try:
+        if sys.stdout is None:
+            raise GradtraceError("stdout is closed", "leave out >&-, or drop the results with >/dev/null")
         try:
             status = job()
         finally:

@@ -15,16 +15,32 @@ FLAGS = {
     "One of the differentiated Tensors": "check --inputs and --no-grad",
     "can't retain_grad on Tensor": "check --inputs and --retain-grad: only tensors that require grad have gradients",
 }
+ELEMENTWISE = {
+    "max": "for each element: relu(x), clamp(x, min=0) or maximum(x, y)",
+    "min": "for each element: clamp(x, max=0) or minimum(x, y)",
+}
 SHAPES = ("The size of tensor", "mat1 and mat2", "shape '", "size mismatch", "The expanded size", "inconsistent tensor")
 
 
-def of_backward(message: str) -> str:
-    """The hint for an error of a backward that the tool called; "" if there is none."""
+def of_backward(message: str, text: str = "") -> str:
+    """The hint for an error of a backward that the tool called, of the expression `text`; "" if there is none."""
+    if message.startswith("element 1 of tensors does not require grad"):
+        return of_extreme(text.removeprefix("torch.").partition("(")[0])
     return next((hint for start, hint in FLAGS.items() if message.startswith(start)), "")
 
 
+def of_extreme(name: str) -> str:
+    """What max(x, 0) is, which returns a pair; "" for any other name."""
+    hint = ELEMENTWISE.get(name)
+    return f"{name}(x, 0) is along dim 0, a pair of values and indices; {hint}" if hint else ""
+
+
 def of_program(message: str, inputs: Iterable[tuple[str, Any]]) -> str:
-    """The hint for an error within the program: for shapes that do not fit, those of the inputs."""
+    """The hint for an error within the program: what was meant, or for shapes that do not fit, those of the inputs."""
+    if message.startswith('"bitwise_xor_cpu" not implemented'):
+        return "'^' is exclusive or; a power is x**2"
+    if message.startswith("unsupported operand type"):
+        return next((of_extreme(name) for name in ELEMENTWISE if f"'{name}'" in message), "")
     if not message.startswith(SHAPES):
         return ""
     shapes = [f"{name} {tuple(tensor.shape)}" for name, tensor in inputs]

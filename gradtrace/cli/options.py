@@ -16,7 +16,7 @@ from gradtrace.annotations import Any, Iterable, NamedTuple, TypeVar
 from gradtrace.cli import colour, parts
 from gradtrace.cli.argv import normal
 from gradtrace.cli.command import ToolOption
-from gradtrace.limits import BY_FIELD, DEEPEST, LIMITS, Budget
+from gradtrace.limits import BY_FIELD, DEEPEST, LIMITS, MOST_MEMORY, Budget
 
 Record = TypeVar("Record")
 
@@ -208,6 +208,7 @@ def limits() -> list[ToolOption]:
         "call_depth": {"min": 1, "max": DEEPEST},
     }
     defaults = Budget()._asdict()
+    described = {"memory_bytes": f"half of the machine's memory, at most {MOST_MEMORY:,}"}
     return [
         ToolOption(
             [limit.flag, limit.field],
@@ -216,7 +217,7 @@ def limits() -> list[ToolOption]:
             section="Limits",
             type=int,
             min=0,
-            help=f"{limit.help}. Default: {defaults[limit.field]:,}.",
+            help=f"{limit.help}. Default: {described.get(limit.field, f'{defaults[limit.field]:,}')}.",
         )._replace(**ranges.get(limit.field, {}))
         for limit in LIMITS
     ] + [

@@ -13,7 +13,7 @@ from importlib import import_module
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import argv, guard
-from gradtrace.cli.command import HELP_NAMES, SourceCommand, ToolOption, forced, read_program, words_of
+from gradtrace.cli.command import HELP_NAMES, SourceCommand, ToolOption, forced, read_program, start, words_of
 from gradtrace.cli.commands import COMMANDS
 from gradtrace.errors import UsageError
 
@@ -57,7 +57,7 @@ def call(command: SourceCommand, args: list[str]) -> int | None:
         flags = read(command, program, found)
     except Unusual:
         return UNUSUAL
-    status: int | None = command.callback(**flags)
+    status: int | None = start(command, flags)
     return status
 
 

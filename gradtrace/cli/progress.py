@@ -18,6 +18,7 @@ from gradtrace.annotations import Any
 from gradtrace.cli import colour
 
 FIRST, AGAIN = 1.0, 0.5  # seconds, on a terminal
+SILENT = 10.0  # seconds that a program which prints may be silent there
 FIRST_IN_A_LOG, AGAIN_IN_A_LOG = 10.0, 60.0
 CLEAR = "\r\x1b[K"
 
@@ -25,8 +26,10 @@ CLEAR = "\r\x1b[K"
 class shown:
     """A step that may take long. It can be written to as stderr: what a program prints does not get into the line."""
 
-    def __init__(self, command: str, what: str) -> None:
-        self._text = f"gradtrace {command}: {what}"
+    def __init__(self, command: str, what: str, patience: float | None = None, out: Any = None) -> None:
+        self._text = f"gradtrace {command}: {what}".replace(" :", ":")
+        self._patience = FIRST if patience is None else patience
+        self._out = out
         self._lock = _thread.allocate_lock()
         self._over = False
         self._drawn = False
@@ -37,7 +40,9 @@ class shown:
         if self._stream is None:
             return self
         self._terminal = colour.is_terminal(self._stream)
-        self._start = time.monotonic()
+        self._start = self._heard = time.monotonic()
+        if self._out is not None and not self._terminal:
+            return self
         with suppress(RuntimeError):  # no more threads to be had: then without
             _thread.start_new_thread(self._tell, ())
         return self
@@ -48,12 +53,16 @@ class shown:
             self._clear()
 
     def _tell(self) -> None:
-        wait = FIRST if self._terminal else FIRST_IN_A_LOG
+        wait = self._patience if self._terminal else FIRST_IN_A_LOG
         while True:
             time.sleep(wait)
             with self._lock:
                 if self._over:
                     return
+                left = self._heard + self._patience - time.monotonic()
+                if self._out is not None and left > 0:
+                    wait = left
+                    continue
                 line = f"{self._text}, {time.monotonic() - self._start:.0f} s"
                 self._put(f"\r{line}\x1b[K" if self._terminal else line + "\n")
                 self._drawn = self._terminal
@@ -76,11 +85,19 @@ class shown:
     def write(self, text: str) -> int:
         with self._lock:
             self._clear()
-            return self._stream.write(text) if self._stream is not None else len(text)
+            self._heard = time.monotonic()
+            stream = self._stream if self._out is None else self._out
+            return stream.write(text) if stream is not None else len(text)
 
     def flush(self) -> None:
-        if self._stream is not None:
-            self._stream.flush()
+        stream = self._stream if self._out is None else self._out
+        if stream is not None:
+            stream.flush()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+        return getattr(self._stream if self._out is None else self._out, name)
+
+
+def running(out: Any) -> shown:
+    """The run of a program that prints to `out`: on a terminal a line if it has been silent for ten seconds."""
+    return shown("", "the program runs", SILENT, out)

@@ -108,17 +108,18 @@ def record(
 
     try:
         # what the program prints goes to stderr: stdout carries the command's result alone
-        execute(
-            program,
-            tensors,
-            dtype,
-            printed,
-            record=True,
-            outputs=names(how.output),
-            budget=budget,
-            watcher=watch,
-            then=differentiate,
-        )
+        with audible(printed) if out is None else straight(out) as heard:
+            execute(
+                program,
+                tensors,
+                dtype,
+                heard,
+                record=True,
+                outputs=names(how.output),
+                budget=budget,
+                watcher=watch,
+                then=differentiate,
+            )
     except ProgramError as error:
         error.hint = error.hint or hints.of_program(str(error.__cause__), tensors.items())
         if not (error.run is not None or begun) or not (failing or failures is not None or saving is not None):
@@ -230,6 +231,30 @@ class Muted:
 
     def __exit__(self, *_: object) -> None:
         self.printed.muted = False
+
+
+def audible(stream: Any) -> Any:
+    """Return a context with the stream that a program prints to; if it is silent for long, a terminal says so."""
+    from gradtrace.cli import colour
+
+    if not colour.is_terminal(sys.stderr):
+        return straight(stream)
+    from gradtrace.cli import progress
+
+    return progress.running(stream)
+
+
+class straight:
+    """A context with a stream as it is."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> Any:
+        return self.stream
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 class uncollected:

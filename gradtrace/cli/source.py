@@ -134,6 +134,11 @@ def stdin_for(purpose: str) -> Any:
     return sys.stdin.buffer
 
 
+def files() -> list[str]:
+    """The names of the files that sources were read from."""
+    return [name.removeprefix("@") for name, always in _read if name != "-" and (always or is_file(name))]
+
+
 def forget() -> None:
     """Between command lines (several may run in one process, in tests)."""
     global _stdin_taken_by

@@ -18,6 +18,7 @@ from gradtrace.limits import Budget
 DRAWS = re.compile(
     r"\b(randn?|rand_like|randn_like|randint|randperm|normal|bernoulli|multinomial|dropout|Linear|Conv\w*)\b"
 )
+INTEGERS = re.compile(r"\b(randint|randint_like|randperm|random_|multinomial|DataLoader|random)\b")
 RAN, FAILED, SKIPPED, REFUSED, TWICE = "no record", "failed", "not run", "refused", "run twice"
 AGREES = (outputs.SAME, outputs.ADDRESSES, outputs.VERSION)
 NUMBERED = re.compile(r"In \[(\d+)\]")
@@ -37,13 +38,18 @@ class Checked(NamedTuple):
     def passed(self) -> bool:
         return self.verdict not in (outputs.DIFFERS, FAILED, REFUSED)
 
+    @property
+    def compared(self) -> bool:
+        """Whether something that the cell printed was compared with a record of it."""
+        return self.verdict not in (RAN, SKIPPED, REFUSED) and bool((self.cell.record or "").strip())
+
 
 class Notebook:
     """The namespace that all cells share."""
 
     def __init__(self, name: str, budget: Budget) -> None:
         self.talk = Dialogue(name, budget, host=session.host)
-        self.draws = False
+        self.draws = self.draws_integers = False
         self.numbers: set[int] = set()  # of the cells so far
 
     def check(self, cell: Cell) -> Checked:
@@ -70,7 +76,15 @@ class Notebook:
         """Runs a cell and compares what it printed."""
         if cell.skipped:
             return Checked(cell, SKIPPED, cell.skipped, "")
+        found = self.compared(cell)
+        if not cell.left_out:
+            return found
+        return found._replace(detail="; ".join(filter(None, (found.detail, f"left out: {', '.join(cell.left_out)}"))))
+
+    def compared(self, cell: Cell) -> Checked:
+        """What a cell printed, beside its record."""
         self.draws = self.draws or bool(DRAWS.search(cell.code))
+        self.draws_integers = self.draws_integers or bool(INTEGERS.search(cell.code))
         printed, error = self.run(cell)
         line = cell.line + error.place.line - 1 if error is not None and error.place is not None else None  # type: ignore[attr-defined]
         if isinstance(error, WallError):
@@ -82,7 +96,7 @@ class Notebook:
                 cell, RAN if error is None else FAILED, "" if error is None else error.message, printed, line
             )
         shown = printed if error is None else f"{printed}{error.message}\n"
-        found = outputs.compare(cell.record, shown, self.draws)
+        found = outputs.compare(cell.record, shown, self.draws, self.draws_integers, cell.ellipsis)
         if error is not None and found.verdict == outputs.DIFFERS:
             return Checked(cell, FAILED, error.message, shown, line)
         return Checked(cell, found.verdict, found.detail, shown, line)

@@ -61,6 +61,8 @@ def run_backward(
         watcher.began(roots, keep_graph, create_graph, wanted, accumulate)
         try:
             running.start(roots)
+            for callback in running.callbacks:
+                callback()
         except BaseException as error:
             watcher.ended(error)
             raise
@@ -225,6 +227,7 @@ class OrderedPass(Pass):
         self.captured: dict[Slot, Any] = {} if wanted is None else dict.fromkeys(wanted)
         self.capturing = {node for node, _ in self.captured}
         self.read = set() if accumulate else self.capturing
+        self.callbacks: list[Any] = []  # of queue_callback: they run when the pass is over
         self.ticket = count().__next__  # leaves have the same priority: the first that is ready runs first
 
     def will_run(self, node: Node) -> bool:

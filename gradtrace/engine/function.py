@@ -27,6 +27,10 @@ NO_BACKWARD = (
     "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
     "mode AD."
 )
+BOTH_MESSAGE = (
+    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
+    "them."
+)
 NO_SETUP = (
     "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
     "the setup_context staticmethod. For more details, please see "
@@ -48,6 +52,11 @@ class FunctionCtx:
 
     def save_for_forward(self, *tensors: Tensor) -> None:
         """Save tensors for jvp."""
+        if not all(isinstance(tensor, Tensor) or tensor is None for tensor in tensors):
+            raise AssertionError(
+                "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on "
+                "ctx."
+            )
         self._for_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
@@ -219,7 +228,9 @@ class BackwardCFunction(Node, FunctionCtx):
         traced = state.grad_enabled
         given = [self._incoming(slots.get(i), i) for i in range(len(self.shape))]
         backward = self.function.backward
-        if backward is Function.backward and self.function.vjp is not Function.vjp:
+        if self.function.vjp is not Function.vjp:
+            if backward is not Function.backward:
+                raise RuntimeError(BOTH_MESSAGE)
             backward = self.function.vjp
         answer = self.call(backward, self, *given)
         answers = answer if isinstance(answer, tuple) else (answer,)
@@ -313,9 +324,11 @@ class Function(metaclass=FunctionMeta):
 
     @classmethod
     def apply(cls, *args: Any, **options: Any) -> Any:
-        """Run forward outside the graph and record one node for it. Keyword arguments have no gradient."""
+        """Run forward outside the graph and record one node for it."""
         if cls.setup_context is not Function.setup_context:
             args, options = bound_arguments(cls.forward, args, options), {}
+        elif options:
+            args, options = by_position(cls.forward, args, options)
         if state.levels:
             if cls.setup_context is Function.setup_context:
                 raise RuntimeError(NO_SETUP)
@@ -375,6 +388,12 @@ class Function(metaclass=FunctionMeta):
         outputs = connected(ctx, args, given, tracked)
         if cls.setup_context is not Function.setup_context:
             refuse_saved_alias(ctx, given, outputs)
+        for number, value in enumerate(ctx._to_save):
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {number} is of type "
+                    f"{type(value).__name__}"
+                )
         saved = [SavedTensorSlot(t, position(t, ctx, outputs)) for t in ctx._to_save]
         if state.saved_hooks:
             for each in saved:
@@ -391,6 +410,16 @@ def bound_arguments(forward: Callable[..., Any], args: tuple[Any, ...], options:
     bound = inspect.signature(forward).bind(*args, **options)
     bound.apply_defaults()
     return bound.args
+
+
+def by_position(
+    forward: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of forward after ctx with those given by keyword in their places, and what has none."""
+    import inspect
+
+    bound = inspect.signature(forward).bind(None, *args, **options)
+    return bound.args[1:], bound.kwargs
 
 
 # ---- the outputs of forward

@@ -6,6 +6,8 @@ https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
 
 from __future__ import annotations
 
+import math
+
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterable, Mapping, TypeVar
 from gradtrace.engine.backward import run_backward
 from gradtrace.engine.hooks import as_tensor, own_copy
@@ -57,6 +59,9 @@ def backward(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
                 "Please only use `grad_tensors`."
             )
+        import warnings
+
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         grad_tensors = grad_variables
     targets = None if inputs is None else as_tuple(inputs.values() if isinstance(inputs, Mapping) else inputs)
     if targets == ():
@@ -134,6 +139,7 @@ def grad(
     planned = state.planner is not None and not create_graph
     create_graph = create_graph or planned  # a static plan records the steps of backward too
     if is_grads_batched:
+        check_batch(as_tuple(outputs), as_tuple(grad_outputs))
         results = batched(as_tuple(outputs), targets, as_tuple(grad_outputs), keep, create_graph, allow_unused)
     else:
         one = one_pass if state.batching is None else state.batching.gradients
@@ -146,6 +152,8 @@ def grad(
                     "allow_unused=True if this is the desired behavior."
                 )
     if materialize_grads:
+        if any(isinstance(t, Edge) for r, t in zip(results, targets, strict=True) if r is None):
+            raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
         pairs = zip(results, targets, strict=True)
         results = tuple(zeros_like(t, requires_grad=create_graph and not planned) if r is None else r for r, t in pairs)
     if planned:
@@ -163,6 +171,33 @@ def one_pass(
     captured = run_backward(roots, keep, create_graph, wanted, accumulate=False)
     found = [None if s is None else captured.get(s) for s in slots]
     return tuple(None if g is None else own_copy(g) for g in found)
+
+
+def check_batch(outputs: tuple[Any, ...], vectors: tuple[Any, ...]) -> None:
+    """Raise PyTorch's errors for vectors that are not one of each output's shape for each entry of a first dim."""
+    sizes = []
+    for i, (out, vector) in enumerate(zip(outputs, vectors, strict=False)):
+        if vector is None:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        if not vector.ndim:
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                "convert a 0-dim tensor to a number"
+            )
+        if tuple(vector.shape[1:]) != tuple(out.shape):
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {vector.shape[2:]} and "
+                f"output[{i}] has a shape of {out.shape}. If you only want some tensors in `grad_output` to be considered "
+                "batched, consider using vmap."
+            )
+        sizes.append(vector.shape[0])
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sizes} for the mapped dimension"
+        )
 
 
 def batched(
@@ -216,6 +251,7 @@ def input_slot(t: Tensor | Edge, accumulate: bool) -> tuple[Node, int] | None:
 def root_gradients(outputs: tuple[Any, ...], vectors: Vectors, create_graph: bool) -> list[tuple[Node, int, Any]]:
     """Return (node, output number, gradient) for each output; the default gradient is 1."""
     given = (None,) * len(outputs) if vectors is None else as_tuple(vectors)
+    given = given[: len(outputs)]  # of more vectors than outputs PyTorch takes the first
     if len(given) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     checked = [first_gradient(out, g, i) for i, (out, g) in enumerate(zip(outputs, given, strict=True))]
@@ -247,7 +283,13 @@ def first_gradient(out: Tensor | Edge, g: object, i: int) -> Gradient | None:
     if g is not None:
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if isinstance(out, Edge):
-        return np.ones(out.function.shape) if out.function is not None else None
+        if out.function is None:
+            return None
+        of_several = type(out.function.shape) is list
+        shape = out.function.shape[out.input_nr] if of_several else out.function.shape
+        if math.prod(shape) != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        return np.ones(shape)
     if not out.requires_grad:
         return None
     if out.numel() != 1:

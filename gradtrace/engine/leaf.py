@@ -35,7 +35,8 @@ def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | No
             have._x.counter.n += 1
     if extra.post_hooks:
         for hook in list(extra.post_hooks.values()):
-            hook(leaf)
+            if hook(leaf) is not None:
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
             if state.watcher is not None:
                 state.watcher.hooked("accumulated", hook, None, None)
 

@@ -6,10 +6,17 @@ As in PyTorch they restore the previous mode, also when the block raises; as dec
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable, TypeVar
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, TypeVar
 from gradtrace.engine.state import state
 
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
 F = TypeVar("F", bound="Callable[..., Any]")
+ANOMALY_WARNING = (
+    "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
+)
+GENERATOR = 0x20  # inspect.CO_GENERATOR: the flag of a generator function's code
 
 
 def put_mode(grad_enabled: bool, inference: bool) -> None:
@@ -30,6 +37,9 @@ class _Wrapped:
         self.__wrapped__ = function
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
+        code = getattr(self._function, "__code__", None)
+        if code is not None and code.co_flags & GENERATOR:
+            return _steps(self._mode, self._function(*args, **kwargs))
         with self._mode.clone():
             return self._function(*args, **kwargs)
 
@@ -38,6 +48,28 @@ class _Wrapped:
             return self
         bound = self._function.__get__(instance, owner)
         return _Wrapped(bound, self._mode)
+
+
+def _steps(mode: _Mode, generator: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    """Run each step of a generator in the mode; between the steps the caller's holds."""
+    try:
+        with mode.clone():
+            response = next(generator)
+        while True:
+            try:
+                request = yield response
+            except GeneratorExit:
+                with mode.clone():
+                    generator.close()
+                raise
+            except BaseException as error:
+                with mode.clone():
+                    response = generator.throw(error)
+            else:
+                with mode.clone():
+                    response = generator.send(request)
+    except StopIteration as end:
+        return end.value
 
 
 class _Mode:
@@ -172,10 +204,18 @@ class detect_anomaly(set_detect_anomaly):
     """`with detect_anomaly():` checks every backward inside for nan."""
 
     def __init__(self, check_nan: bool = True) -> None:
+        import warnings
+
+        warnings.warn(ANOMALY_WARNING, stacklevel=2)
         self._wanted = bool(check_nan)
 
     def __enter__(self) -> None:
         super().__init__(True, self._wanted)
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly mode, if it is on, looks for nan."""
+    return state.anomaly_check_nan
 
 
 def is_anomaly_enabled() -> bool:

@@ -339,6 +339,12 @@ class Node:
         """Call `fn(grad_inputs, grad_outputs)` after this node has run; a returned tuple replaces grad_inputs."""
         return add_hook(self.ensure_hooks().post, fn)
 
+    def __call__(self, *gradients: Any, **named: Any) -> Any:
+        """Return the gradients of the node's inputs for those of its outputs, outside of any backward pass."""
+        from gradtrace.engine.node_call import call_node
+
+        return call_node(self, gradients, named)
+
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Call `fn(grad_outputs)` before this node runs; a returned tuple replaces grad_outputs."""
         return add_hook(self.ensure_hooks().pre, fn)

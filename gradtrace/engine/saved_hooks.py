@@ -82,13 +82,19 @@ class Packed:
 class SavedTensor:
     """`grad_fn._raw_saved_NAME`: one saved value of a node, for which hooks can be registered."""
 
-    def __init__(self, node: Node, position: int) -> None:
+    def __init__(self, node: Node | None = None, position: int = 0) -> None:
+        if node is None:
+            raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
         self._node = node
         self._position = position  # among the node's arguments; -1: its result
 
     def register_hooks(self, pack_hook: Hook, unpack_hook: Hook) -> None:
         """Pack the saved tensor at once. RuntimeError if it is freed, None or packed already."""
         node = self._node
+        if not (callable(pack_hook) and callable(unpack_hook)):
+            raise TypeError(
+                "register_hooks(): incompatible function arguments. The following argument types are supported:"
+            )
         if node.freed:
             raise RuntimeError(GONE_MESSAGE)
         kept = node.out if self._position < 0 else node.args[self._position]
@@ -189,8 +195,9 @@ def saved(node: Node, name: str) -> object:
 
 def raw_saved(node: Node, name: str) -> SavedTensor:
     """Return `node._raw_saved_NAME`; AttributeError where the node saves no tensor of that name."""
-    if name in node.op.bare_names:
-        return SavedTensor(node, node.op.bare_names.index(name))
+    names = node.op.bare_names
+    if name in names and (node.freed or not isinstance(node.args[names.index(name)], Meta)):
+        return SavedTensor(node, names.index(name))
     if name == "result" and (node.freed or node.out is not None):
         return SavedTensor(node, -1)
     raise AttributeError(f"'{node.name()}' object has no attribute '_raw_saved_{name}'")

@@ -34,8 +34,9 @@ NON_LEAF_GRAD_WARNING = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
     "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
     "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
-    "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations."
+    "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
 )
+NOT_WRITABLE = "attribute '{}' of 'torch._C.TensorBase' objects is not writable"
 NOT_LEAF_FLAG_MESSAGE = "you can only change requires_grad flags of leaf variables."
 INSIDE_TRANSFORM = (
     "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of "
@@ -208,6 +209,10 @@ class Tensor(Methods, metaclass=TensorType):
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         self.set_requires_grad(flag)
 
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad must be a bool")
+
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set whether this leaf requires grad; RuntimeError for a computed tensor."""
         if state.levels:
@@ -239,12 +244,20 @@ class Tensor(Methods, metaclass=TensorType):
     def is_leaf(self) -> bool:
         return self.grad_fn is None
 
+    @is_leaf.setter
+    def is_leaf(self, value: object) -> None:
+        raise AttributeError(NOT_WRITABLE.format("is_leaf"))
+
     @property
     def grad_fn(self) -> Node | None:
         extra = self._x
         if extra is not None and extra.view is not None:
             refresh_view(self, extra.view)
         return named(self._fn)
+
+    @grad_fn.setter
+    def grad_fn(self, value: object) -> None:
+        raise AttributeError(NOT_WRITABLE.format("grad_fn"))
 
     @property
     def output_nr(self) -> int:
@@ -348,6 +361,10 @@ class Tensor(Methods, metaclass=TensorType):
         if state.watcher is not None:
             state.watcher.escapes("data", self, out)
         return out
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     @data.setter
     def data(self, value: Tensor) -> None:

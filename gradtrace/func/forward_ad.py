@@ -20,6 +20,12 @@ __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_le
 NO_LEVEL = "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
 NO_JVP = "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
 
+NOT_IN_PLACE = (
+    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an "
+    "input inplace, then the jvp function must modify the corresponding gradient inplace."
+)
+NOT_A_VIEW = "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+
 
 class UnpackedDualTensor(NamedTuple):
     """The primal and the tangent of a dual tensor; a tangent of None is zero."""
@@ -103,11 +109,36 @@ class Forward:
                 answer = ctx.call(function.jvp, ctx, *given)
         finally:
             ctx.__dict__["_in_jvp"] = False
-        for result, tangent in zip(
-            out if isinstance(out, tuple) else (out,), answer if isinstance(answer, tuple) else (answer,), strict=False
-        ):
+        results = out if isinstance(out, tuple) else (out,)
+        answers = answer if isinstance(answer, tuple) else (answer,)
+        if len(answers) != len(results):
+            raise RuntimeError(
+                "Function's jvp returned an invalid number of forward gradients "
+                f"(expected {len(results)} but got {len(answers)})"
+            )
+        for result, tangent in zip(results, answers, strict=True):
             if tangent is not None:
+                check_tangent(ctx, result, tangent, given)
                 self.set_tangent(result, tangent)
+
+
+def check_tangent(ctx: Any, result: Tensor, tangent: Tensor, given: list[Any]) -> None:
+    """Raise RuntimeError unless a custom Function's jvp did with the tangent what its forward did with the value."""
+    is_dirty = any(result is one for one in ctx._dirty)
+    if is_dirty and not any(tangent is one for one in given):
+        raise RuntimeError(NOT_IN_PLACE)
+    if not is_dirty and result._is_view() and not tangent._is_view():
+        raise RuntimeError(NOT_A_VIEW)
+    if tangent.shape != result.shape:
+        raise RuntimeError(other_size(result, tangent))
+
+
+def other_size(tensor: Tensor, tangent: Tensor) -> str:
+    return (
+        "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+        f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
+        f"{list(tangent.shape)}."
+    )
 
 
 def paused() -> using:
@@ -195,11 +226,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         if not x.is_floating_point():
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {x.dtype}")
     if tensor.shape != tangent.shape:
-        raise RuntimeError(
-            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
-            f"{list(tangent.shape)}."
-        )
+        raise RuntimeError(other_size(tensor, tangent))
     if forward.tangent(tensor) is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "

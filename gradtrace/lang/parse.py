@@ -176,6 +176,11 @@ def size_of(text: str) -> int:
 def parse_tree(source: Source) -> ast.Module:
     import warnings
 
+    if "\0" in source.text:
+        line = source.text.count("\n", 0, source.text.index("\0")) + 1
+        column = len(source.line(line).partition("\0")[0].encode("utf-8", "replace"))
+        place = source.place(Span(line, column, line, column + 1))
+        raise ParseError("the program is not text: here is a NUL character", "remove it", place)
     try:
         with warnings.catch_warnings(), deep():
             warnings.simplefilter("ignore")
@@ -184,14 +189,12 @@ def parse_tree(source: Source) -> ast.Module:
         raise syntax_error(error, source) from None
     except (RecursionError, MemoryError):
         raise too_deep() from None
-    except ValueError:  # a surrogate or a NUL, depending on Python's version
+    except ValueError:  # a surrogate
         raise ParseError("the program is not text", "remove the characters that are not Unicode text") from None
 
 
 def syntax_error(error: SyntaxError, source: Source) -> ParseError:
     message = error.msg
-    if "null byte" in message:
-        return ParseError("the program is not text", "remove the NUL characters")
     line, column = error.lineno or 1, max((error.offset or 1) - 1, 0)
     shown = source.line(line)
     width = (error.end_offset or 0) - 1 - column if error.end_lineno == line else 1

@@ -7,6 +7,7 @@ also uses is kept in a cell, a list of one element, which the frames of both fun
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
+from gradtrace.engine.state import state
 from gradtrace.errors import UnknownNameError
 from gradtrace.lang import operators
 from gradtrace.lang import syntax as ast
@@ -27,6 +28,8 @@ Frame = dict[str, Any]
 Code = Callable[[Frame], Any]
 Store = Callable[[Frame, Any], None]
 
+# Names of other tools and books: what they are called here.
+SYNONYMS = {"ln": "log", "lg": "log10", "tg": "tan", "arctg": "atan", "sqr": "square", "logn": "log", "power": "pow"}
 UNBOUND: Any = type("Unbound", (), {"__slots__": (), "__repr__": lambda self: "<unbound>"})()
 UNBOUND_LOCAL = "cannot access local variable '{}' where it is not associated with a value"
 UNBOUND_FREE = "cannot access free variable '{}' where it is not associated with a value in enclosing scope"
@@ -206,9 +209,11 @@ class Unit:
         """Return the fallback for an unbound variable: a built-in, or NameError."""
         name, kind, span = node.id, self.scope.kind_of(node.id), span_of(node)
         if kind == "free":
-            return lambda f: raise_error(NameError(UNBOUND_FREE.format(name)))
+            origin = self.machine.origin(node)
+            return lambda f: raise_error(NameError(UNBOUND_FREE.format(name)), origin)
         if kind == "cell" or (kind == "local" and self.scope.kind != "class"):
-            return lambda f: raise_error(UnboundLocalError(UNBOUND_LOCAL.format(name)))
+            origin = self.machine.origin(node)
+            return lambda f: raise_error(UnboundLocalError(UNBOUND_LOCAL.format(name)), origin)
         machine = self.machine
 
         def evaluate(f: Frame) -> Any:
@@ -286,7 +291,9 @@ class Unit:
         return in_frame
 
 
-def raise_error(error: Exception) -> Any:
+def raise_error(error: Exception, origin: int) -> Any:
+    """Raise the error of an unbound variable, at its own place rather than at that of the last operation."""
+    state.origin = origin
     raise error
 
 
@@ -303,9 +310,13 @@ def describe_unbound(name: str, machine: Machine, span: Span) -> UnknownNameErro
     place = machine.source.place(span)
     if name in REFUSED:
         return UnknownNameError(f"'{name}' is not available in gradtrace scripts", REFUSED[name], place)
+    if name in SYNONYMS:
+        return UnknownNameError(f"name '{name}' is not defined", f"it is '{SYNONYMS[name]}' here", place)
     known = sorted({*NAMES, *MATHEMATICS, *CONSTANTS, *machine.env, *machine.module.bound})
     close = [n for n in difflib.get_close_matches(name, known, 2) if n != name]
     hint = f"did you mean '{close[0]}'?" if close else "assign it before it is used"
-    if name in machine.optional and not close:
+    if name in machine.module.bound:
+        hint = "it gets its value further down; assign it before it is used"
+    elif name in machine.optional and not close:
         hint += f", or give it a value: --{name} VALUE"
     return UnknownNameError(f"name '{name}' is not defined", hint, place)

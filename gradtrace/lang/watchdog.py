@@ -19,7 +19,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.errors import BudgetError
 from gradtrace.lang import wall
 from gradtrace.lang.budget import Meter, memory_limit, out_of_memory
-from gradtrace.limits import Budget
+from gradtrace.limits import Budget, machine_memory
 
 GRACE = 1.0  # seconds after the deadline for a native call to return
 FIRST = 0.01  # seconds until the first alarm; a shorter run skips the rest of the setup
@@ -183,7 +183,7 @@ class _Memory:
 
     def lower_to_machine(self) -> None:
         """Lower the limit to the machine's memory if that is smaller."""
-        machine = _machine()
+        machine = machine_memory(SHARE, self.process)
         if not self.least < machine < min(self.most, self.process) or self.file < 0:
             return
         import resource
@@ -248,18 +248,6 @@ def _widen(seconds: float) -> None:
     most = _cpu(seconds, os.cpu_count() or 1)
     if soft not in (resource.RLIM_INFINITY, hard):
         resource.setrlimit(resource.RLIMIT_CPU, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
-
-
-def _machine() -> int:
-    """Return the bytes of memory that the process can use: the machine's or the container's."""
-    sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
-            with open(name, "rb") as file:
-                sizes.append(int(file.read()))
-        except (OSError, ValueError):  # missing, or "max"
-            continue
-    return int(min(sizes) * SHARE)
 
 
 def _written(most: int) -> int:

@@ -160,7 +160,7 @@ FAMILIES = {
         alpha_dropout dropout dropout1d dropout2d dropout3d feature_alpha_dropout gumbel_softmax
     """,
     "nn.embedding": """
-        embedding embedding_bag embedding_bag_max embedding_bag_sum scatter_rows
+        embedding embedding_bag embedding_bag_max embedding_bag_sum embedding_rows
     """,
     "nn.attention": """
         _scaled_dot_product_flash_attention_for_cpu_backward safe_softmax scaled_dot_product_attention
@@ -277,8 +277,8 @@ FAMILIES = {
         block_diag diag diag_embed diagflat diagonal_copy diagonal_scatter select_scatter slice_scatter
     """,
     "index.scatter": """
-        index_copy index_copy_ index_fill index_fill_ index_reduce index_reduce_ masked_scatter masked_scatter_
-        put put_ scatter_reduce scatter_reduce_ take_along_dim
+        index_copy index_copy_ index_fill index_fill_ index_fill_tensor index_reduce index_reduce_
+        masked_scatter masked_scatter_ put put_ scatter_reduce scatter_reduce_ take_along_dim
     """,
     "shape.combine": """
         atleast_3d cartesian_prod column_stack combinations dsplit hsplit msort positive tensor_split unfold

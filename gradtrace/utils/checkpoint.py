@@ -8,6 +8,7 @@ is one node of the graph, whose backward runs it again and calls backward inside
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 
 from gradtrace.annotations import Any, Callable, Iterable
 from gradtrace.autograd.graph import saved_tensors_hooks
@@ -15,7 +16,16 @@ from gradtrace.engine import Function, Tensor, backward, enable_grad, no_grad
 from gradtrace.engine.state import state
 from gradtrace.ops.random.generator import get_rng_state, set_rng_state
 
-__all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential"]
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "checkpoint",
+    "checkpoint_sequential",
+    "set_checkpoint_early_stop",
+]
+
+CHECKS = ("default", "none")
+_early_stop: bool | None = None  # what set_checkpoint_early_stop says
 
 CHOOSE = (
     "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
@@ -43,17 +53,31 @@ class CheckpointError(RuntimeError):
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
     """`function(*args, **kwargs)`, whose saved tensors are not kept but computed again when backward needs them.
 
-    `preserve_rng_state=True` draws the same random numbers in both runs. ValueError for keyword arguments with
-    `use_reentrant=True`.
+    `preserve_rng_state=True` draws the same random numbers in both runs; `context_fn()` gives the contexts of the first
+    run and of the second; the second ends as soon as it has what backward needs, unless `early_stop=False`; what it
+    saves must have the shapes and dtypes of the first, unless `determinism_check="none"`. ValueError for keyword
+    arguments with `use_reentrant=True`.
     """
     if use_reentrant is None:
         warnings.warn(CHOOSE, UserWarning, stacklevel=2)
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     early_stop = kwargs.pop("early_stop", True)
-    kwargs.pop("determinism_check", None)
+    check = kwargs.pop("determinism_check", "default")
+    contexts, debug = kwargs.pop("context_fn", no_contexts), kwargs.pop("debug", False)
     if not use_reentrant:
-        return without_reentrance(function, args, kwargs, preserve, early_stop)
+        if check not in CHECKS:
+            raise ValueError(f"determinism_check should be one of {list(CHECKS)}, but got {check}")
+        if not state.grad_enabled:
+            return function(*args, **kwargs)
+        forward, again = contexts()
+        stops = early_stop if _early_stop is None else _early_stop
+        random = get_rng_state() if preserve else None
+        frame = Frame(function, args, kwargs, random, stops, again, check == "default")
+        with saved_tensors_hooks(frame.pack, frame.unpack), forward:
+            return function(*args, **kwargs)
+    if contexts is not no_contexts or debug:
+        raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
     return CheckpointFunction.apply(function, preserve, *args)
@@ -66,22 +90,40 @@ class Stop(BaseException):
     """All that backward asks for has been computed again."""
 
 
-def without_reentrance(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], preserve: bool, early_stop: bool
-) -> Any:
-    frame = Frame(function, args, kwargs, get_rng_state() if preserve else None, early_stop)
-    with saved_tensors_hooks(frame.pack, frame.unpack):
-        return function(*args, **kwargs)
+def no_contexts() -> tuple[Any, Any]:
+    return nullcontext(), nullcontext()
+
+
+class set_checkpoint_early_stop:
+    """Context in which checkpointed functions that run again do, or do not, stop early, whatever they say."""
+
+    def __init__(self, enable: bool) -> None:
+        self.enable = enable
+
+    def __enter__(self) -> None:
+        global _early_stop
+        self.before, _early_stop = _early_stop, self.enable
+
+    def __exit__(self, *exc: object) -> None:
+        global _early_stop
+        _early_stop = self.before
 
 
 class Frame:
     """One checkpointed call: how many tensors it saved, and what its second run has found of them."""
 
     def __init__(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], random: Any, early_stop: bool
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        random: Any,
+        early_stop: bool,
+        context: Any,
+        checked: bool,
     ) -> None:
         self.function, self.args, self.kwargs, self.random = function, args, kwargs, random
-        self.early_stop = early_stop
+        self.early_stop, self.context, self.checked = early_stop, context, checked
         self.layouts: list[tuple[Any, Any]] = []  # shape and dtype of each saved tensor
         self.found: dict[int, list[Tensor]] = {}  # by the number of the backward pass
 
@@ -108,7 +150,7 @@ class Frame:
         try:
             if self.random is not None:
                 set_rng_state(self.random)
-            with enable_grad(), saved_tensors_hooks(pack, found.__getitem__):
+            with enable_grad(), saved_tensors_hooks(pack, found.__getitem__), self.context:
                 self.function(*detached(self.args), **self.kwargs)
         except Stop:
             pass
@@ -125,6 +167,8 @@ class Frame:
                 "recomputation.\nNumber of tensors saved during forward: "
                 f"{len(self.layouts)}\nNumber of tensors saved during recomputation: {len(found)}."
             )
+        if not self.checked:
+            return
         for i, (tensor, layout) in enumerate(zip(found, self.layouts, strict=True)):
             again = (tuple(tensor.shape), tensor.dtype)
             if again != layout:

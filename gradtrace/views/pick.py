@@ -113,7 +113,9 @@ def field(t: TensorRecord, name: str) -> Picked:
         return Picked(t.value.dtype if t.value is not None else None)
     if name in FLAGS or name in TEXTS:
         return Picked(getattr(t, name))
-    raise UsageError(f"--get: a tensor has no field '{name}'", close(name, FIELDS) or f"there are {', '.join(FIELDS)}")
+    raise UsageError(
+        f"--get: a tensor has no field '{name}'", meant(name) or close(name, FIELDS) or f"there are {', '.join(FIELDS)}"
+    )
 
 
 def element(picked: Picked, index: str, path: str) -> Picked:
@@ -136,6 +138,27 @@ def unknown(trace: Trace, text: str, option: str = "--get") -> UsageError:
     known = [name for name, _ in trace.names]
     there = f"there are {', '.join([*known, 'root'])}"
     return UsageError(f"{option}: no tensor '{text}' here", close(text, known) or there)
+
+
+# What users call a field or a column: its name here.
+SYNONYMS = {
+    "gradient": "grad",
+    "gradients": "grad",
+    "grads": "grad",
+    "derivative": "grad",
+    "values": "value",
+    "data": "value",
+    "result": "value",
+    "size": "shape",
+    "type": "dtype",
+    "leaf": "is_leaf",
+}
+
+
+def meant(word: str) -> str:
+    """ "did you mean ...?" for another word for a field or column; "" if it is none."""
+    known = SYNONYMS.get(word.lower())
+    return f"did you mean {known}?" if known else ""
 
 
 def close(word: str, known: Any) -> str:

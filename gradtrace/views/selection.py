@@ -9,6 +9,7 @@ from gradtrace.annotations import Any, NamedTuple, Sequence
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import TensorRecord, Value
 from gradtrace.views import flow
+from gradtrace.views.pick import SYNONYMS
 
 ONLY = ("leaf", "nonleaf", "param")
 COLUMNS = ("name", "value", "shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad")
@@ -58,7 +59,7 @@ def selection(columns: Sequence[str], sort: str | None, only: str | None, format
 def unknown(name: str, titles: Sequence[str], option: str) -> UsageError:
     import difflib
 
-    near = difflib.get_close_matches(name, titles, 1)
+    near = [SYNONYMS[name]] if SYNONYMS.get(name) in titles else difflib.get_close_matches(name, titles, 1)
     return UsageError(
         f"{option}: no column '{name}'", f"did you mean {near[0]}?" if near else f"there are {', '.join(titles)}"
     )

@@ -1,8 +1,8 @@
 """A note's cells and whether they print what is recorded.
 
-The JSON document has `schema` "gradtrace/verify", `version`, file, passed, counts by verdict, and `cells` [{label,
-line, verdict, detail, recorded, printed}]. Verdicts: "same", "addresses", "random", "version", "run twice" (all fine),
-"no record", "not run", and "differs", "failed", "refused".
+The JSON document has `schema` "gradtrace/verify", `version`, file, passed, `compared` (how many cells were), counts by
+verdict, and `cells` [{label, line, verdict, detail, recorded, printed}]. Verdicts: "same", "addresses", "random",
+"version", "run twice" (all fine), "no record", "not run", and "differs", "failed", "refused".
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ def lines(name: str, found: Sequence[Any], options: LayoutOptions) -> Iterator[s
     yield ""
     counts = tally(found)
     yield f"{visible(name)}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+    if not any(c.compared for c in found):
+        yield "nothing was compared: no cell that ran has a record of what it prints"
     versions = counts.get("version", 0)
     if versions and all(c.passed for c in found):
         yield f"nothing differs but what today's PyTorch writes otherwise ({versions}; --strict counts it)"
@@ -84,7 +86,8 @@ def render(name: str, found: Sequence[Any], format: str) -> str:
                     "schema": SCHEMA,
                     "version": VERSION,
                     "file": name,
-                    "passed": all(c.passed for c in found),
+                    "passed": all(c.passed for c in found) and any(c.compared for c in found),
+                    "compared": sum(c.compared for c in found),
                     "counts": tally(found),
                     "cells": [json_fields(c) for c in found],
                 }

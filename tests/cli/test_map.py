@@ -367,7 +367,9 @@ def test_what_was_there_is_no_work_of_this_run(gt, here):
     os.unlink(here / "out" / "manifest.json")
     done = gt(*command, "--resume")
     assert "41 rows (100%), 0 rows/s" in done.stderr
-    assert json.loads((here / "out/manifest.json").read_text())["bad_rows"] is None  # this run has not seen them
+    assert (
+        json.loads((here / "out/manifest.json").read_text())["bad_rows"] is None
+    )  # neither a run nor a manifest tells
 
 
 def commands_of(guide):

@@ -81,7 +81,7 @@ def test_the_five_notes(gt, name):
     result = gt("verify", NOTES / f"{name}.txt", "--format", "json", "--allow-write", "data")
     found = json.loads(result.stdout)["cells"]
     assert {label: v for label, v in verdicts(found).items() if label in EXPECTED[name]} == EXPECTED[name]
-    assert result.exit_code == 0
+    assert result.exit_code == (1 if name.startswith("note_3") else 0)  # which holds nothing to compare
 
 
 def test_an_error_about_an_earlier_cell_has_no_place_of_this_one(cells):

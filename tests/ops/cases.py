@@ -228,6 +228,7 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "take": [(lambda x: x.take(index(0, 5, 5)), X)],
     "put": [(lambda x, s: x.put(index(0, 5), s), X, away(2))],
     "index_fill": [(lambda x: x.index_fill(1, index(0, 2), 3.0), X)],
+    "index_fill_tensor": [(lambda x, v: x.index_fill(1, index(0, 2, -1), v), X, away())],
     "index_copy": [(lambda x, s: x.index_copy(1, index(0, 2), s), X, away(2, 2))],
     "masked_scatter": [(lambda x, s: x.masked_scatter(MASK, s), X, away(4))],
     "gather": [(lambda x: x.gather(1, COLUMNS), X)],

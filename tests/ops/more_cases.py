@@ -244,6 +244,7 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "hinge_embedding_loss": [(lambda x: F.hinge_embedding_loss(x, index(1, -1, 1)), some(3))],
     "poisson_nll_loss": [(F.poisson_nll_loss, some(3), positive(3))],
     "gaussian_nll_loss": [(F.gaussian_nll_loss, some(3), some(3), positive(3))],
+    "nextafter": [(torch.nextafter, some(3), some(3))],
     "embedding_bag": [
         *(
             (lambda w, m=m: F.embedding_bag(index(0, 2, 2, 1), w, index(0, 3), mode=m), some(3, 2))

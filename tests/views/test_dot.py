@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import trace_samples as samples
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import gradtrace as torch
@@ -245,6 +245,9 @@ def test_any_text_survives(name, style):
 
 
 @given(st.text(max_size=20))
+@example("\r\n")
+@example("a\r\nb\r")
+@example(" \n\r ")
 @settings(max_examples=60)
 def test_any_text_survives_in_tooltips(name):
     titles = [

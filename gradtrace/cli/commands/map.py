@@ -112,7 +112,7 @@ def map_rows(
             if hasattr(fresh, "select"):
                 fresh.select([*bound.columns.values(), *kept])
             parts.run(job, fresh, output_file, kind, part_rows, there, size, done, shown)
-        parts.finish(output_file, done, not there)
+        parts.finish(output_file, done)
     else:
         whole(job, chain([] if first is None else [first], chunks), output_file, kind, done, shown, empty(job, kept))
     shown.end(done.rows)

@@ -45,7 +45,8 @@ def run(program: Program, output_file: str | None, arguments: tuple[str, ...] = 
             return
         dtype = session.dtype_of(program, inputs.dtype)
         tensors = session.prepare(program, inputs, dtype, budget)
-        session.execute(program, tensors, dtype, sys.stdout, budget=budget)
+        with session.audible(sys.stdout) as out:
+            session.execute(program, tensors, dtype, out, budget=budget)
     except ProgramError as error:
         error.as_python = True  # type: ignore[attr-defined]
         raise

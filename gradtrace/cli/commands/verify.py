@@ -12,11 +12,14 @@ from gradtrace.cli.command import ToolOption
 from gradtrace.cli.exits import Exit
 
 HELP = """Run the cells of a note in the order of the file, in one namespace, and compare what they print with what is
-recorded there. FILE is a notebook (.ipynb), text with In [n]: cells, or Markdown with fenced python code and results.
+recorded there. FILE is a notebook (.ipynb), text with In [n]: cells, Markdown (also MyST's and Quarto's) or a Jupytext
+script (.py). In Markdown the fence after a python fence is its record if it is bare or marked text, output, console or
+{output}; a block of >>> examples is run as doctest does. %magic and !shell lines are left out, and named.
 
-Addresses may differ; so may random numbers, and what another version of PyTorch writes otherwise: both are named. The
-exit code is 1 if anything else differs or fails; with --strict, also if PyTorch writes it otherwise today. A cell whose
-record is an error that only a second run gives, and whose number says that there was one, is run twice.
+Numbers are compared as numbers, all else as text. Addresses may differ; so may random numbers, and what another version
+of PyTorch writes otherwise: both are named. The exit code is 1 if anything else differs or fails, or if nothing could be
+compared; with --strict, also if PyTorch writes it otherwise today. A cell whose record is an error that only a second
+run gives, and whose number says that there was one, is run twice.
 
 \b
 Examples:
@@ -44,7 +47,8 @@ def verify(file: str, format: str, color: str | None, update: bool, strict: bool
         view.text(name, found, screen.options(color)) if format == "table" else view.render(name, found, format)
     )
     passed = all(c.passed and not (strict and c.verdict == outputs.VERSION) for c in found)
-    return Exit.OK if passed or update else Exit.FAILED
+    compared = any(c.compared for c in found)
+    return Exit.OK if compared and (passed or update) else Exit.FAILED
 
 
 command = click.Command(

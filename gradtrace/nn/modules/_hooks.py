@@ -30,6 +30,68 @@ NO_INPUT_GRAD_WARNING = (
 )
 
 
+# ---- hooks of all modules
+
+_global_forward_pre_hooks: OrderedDict[int, Hook] = OrderedDict()
+_global_forward_hooks: OrderedDict[int, Hook] = OrderedDict()
+_global_forward_with_kwargs: set[int] = set()
+_global_forward_always: set[int] = set()
+_global_backward_pre_hooks: OrderedDict[int, Hook] = OrderedDict()
+_global_backward_hooks: OrderedDict[int, Hook] = OrderedDict()
+_global_parameter_hooks: OrderedDict[int, Hook] = OrderedDict()
+_global_buffer_hooks: OrderedDict[int, Hook] = OrderedDict()
+_global_module_hooks: OrderedDict[int, Hook] = OrderedDict()
+
+
+def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
+    """Run `hook(module, args)` before the forward of every module; its result replaces the arguments."""
+    return add_hook(_global_forward_pre_hooks, hook)
+
+
+def register_module_forward_hook(
+    hook: Hook, *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Run `hook(module, args, output)` after the forward of every module; its result replaces the output."""
+    handle = add_hook(_global_forward_hooks, hook)
+    if with_kwargs:
+        _global_forward_with_kwargs.add(handle.id)
+    if always_call:
+        _global_forward_always.add(handle.id)
+    return handle
+
+
+def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
+    """Run `hook(module, grad_output)` before the backward of every module; its result replaces grad_output."""
+    return add_hook(_global_backward_pre_hooks, hook)
+
+
+def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
+    """Run `hook(module, grad_input, grad_output)` after the backward of every module."""
+    return add_hook(_global_backward_hooks, hook)
+
+
+def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
+    """Run `hook(module, name, parameter)` when a parameter is registered; its result replaces the parameter."""
+    return add_hook(_global_parameter_hooks, hook)
+
+
+def register_module_buffer_registration_hook(hook: Hook) -> RemovableHandle:
+    """Run `hook(module, name, buffer)` when a buffer is registered; its result replaces the buffer."""
+    return add_hook(_global_buffer_hooks, hook)
+
+
+def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:
+    """Run `hook(module, name, submodule)` when a child is registered; its result replaces the child."""
+    return add_hook(_global_module_hooks, hook)
+
+
+def _registered(hooks: OrderedDict[int, Hook], module: object, name: str, value: Any) -> Any:
+    """Return what the hooks make of a value that is registered."""
+    for hook in list(hooks.values()):
+        value = _replaced(hook(module, name, value), value)
+    return value
+
+
 def _register(hooks: OrderedDict[int, Hook], hook: Hook, prepend: bool) -> RemovableHandle:
     handle = add_hook(hooks, hook)
     if prepend:
@@ -112,7 +174,14 @@ class Hooked:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         own = self.__dict__
         hooked = (
-            own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"]
+            own["_forward_hooks"]
+            or own["_forward_pre_hooks"]
+            or own["_backward_hooks"]
+            or own["_backward_pre_hooks"]
+            or _global_forward_hooks
+            or _global_forward_pre_hooks
+            or _global_backward_hooks
+            or _global_backward_pre_hooks
         )
         if state.recorder is not None:
             if hooked:
@@ -130,7 +199,7 @@ def _call_with_hooks(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, An
         if around is not None:
             args = around.on_inputs(args)
         result = module.forward(*args, **kwargs)
-        for hook_id, hook in list(module._forward_hooks.items()):
+        for hook_id, hook in [*_global_forward_hooks.items(), *module._forward_hooks.items()]:
             called.add(hook_id)
             result = _replaced(_forward_hook(module, hook_id, hook, args, kwargs, result), result)
         if around is not None:
@@ -148,7 +217,7 @@ def _replaced(new: Any, old: Any) -> Any:
 
 
 def _run_pre_hooks(module: Hooked, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    for hook_id, hook in list(module._forward_pre_hooks.items()):
+    for hook_id, hook in [*_global_forward_pre_hooks.items(), *module._forward_pre_hooks.items()]:
         if hook_id in module._forward_pre_hooks_with_kwargs:
             out = hook(module, args, kwargs)
             if out is None:
@@ -166,15 +235,16 @@ def _run_pre_hooks(module: Hooked, args: Any, kwargs: dict[str, Any]) -> tuple[A
 
 
 def _forward_hook(module: Hooked, hook_id: int, hook: Hook, args: Any, kwargs: Any, result: Any) -> Any:
-    if hook_id in module._forward_hooks_with_kwargs:
+    if hook_id in module._forward_hooks_with_kwargs or hook_id in _global_forward_with_kwargs:
         return hook(module, args, kwargs, result)
     return hook(module, args, result)
 
 
 def _run_always_called(module: Hooked, called: set[int], args: Any, kwargs: Any, result: Any) -> None:
     """After an exception, run the remaining hooks registered with always_call; their errors become warnings."""
-    for hook_id, hook in list(module._forward_hooks.items()):
-        if hook_id not in module._forward_hooks_always_called or hook_id in called:
+    always = module._forward_hooks_always_called | _global_forward_always
+    for hook_id, hook in [*_global_forward_hooks.items(), *module._forward_hooks.items()]:
+        if hook_id not in always or hook_id in called:
             continue
         try:
             result = _replaced(_forward_hook(module, hook_id, hook, args, kwargs, result), result)
@@ -197,8 +267,9 @@ def _set_old_hooks(module: Hooked, result: Any) -> None:
 
 
 def _backward_hook(module: Hooked) -> _BackwardHook | None:
-    full = list(module._backward_hooks.values()) if module._is_full_backward_hook else []
-    pre = list(module._backward_pre_hooks.values())
+    full = [*_global_backward_hooks.values()]
+    full += module._backward_hooks.values() if module._is_full_backward_hook else ()
+    pre = [*_global_backward_pre_hooks.values(), *module._backward_pre_hooks.values()]
     return _BackwardHook(module, full, pre) if full or pre else None
 
 

@@ -14,10 +14,34 @@ from gradtrace.engine import describe, dtypes
 from gradtrace.engine.homes import Homed
 from gradtrace.engine.modes import no_grad
 from gradtrace.engine.tensor import Tensor
-from gradtrace.nn.modules._hooks import Hooked
+from gradtrace.nn.modules._hooks import (
+    Hooked,
+    _global_buffer_hooks,
+    _global_module_hooks,
+    _global_parameter_hooks,
+    _registered,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
 from gradtrace.nn.modules._state_dict import Stateful
 from gradtrace.nn.modules._text import indent, typename
 from gradtrace.nn.parameter import Buffer, Parameter, clear_grad
+
+__all__ = [
+    "Module",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
 
 
 def _forward_unimplemented(self: Module, *input: Any) -> Any:
@@ -69,7 +93,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
             raise TypeError(
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
-        self._buffers[name] = tensor
+        self._buffers[name] = _registered(_global_buffer_hooks, self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -92,7 +116,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
                 f"To express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
-        self._parameters[name] = param
+        self._parameters[name] = _registered(_global_parameter_hooks, self, name, param)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Adds a child module."""
@@ -106,7 +130,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
             raise KeyError(f'module name can\'t contain ".", got: {name}')
         if name == "":
             raise KeyError('module name can\'t be empty string ""')
-        self._modules[name] = module
+        self._modules[name] = _registered(_global_module_hooks, self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """The same as add_module."""

@@ -356,10 +356,12 @@ def _filled(name: str, value: float) -> None:
         requires_grad: bool = False,
         out: Tensor | None = None,
         layout: object = None,
+        pin_memory: bool = False,
+        memory_format: object = None,
         **named_size: Any,
     ) -> Tensor:
-        if "size" in named_size:
-            size = (named_size["size"],)
+        if named_size:
+            size = named_sizes(name, size, named_size)
         shape = checked_sizes(sizes(size), name)
         return finish(np.full(shape, value, np_of(dtype)), requires_grad, device)
 
@@ -386,6 +388,16 @@ def _filled(name: str, value: float) -> None:
 
     new.__name__, new.__doc__ = "new_" + name, f"`{name}` with the dtype of this tensor."
     public("new_" + name, forms="m")(new)
+
+
+def named_sizes(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the sizes given by keyword. TypeError for any other keyword, or sizes given twice."""
+    unknown = next((key for key in named if key != "size"), None)
+    if unknown is not None:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{unknown}'")
+    if size:
+        raise TypeError(f"{name}() got multiple values for argument 'size'")
+    return (named["size"],)
 
 
 def checked_sizes(shape: tuple[int, ...], name: str = "") -> tuple[int, ...]:
@@ -476,9 +488,11 @@ def new_tensor(
 
 
 @public("scalar_tensor", forms="f")
-def scalar_tensor(s: Tensor | float, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False) -> Tensor:
+def scalar_tensor(
+    s: Tensor | float, *, dtype: dtypes.dtype | None = None, device: object = None, requires_grad: bool = False
+) -> Tensor:
     """Create a 0-d tensor, by default of the default dtype (torch.scalar_tensor)."""
-    return full((), s, dtype=dtype or dtypes.get_default_dtype(), requires_grad=requires_grad)
+    return full((), s, dtype=dtype or dtypes.get_default_dtype(), device=device, requires_grad=requires_grad)
 
 
 @public("eye", forms="f")

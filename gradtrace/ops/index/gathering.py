@@ -351,6 +351,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if classes.size and int(classes.min()) < 0:
         raise RuntimeError("Class values must be non-negative.")
+    if not classes.size and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
     n = int(classes.max()) + 1 if num_classes == -1 else num_classes
     if classes.size and int(classes.max()) >= n:
         raise RuntimeError("Class values must be smaller than num_classes.")

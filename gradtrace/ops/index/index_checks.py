@@ -25,6 +25,8 @@ def in_range(index: Array, dim: int, n: int, kind: type[Exception], before: str 
 
 def gather_index(input: Tensor, dim: int, index: Tensor) -> Array:
     """Return the index array of gather, validated against the input."""
+    if not index.numel():  # of any dtype and number of dims
+        return index.shared().astype(np.int64)
     i = int_index("gather", index)
     if i.ndim != input.ndim and max(i.ndim, input.ndim) > 1:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
@@ -148,6 +150,8 @@ def flat_positions(name: str, self: Tensor, index: Tensor) -> Array:
     """Return the positions of take and put, normalised to be non-negative."""
     i: Array = index.shared()
     n = self.numel()
+    if name == "take" and not n and i.size:
+        raise IndexError("take(): tried to take from an empty tensor")
     if i.dtype.kind != "i" or i.dtype.itemsize < 8:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {index.dtype.scalar_type}")
     wrong = i[(i < -n) | (i >= n)]

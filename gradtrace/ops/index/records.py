@@ -25,6 +25,10 @@ def place_along(shape: Shape, dim: int, item: Array | slice | int, g: Array) -> 
 
 def take_entries(a: Array, index_array: Array, dim: int) -> Array:
     """Select the entries along a dim that `index_array` names; a 0-d array counts as one entry."""
+    if not index_array.size:
+        return np.zeros(index_array.shape, a.dtype)
+    if not index_array.ndim and a.ndim:
+        return np.array(a[index_array])
     return np.take_along_axis(a, index_array, dim) if a.ndim else np.array(np.broadcast_to(a, index_array.shape))
 
 

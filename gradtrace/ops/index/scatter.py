@@ -102,6 +102,11 @@ def fill_at(a: Array, dim: int, index: Array, value: Array | float) -> Array:
     return out
 
 
+def distinct(index: Array, shape: Shape, dim: int) -> Array:
+    """Return each index once, and as non-negative numbers."""
+    return np.unique(index % (shape[dim] if shape else 1)) if index.size else index
+
+
 REDUCED = d(
     "self src out",
     lambda xp, wanted, g, out, self, src, *rest: [
@@ -130,6 +135,18 @@ index_fill_record = op(
     overlap="idempotent",
     node="IndexFillBackward0",
     self=d("index", lambda xp, g, out, self, dim, index, value: xp.index_fill(g, dim, index, 0)),
+)
+index_fill_tensor = op(
+    "index_fill_tensor(self, value; dim, index)",
+    lambda a, value, dim, index: fill_at(a, dim, index, value),
+    kind="gather",
+    overlap="idempotent",
+    node="IndexFillBackward1",
+    self=d("index", lambda xp, g, out, self, value, dim, index: xp.index_fill(g, dim, index, 0)),
+    value=d(
+        "index",
+        lambda xp, g, out, self, value, dim, index: xp.index_select(g, dim, distinct(index, tuple(g.shape), dim)),
+    ),
 )
 index_copy_record = op(
     "index_copy(self, source; dim, index)",
@@ -165,22 +182,26 @@ put_record = op(
             g if accumulate else xp.put(g, xp.zeros_like(xp.take_flat(g, index)), index, False)
         ),
     ),
-    source=d("index", lambda xp, g, out, self, source, index, accumulate: xp.take_flat(g, index)),
+    source=d(
+        "~source index",
+        lambda xp, g, out, self, source, index, accumulate: xp.reshape(xp.take_flat(g, index), tuple(source.shape)),
+    ),
 )
 
 
 def masked_scatter_kernel(a: Array, source: Array, mask: Array) -> Array:
-    out = np.array(a)
+    out = np.array(np.broadcast_to(a, mask.shape))
     out[mask] = source.reshape(-1)[: int(mask.sum())]
     return out
 
 
 def put_kernel(a: Array, source: Array, index: Array, accumulate: bool) -> Array:
     out = np.array(a, order="C")
+    values = source.reshape(index.shape)
     if accumulate:
-        np.add.at(out.reshape(-1), index, source)
+        np.add.at(out.reshape(-1), index, values)
     else:
-        out.reshape(-1)[index] = source
+        out.reshape(-1)[index] = values
     return out
 
 
@@ -219,7 +240,8 @@ def choose_index_fill(self: Tensor, dim: int, index: Tensor, value: Tensor | flo
                 "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                 f"{value.ndim} dimension(s)."
             )
-        value = value.item()
+        dim = check_dim(dim, self.ndim)
+        return index_fill_tensor, (value, dim, filled_index(self, dim, index))
     dim = check_dim(dim, self.ndim)
     return index_fill_record, (dim, filled_index(self, dim, index), value)
 
@@ -235,8 +257,9 @@ def choose_index_reduce(
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     dim = check_dim(dim, self.ndim)
-    shape = [1] * self.ndim
-    shape[dim] = -1
+    shape = [1] * source.ndim
+    if source.ndim:
+        shape[dim] = -1
     spread = np.broadcast_to(index.array.reshape(shape), tuple(source.shape))
     return index_reduce_record, (source, dim, spread, reduce, include_self)
 
@@ -246,8 +269,12 @@ def choose_masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Choice:
         raise RuntimeError(
             f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_type}"
         )
-    broadcast(tuple(mask.shape), tuple(self.shape))
-    full = np.broadcast_to(mask.array, tuple(self.shape))
+    if self.dtype is not source.dtype:
+        raise RuntimeError(
+            "masked_scatter: expected self and source to have same dtypes but got"
+            f"{self.dtype.scalar_type} and {source.dtype.scalar_type}"
+        )
+    full = np.broadcast_to(mask.array, broadcast(tuple(mask.shape), tuple(self.shape)))
     if int(full.sum()) > source.numel():
         raise RuntimeError("Number of elements of source < number of ones in mask")
     return masked_scatter_record, (source, full)
@@ -297,7 +324,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
     if dim is None:
-        return gathered(input.view(-1), 0, indices.view(-1))
+        return gathered(input.view(-1), 0, indices.view(-1))  # counts no index from the end, as PyTorch
     dim = check_dim(dim, input.ndim)
 
     def without(shape: Shape) -> list[int]:
@@ -306,4 +333,12 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     common = list(broadcast_shapes(without(input.shape), without(indices.shape)))
     wide = [input.shape[i] if i == dim else n for i, n in enumerate(common)]
     index = [indices.shape[i] if i == dim else n for i, n in enumerate(common)]
-    return gathered(input.expand(wide), dim, indices.expand(index))
+    return gathered(input.expand(wide), dim, non_negative(indices.expand(index), input.shape[dim] if input.ndim else 1))
+
+
+def non_negative(indices: Tensor, n: int) -> Tensor:
+    """Return the indices with those from -n to -1 counted from the end."""
+    array = indices.shared()
+    if not ((array < 0) & (array >= -n)).any():
+        return indices
+    return Tensor._wrap(np.where((array < 0) & (array >= -n), array + n, array))

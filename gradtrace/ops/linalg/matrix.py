@@ -154,11 +154,14 @@ def addr_kernel(input: Array, a: Array, b: Array, beta: float, alpha: float) -> 
     for one, name in ((a, "vec1"), (b, "vec2")):
         if one.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {one.ndim}-D")
-    if a.dtype.kind in "iub":
+    common = dtypes.result_type((input, True), (a, True), (b, True)).np
+    if common.kind in "iub":
         for number, name in ((beta, "beta"), (alpha, "alpha")):
             if isinstance(number, float):
                 raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
-    return scaled_sum(input, beta, np.multiply.outer(a, b), alpha)
+    if common.kind == "b":
+        beta, alpha = bool(beta), bool(alpha)
+    return scaled_sum(input, beta, np.multiply.outer(a.astype(common), b.astype(common)), alpha)
 
 
 def addbmm_kernel(input: Array, a: Array, b: Array, beta: float, alpha: float) -> Array:
@@ -189,10 +192,6 @@ def columns(xp: XP, a: Operand, b: Operand) -> Operand:
 
 def scaled(x: Operand, factor: float) -> Operand:
     return x if factor == 1 else x * factor
-
-
-def input_grad(xp: XP, g: Operand, beta: float) -> Operand:
-    return xp.zeros_like(g) if beta == 0 else scaled(g, beta)
 
 
 def batched(xp: XP, g: Operand, n: int) -> Operand:
@@ -279,7 +278,7 @@ addmm = op(
     kind="contraction",
     zero="product",
     node="AddmmBackward0",
-    self=d("", lambda xp, g, out, self, mat1, mat2, beta, alpha: input_grad(xp, g, beta)),
+    self=d("", lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(g, beta)),
     mat1=d(
         "mat2 ~mat1",
         lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(xp.mm(g, flipped(xp, mat2)), alpha),
@@ -297,7 +296,7 @@ addmv = op(
     kind="contraction",
     zero="product",
     node="AddmvBackward0",
-    self=d("", lambda xp, g, out, self, mat, vec, beta, alpha: input_grad(xp, g, beta)),
+    self=d("", lambda xp, g, out, self, mat, vec, beta, alpha: scaled(g, beta)),
     mat=d("vec", lambda xp, g, out, self, mat, vec, beta, alpha: scaled(columns(xp, g, vec), alpha)),
     vec=d("mat", lambda xp, g, out, self, mat, vec, beta, alpha: scaled(xp.mv(flipped(xp, mat), g), alpha)),
 )
@@ -306,7 +305,7 @@ addr = op(
     addr_kernel,
     kind="contraction",
     node="AddrBackward0",
-    self=d("", lambda xp, g, out, self, vec1, vec2, beta, alpha: input_grad(xp, g, beta)),
+    self=d("", lambda xp, g, out, self, vec1, vec2, beta, alpha: scaled(g, beta)),
     vec1=d("vec2", lambda xp, g, out, self, vec1, vec2, beta, alpha: scaled(xp.mv(g, vec2), alpha)),
     vec2=d("vec1", lambda xp, g, out, self, vec1, vec2, beta, alpha: scaled(xp.mv(flipped(xp, g), vec1), alpha)),
 )
@@ -315,7 +314,7 @@ addbmm = op(
     addbmm_kernel,
     kind="contraction",
     node="AddbmmBackward0",
-    self=d("", lambda xp, g, out, self, batch1, batch2, beta, alpha: input_grad(xp, g, beta)),
+    self=d("", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(g, beta)),
     batch1=d(
         "batch2",
         lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(
@@ -335,7 +334,7 @@ baddbmm = op(
     kind="contraction",
     zero="product",
     node="BaddbmmBackward0",
-    self=d("", lambda xp, g, out, self, batch1, batch2, beta, alpha: input_grad(xp, g, beta)),
+    self=d("", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(g, beta)),
     batch1=d(
         "batch2", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(xp.bmm(g, flipped(xp, batch2)), alpha)
     ),

@@ -191,6 +191,8 @@ def linalg_vander(input: Tensor, *, N: int | None = None) -> Tensor:
     n = (input.shape[-1] if input.ndim else 1) if N is None else N
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
+    if not input.ndim:
+        input = input.unsqueeze(-1)
     column = input.unsqueeze(-1)
     ones = Tensor._wrap(np.ones(column.shape, input.dtype.np))
     powers = column.expand((*input.shape, n - 1)).cumprod(-1)
@@ -201,7 +203,9 @@ def linalg_vander(input: Tensor, *, N: int | None = None) -> Tensor:
 @torch_function("vander", forms="f")
 def vander(input: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """Vandermonde matrix of a vector, with descending powers unless `increasing` (torch.vander)."""
-    n = input.shape[-1] if N is None else N
+    if input.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    n = input.shape[0] if N is None else N
     ones = Tensor._wrap(np.ones((*input.shape, 1), input.dtype.np))
     parts = [ones, input.unsqueeze(-1).expand((*input.shape, n - 1)).cumprod(-1)] if n > 1 else [ones][:n]
     out = functions["cat"](parts, -1) if n else Tensor._wrap(np.zeros((*input.shape, 0), input.dtype.np))

@@ -418,6 +418,8 @@ def rrelu(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """leaky_relu with a random slope per element in training, else the mean slope (torch.nn.functional.rrelu)."""
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
         return apply(rrelu_middle, input, inplace, (lower + upper) / 2)
     from gradtrace.ops.random.generator import draw

@@ -11,7 +11,7 @@ import math
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
-from gradtrace.engine.namespace import SCALAR
+from gradtrace.engine.namespace import ARRAY, SCALAR
 from gradtrace.engine.op import d, op
 from gradtrace.engine.rounding import in_float64
 from gradtrace.engine.select import select as either
@@ -116,7 +116,7 @@ def softplus_grad(g: Array, x: Array, beta: float, threshold: float) -> Array:
 
 def softplus_curve(xp: XP, g: Operand, x: Operand, beta: float, threshold: float) -> Operand:
     s = xp.sigmoid(x * beta)
-    return select(xp, x * beta < threshold, xp.sigmoid_backward(g, s) * beta, g)
+    return xp.where(x * beta >= threshold, xp.zeros_like(g), xp.sigmoid_backward(g, s) * beta)  # nan stays nan
 
 
 def log_sigmoid_grad(g: Array, x: Array) -> Array:
@@ -140,7 +140,7 @@ op(
     g=d("self", lambda xp, gg, out, g, self, *more: xp.elu_backward(gg, self, *more)),
     self=d(
         "g self",
-        lambda xp, gg, out, g, self, a, s, i: select(xp, self <= 0, gg * g * elu_slope(xp, self, i, a * s * i * i), gg),
+        lambda xp, gg, out, g, self, a, s, i: select(xp, self < 0, gg * g * elu_slope(xp, self, i, a * s * i * i), gg),
     ),
 )
 op(
@@ -196,10 +196,30 @@ def prelu_weight_grad(xp: XP, g: Operand, x: Operand, weight: Operand) -> Operan
     return xp.where(x > 0, xp.zeros_like(g), g * x)
 
 
+def below_zero(xp: XP, x: Operand, a: Operand) -> Operand:
+    return xp.where(x >= 0, xp.zeros_like(a), a)
+
+
 fused("glu_backward(g, self; dim)", glu_grad, "GluBackwardBackward0", kind="structural")
-# PyTorch's operator has two results.
-fused("prelu_input_backward(g, self, weight)", prelu_input_grad, "PreluKernelBackwardBackward0", kind="elementwise")
-fused("prelu_weight_backward(g, self, weight)", prelu_weight_grad, "PreluKernelBackwardBackward0", kind="elementwise")
+# PyTorch's operator has two results. At 0 its first derivative is that of the negative side, its second one 0.
+op(
+    "prelu_input_backward(g, self, weight)",
+    lambda g, x, weight: prelu_input_grad(ARRAY, g, x, weight),
+    kind="elementwise",
+    node="PreluKernelBackwardBackward0",
+    g=d("self weight", lambda xp, gg, out, g, self, weight: xp.where(self >= 0, gg, gg * weight)),
+    self=d("", zeros),
+    weight=d("g self", lambda xp, gg, out, g, self, weight: below_zero(xp, self, gg * g)),
+)
+op(
+    "prelu_weight_backward(g, self, weight)",
+    lambda g, x, weight: prelu_weight_grad(ARRAY, g, x, weight),
+    kind="elementwise",
+    node="PreluKernelBackwardBackward0",
+    g=d("self", lambda xp, gg, out, g, self, weight: below_zero(xp, self, gg * self)),
+    self=d("g self", lambda xp, gg, out, g, self, weight: below_zero(xp, self, gg * g)),
+    weight=d("", zeros),
+)
 op(
     "rrelu_backward(g, self; slopes)",
     lambda g, x, slopes: g * slopes,

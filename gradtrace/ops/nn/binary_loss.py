@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.lazy import np
+from gradtrace.engine.namespace import ARRAY
+from gradtrace.engine.op import d, op
 from gradtrace.engine.rounding import in_float64
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
@@ -11,6 +15,7 @@ from gradtrace.ops.api import public
 from gradtrace.ops.nn.loss import loss_op, reduction_named
 from gradtrace.ops.nn.loss_arguments import check_broadcasts, check_castable, check_has_size, check_same_dtype
 
+EPS = 1e-12
 TINY = 9.999999960041972e-13  # 1e-12 rounded to float32, as in PyTorch
 
 
@@ -19,15 +24,43 @@ def log_sigmoid(x: Array) -> Array:
     return result
 
 
+def bce_slope(xp: XP, g: Operand, x: Operand, t: Operand) -> Operand:
+    return g * (x - t) / xp.clamp_min((1 - x) * x, TINY)
+
+
+def bce_curve(xp: XP, g: Operand, x: Operand, t: Operand) -> Operand:
+    """The second derivative as PyTorch has it: 1e-12 is added to both probabilities, not a lower bound of them."""
+    plus, rest = x + EPS, 1 - x + EPS
+    return g * (x * x - 2 * x * t + t) / (plus * plus * (rest * rest))
+
+
+def in_mean(xp: XP, result: Operand, x: Operand, weight: Array | None, reduction: str) -> Operand:
+    """Apply the weight and the mean's share to the gradient of each element."""
+    result = divided(result, max(math.prod(x.shape), 1) if reduction == "mean" else 1)
+    return result if weight is None else xp.times_array(result, weight)
+
+
+bce_backward = op(
+    "binary_cross_entropy_backward(g, self, target; weight, reduction)",
+    lambda g, x, t, *rest: in_mean(ARRAY, bce_slope(ARRAY, g, x, t), x, *rest),
+    kind="loss",
+    node="BinaryCrossEntropyBackwardBackward0",
+    g=d("self target", lambda xp, gg, out, g, x, t, *rest: in_mean(xp, bce_slope(xp, gg, x, t), x, *rest)),
+    self=d("g self target", lambda xp, gg, out, g, x, t, *rest: in_mean(xp, bce_curve(xp, gg * g, x, t), x, *rest)),
+    target=d(
+        "g self",
+        lambda xp, gg, out, g, x, t, *rest: in_mean(xp, -gg * g / xp.clamp_min((1 - x) * x, TINY), x, *rest),
+    ),
+)
 bce = loss_op(
     "binary_cross_entropy(self, target)",
     lambda x, t: (t - 1) * np.maximum(np.log1p(-x), -100) - t * np.maximum(np.log(x), -100),
     "BinaryCrossEntropyBackward0",
     "self target",
     "binary_cross_entropy",
-    "BinaryCrossEntropyBackwardBackward0",
     self=lambda xp, g, n, self, target: g * (self - target) / xp.clamp_min((1 - self) * self, TINY) / n,
-    target=lambda xp, g, n, self, target: -xp.logit(self, None) * g / n,
+    target=lambda xp, g, n, self, target: divided(-xp.logit(self, None) * g, n),
+    backward=bce_backward,
 )
 bce_logits = loss_op(
     "binary_cross_entropy_with_logits(self, target)",

@@ -28,10 +28,19 @@ def scatter_rows(g: Array, shape: Shape, indices: Array) -> Array:
 
 
 def embedding_grad(xp: XP, g: Operand, weight: Operand, indices: Array, padding: int, by_frequency: bool) -> Operand:
-    factor = embedding_weights(indices, padding, by_frequency, weight.dtype)
-    if bool((factor != 1).any()):
-        g = xp.times_array(g, factor)
-    return xp.scatter_rows(g, tuple(weight.shape), indices)
+    return xp.embedding_rows(g, tuple(weight.shape), indices, padding, by_frequency)
+
+
+def embedding_rows(g: Array, shape: Shape, indices: Array, padding: int, by_frequency: bool) -> Array:
+    factor = embedding_weights(indices, padding, by_frequency, g.dtype)
+    return scatter_rows(g * factor if bool((factor != 1).any()) else g, shape, indices)
+
+
+def looked_up_again(xp: XP, gg: Operand, indices: Array, padding: int) -> Operand:
+    """Return the rows of gg, 0 for padding. As in PyTorch, by_frequency does not count in the second derivative."""
+    rows = xp.index(gg, (indices,))
+    is_padding = (indices == padding)[..., None]
+    return xp.zeroed(rows, is_padding) if is_padding.any() else rows
 
 
 embedding_record = op(
@@ -42,12 +51,15 @@ embedding_record = op(
     node="EmbeddingBackward0",
     weight=d("~weight indices", lambda xp, g, out, weight, *rest: embedding_grad(xp, g, weight, *rest)),
 )
-scatter_rows_record = op(
-    "scatter_rows(g; shape, indices)",
-    scatter_rows,
+embedding_rows_record = op(
+    "embedding_rows(g; shape, indices, padding, by_frequency)",
+    embedding_rows,
     kind="gather",
     node="EmbeddingDenseBackwardBackward0",
-    g=d("", lambda xp, gg, out, g, shape, indices: xp.index(gg, (indices,))),
+    g=d(
+        "indices",
+        lambda xp, gg, out, g, shape, indices, padding, by_frequency: looked_up_again(xp, gg, indices, padding),
+    ),
 )
 
 
@@ -65,7 +77,7 @@ def bag_rows_grad(
     rows = xp.times_array(xp.index(g, (bag,)), (share if frequency is None else share / frequency)[:, None])
     if factors is not None:
         rows = rows * xp.unsqueeze(factors, 1)
-    return xp.scatter_rows(rows, tuple(weight.shape), index)
+    return xp.embedding_rows(rows, tuple(weight.shape), index, -1, False)
 
 
 def largest_places(weight: Array, index: Array, bag: Array, count: int) -> Array:
@@ -87,7 +99,7 @@ def max_of_bags(weight: Array, index: Array, bag: Array, count: int) -> Array:
 def max_of_bags_grad(xp: XP, g: Operand, weight: Operand, index: Array, bag: Array, count: int) -> Operand:
     raw: Any = weight.own_array() if isinstance(weight, Tensor) else weight
     places = largest_places(raw, index, bag, count)
-    given = xp.times_array(g, (places >= 0).astype(weight.dtype))
+    given = xp.times_array(g, (places >= 0).astype(raw.dtype))
     return xp.place_flat(given, np.maximum(places, 0), tuple(weight.shape))
 
 

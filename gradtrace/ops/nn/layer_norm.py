@@ -356,7 +356,7 @@ def native_batch_norm(
     """batch_norm that also returns the mean and inverse deviation of each channel (torch.native_batch_norm)."""
     out, mean, var = normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)
     if mean is None:
-        return out, functions["empty"](0), functions["empty"](0)
+        return out, functions["empty"](0, dtype=input.dtype), functions["empty"](0, dtype=input.dtype)
     return out, mean.reshape(-1), (var + eps).rsqrt().reshape(-1)
 
 

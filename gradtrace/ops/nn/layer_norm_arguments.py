@@ -8,9 +8,9 @@ from gradtrace.ops.nn.pool_arguments import check_tensor
 
 
 def check_batch_sizes(input: Tensor) -> None:
-    if input.ndim < 2:
+    if input.ndim < 2 and input.numel():
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
-    if input.shape[0] * count(input.shape[2:]) == 1:
+    if input.ndim >= 2 and input.shape[0] * count(input.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
 
 

@@ -12,7 +12,7 @@ import warnings
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, d, op
+from gradtrace.engine.op import OneResult, Op, d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
@@ -63,11 +63,12 @@ def loss_op(
     needs: str,
     kernel_name: str,
     backward_node: str | None = None,
+    backward: Op | None = None,
     **rules: Callable[..., Any],
 ) -> OneResult:
     """Return a record "NAME(operands; weight, reduction)" of the losses `each(*operands)`, weighted and reduced.
 
-    `backward_node` is the node name of the gradient with respect to the first operand.
+    `backward_node` is the node name of the gradient with respect to the first operand, or `backward` its record.
     """
     name, _, operands = signature.rstrip(")").partition("(")
     n = len(operands.split(","))
@@ -86,6 +87,8 @@ def loss_op(
 
     reduced_rules = {argument: of_reduced(rule) for argument, rule in rules.items()}
     traced: dict[str, Any] = {}
+    if backward is not None:
+        traced[next(iter(reduced_rules))] = lambda xp, g, out, *args: backward(g, *args)
     if backward_node is not None:
         first = next(iter(reduced_rules))
         backward_record = fused(

@@ -388,7 +388,7 @@ ones_like = op("ones_like(self)", "ones_like", kind="fill", constant=1.0, scalar
 def pow_of_scalar_grad(xp: XP, g: Operand, out: Operand, exponent: Operand, base: float) -> Operand:
     if base == 0:
         # 0 ** x is constant for x >= 0 and has slope -inf below.
-        return xp.where(exponent >= 0, xp.zeros_like(g), g * (out * -float("inf")))
+        return g * xp.where(exponent >= 0, xp.zeros_like(out), out * -float("inf"))
     log = float("nan") if base < 0 else math.log(base)
     return g * (out * log)
 

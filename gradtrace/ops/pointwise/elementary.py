@@ -603,10 +603,11 @@ def rounded(input: Tensor, *, decimals: int = 0) -> Tensor:
 
 
 @public("atan2", "arctan2")
-def arctan2(input: Tensor, other: Tensor | float) -> Tensor:
+def arctan2(input: Tensor, other: Tensor) -> Tensor:
     """Angle of the point (other, input) (torch.atan2)."""
-    if not isinstance(other, Tensor):
-        raise TypeError("atan2 of a number")
+    for position, (name, value) in enumerate((("input", input), ("other", other)), 1):
+        if not isinstance(value, Tensor):
+            raise not_a_tensor("atan2", name, position, value)
     return atan2(input, other)
 
 
@@ -669,6 +670,14 @@ def _clamp_inplace(self: Tensor, min: Tensor | float | None = None, max: Tensor 
     return inplace(record, self, *rest)
 
 
+def _clamp_min_inplace(self: Tensor, min: Tensor | float) -> Tensor:
+    return inplace(clamp_min_tensor if isinstance(min, Tensor) else clamp_min, self, min)
+
+
+def _clamp_max_inplace(self: Tensor, max: Tensor | float) -> Tensor:
+    return inplace(clamp_max_tensor if isinstance(max, Tensor) else clamp_max, self, max)
+
+
 def _pow2_inplace(self: Tensor) -> Tensor:
     out: Tensor = self.pow_(2)
     return out
@@ -687,13 +696,13 @@ def _nan_to_num_inplace(
 for _name, _function in (
     ("clamp_", _clamp_inplace),
     ("clip_", _clamp_inplace),
+    ("clamp_min_", _clamp_min_inplace),
+    ("clamp_max_", _clamp_max_inplace),
     ("square_", _pow2_inplace),
     ("round_", _round_inplace),
     ("nan_to_num_", _nan_to_num_inplace),
 ):
     setattr(Tensor, _name, _function)
 expose_inplace(atan2, "atan2", "arctan2", numbers=False)
-expose_inplace(clamp_min, "clamp_min")
-expose_inplace(clamp_max, "clamp_max")
 Tensor.__abs__ = functions["abs"]  # type: ignore[method-assign]
 Tensor.__round__ = lambda self, decimals=0: rounded(self, decimals=decimals)  # type: ignore[attr-defined]

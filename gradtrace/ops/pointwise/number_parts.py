@@ -7,7 +7,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Operand
-from gradtrace.ops.api import binary, public
+from gradtrace.ops.api import binary, not_a_tensor, public
 from gradtrace.ops.results import Result, result_type
 
 
@@ -55,8 +55,10 @@ nextafter = op(
     "nextafter",
     kind="elementwise",
     promote="arith",
-    undefined=True,
+    node="NextafterBackward0",
     unsupported_dtypes=("bi", "nextafter_cpu"),
+    self=d("self other", lambda xp, g, out, self, other: xp.where(self == other, xp.zeros_like(g), g)),
+    other=d("", lambda xp, g, out, self, other: xp.zeros_like(g)),
 )
 gcd = op("gcd(self, other)", "gcd", kind="elementwise", promote="arith", unsupported_dtypes=("fb", "gcd_cpu"))
 lcm = op("lcm(self, other)", "lcm", kind="elementwise", promote="arith", unsupported_dtypes=("fb", "lcm_cpu"))
@@ -105,6 +107,9 @@ binary(lcm, numbers=False)
 @public("heaviside")
 def torch_heaviside(input: Tensor, values: Tensor) -> Tensor:
     """Heaviside step: 0 below 0, 1 above, `values` at 0 (torch.heaviside)."""
+    for position, (name, value) in enumerate((("input", input), ("values", values)), 1):
+        if not isinstance(value, Tensor):
+            raise not_a_tensor("heaviside", name, position, value)
     if input.dtype is not values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     return heaviside(input, values)
@@ -119,6 +124,9 @@ def heaviside_inplace(self: Tensor, values: Tensor) -> Tensor:
 @public("ldexp")
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """Return input * 2 ** other (torch.ldexp)."""
+    for position, (name, value) in enumerate((("input", input), ("other", other)), 1):
+        if not isinstance(value, Tensor):
+            raise not_a_tensor("ldexp", name, position, value)
     return ldexp_record(input, other)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from gradtrace.annotations import Any, Callable, NoReturn, Sequence
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
@@ -81,6 +83,8 @@ def unique(
 ) -> Tensor | tuple[Tensor, ...]:
     """Sorted distinct elements (or slices of a dim), with inverse indices and counts if requested (torch.unique)."""
     axis = None if dim is None else check_dim(dim, input.ndim)
+    if axis is not None:
+        check_no_empty_dim(input, axis)
     values, inverse, counts = np.unique(input.array, return_inverse=True, return_counts=True, axis=axis)
     shape = input.shape if axis is None else (input.shape[axis],)
     results = [unique_record(input, values)]
@@ -89,12 +93,24 @@ def unique(
     return results[0] if len(results) == 1 else tuple(results)
 
 
+def check_no_empty_dim(input: Tensor, dim: int) -> None:
+    if input.shape[dim] and not input.numel():
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+
+
 @public("unique_consecutive")
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Tensor | tuple[Tensor, ...]:
     """Drop consecutive duplicates of elements (or slices of a dim) (torch.unique_consecutive)."""
     axis = 0 if dim is None else check_dim(dim, input.ndim)
+    if dim is not None:
+        check_no_empty_dim(input, axis)
+    if not input.numel():
+        values = wrap(np.zeros(tuple(input.shape) if dim is not None else (0,), input.dtype.np))
+        extra = [wrap(np.zeros(tuple(input.shape) if dim is None else (0,), np.int64))] if return_inverse else []
+        extra += [wrap(np.zeros(0, np.int64))] if return_counts else []
+        return (values, *extra) if extra else values
     array = input.array.reshape(-1) if dim is None else np.moveaxis(input.array, axis, 0)
     rows = array.reshape(len(array), -1)
     starts = np.ones(len(array), bool)
@@ -114,8 +130,16 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.scalar_type}'")
     if input.ndim != 1 or (input.numel() and int(input.array.min()) < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    counts = np.bincount(input.array, None if weights is None else weights.array, minlength)
-    return wrap(counts if weights is None else counts.astype(weights.dtype.np))
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if weights is None:
+        return wrap(np.bincount(input.array, None, minlength))
+    if not input.numel():
+        return wrap(np.zeros(minlength, np.int64))
+    if weights.ndim != 1 or weights.numel() != input.numel():
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    counts = np.bincount(input.array, weights.array, minlength)
+    return wrap(counts.astype(np.float32 if weights.dtype is dtypes.float32 else np.float64))
 
 
 def bounds_of(array: Array, low: float, high: float) -> tuple[float, float]:
@@ -232,8 +256,9 @@ def search(boundaries: Tensor, values: Tensor | float, right: bool, out_int32: b
     if sorted_values.ndim == 1:
         result = np.searchsorted(sorted_values, at, side)
     else:
-        rows = sorted_values.reshape(-1, sorted_values.shape[-1])
-        parts = [np.searchsorted(r, v, side) for r, v in zip(rows, at.reshape(len(rows), -1), strict=True)]
+        count = math.prod(at.shape[:-1])
+        rows = zip(sorted_values.reshape(count, sorted_values.shape[-1]), at.reshape(count, at.shape[-1]), strict=True)
+        parts = [np.searchsorted(r, v, side) for r, v in rows]
         result = np.stack(parts).reshape(at.shape)
     return wrap(np.asarray(result).astype(np.int32 if out_int32 else np.int64))
 
@@ -249,9 +274,53 @@ def searchsorted(
     sorter: Tensor | None = None,
 ) -> Tensor:
     """Index at which each value would be inserted into the sorted last dim (torch.searchsorted)."""
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if right and side == "left":
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+        )
+    check_boundaries(sorted_sequence, input)
     if sorter is not None:
+        check_sorter(sorted_sequence, sorter)
         sorted_sequence = wrap(np.take_along_axis(sorted_sequence.array, sorter.array, -1))
     return search(sorted_sequence, input, right or side == "right", out_int32)
+
+
+def check_boundaries(boundaries: Tensor, values: Tensor | float) -> None:
+    """Raise RuntimeError unless each row of values has its own sorted row, or there is only one row."""
+    if not boundaries.ndim:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension"
+        )
+    if boundaries.ndim == 1:
+        return
+    if not isinstance(values, Tensor) or not values.ndim:
+        raise RuntimeError(
+            "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+            f"boundaries tensor dim({boundaries.ndim}) and input value's dim(0) numel(1)"
+        )
+    if tuple(values.shape[:-1]) != tuple(boundaries.shape[:-1]):
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+            f"tensor and input value tensor must match, but we got boundaries tensor {list(boundaries.shape)} and "
+            f"input value tensor {list(values.shape)}"
+        )
+
+
+def check_sorter(boundaries: Tensor, sorter: Tensor) -> None:
+    if tuple(sorter.shape) != tuple(boundaries.shape):
+        raise RuntimeError(
+            "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
+            f"{list(boundaries.shape)}and got sorter tensor {list(sorter.shape)}"
+        )
+    if sorter.dtype is not dtypes.int64:
+        raise RuntimeError(
+            f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter.dtype.scalar_type}"
+        )
+    array = sorter.shared()
+    if array.size and (int(array.min()) < 0 or int(array.max()) >= boundaries.shape[-1]):
+        raise RuntimeError("torch.searchsorted(): sorter index out of range")
 
 
 @public("bucketize", forms="f")

@@ -190,7 +190,7 @@ def difference(
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     axis = one_dim("diff", dim, input.ndim)
-    if prepend is not None or append is not None:
+    if (prepend is not None or append is not None) and n:
         input = functions["cat"]([t for t in (prepend, input, append) if t is not None], axis)
     if n == 0:
         return assign(functions["zeros_like"](input), input)
@@ -251,7 +251,7 @@ def cumulative_trapezoid(input: Tensor, x: Tensor | None = None, *, dx: float = 
 def numerical_gradient(
     input: Tensor,
     *,
-    spacing: float | Tensor | Sequence[float | Tensor] = 1,
+    spacing: float | Tensor | Sequence[float | Tensor] | None = 1,
     dim: int | Sequence[int] | None = None,
     edge_order: int = 1,
 ) -> tuple[Tensor, ...]:
@@ -260,6 +260,10 @@ def numerical_gradient(
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     dims = range(input.ndim) if dim is None else [dim] if is_int(dim) else dim
     axes = [one_dim("gradient", one, input.ndim) for one in dims]
+    for i, one in enumerate(axes):
+        if one in axes[:i]:
+            raise RuntimeError(f"dim {one} appears multiple times in the list of dims")
+    spacing = 1 if spacing is None else spacing
     steps = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(axes)
     if len(steps) != len(axes):
         if dim is None:

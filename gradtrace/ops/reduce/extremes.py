@@ -14,7 +14,7 @@ from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Kernel, Operand
-from gradtrace.ops.api import functions
+from gradtrace.ops.api import functions, is_int
 from gradtrace.ops.arguments import kept_shape, one_dim, some_dims, torch_function
 from gradtrace.ops.index.records import no_gradient
 from gradtrace.ops.reduce.sums import broadcast_back, fold
@@ -406,6 +406,8 @@ _arg_extreme("argmin", argmin)
 
 def _cumulative(name: str, record: Op) -> None:
     def function(input: Tensor, dim: Any) -> Any:
+        if not input.ndim and is_int(dim) and dim not in (-1, 0):
+            raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
         return values_and_indices(name, record(input, one_dim(name, dim, input.ndim)))
 
     function.__doc__ = f"Cumulative extreme along `dim`: (values, indices), with the last index on ties (torch.{name})."

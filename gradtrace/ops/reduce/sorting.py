@@ -54,6 +54,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     """Whether |input - other| <= atol + rtol * |other| everywhere (torch.allclose)."""
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype.scalar_type} did not match {other.dtype.scalar_type}")
+    check_tolerances(rtol, atol)
     return bool(np.allclose(input.shared(), other.shared(), rtol, atol, equal_nan))
 
 
@@ -62,7 +63,14 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     """Test elementwise whether |input - other| <= atol + rtol * |other| (torch.isclose)."""
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype.scalar_type} did not match {other.dtype.scalar_type}")
+    check_tolerances(rtol, atol)
     return Tensor._wrap(np.isclose(input.shared(), other.shared(), rtol, atol, equal_nan))
+
+
+def check_tolerances(rtol: float, atol: float) -> None:
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
 
 
 @public("equal")

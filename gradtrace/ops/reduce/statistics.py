@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
+from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.arguments import one_dim, torch_function
@@ -21,6 +22,8 @@ def covariance(
             f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
         )
     rows = input if input.ndim == 2 else input.reshape(1, -1)
+    check_weights("fweights", "integral", fweights, rows.shape[1])
+    check_weights("aweights", "floating point", aweights, rows.shape[1])
     weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
     if weights is None:
         total: Any = rows.shape[1]
@@ -37,6 +40,27 @@ def covariance(
     weighted = away if weights is None else away * weights
     out: Tensor = (away.mm(weighted.t()) / freedom).squeeze()
     return out
+
+
+def check_weights(name: str, kind: str, weights: Tensor | None, count: int) -> None:
+    """Raise RuntimeError unless cov's weights are one non-negative number of that kind for each observation."""
+    if weights is None:
+        return
+    if weights.ndim > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions"
+        )
+    if weights.dtype.category != (dtypes.INTEGER if kind == "integral" else dtypes.FLOAT):
+        raise RuntimeError(
+            f"cov(): expected {name} to have {kind} dtype but got {name} with {weights.dtype.scalar_type} dtype"
+        )
+    if weights.numel() != count:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{weights.numel()} != {count}"
+        )
+    if bool((weights.shared() < 0).any()):
+        raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
 @torch_function("corrcoef")

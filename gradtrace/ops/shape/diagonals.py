@@ -58,7 +58,7 @@ diagonal_scatter_record = op(
 )
 select_scatter_record = op(
     "select_scatter(self, src; dim, index)",
-    lambda a, src, dim, index: overwritten(a, lambda x: x[along(dim, index)], src),
+    lambda a, src, dim, index: overwritten(a, lambda x: x[(*along(dim, index), ...)], src),
     kind="structural",
     node="SelectScatterBackward0",
     self=d(
@@ -148,6 +148,8 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 @public("select_scatter")
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """Return a copy of the input with src at one index of a dim (torch.select_scatter)."""
+    if not input.ndim:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = check_dim(dim, input.ndim)
     n = input.shape[dim]
     if not -n <= index < n:

@@ -11,6 +11,8 @@ from gradtrace.ops.shape.join import flip, roll, rot90
 @public("flip")
 def flipped(input: Tensor, *dims: int | Sequence[int], **named: object) -> Tensor:
     """Reverse the order along some dims (torch.flip)."""
+    if not dims and not named:
+        raise TypeError('flip() missing 1 required positional arguments: "dims"')
     over = sizes(given(dims, named, "dims"))
     found = check_dims(over, input.ndim) if over else ()
     return flip(input, found if input.ndim else ())

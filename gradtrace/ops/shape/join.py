@@ -23,7 +23,8 @@ def cat_back(
     for want, meta in zip(wanted, tensors, strict=True):
         n = meta.shape[dim] if len(meta.shape) > dim else 0
         empty = meta.shape == (0,) and len(g.shape) != 1
-        grads.append(None if not want else xp.slice(g, dim, start, start + n, 1) if not empty else None)
+        part = xp.slice(g, dim, start, start if empty else start + n, 1) if want else None
+        grads.append(xp.reshape(part, (0,)) if want and empty else part)
         start += 0 if empty else n
     return grads
 

@@ -253,7 +253,7 @@ def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = N
 @public("resize_as_", forms="fm")
 def resize_as_(input: Tensor, the_template: Tensor, memory_format: object = None) -> Tensor:
     """Resize to the shape of another tensor (Tensor.resize_as_)."""
-    return resize_(input, *the_template.shape)
+    return resize_(input, tuple(the_template.shape))
 
 
 @public("resize", forms="m")

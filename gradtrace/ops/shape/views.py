@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 from gradtrace.annotations import Any, Callable, Iterable, Sequence
 from gradtrace.engine.broadcast import sum_tensor_to
 from gradtrace.engine.call import renamed
@@ -458,7 +460,17 @@ def detach_(self: Tensor) -> Tensor:
     return self
 
 
+T_OF_SCALAR = "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
+T_OF_MANY = (
+    "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+    "error in a future release. Consider `x.mT` to transpose batches of matrices or "
+    "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
+)
+
+
 def reversed_dims(self: Tensor) -> Tensor:
+    if self.ndim != 2 and self.ndim != 1:
+        warnings.warn(T_OF_SCALAR if not self.ndim else T_OF_MANY, UserWarning, stacklevel=2)
     return permute(self, tuple(reversed(range(self.ndim))))
 
 

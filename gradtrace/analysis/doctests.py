@@ -1,0 +1,40 @@
+"""Doctest blocks as cells, one for each example: the code after `>>> ` and `... `, and the lines that it prints.
+
+As in the standard library's doctest, an example without a result must print nothing, a traceback counts by its last
+line, `<BLANKLINE>` stands for an empty line, and `# doctest: +SKIP` and `+ELLIPSIS` hold for their example.
+"""
+
+from __future__ import annotations
+
+import doctest
+from collections.abc import Iterator
+
+from gradtrace.analysis.note_cells import Cell
+
+
+def examples(text: str, label: str, line: int, indent: str) -> Iterator[Cell]:
+    """The examples of a block whose first line is `line` of the file; each line of it begins with `indent`."""
+    try:
+        found = doctest.DocTestParser().get_examples(text, label)
+    except ValueError as error:
+        yield Cell(label, line, text, skipped=f"it is not a doctest: {error}")
+        return
+    for number, example in enumerate(found, 1):
+        start = line + example.lineno
+        name = f"{label}.{number}" if len(found) > 1 else label
+        if example.options.get(doctest.SKIP):
+            yield Cell(name, start, example.source, skipped="it is marked +SKIP")
+            continue
+        length = example.source.count("\n")
+        first = start - 1 + length
+        want = example.want if example.exc_msg is None else example.exc_msg
+        yield Cell(
+            name,
+            start,
+            example.source,
+            want.replace("<BLANKLINE>", ""),
+            (first, first + example.want.count("\n")),
+            prefix=indent + " " * example.indent,
+            doctest=True,
+            ellipsis=bool(example.options.get(doctest.ELLIPSIS)),
+        )

@@ -1,0 +1,106 @@
+"""A cell of a note, and what its code is made of: Python, and lines that only a notebook understands.
+
+`%magic` and `!shell` lines are not run; they are named. Of `%time statement` the statement runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import NamedTuple
+
+MAGIC = re.compile(r"^(\s*)(%{1,2}|!|\?)\s*([\w./-]+)(.*)$")
+ASSIGNED = re.compile(r"^\s*[\w, ]+=\s*([%!])\s*([\w-]+)")
+HELP = re.compile(r"^(\s*)[\w.]+\?{1,2}\s*$")
+RUN_BY = ("time", "timeit", "capture", "prun")  # magics that run the code they are given
+COMMENT = re.compile(r"^\s*(#.*)?$")
+
+
+class Cell(NamedTuple):
+    """A piece of code (or what is listed and not run: `skipped` says why), with what its text says that it prints.
+
+    `line` is where the code begins in the file; `record` is None if nothing is recorded; `record_at` are the first line
+    of the record and the one after its last (None in a notebook's JSON, and of a result within a line of text), and
+    `prefix` what stands before each of these lines. `left_out` names the lines that are not Python and were not run.
+    A `doctest` shows the value of each expression, and its record may have `...` if `ellipsis`.
+    """
+
+    label: str
+    line: int
+    code: str
+    record: str | None = None
+    record_at: tuple[int, int] | None = None
+    skipped: str = ""
+    prefix: str = ""
+    left_out: tuple[str, ...] = ()
+    doctest: bool = False
+    ellipsis: bool = False
+
+
+def runnable(label: str, line: int, text: str) -> Cell:
+    """A cell of code, without the lines that are not Python; what cannot be run at all says why."""
+    code, left_out, reason = without_magics(text)
+    if reason:
+        return Cell(label, line, text, skipped=reason)
+    if left_out and all(one.strip() == "pass" or COMMENT.match(one) for one in code.split("\n")):
+        return Cell(label, line, text, skipped=f"it has only {', '.join(left_out)}")
+    return Cell(label, line, code, left_out=left_out, skipped="" if is_python(code) else "it is not Python")
+
+
+def without_magics(text: str) -> tuple[str, tuple[str, ...], str]:
+    """The code with `%magic` and `!shell` lines replaced by `pass`, their names, and why it cannot be run ("": it can).
+
+    Lines keep their numbers.
+    """
+    if is_python(text):
+        return text, (), ""
+    lines, left_out = text.split("\n"), []
+    for i, line in enumerate(lines):
+        assigned = ASSIGNED.match(line)
+        if assigned is not None:
+            return text, (), f"it uses the result of {assigned[1]}{assigned[2]}"
+        found = MAGIC.match(line)
+        if found is None:
+            if helped := HELP.match(line):
+                left_out.append(line.strip())
+                lines[i] = f"{helped[1]}pass"
+            continue
+        indent, sign, name, rest = found.groups()
+        if sign == "%%":
+            if name not in RUN_BY:
+                return text, (), f"it is a %%{name} cell"
+            lines[i] = ""
+        elif sign == "%" and name in RUN_BY and rest.strip():
+            lines[i] = indent + re.sub(r"^(\s*-\w+(\s+\d+)?)*\s*", "", rest)
+        else:
+            left_out.append(sign + name)
+            lines[i] = f"{indent}pass"
+    return "\n".join(lines), tuple(left_out), ""
+
+
+def is_python(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def is_printed(text: str) -> bool:
+    """Whether text that happens to be Python is what was printed: `tensor([5.])`, `x_grad: tensor(4.)`, `True`."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return True
+    return bool(body) and all(map(is_shown_value, body))
+
+
+def is_shown_value(node: ast.stmt) -> bool:
+    if isinstance(node, ast.AnnAssign):
+        return node.value is None
+    if not isinstance(node, ast.Expr):
+        return False
+    value = node.value
+    if isinstance(value, ast.Call):
+        return ast.unparse(value.func) in ("tensor", "array", "torch.Size")
+    return isinstance(value, (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.UnaryOp, ast.Name))

@@ -1,0 +1,137 @@
+"""The cells of Markdown: plain fences, MyST's and Quarto's directives, and doctest blocks.
+
+A fence marked python (also `{code-cell}`, `{python}`, `{.python .cell-code}`) is code. The next fence after it is its
+record if it is bare or marked as output (`text`, `output`, `console`, `{output}`) and no heading stands between. A
+python fence after a line that announces a result is a record too if it is not code. A fence that begins with `>>> ` is
+run as doctest does, one cell for each example.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gradtrace.analysis import doctests
+from gradtrace.analysis.note_cells import Cell, is_printed, is_python, runnable
+
+FENCE = re.compile(r"^[\s>*\-]*(`{3,}|~{3,})\s*([^`]*?)\s*$")
+RESULT = re.compile(r"(结果|输出|[Rr]esult|[Oo]utput|[Pp]rints)")
+INLINE = re.compile(r"`([^`]+)`")
+HEADING = re.compile(r"^#{1,6} ")
+CODE = {"python", "py", "python3", "py3", "ipython", "ipython3", "pycon", "code-cell", "jupyter-execute"}
+OUTPUT = {"", "text", "txt", "output", "out", "console", "plain", "plaintext", "none", "stdout", "result", "pytb"}
+SHELL = re.compile(r"^\s*(\$|>|#) \S")
+OPTION = re.compile(r"^\s*(:[\w-]+:.*|#\|.*)$")
+NOT_RUN = re.compile(r"(skip-execution|#\|\s*(eval|echo-only):\s*false|\beval\s*=\s*(FALSE|False|false))")
+
+
+def from_fences(lines: list[str]) -> Iterator[Cell]:
+    """Blocks of code, each with the result that the text after it shows."""
+    waiting: Cell | None = None
+    after = 0
+    number = 0
+    for first, last, info in fences(lines):
+        language = language_of(info)
+        indent = indent_of(lines[first - 1], lines[first:last])
+        text = "\n".join(line.removeprefix(indent) for line in lines[first:last]) + "\n"
+        between = lines[after : first - 1]
+        if waiting is not None:
+            if is_record(text, language, between):
+                yield waiting._replace(record=text, record_at=(first, last), prefix=indent)
+                waiting, after = None, last + 1
+                continue
+            yield inline(waiting, lines, after, first - 1)
+            waiting = None
+        after = last + 1
+        number += 1
+        label = f"block {number}"
+        if is_doctest(text, language):
+            yield from doctests.examples(text, label, first + 1, indent)
+            continue
+        cell = code_cell(label, first + 1, text, language, info)
+        if cell.skipped:
+            yield cell
+        else:
+            waiting = cell
+    if waiting is not None:
+        yield inline(waiting, lines, after, len(lines))
+
+
+def code_cell(label: str, line: int, text: str, language: str, info: str) -> Cell:
+    """The cell of a fence: code, or what is listed and not run, with the reason."""
+    if language not in CODE:
+        return Cell(label, line, text, skipped=f"it is marked {language}" if language else "it is not marked as python")
+    if NOT_RUN.search(info) or any(NOT_RUN.search(one) for one in text.split("\n") if OPTION.match(one)):
+        return Cell(label, line, text, skipped="its options say that it is not run")
+    if any(one.lstrip().startswith(">>>") for one in text.split("\n")):
+        return Cell(label, line, text, skipped="results stand in it after >>>")
+    return runnable(label, line, without_options(text))
+
+
+def without_options(text: str) -> str:
+    """A directive's code with the lines of its options left empty, so that the others keep their numbers."""
+    lines = text.split("\n")
+    end = 0
+    if lines[0].strip() == "---":  # MyST's options as YAML
+        end = next((i + 1 for i in range(1, len(lines)) if lines[i].strip() == "---"), 0)
+    while end < len(lines) and OPTION.match(lines[end]):
+        end += 1
+    return "\n".join([""] * end + lines[end:])
+
+
+def language_of(info: str) -> str:
+    """The language that a fence's info string names: `{code-cell} ipython3`, `{.python .cell-code}`, `python x=1`."""
+    if info.startswith("{"):
+        inside, _, rest = info[1:].partition("}")
+        name = re.split(r"[\s,]", inside.strip())[0].lstrip(".").lower()
+        if name in ("code-block", "code", "sourcecode"):
+            return rest.strip().split(" ")[0].lower()
+        return name
+    return re.split(r"[\s,{]", info)[0].lower()
+
+
+def is_record(text: str, language: str, between: list[str]) -> bool:
+    """Whether a fence after code is what the code prints; `between` are the lines between the two."""
+    announced = any(RESULT.search(line) and not INLINE.search(line) for line in between)
+    if announced and (language not in CODE or not is_python(text) or is_printed(text)):
+        return True
+    if language not in OUTPUT or any(HEADING.match(line) for line in between):
+        return False
+    return not SHELL.match(text) and not is_doctest(text, language)
+
+
+def is_doctest(text: str, language: str) -> bool:
+    """Whether a block begins with a doctest prompt and is marked python, as output, or not at all."""
+    first = next((line for line in text.split("\n") if line.strip()), "")
+    return first.lstrip().startswith(">>> ") and (language in CODE or language in OUTPUT or language == "doctest")
+
+
+def indent_of(opening: str, body: list[str]) -> str:
+    """What stands before each line of a fence's body: blanks below a list's mark, or the marks of a quotation."""
+    found = re.match(r"[\s>*\-]*", opening)
+    mark = found[0] if found else ""
+    written = [line for line in body if line.strip()]
+    return next((one for one in (mark, " " * len(mark)) if all(line.startswith(one) for line in written)), "")
+
+
+def fences(lines: list[str]) -> Iterator[tuple[int, int, str]]:
+    """The bodies of fenced blocks: first line, the one after the last, the info string."""
+    opened: tuple[int, str, str] | None = None
+    for i, line in enumerate(lines):
+        found = FENCE.match(line)
+        if found is None:
+            continue
+        if opened is None:
+            opened = (i + 1, found.group(1), found.group(2))
+        elif found.group(1).startswith(opened[1]) and not found.group(2):
+            yield opened[0], i, opened[2]
+            opened = None
+
+
+def inline(cell: Cell, lines: list[str], start: int, end: int) -> Cell:
+    """The cell with a result that stands in a line after it: "The result is `tensor([5.])`."."""
+    for line in [line for line in lines[start:end] if line.strip()][:1]:
+        found = INLINE.search(line)
+        if found is not None and RESULT.search(line[: found.start()]):
+            return cell._replace(record=found.group(1) + "\n")
+    return cell

@@ -1,0 +1,96 @@
+"""Whether -o may be written: not over what the command reads, and not over a file of another kind.
+
+What is no regular file (a pipe, /dev/stdout) loses nothing, and passes. An existing file passes if it begins as a file
+of the format does that its name says: it may then be an earlier output.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+
+from gradtrace.annotations import Any, Iterator
+from gradtrace.cli import source
+from gradtrace.errors import UsageError
+
+# How the files of a format begin, by suffix; of those not listed any text may be an earlier output.
+BEGINNINGS: dict[str, tuple[bytes, ...]] = {
+    ".svg": (b"<?xml", b"<svg", b"<!doctype svg"),
+    ".png": (b"\x89png",),
+    ".apng": (b"\x89png",),
+    ".pdf": (b"%pdf",),
+    ".gif": (b"gif8",),
+    ".webp": (b"riff",),
+    ".html": (b"<!doctype html", b"<html"),
+    ".dot": (b"digraph", b"strict", b"graph", b"//", b"/*"),
+    ".json": (b"{", b"["),
+    ".jsonl": (b"{",),
+    ".graphml": (b"<?xml", b"<graphml"),
+    ".mmd": (b"flowchart", b"graph", b"%%", b"---"),
+    ".gt": (b"pk",),
+    ".npz": (b"pk",),
+    ".npy": (b"\x93numpy",),
+    ".parquet": (b"par1",),
+    ".arrow": (b"arrow1", b"\xff\xff\xff\xff"),
+    ".feather": (b"arrow1", b"fea1"),
+}
+TREE = ("├", "└", "│", "←", "|", "`", "<", " ")  # what the lines of a tree begin with, after the first
+
+
+def check(name: str, flags: dict[str, Any]) -> None:
+    """Refuses an output that would overwrite an input or a file of another kind. UsageError, before anything runs."""
+    with suppress(OSError, ValueError):
+        known = os.stat(name)
+        for what, place in inputs_of(flags):
+            if same(known, place):
+                raise UsageError(f"-o {name} would overwrite {what}", "choose another name for the output")
+        if stat.S_ISREG(known.st_mode) and known.st_size and not is_of_its_kind(name):
+            kind = name.rpartition(".")[2] if "." in os.path.basename(name) else "text"
+            raise UsageError(
+                f"'{name}' is there and is not a .{kind} file that this could have written",
+                "choose another name, or remove it first",
+            )
+
+
+def same(known: os.stat_result, place: str) -> bool:
+    try:
+        return os.path.samestat(known, os.stat(os.path.expanduser(place)))
+    except (OSError, ValueError):
+        return False
+
+
+def inputs_of(flags: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the command reads: in words, and its name."""
+    for name in source.files():
+        yield "the program", name
+    for word in flags.get("words", ()):
+        if source.is_file(word):
+            yield "the program", word.removeprefix("@")
+    values = {f"--{name}": text for name, text in flags.get("given", {}).items()}
+    values |= {f"-s {text.partition('=')[0]}": text.partition("=")[2] for text in flags.get("set", ())}
+    values |= {f"--to {text.partition('=')[0]}": text.partition("=")[2] for text in flags.get("to") or ()}
+    for option, text in values.items():
+        if text.strip().startswith("@"):
+            yield f"the value of {option}", text.strip()[1:].partition("#")[0]
+    for field, what in (("params", "the values of --params"), ("data", "the table of --data")):
+        if flags.get(field):
+            yield what, flags[field]
+
+
+def is_of_its_kind(name: str) -> bool:
+    """Whether an existing file begins as what its suffix says."""
+    with open(name, "rb") as file:
+        start = file.read(4096)
+    suffix = os.path.splitext(name)[1].lower()
+    if suffix == ".txt":
+        return is_tree(start)
+    head = start.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    return head.startswith(BEGINNINGS[suffix]) if suffix in BEGINNINGS else b"\0" not in start
+
+
+def is_tree(start: bytes) -> bool:
+    """Whether a text is a graph as a tree, not a program: columns in its first line, branches before the others."""
+    first, *others = start.decode("utf-8", "replace").splitlines()
+    branches = [line.startswith(TREE) for line in others[:-1] if line]
+    return "   " in first.strip() and (not branches or branches[0])

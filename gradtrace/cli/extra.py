@@ -1,0 +1,35 @@
+"""Hints for arguments after the source: variables, further numbers of a vector, names that the shell made."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from gradtrace.annotations import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gradtrace.cli.argv import Split
+
+SHORT = re.compile(r"-([^\W\d]\w*)(?:=(.*))?")
+ASSIGNED = re.compile(r"([^\W\d]\w*)=(.*)")
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?,?")
+
+
+def hint(positionals: list[str], others: list[str], found: Split) -> str:
+    """What to do about `others`, the arguments after the source."""
+    extra = others[0]
+    if all(map(os.path.exists, positionals)):
+        return "the shell made names of files of a pattern: quote the expression"
+    if match := SHORT.fullmatch(extra):
+        return f"a variable is given as --{match[1]} {match[2] or value_after(others)}"
+    if match := ASSIGNED.fullmatch(extra):
+        return f"a variable is given as --{match[1]} {match[2] or 'VALUE'}, or -s {extra}"
+    variable = next((group for group in reversed(found.options) if group[0] in found.unknown and len(group) > 1), None)
+    if variable is not None and all(NUMBER.fullmatch(one) for one in (*others, variable[1])):
+        numbers = ",".join(one.rstrip(",") for one in (variable[1], *others))
+        return f"a vector is one argument: {variable[0]} {numbers}"
+    return "quote the expression"
+
+
+def value_after(others: list[str]) -> str:
+    return others[1] if len(others) > 1 else "VALUE"

@@ -1,0 +1,42 @@
+"""`grad_fn(*gradients)`: one node's derivative, without a pass around it."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.backward import run_rules
+from gradtrace.engine.hooks import as_tensor
+from gradtrace.engine.node import Node, named
+from gradtrace.engine.state import state, using
+from gradtrace.engine.tensor import Tensor
+
+
+def call_node(node: Node, gradients: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Return the gradient of each input, None for those without; a single one as it is.
+
+    TypeError for a wrong number of gradients, or what is not a tensor or None.
+    """
+    if options:
+        raise TypeError("keyword arguments are not supported")
+    several = type(node.shape) is list
+    count = len(node.shape) if several else 1
+    if len(gradients) != count:
+        raise TypeError(f"expected {count} arguments, got {len(gradients)} instead")
+    for number, gradient in enumerate(gradients):
+        if gradient is not None and not isinstance(gradient, Tensor):
+            raise TypeError(f"argument {number} is not a Variable")
+    if all(gradient is None for gradient in gradients):
+        found: Any = [None] * len(node.next)
+    else:
+        found = results(named(node), gradients, several)
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def results(node: Node, gradients: tuple[Any, ...], several: bool) -> list[Any]:
+    given: Any = gradients[0]
+    if several:
+        given = {number: g for number, g in enumerate(gradients) if g is not None}
+    if node.op is None:
+        with using(grad_enabled=state.grad_enabled):
+            return list(node.derive(given))  # type: ignore[arg-type]
+    found = run_rules(node, given)
+    return [None if g is None or target is None else as_tensor(g) for g, target in zip(found, node.next, strict=True)]

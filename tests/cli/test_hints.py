@@ -1,0 +1,63 @@
+"""What the command line answers to the usual mistakes: each hint of a process says what was meant."""
+
+import pytest
+
+MISTAKES = {
+    "a caret for a power": (("eval", "x^2", "--x", "2"), 1, "a power is x**2"),
+    "ln": (("eval", "ln(x)", "--x", "2"), 2, "it is 'log' here"),
+    "max with a number": (("eval", "max(x, 0)", "--x", "1,2"), 1, "relu(x), clamp(x, min=0) or maximum(x, y)"),
+    "min with a number": (("eval", "1 + min(x, 0)", "--x", "1,2"), 1, "clamp(x, max=0) or minimum(x, y)"),
+    "one dash": (("eval", "x*2", "-x", "2"), 2, "a variable is given as --x 2"),
+    "one dash and =": (("eval", "x*2", "-x=2"), 2, "a variable is given as --x 2"),
+    "no dash": (("eval", "x*2", "x=2"), 2, "a variable is given as --x 2, or -s x=2"),
+    "a vector in several words": (("eval", "x.sum()", "--x", "1", "2", "3"), 2, "a vector is one argument: --x 1,2,3"),
+    "negative numbers too": (("eval", "x.sum()", "--x", "1", "2", "1e3"), 2, "a vector is one argument: --x 1,2,1e3"),
+    "two words": (("eval", "x", "+", "w", "--x", "1", "--w", "2"), 2, "quote the expression"),
+    "gradient of --get": (("eval", "x*w", "--x", "1", "--w", "2", "--get", "w.gradient"), 2, "did you mean grad?"),
+    "gradient of --columns": (("eval", "x*2", "--x", "1", "--columns", "gradient"), 2, "did you mean grad?"),
+    "a format as an option": (("eval", "x*2", "--x", "1", "--json"), 2, "did you mean --format json?"),
+    "another format": (("trace", "x*2", "--x", "1", "--csv"), 2, "did you mean --format csv?"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_answered_with_what_was_meant(process, mistake):
+    args, code, hint = MISTAKES[mistake]
+    done = process(*args)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert hint in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_expression_that_the_shell_made_names_of_files(process, here):
+    for name in ("x1w", "x2w"):
+        (here / name).write_text("")
+    done = process("eval", "x1w", "x2w", "--x", "1", "--w", "2")  # x*w in this folder
+    assert done.returncode == 2
+    assert "the shell made names of files of a pattern: quote the expression" in done.stderr
+    done = process("eval", "x1w", "--x", "1", "--w", "2")
+    assert done.returncode == 2
+    assert "quote the expression if the shell made it of a pattern" in done.stderr
+
+
+def test_a_name_used_before_it_is_set(process, here):
+    (here / "p.py").write_text("import torch\ny = x * 2\nx = torch.tensor(3.0)\n")
+    done = process("run", "p.py")
+    assert done.returncode == 2
+    assert done.stderr.startswith("p.py:2:5: name 'x' is not defined; it gets its value further down")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("def f():\n    print(v)\n    v = 1\nf()\n", "p.py:2:11:"),
+        ("def f(x):\n    y = z + x\n    z = 1\n    return y\nprint(f(1.0))\n", "p.py:2:9:"),
+        ("def f():\n    def g():\n        return z\n    r = g()\n    z = 1\n    return r\nf()\n", "p.py:3:16:"),
+    ],
+)
+def test_a_local_variable_without_a_value_is_named_in_its_own_line(process, here, text, place):
+    (here / "p.py").write_text(text)
+    done = process("run", "p.py")
+    assert done.returncode == 1
+    assert done.stderr.startswith(place)
+    assert "where it is not associated with a value" in done.stderr

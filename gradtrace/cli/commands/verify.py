@@ -16,10 +16,10 @@ recorded there. FILE is a notebook (.ipynb), text with In [n]: cells, Markdown (
 script (.py). In Markdown the fence after a python fence is its record if it is bare or marked text, output, console or
 {output}; a block of >>> examples is run as doctest does. %magic and !shell lines are left out, and named.
 
-Numbers are compared as numbers, all else as text. Addresses may differ; so may random numbers, and what another version
-of PyTorch writes otherwise: both are named. The exit code is 1 if anything else differs or fails, or if nothing could be
-compared; with --strict, also if PyTorch writes it otherwise today. A cell whose record is an error that only a second
-run gives, and whose number says that there was one, is run twice.
+Numbers are compared as numbers, all else as text. Addresses may differ; so may random numbers, and what another
+version of PyTorch writes otherwise: both are named. The exit code is 1 if anything else differs or fails, or if nothing
+could be compared; with --strict, also if PyTorch writes it otherwise today. A cell whose record is an error that only a
+second run gives, and whose number says that there was one, is run twice.
 
 \b
 Examples:

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from gradtrace.annotations import TYPE_CHECKING, Mapping, NamedTuple
 from gradtrace.errors import UsageError
-from gradtrace.trace.record import Trace
+from gradtrace.trace.record import Trace, Value
 from gradtrace.views import dot_autograd, dot_data, dot_extras, dot_legend, flow, frame
 from gradtrace.views.labels import clip, escape_attribute, font, text
 from gradtrace.views.model import STYLES, DrawnEdge, Model, model
@@ -248,20 +248,20 @@ def text_of(drawn: Model, options: DotOptions) -> str:
     if options.legend:
         scale = dot_extras.scale(drawn, theme, flowed) if options.color_by == "grad-norm" else ""
         size = frame.size_of(graph.source, options.rows)
-        label = dot_legend.legend(used, remarks(drawn, options), scale, size, theme)
+        label = dot_legend.legend(used, remarks(drawn, options, flowed), scale, size, theme)
         graph.attr("graph", label=label, labelloc="b", labeljust="l")
     source: str = graph.source
     return source
 
 
-def remarks(drawn: Model, options: DotOptions) -> list[str]:
+def remarks(drawn: Model, options: DotOptions, flowed: Mapping[int, Value]) -> list[str]:
     """What holds of most nodes, and is therefore said once."""
     if options.detail:
         return []
     trace = drawn.trace
     found = []
     shown = [trace.tensors[node.record] for node in drawn.nodes if node.kind == "tensor"]
-    computed = any(t.requires_grad and not t.is_leaf and t.grad is None for t in shown)
+    computed = any(t.requires_grad and not t.is_leaf and t.id not in flowed for t in shown)
     if options.gradients and computed and any(t.grad is not None for t in trace.tensors):
         found.append("no grad line: grad is None")
     freed = any(f.freed and f.saved for f in trace.functions)

@@ -24,40 +24,45 @@ from gradtrace.ops.random.stream import Stream
 SMALLEST = -(2**63)  # int64
 
 
-def redraw(name: str, node: str) -> Op:
-    """Return the record of a random fill, which cuts the history: the previous values get a zero gradient."""
+def redraw(name: str, node: str, public: str = "", aten: str = "") -> Op:
+    """Return the record of random numbers, which cut the history: the previous values get a zero gradient.
+
+    `public` is the function's name and `aten` that of PyTorch's operator, where they are not `name` and `name_`.
+    """
     return op(
         f"{name}(self; values)",
         lambda a, values: values,
         kind="random",
-        aten=f"{name.split(' ')[0]}_",
+        public=public or name,
+        aten=aten or f"{public or name}_",
         node=node,
         self=d("", lambda xp, g, out, self, values: xp.zeros_like(g)),
     )
 
 
 uniform = redraw("uniform", "UniformBackward0")
-normal = redraw("normal_fill", "NormalBackward0")
-random_from_to = redraw("random_from_to", "RandomBackward0")
-random_to = redraw("random_to", "RandomBackward1")
-random_any = redraw("random_any", "RandomBackward2")
-bernoulli_sample = redraw("bernoulli_sample", "BernoulliBackward0")
+normal = redraw("normal_fill", "NormalBackward0", "normal")
+random_from_to = redraw("random_from_to", "RandomBackward0", "random", "random_.from")
+random_to = redraw("random_to", "RandomBackward1", "random", "random_.to")
+random_any = redraw("random_any", "RandomBackward2", "random")
+bernoulli_sample = redraw("bernoulli_sample", "BernoulliBackward0", "bernoulli", "bernoulli")
 bernoulli_each = op(
     "bernoulli_each(self, p; values)",
     lambda a, p, values: values,
     kind="random",
+    public="bernoulli",
     aten="bernoulli_.Tensor",
     node="BernoulliBackward1",
     self=d("", lambda xp, g, out, self, p, values: xp.zeros_like(g)),
     p=d("p", lambda xp, g, out, self, p, values: xp.zeros_like(p)),
 )
-bernoulli_fill = redraw("bernoulli_fill", "BernoulliBackward2")
+bernoulli_fill = redraw("bernoulli_fill", "BernoulliBackward2", "bernoulli", "bernoulli_.float")
 exponential = redraw("exponential", "ExponentialBackward0")
 log_normal = redraw("log_normal", "LogNormalBackward0")
 cauchy = redraw("cauchy", "CauchyBackward0")
 geometric = redraw("geometric", "GeometricBackward0")
-poisson_sample = redraw("poisson_sample", "PoissonBackward0")
-binomial_sample = redraw("binomial_sample", "BinomialBackward0")
+poisson_sample = redraw("poisson_sample", "PoissonBackward0", "poisson", "poisson")
+binomial_sample = redraw("binomial_sample", "BinomialBackward0", "binomial", "binomial")
 
 
 def fill(

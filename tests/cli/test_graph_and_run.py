@@ -170,7 +170,7 @@ def test_uncaught_exceptions_look_as_pythons(gt, here):
 
 
 def test_run_refuses_what_is_not_the_language(refusal, here):
-    (here / "s.py").write_text("import os\n")
+    (here / "s.py").write_text("import socket\n")
     code, said = refusal("run", "s.py")
     assert code == 2 and said.startswith("s.py:1:")
     assert refusal("run", "none.py")[0] == 2

@@ -93,7 +93,7 @@ def test_modules_are_of_the_same_language(gt, project):
     (project / "mylayers.py").write_text("import socket\n")
     assert "the module 'socket' is not available" in gt("run", "main.py", "--allow-import", "lib").stderr
     (project / "mylayers.py").write_text("async def Block(n):\n    pass\n")
-    assert "is not part of the language" in gt("run", "main.py", "--allow-import", "lib").stderr
+    assert "'async def' is not part of the language" in gt("run", "main.py", "--allow-import", "lib").stderr
     (project / "mylayers.py").write_text("Block = ().__class__\nprint(Block.__subclasses__)\n")
     assert gt("run", "main.py", "--allow-import", "lib").exit_code == 2
 

@@ -110,7 +110,7 @@ def test_why_backward_fails(talk):
     assert code == 1 and "Trying to backward through the graph a second time" in err
     assert "w.grad is 5, from backward on line 4." in out
     out = talk(NOTES + "y.backward()\ny.backward()\n:why\n1\n:why\n")[1]
-    assert "y's graph was used a second time: the backward on line 4 had freed what mul saved." in out
+    assert "y's graph was used a second time: the backward on line 4 had freed what mul\nsaved." in out
     assert out.count("a second time") == 1 and "w.grad is 5" in out  # told until something else was typed
 
 

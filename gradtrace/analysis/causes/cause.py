@@ -6,7 +6,6 @@ from gradtrace.analysis import places
 from gradtrace.analysis.answer import Answer, Evidence, Facts
 from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.lang import syntax as ast
-from gradtrace.trace.part import SUFFIX
 from gradtrace.trace.record import Operation, Span, TensorRecord, Value
 
 
@@ -53,7 +52,22 @@ class Question(NamedTuple):
 
 def plain(label: str) -> str:
     """A label without the number of its turn or version: "model(x) #5" is "model(x)"."""
-    return SUFFIX.sub("", label).removesuffix("...").strip()
+    return without(without(label, " #", ""), " (version ", ")").removesuffix("...").strip()
+
+
+def without(label: str, mark: str, end: str) -> str:
+    """A label without what begins with a mark, a number and an end follow."""
+    start = label.find(mark)
+    while start >= 0:
+        stop = start + len(mark)
+        while label[stop : stop + 1].isdigit():
+            stop += 1
+        if stop > start + len(mark) and label.startswith(end, stop):
+            label = label[:start] + label[stop + len(end) :]
+            start = label.find(mark, start)
+        else:
+            start = label.find(mark, start + 1)
+    return label
 
 
 def named(facts: Facts, tensor: int) -> str:
@@ -146,6 +160,14 @@ def loop_around(facts: Facts, statement: Any) -> Any:
     """The innermost loop statement around another, or None."""
     loops = [s for s in facts.text.statements if isinstance(s, (ast.For, ast.While)) and s is not statement]
     return max((s for s in loops if inside(statement, s)), key=places.starts, default=None)
+
+
+def method_of(facts: Facts, name: str, method: str) -> Any:
+    """A method of a class of the program, as its statement."""
+    for cls in facts.text.statements:
+        if isinstance(cls, ast.ClassDef) and cls.name == name:
+            return next((n for n in cls.body if isinstance(n, ast.FunctionDef) and n.name == method), None)
+    return None
 
 
 # ---- values

@@ -6,12 +6,11 @@ import re
 
 from gradtrace.analysis import places
 from gradtrace.analysis.answer import Answer, Evidence, Facts
-from gradtrace.analysis.causes.cause import Cause, at_line, made_at, named, operator
+from gradtrace.analysis.causes.cause import Cause, at_line, made_at, method_of, named, operator
 from gradtrace.analysis.causes.loops import rebound
 from gradtrace.analysis.causes.scene import statements, tensors_at
 from gradtrace.analysis.causes.shapes import wrong_shape
 from gradtrace.analysis.why import explain
-from gradtrace.annotations import Any
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import Failure, TensorRecord
 
@@ -143,14 +142,6 @@ def wrong_gradient(facts: Facts, failure: Failure) -> Cause | None:
         "failed",
         name,
     )
-
-
-def method_of(facts: Facts, name: str, method: str) -> Any:
-    """A method of a class of the program, as its statement."""
-    for cls in facts.text.statements:
-        if isinstance(cls, ast.ClassDef) and cls.name == name:
-            return next((n for n in cls.body if isinstance(n, ast.FunctionDef) and n.name == method), None)
-    return None
 
 
 def out_of_bounds(facts: Facts, failure: Failure) -> Cause | None:

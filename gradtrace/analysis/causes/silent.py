@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from gradtrace.analysis import places
 from gradtrace.analysis.answer import Facts
-from gradtrace.analysis.causes.cause import Cause, at_line, highest, made_at, named, operands, operator
-from gradtrace.analysis.causes.errors import method_of
+from gradtrace.analysis.causes.cause import Cause, at_line, highest, made_at, method_of, named, operands, operator
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import Operation, TensorRecord, Value
 

@@ -30,7 +30,6 @@ FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 def why(program: Program, words: tuple[str, ...], format: str, color: str | None, **flags: Any) -> int:
     from gradtrace.analysis.answer import Facts
     from gradtrace.analysis.causes.table import about, found, is_left
-    from gradtrace.analysis.failures import explain_failure
     from gradtrace.cli import session
     from gradtrace.cli.parts import Part
     from gradtrace.views import pick
@@ -43,7 +42,11 @@ def why(program: Program, words: tuple[str, ...], format: str, color: str | None
     trace = session.record_gradients(program, inputs, how, options.budget(flags), part, failing=True, checking=True)
     wanted = [pick.tensor(trace, name.removesuffix(".grad"), "NAME") for name in words] or list(trace.named)
     facts = Facts(trace)
-    failure = explain_failure(trace)
+    failure = None
+    if trace.failure is not None:
+        from gradtrace.analysis.failures import explain_failure
+
+        failure = explain_failure(trace)
     causes = found(facts)
     first = [] if words else [cause.answer() for cause in causes]
     if failure is not None:

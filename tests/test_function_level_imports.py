@@ -67,6 +67,7 @@ ONE_BY_ONE = {
     "engine.node -> engine.saved": CYCLE,
     "engine.op -> engine.backward": CYCLE,
     "engine.op -> engine.call": CYCLE,
+    "engine.node -> engine.node_call": CYCLE,
     "engine.op -> engine.saved_hooks": RARE,
     "engine.rounding -> engine.trigonometry": RARE,
     "engine.saved -> engine.saved_hooks": CYCLE,

@@ -9,7 +9,7 @@ import warnings
 from typing import NamedTuple
 
 from gradtrace.analysis import notes, outputs
-from gradtrace.analysis.notes import Cell
+from gradtrace.analysis.note_cells import Cell
 from gradtrace.cli import guard, session
 from gradtrace.errors import BudgetError, GradtraceError, LanguageError, WallError
 from gradtrace.lang.dialogue import Dialogue

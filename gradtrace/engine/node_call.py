@@ -37,6 +37,6 @@ def results(node: Node, gradients: tuple[Any, ...], several: bool) -> list[Any]:
         given = {number: g for number, g in enumerate(gradients) if g is not None}
     if node.op is None:
         with using(grad_enabled=state.grad_enabled):
-            return list(node.derive(given))  # type: ignore[arg-type]
+            return list(node.derive(given))
     found = run_rules(node, given)
     return [None if g is None or target is None else as_tensor(g) for g, target in zip(found, node.next, strict=True)]

@@ -45,7 +45,7 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
     (r"'s graph: ", r"inner|smooth_l1_loss", "a composed function has other steps for these shapes and flags"),
     (
         r"dtype: |error: ",
-        r"lerp\(|clamp\(|cummin|cross_entropy|diff\(",
+        r"lerp\(|clamp\(|cummin|cross_entropy|diff\(|softmax",
         "operands of other dtypes or without elements, which PyTorch's kernel does not look at",
     ),
     (

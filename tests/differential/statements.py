@@ -112,7 +112,7 @@ def numbers(scene: Scene, shape: tuple[int, ...], dtype: str) -> str:
         if dtype.startswith("int"):
             return str(scene.dice.randrange(-4, 5))
         if scene.chance(0.15):
-            return scene.choice(["0.0", "1.0", "-1.0", "2.0", "0.5"])
+            return scene.choice(["0.0", "-0.0", "1.0", "-1.0", "2.0", "0.5", "-0.5", "3.0", "-3.0", "6.0", "20.0"])
         return repr(round(scene.dice.uniform(-2.5, 2.5), 3))
 
     def nest(rest: tuple[int, ...]) -> str:
@@ -124,7 +124,9 @@ def numbers(scene: Scene, shape: tuple[int, ...], dtype: str) -> str:
 
 
 def some_shape(scene: Scene) -> tuple[int, ...]:
-    rank = scene.choice([0, 1, 1, 1, 2, 2, 2, 3])
+    if scene.chance(0.06):  # without elements
+        return scene.choice([(0,), (2, 0), (0, 3), (1, 0, 2)])
+    rank = scene.choice([0, 0, 1, 1, 1, 2, 2, 2, 3])
     return tuple(scene.choice([1, 2, 2, 3, 3, 4]) for _ in range(rank))
 
 

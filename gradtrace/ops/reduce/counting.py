@@ -107,10 +107,10 @@ def unique_consecutive(
     if dim is not None:
         check_no_empty_dim(input, axis)
     if not input.numel():
-        values = wrap(np.zeros(tuple(input.shape) if dim is not None else (0,), input.dtype.np))
+        nothing = wrap(np.zeros(tuple(input.shape) if dim is not None else (0,), input.dtype.np))
         extra = [wrap(np.zeros(tuple(input.shape) if dim is None else (0,), np.int64))] if return_inverse else []
         extra += [wrap(np.zeros(0, np.int64))] if return_counts else []
-        return (values, *extra) if extra else values
+        return (nothing, *extra) if extra else nothing
     array = input.array.reshape(-1) if dim is None else np.moveaxis(input.array, axis, 0)
     rows = array.reshape(len(array), -1)
     starts = np.ones(len(array), bool)

@@ -186,7 +186,9 @@ class History:
         if made is None or not is_view(before):
             return self._next_version(None, before)
         again = Call(made.name, made.args, made.origin, made.scope, index)
-        again.inputs = {ident(tensor): self._read(tensor, index) for tensor in operands.tensors_in(made.args)}
+        # an in-place operation has its own result among its arguments
+        others = (tensor for tensor in operands.tensors_in(made.args) if tensor is not before.tensor)
+        again.inputs = {ident(before.tensor): before, **{ident(other): self._read(other, index) for other in others}}
         self.calls.append(again)
         return self._next_version(again, before)
 

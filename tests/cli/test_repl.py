@@ -86,11 +86,11 @@ len(text)
 
 
 def test_an_error_is_told_with_its_place_and_the_session_goes_on(talk):
-    code, out, err = talk("a = 1\nb = nope + a\nb +\nimport os\na\ndef f(x):\n    return x / 0\nf(a)\n'on'\n")
+    code, out, err = talk("a = 1\nb = nope + a\nb +\nimport socket\na\ndef f(x):\n    return x / 0\nf(a)\n'on'\n")
     assert (code, out) == (1, "1\n'on'\n")
     lines = err.splitlines()
     assert lines[0].startswith("repl:2:5: name 'nope' is not defined") and lines[2] == "        ^~~~"
-    assert "repl:3:4: syntax error" in err and "'os'" in err
+    assert "repl:3:4: syntax error" in err and "'socket'" in err
     assert "ZeroDivisionError: division by zero" in err and "    return x / 0" in err  # the line of an earlier entry
 
 

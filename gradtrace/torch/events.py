@@ -108,18 +108,16 @@ class PassEvent:
         "number",
         "origin",
         "roots",
-        "scope",
         "stores",
         "until",
         "vectors",
     )
 
-    def __init__(self, number: int, after: int, origin: int, scope: int | None) -> None:
+    def __init__(self, number: int, after: int, origin: int) -> None:
         self.number = number
         self.after = after
         self.until = after
         self.origin = origin
-        self.scope = scope
         self.roots: list[Entry] = []
         self.vectors: list[Any] = []
         self.keep = False

@@ -65,8 +65,7 @@ class PassWatch:
         self.rec = rec
         names = ("grad_outputs", "keep_graph", "create_graph", "inputs")
         given: dict[str, Any] = {**dict.fromkeys(names), **dict(zip(names, args, strict=False)), **kwargs}
-        scope = rec.stack[-1] if rec.stack else None
-        event = self.event = PassEvent(len(rec.passes), len(rec.calls), rec.places.here(4), scope)
+        event = self.event = PassEvent(len(rec.passes), len(rec.calls), rec.places.here(4))
         event.keep = bool(given["keep_graph"])
         event.create_graph = bool(given["create_graph"])
         event.stores = bool(kwargs.get("accumulate_grad", False))

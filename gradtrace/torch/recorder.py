@@ -65,7 +65,6 @@ class Recorder(TorchFunctionMode):
         self.steps: list[tuple[int, int, int]] = []  # optimisers' steps: calls and passes before, place
         self.quiet = 0
         self.suspended = False
-        self.main = ""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         how = calls.HOW.get(func)

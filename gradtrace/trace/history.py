@@ -116,6 +116,8 @@ class History:
             args = self._with_tensors(args)
             used = operands.tensors_in(args)
             made = operands.tensors_in(out)
+            if any(tensor.escaped for tensor in (*used, *made)):
+                continue  # a step within a vmap that has ended: its data are gone
             for tensor in made:
                 self._note_array(tensor)
             if not used:

@@ -57,6 +57,7 @@ RARE = "loads at its first use; most runs never need it"
 LIMITS = "process limits: only a guarded run sets them, and not every platform has them"
 FAMILY = "another family of operators: one function of many needs it"
 ONE_BY_ONE = {
+    "trace.steps -> trace.opcheck": RARE,
     "engine.backward -> engine.blocks": CYCLE,
     "engine.backward -> engine.saved_hooks": RARE,
     "engine.call -> engine.compile": RARE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.analysis import flow, places
 from gradtrace.analysis.arrivals import Arrivals
-from gradtrace.annotations import NamedTuple
+from gradtrace.annotations import Iterable, NamedTuple
 from gradtrace.trace.record import BackwardStep, Change, Operation, PassRecord, Span, TensorRecord, Trace, Value
 
 
@@ -42,6 +42,9 @@ class Facts:
         self.storing = [one for one in storing if not one.error] or storing  # one that failed left nothing
         self._arrivals: Arrivals | None = None
         self._held: dict[int, frozenset[int]] = {}
+        self._leaves: dict[int, tuple[int, ...]] = {}
+        self._stored: dict[int, list[BackwardStep]] | None = None
+        self._by_name: dict[str, list[Operation]] = {}
         self.visits: dict[int, list[BackwardStep]] = {}
         for step in trace.steps:
             self.visits.setdefault(step.function, []).append(step)
@@ -58,6 +61,35 @@ class Facts:
         if known is None:
             known = self._held[id(change.tensors)] = frozenset(change.tensors)
         return known
+
+    def leaves_of(self, change: Change) -> tuple[int, ...]:
+        """The leaves that a change is of, by their last versions."""
+        known = self._leaves.get(id(change.tensors))
+        if known is None:
+            leaves = [
+                i for i in change.tensors if self.trace.tensors[i].is_leaf and self.trace.tensors[i].requires_grad
+            ]
+            known = tuple(dict.fromkeys(map(self.flow.tensor, leaves)))
+            self._leaves[id(change.tensors)] = known
+        return known
+
+    def operations(self, names: Iterable[str]) -> list[Operation]:
+        """The operations of some operators, in order."""
+        if not self._by_name:
+            for operation in self.trace.operations:
+                self._by_name.setdefault(operation.name, []).append(operation)
+        return sorted((o for name in names for o in self._by_name.get(name, ())), key=lambda o: o.id)
+
+    @property
+    def stored(self) -> dict[int, list[BackwardStep]]:
+        """By leaf (its last version): the turns of its AccumulateGrad that stored a gradient."""
+        if self._stored is None:
+            self._stored = {}
+            for step in self.trace.steps:
+                leaf = self.trace.functions[step.function].variable
+                if leaf is not None and step.grad_after is not None:
+                    self._stored.setdefault(self.flow.tensor(leaf), []).append(step)
+        return self._stored
 
     # ---- evidence
 

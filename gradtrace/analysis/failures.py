@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gradtrace.analysis import history, places
 from gradtrace.analysis.answer import Answer, Evidence, Facts
+from gradtrace.analysis.causes import carried, errors
 from gradtrace.analysis.flow import reachable_functions
 from gradtrace.analysis.why import unreached
 from gradtrace.annotations import Any, Callable
@@ -24,6 +25,9 @@ def explain_failure(trace: Trace) -> Answer | None:
     facts = Facts(trace)
     failure = trace.failure
     here = facts.at(f"{failure.kind} is raised here", failure.span)
+    cause = errors.failure_cause(facts, failure)
+    if cause is not None:
+        return cause._replace(evidence=(*cause.evidence, here)).answer()
     for start, explain in CLASSIC:
         if start in failure.message:
             found = explain(facts, failure)
@@ -64,6 +68,9 @@ def modified(facts: Facts, failure: Failure) -> Found | None:
     if not changes:
         return None
     change = changes[0]
+    over = carried.changed_since(facts, function, change)
+    if over is not None:
+        return over.code, over.name, over.sentence, [*over.evidence], over.fix
     tensor = next(i for i in saved if i in change.tensors)
     name = facts.called((tensor, *change.tensors))
     how = {"step": "an optimiser's step", "data": "setting .data"}.get(change.how, f"{change.how}()")
@@ -93,6 +100,9 @@ def freed(facts: Facts, failure: Failure) -> Found | None:
     """Backward a second time."""
     function = failing_function(facts)
     trace = facts.trace
+    again = carried.used_again(facts, function)
+    if again is not None:
+        return again.code, again.name, again.sentence, [*again.evidence], again.fix
     failed = next((one for one in reversed(trace.passes) if one.error), None)
     if function is None or failed is None:
         return None

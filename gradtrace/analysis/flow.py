@@ -116,7 +116,10 @@ class Flow:
                 continue
             record = self.trace.operations[operation]
             inputs = [self.tensor(operand.tensor) for operand in record.inputs if operand.tensor is not None]
-            with_grad = [i for i in inputs if self.trace.tensors[i].requires_grad]
+            own = {self.trace.tensors[out].first for out in record.outputs}  # in place: an initialisation, an update
+            with_grad = [
+                i for i in inputs if self.trace.tensors[i].requires_grad and self.trace.tensors[i].first not in own
+            ]
             if with_grad:
                 return Cut(with_grad[0], at, record, None)
             for i in inputs:

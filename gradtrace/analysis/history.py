@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from gradtrace.analysis import places
 from gradtrace.analysis.answer import Evidence, Facts
+from gradtrace.analysis.causes.cause import plain
+from gradtrace.analysis.copies import Reason, copied, numbers_before
 from gradtrace.analysis.flow import Cut, closure
-from gradtrace.annotations import NamedTuple
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, TensorRecord
-
-NUMBERS = {"item": "a Python number", "tolist": "Python numbers", "numpy": "a numpy array"}
-WRAPPERS = ("tensor", "as_tensor", "FloatTensor", "Tensor", "Parameter")
-
-
-class Reason(NamedTuple):
-    """A cause, its half sentence, its evidence and what to do."""
-
-    cause: str
-    because: str
-    evidence: list[Evidence]
-    advice: tuple[str, ...] = ()
 
 
 def is_comparison(name: str) -> bool:
@@ -136,7 +125,7 @@ def frozen(facts: Facts, record: TensorRecord) -> Reason | None:
         "frozen",
         f"its requires_grad was set to False{facts.line(change.span)}",
         [facts.origin(record), facts.at("it no longer requires grad", change.span)],
-        (f"leave that out, or call {record.label}.requires_grad_() again",),
+        (f"leave that out, or call {plain(record.label)}.requires_grad_() again",),
     )
 
 
@@ -165,34 +154,6 @@ def taken_by_data(facts: Facts, record: TensorRecord) -> Reason | None:
     )
 
 
-def copied(facts: Facts, record: TensorRecord) -> Reason | None:
-    """`torch.tensor(y)`, or numbers that were taken out of tensors that require grad."""
-    if record.operation is not None or record.name is None:
-        return None
-    for statement in facts.text.assignments(record.name):
-        head = places.head_of(statement)
-        left = [
-            e
-            for e in facts.trace.escapes
-            if e.span is not None
-            and e.tensor is not None
-            and e.how in NUMBERS
-            and statement.lineno <= e.span.line <= (statement.end_lineno or 0)
-            and facts.trace.tensors[e.tensor].requires_grad
-        ]
-        source = left[0].tensor if left else argument_of_tensor(facts, statement)
-        if source is not None:
-            name = facts.label(source)
-            how = f" by {left[0].how}()" if left and left[0].text.rstrip("()").endswith(left[0].how) else ""
-            return Reason(
-                "copied",
-                f"it was made from the numbers of {name}{how}{facts.line(head)}, a copy without history",
-                [facts.at(f"a new leaf is made from the numbers of {name}", head)],
-                (f"compute with {name} itself", "torch.stack([...]) joins tensors and keeps their history"),
-            )
-    return None
-
-
 def gradient_without_graph(facts: Facts, record: TensorRecord) -> Reason | None:
     """A gradient itself: what autograd.grad returned, or a leaf's .grad, without create_graph."""
     if record.operation is not None or record.name is None:
@@ -213,64 +174,6 @@ def gradient_without_graph(facts: Facts, record: TensorRecord) -> Reason | None:
     return None
 
 
-def rewrapped(facts: Facts, reached: set[int]) -> Reason | None:
-    """`torch.tensor(y)`, `torch.tensor([a, b])`: a new leaf of the numbers."""
-    known = dict(facts.trace.names)
-    for statement in facts.text.simple:
-        call = places.method_call(statement, WRAPPERS)
-        names = [n.id for n in ast.walk(call) if isinstance(n, ast.Name)] if call is not None else []
-        if not any(known.get(name) in reached for name in names):
-            continue
-        head = places.head_of(statement)
-        listed = bool(call.args) and isinstance(call.args[0], (ast.List, ast.Tuple, ast.ListComp))
-        remedy = (
-            "torch.stack([...]) joins tensors and keeps their history"
-            if listed
-            else ("take the tensor itself; .clone() makes a copy that keeps its history")
-        )
-        return Reason(
-            "copied",
-            f"its value was copied into a new tensor{facts.line(head)}, which has no history",
-            [facts.at("a new leaf is made of the numbers alone", head)],
-            (remedy,),
-        )
-    return None
-
-
-def left_as_number(facts: Facts, reached: set[int]) -> Reason | None:
-    """A value that became a Python number or an array, or an index."""
-    left = facts.flow.numbers_from(reached)
-    if not left:
-        return None
-    escape = left[0]
-    where = facts.line(escape.span)
-    if escape.how == "item" and ".item" not in escape.text and escape.text.endswith("]"):
-        return Reason(
-            "index",
-            f"it only chooses which element is taken{where}, and an index has no derivative",
-            [facts.at(f"{escape.text} takes whole numbers for the index", escape.span)],
-            ("let it be a weight: (softmax(scores) * values).sum() instead of values[scores.argmax()]",),
-        )
-    what = NUMBERS[escape.how]
-    called = escape.text.partition("(")[0] if escape.text.startswith(("float(", "int(", "bool(")) else f".{escape.how}"
-    return Reason(
-        escape.how,
-        f"its value left the graph as {what}{where}",
-        [facts.at(f"{called.lstrip('.')}() makes {what}, which has no history", escape.span)],
-        (f"compute with the tensor itself, without {called}()",),
-    )
-
-
-def argument_of_tensor(facts: Facts, statement: ast.stmt) -> int | None:
-    """A tensor with history among the arguments of torch.tensor(...) in a statement."""
-    call = places.method_call(statement, WRAPPERS)
-    known = dict(facts.trace.names)
-    for node in ast.walk(call) if call is not None else ():
-        if isinstance(node, ast.Name) and node.id in known and facts.trace.tensors[known[node.id]].requires_grad:
-            return known[node.id]
-    return None
-
-
 def computed(facts: Facts, record: TensorRecord) -> Reason:
     """A result: something cut it off, or nothing that it was computed from requires grad."""
     cut = facts.flow.cut_before(record.id)
@@ -283,7 +186,21 @@ def computed(facts: Facts, record: TensorRecord) -> Reason:
             found.advice,
         )
     sources = [facts.trace.tensors[i] for i in sorted(facts.flow.before([record.id]))]
+    held = {facts.flow.tensor(i) for one in facts.trace.optimisers for i in one.tensors}
+    for source in sorted(sources, key=lambda t: t.id not in held):
+        lost = (copied(facts, source) or frozen(facts, source)) if source.id != record.id else None
+        if lost is not None:
+            verb = "is computed from" if lost.cause != "frozen" else "is computed with"
+            because = lost.because.replace("it was made", "which was made").replace(
+                "its requires_grad", "whose requires_grad"
+            )
+            return lost._replace(
+                because=f"it {verb} {plain(source.label)}, {because}", evidence=[*lost.evidence, facts.origin(record)]
+            )
     leaves = [s for s in sources if (s.operation is None or s.is_leaf) and s.id != record.id]
+    left = numbers_before(facts, record)
+    if left is not None:
+        return left
     named = [s.label for s in leaves if s.name is not None]
     because = "nothing that it was computed from requires grad"
     return Reason(

@@ -8,7 +8,7 @@ holds is the answer.
 
 from __future__ import annotations
 
-from gradtrace.analysis import history, numbers, zeros
+from gradtrace.analysis import copies, history, numbers, zeros
 from gradtrace.analysis.answer import Answer, Evidence, Facts, is_finite, is_zero
 from gradtrace.analysis.flow import reachable_functions
 from gradtrace.analysis.words import brief
@@ -103,9 +103,9 @@ def never_called(facts: Facts, record: TensorRecord) -> Answer | None:
         )
     if failure is not None:
         evidence.append(facts.at(f"the program ends here by {failure.kind}: {failure.message}", failure.span))
-        return answer(
-            record, "never called", "the program failed before backward was called", evidence, "fix the error first"
-        )
+        ran = ".backward(" in facts.text.line(failure.span)
+        when = "backward failed before it stored a gradient" if ran else "the program failed before backward was called"
+        return answer(record, "never called", when, evidence, "fix the error first")
     return answer(record, "never called", "backward was not called", evidence, f"call {facts.root_names()}.backward()")
 
 
@@ -192,7 +192,7 @@ def unreached(facts: Facts, record: TensorRecord) -> Answer | None:
         )
     reached = facts.flow.after([record.id])
     if not reached & into:
-        gone = history.rewrapped(facts, reached) or history.left_as_number(facts, reached)
+        gone = copies.rewrapped(facts, reached) or copies.left_as_number(facts, reached)
         if gone is not None:
             return answer(record, gone.cause, gone.because, [made, *gone.evidence, run], *gone.advice)
     replaced = history.rebound(facts, record)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.analysis.answer import Answer, Evidence, Facts, is_zero, last_change
+from gradtrace.analysis.causes.cause import made_at, named
 from gradtrace.analysis.words import brief
 from gradtrace.engine.tables import function_table
 from gradtrace.trace.operands import record_of
@@ -64,6 +65,9 @@ def zeroed(facts: Facts, record: TensorRecord, change: Change) -> Answer:
         None,
     )
     was = f", where it was {brief(before)}" if before is not None else ""
+    culprit = infinite_beside(facts, change) if "clip_grad" in change.text else None
+    if culprit is not None:
+        return clipped(facts, record, change, culprit)
     return Answer(
         name,
         "zero",
@@ -71,6 +75,49 @@ def zeroed(facts: Facts, record: TensorRecord, change: Change) -> Answer:
         f"{name}.grad is 0: it was set to zero{facts.line(change.span)}{was}.",
         (facts.origin(record), facts.at(f"{name}.grad is zeroed", change.span)),
         ("read .grad before that line",),
+        record.grad,
+    )
+
+
+def infinite_beside(facts: Facts, change: Change) -> BackwardStep | None:
+    """The last gradient that was stored with an infinity before some were clipped by their common norm."""
+    stored = [s for s in facts.trace.steps[: change.after_steps] if s.grad_after is not None]
+    last = stored[-1].number if stored else None
+    return next((s for s in stored if s.number == last and s.grad_after and not s.grad_after.all_finite), None)
+
+
+def clipped(facts: Facts, record: TensorRecord, change: Change, culprit: BackwardStep) -> Answer:
+    """clip_grad_norm_ multiplied all gradients by max_norm / inf."""
+    leaf = facts.trace.functions[culprit.function].variable
+    other = "another tensor" if leaf is None else facts.label(leaf)
+    first = next(
+        (
+            s
+            for s in facts.trace.steps
+            if s.number == culprit.number
+            and all(u is None or u.all_finite for u in s.upstream)
+            and any(v is not None and not v.all_finite for v in s.downstream)
+        ),
+        None,
+    )
+    function = None if first is None else facts.trace.functions[first.function]
+    operation = None if first is None else facts.arrivals.operations.get(first.function)
+    what = "" if function is None or operation is None else f", from {operation.name}{facts.line(function.span)}"
+    evidence = [facts.at(f"{record.label}.grad is multiplied by max_norm / inf = 0", change.span)]
+    if function is not None and operation is not None:
+        evidence.insert(0, facts.at(f"the derivative of {operation.name} is not finite here", function.span))
+    name = record.label
+    return Answer(
+        name,
+        "zero",
+        "clipped to 0",
+        f"{name}.grad is 0: clip_grad_norm_{facts.line(change.span)} wiped it, for the norm of all gradients was inf: "
+        f"{other}.grad held inf{what}.",
+        tuple(evidence),
+        (
+            f"keep {other}.grad finite: torch.sqrt({other} + 1e-12), clamp(min=1e-8)",
+            "torch.nn.utils.clip_grad_norm_(..., error_if_nonfinite=True) says so at once",
+        ),
         record.grad,
     )
 
@@ -101,8 +148,23 @@ def origin_of_zero(facts: Facts, step: BackwardStep) -> tuple[str, str, list[Evi
             return "cancelled", f"what arrived along its paths cancels out ({terms})", [], ()
         makers = [(sender, index) for sender, index, _ in parts if not all(is_zero(u) for u in sender.upstream if u)]
         if makers:
-            return blame(facts, *makers[0])
+            return blame(facts, *chosen_before(facts, *makers[0]))
         step = parts[0][0]
+
+
+ROUTING = ("stack", "cat", "unbind", "split", "chunk")
+
+
+def chosen_before(facts: Facts, step: BackwardStep, index: int) -> tuple[BackwardStep, int]:
+    """Where several tensors were joined: the operation that chose among them, if one did."""
+    operation = facts.arrivals.operations.get(step.function)
+    if operation is None or operation.name not in ROUTING:
+        return step, index
+    for sender, edge, _ in facts.arrivals.at(step):
+        choosing = facts.arrivals.operations.get(sender.function)
+        if choosing is not None and reason_of(choosing.name.rstrip("_")) == "choice":
+            return sender, edge
+    return step, index
 
 
 def blame(facts: Facts, step: BackwardStep, index: int) -> tuple[str, str, list[Evidence], tuple[str, ...]]:
@@ -127,8 +189,66 @@ def blame(facts: Facts, step: BackwardStep, index: int) -> tuple[str, str, list[
                 "scale the factors up, shorten the way, or compute in float64",
             ),
         )
+    alone = over_one(facts, operation)
+    if alone is not None:
+        return alone
+    reversed_ = straight_through(facts, operation, operand)
+    if reversed_ is not None:
+        return reversed_
     cause, because, advice = zero_reason(facts, name, operation, operand, shown, where)
-    return cause, because, [facts.at(f"{name} sends back 0 here", function.span)], advice
+    made = makers_of_zero(facts, operation, operand, name.rstrip("_"))
+    return cause, because, [*made, facts.at(f"{name} sends back 0 here", function.span)], advice
+
+
+Reason = tuple[str, str, list[Evidence], tuple[str, ...]]
+
+
+def over_one(facts: Facts, operation: Operation | None) -> Reason | None:
+    """A softmax over a single element, which is 1 whatever that is."""
+    if operation is None or operation.name not in ("softmax", "log_softmax", "cross_entropy"):
+        return None
+    dim = next((o.text.partition("=")[2] for o in operation.inputs if o.text.startswith("dim=")), "1")
+    tensor = next((o.tensor for o in operation.inputs if o.tensor is not None), None)
+    value = None if tensor is None else facts.trace.tensors[tensor].value
+    if value is None or tensor is None or not dim.lstrip("-").isdigit() or not value.shape:
+        return None
+    if not -len(value.shape) <= int(dim) < len(value.shape) or value.shape[int(dim)] != 1:
+        return None
+    where, name = facts.line(operation.span), named(facts, tensor)
+    return (
+        "one class",
+        f"{operation.name}{where} is taken over only one class, for {name} has the shape {value.shape}: it is the same "
+        "whatever the scores are",
+        [facts.at(f"{operation.name} over one element is constant", operation.span)],
+        (
+            "two classes need 2 outputs: nn.Linear(..., 2)",
+            f"or one output and F.binary_cross_entropy_with_logits({name}.squeeze(1), labels.float())",
+        ),
+    )
+
+
+def straight_through(facts: Facts, operation: Operation | None, operand: int | None) -> Reason | None:
+    """A flat operation whose straight-through estimate keeps the flat result and detaches the difference."""
+    if operation is None or operand is None or reason_of(operation.name.rstrip("_")) != "flat":
+        return None
+    for other in facts.trace.operations[operation.id :]:
+        if other.name != "detach" or not other.inputs or other.inputs[0].tensor is None:
+            continue
+        behind = facts.flow.before([other.inputs[0].tensor])
+        if operand not in behind or len(behind) > 1000:
+            continue
+        soft, hard = named(facts, operand), named(facts, operation.outputs[0])
+        return (
+            "straight-through reversed",
+            f"the straight-through estimate{facts.line(other.span)} is the wrong way round: it detaches the part with "
+            f"{soft}, and its gradient goes through {hard}, which is flat",
+            [
+                facts.at(f"{operation.name} has the derivative 0 everywhere", operation.span),
+                facts.at(f"detach() here cuts off {soft}, not {hard}", other.span),
+            ],
+            (f"{soft} + ({hard} - {soft}).detach()",),
+        )
+    return None
 
 
 def zero_reason(
@@ -191,12 +311,78 @@ def product(
     if base == "dropout" or (operation is not None and "dropout" in operation.text):
         return "dropout", f"dropout{where} dropped every element", ("lower p, or call eval() to switch it off",)
     zeros = [i for i in others if is_zero(facts.trace.tensors[i].value)]
-    factor = next((facts.label(i) for i in zeros or others), "the other factor")
+    number = next((o.text for o in operation.inputs if o.tensor is None), "") if operation is not None else ""
+    factor = next((named(facts, i) for i in zeros or others), number or "the other factor")
     cause = "mask" if reason == "mask" else "zero factor"
-    remedy = f"look at {factor}"
+    remedies: tuple[str, ...] = (f"look at {factor}",)
     if zeros and facts.trace.tensors[zeros[0]].is_leaf and facts.trace.tensors[zeros[0]].requires_grad:
-        remedy = f"start {factor} from other values than zeros: two layers of zeros get no gradient"
-    return cause, f"{factor}, which it is multiplied by{where}, is 0 everywhere", (remedy,)
+        short = factor.rpartition(".")[2]
+        remedies = (
+            f"start {factor} from other values than zeros: two layers of zeros get no gradient",
+            f"nn.init.normal_({factor}, std=0.02), or torch.randn(...) * 0.02 for {short}",
+        )
+    elif zeros and (leaf := zero_leaf(facts, zeros[0])) is not None:
+        factor += f" (for {leaf} is 0)"
+        remedies = (f"start {leaf} from other values than zeros: nn.init.kaiming_normal_({leaf})",)
+    elif zeros and (compared := comparison_behind(facts, zeros[0])) is not None:
+        text = compared.text.partition(" = ")[2] or compared.text
+        remedies = (f"look at {text}: is the mask the right way round? {opposite(text)}",)
+    return cause, f"{factor}, which it is multiplied by{where}, is 0 everywhere", remedies
+
+
+def zero_leaf(facts: Facts, tensor: int) -> str | None:
+    """The parameter of zeros that a value of zeros comes from."""
+    waiting, seen = [tensor], {tensor}
+    while waiting and len(seen) < 50:
+        record = facts.trace.tensors[waiting.pop()]
+        if record.is_leaf and record.requires_grad and (record.value is None or len(record.value.shape) > 1):
+            return named(facts, record.id)
+        if record.operation is None:
+            continue
+        for operand in facts.trace.operations[record.operation].inputs:
+            i = operand.tensor
+            if i is not None and i not in seen and is_zero(facts.trace.tensors[i].value):
+                seen.add(i)
+                waiting.append(i)
+    return None
+
+
+def comparison_behind(facts: Facts, tensor: int) -> Operation | None:
+    """The comparison that a mask was made by, one or two operations back."""
+    for _ in range(3):
+        made = facts.trace.tensors[tensor].operation
+        if made is None:
+            return None
+        operation = facts.trace.operations[made]
+        record = record_of(operation.name)
+        if record is not None and record.promote == "compare":
+            return operation
+        inputs = [o.tensor for o in operation.inputs if o.tensor is not None]
+        if not inputs:
+            return None
+        tensor = inputs[0]
+    return None
+
+
+def opposite(text: str) -> str:
+    """A comparison the other way round."""
+    for sign, other in (("==", "!="), ("!=", "=="), (">=", "<"), ("<=", ">"), (">", "<="), ("<", ">=")):
+        if sign in text:
+            return text.replace(sign, other, 1)
+    return f"~({text})"
+
+
+def makers_of_zero(facts: Facts, operation: Operation | None, operand: int | None, base: str) -> list[Evidence]:
+    """Where the factor that is 0 was made."""
+    zeros = [i for i in factors(operation, operand) if is_zero(facts.trace.tensors[i].value)]
+    if reason_of(base) not in ("mask", "product") or not zeros:
+        return []
+    record = facts.trace.tensors[zeros[0]]
+    compared = comparison_behind(facts, zeros[0])
+    span = compared.span if compared is not None else made_at(facts, record)
+    if record.is_leaf and record.requires_grad:
+        span = next((b.span for b in facts.trace.begun if b.tensor == facts.flow.tensor(record.id)), span)
+    return [] if span is None else [facts.at(f"{named(facts, record.id)} is made here, and is 0", span)]
 
 
 def factors(operation: Operation | None, operand: int | None) -> list[int]:

@@ -34,6 +34,7 @@ def record(
     detailed: int | None = None,
     derived: bool = False,
     out: Any = None,
+    checking: bool = False,
     part: Part = Part(),
     picture: bool = False,
     save: str | None = None,
@@ -47,6 +48,7 @@ def record(
     are noted node by node.
     What it prints goes to `out`, or to stderr.
     With `derived` a backward under --create-graph is part of the trace: its own operations, and "w.grad".
+    With `checking` the program's own Functions are compared with finite differences, small ones and each once.
     `part` is the step or the pass to return; of a training loop a `picture` is of the last step.
     With `save` the whole run is written to a file of this name. Of a program that comes with a record, that is
     returned, unless an option would change it.
@@ -76,6 +78,9 @@ def record(
         everything, detailed = everything or part.chosen, None
     watched = watched or part.pass_number is not None or save is not None
     watch = watcher(jacobians, slopes, detailed) if watched else None
+    printed = out or Printed()
+    if checking and watch is not None:
+        watch.checking = Muted(printed)
     begun: list[tuple[Any, list[Tensor]]] = []
     done: list[tuple[Any, list[Tensor], int]] = []
 
@@ -96,7 +101,7 @@ def record(
             program,
             tensors,
             dtype,
-            out or Printed(),
+            printed,
             record=True,
             outputs=names(how.output),
             budget=budget,
@@ -133,12 +138,16 @@ def record(
 class Printed:
     """What a program prints while a command records it: stderr, below a heading where a person sees both streams."""
 
+    muted = False
+
     def __init__(self) -> None:
         from gradtrace.cli import colour
 
         self.heading = colour.is_terminal(sys.stderr) and colour.is_terminal(sys.stdout)
 
     def write(self, text: str) -> int:
+        if self.muted:
+            return len(text)
         if self.heading and text:
             sys.stderr.write("printed by the program:\n")
             self.heading = False
@@ -146,6 +155,19 @@ class Printed:
 
     def __getattr__(self, name: str) -> Any:  # isatty, encoding, flush
         return getattr(sys.stderr, name)
+
+
+class Muted:
+    """Within it nothing is printed: a Function of the program runs again, to be checked."""
+
+    def __init__(self, printed: Any) -> None:
+        self.printed = printed
+
+    def __enter__(self) -> None:
+        self.printed.muted = True
+
+    def __exit__(self, *_: object) -> None:
+        self.printed.muted = False
 
 
 class uncollected:

@@ -50,6 +50,12 @@ class Watcher(Protocol):
         """A tensor is changed without an operator: by a "step" of an optimiser, "data" set, "frozen" (its requires_grad
         is turned off); or its gradient is "cleared" or "assigned"."""
 
+    def optimises(self, optimiser: object, tensors: list[Tensor]) -> None:
+        """An optimiser has been given tensors to update."""
+
+    def stepped(self, optimiser: object) -> None:
+        """An optimiser's step() has run."""
+
     def starts(self, outputs: tuple[Any, ...], vectors: object) -> None:
         """backward or autograd.grad is called on these tensors, with their vectors (or None)."""
 

@@ -106,6 +106,8 @@ class Optimizer(metaclass=Homed):
             param_group.setdefault(name, default)
         self._check_distinct(param_group)
         self.param_groups.append(param_group)
+        if state.watcher is not None:
+            state.watcher.optimises(self, params)
 
     def _check_distinct(self, param_group: Group) -> None:
         new = set(map(id, param_group["params"]))
@@ -256,6 +258,8 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                 raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {replaced}.")
             args, kwargs = replaced
         out = step(*args, **kwargs)
+        if state.watcher is not None:
+            state.watcher.stepped(self)
         if state.keeper is not None:
             state.keeper.stepped()
         for hook in self._hooks["step_post"].values():

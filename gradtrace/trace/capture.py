@@ -119,6 +119,9 @@ def freeze(
     scopes = builder.scopes = Scopes(source, run.env)
     tensors = tuple(builder.tensor(entry, text) for entry, text in zip(kept, texts, strict=True))
     records = builder.functions(kept)
+    told: dict[str, Any] = (
+        {} if watch is None else watched_records(watch, kept, calls, found, records, source, contents)
+    )
     trace = Trace(
         source.name,
         source.text,
@@ -131,7 +134,7 @@ def freeze(
         backward_runs,
         tuple((name, entry.id) for entry in kept for name in entry.names),
         tuple(scopes.records),
-        *(() if watch is None else watched_records(watch, kept, calls, found, records, source, contents)),
+        **told,
     )
     trace = trace._replace(files=tuple(source.files))
     if contents.keeper is None or len(contents.keeper.passes) < 2:
@@ -158,8 +161,8 @@ def is_kept(call: Call) -> bool:
     return any(out.id >= 0 for out in call.outputs)
 
 
-def watched_records(watch: Watch, *known: Any) -> tuple[Any, ...]:
-    """Return what the watcher noted, as records; `trace.chronicle` is imported only for a watched run."""
+def watched_records(watch: Watch, *known: Any) -> dict[str, Any]:
+    """Return what the watcher noted, as fields of a Trace; `trace.chronicle` is imported only for a watched run."""
     from gradtrace.trace.chronicle import Chronicle
 
     return Chronicle(watch, *known).build()

@@ -12,7 +12,18 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.trace import functions
 from gradtrace.trace.history import Call, Entry
 from gradtrace.trace.labels import SourceText
-from gradtrace.trace.record import BackwardStep, Begun, Change, Escape, FunctionRecord, HookRun, PassRecord, Value
+from gradtrace.trace.record import (
+    BackwardStep,
+    Begun,
+    Change,
+    Escape,
+    FunctionCheck,
+    FunctionRecord,
+    HookRun,
+    OptimiserRecord,
+    PassRecord,
+    Value,
+)
 from gradtrace.trace.steps import Event, Noted, Turn, Watch
 from gradtrace.trace.values import Contents, frozen
 
@@ -39,8 +50,8 @@ class Chronicle:
         self.indices = [call.index for call in calls]
         self.tensors = {ident(entry.tensor): entry.id for entry in kept}
 
-    def build(self) -> tuple[Any, ...]:
-        """Return the steps, passes, escapes, changes and beginnings of a Trace."""
+    def build(self) -> dict[str, Any]:
+        """Return the fields of a Trace that only a watched run has."""
         turns = [
             (number, turn)
             for number, event in enumerate(self.watch.passes)
@@ -51,7 +62,15 @@ class Chronicle:
         self.shown = sorted(turn.number for _, turn in turns)
         passes = tuple(self.one_pass(number, event) for number, event in enumerate(self.watch.passes))
         escapes = tuple(self.escape(*item) for item in self.watch.escaped)
-        return steps, passes, escapes, self.changes(), self.begun()
+        return {
+            "steps": steps,
+            "passes": passes,
+            "escapes": escapes,
+            "changes": self.changes(),
+            "begun": self.begun(),
+            "optimisers": self.optimisers(),
+            "checks": self.checks(),
+        }
 
     def before(self, at: int) -> int:
         """How many operations of the trace had run before the recorded call `at`."""
@@ -173,6 +192,30 @@ class Chronicle:
                         self.source.excerpt(origin),
                     )
                 )
+        return tuple(found)
+
+    def optimisers(self) -> tuple[OptimiserRecord, ...]:
+        """Return what each optimiser holds, as ids of the tensors' last versions."""
+        found = []
+        for held in self.watch.optimisers.values():
+            known = tuple(i for t in held.tensors if (i := self.tensors.get(ident(t))) is not None)
+            spans = self.source.span(held.origin), self.source.span(held.step_origin) if held.steps else None
+            count = len(held.tensors)
+            found.append(OptimiserRecord(held.kind, known, count, held.lr, spans[0], held.steps, held.idle, spans[1]))
+        return tuple(found)
+
+    def checks(self) -> tuple[FunctionCheck, ...]:
+        """Return what became of comparing the program's Functions with finite differences."""
+        found = []
+        for name, (origin, checked) in self.watch.checks.items():
+            span = self.source.span(origin)
+            if isinstance(checked, str):
+                found.append(FunctionCheck(name, "not tried", checked, span))
+            elif checked.wrong is None:
+                found.append(FunctionCheck(name, "ok", "", span))
+            else:
+                edge, element, analytic, judged = checked.wrong
+                found.append(FunctionCheck(name, "wrong", "", span, edge, element, analytic, judged.numeric))
         return tuple(found)
 
     def begun(self) -> tuple[Begun, ...]:

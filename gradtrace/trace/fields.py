@@ -15,11 +15,13 @@ from gradtrace.trace.record import (
     Change,
     Escape,
     Failure,
+    FunctionCheck,
     FunctionEdge,
     FunctionRecord,
     HookRun,
     Operand,
     Operation,
+    OptimiserRecord,
     PassRecord,
     SavedRecord,
     ScopeRecord,
@@ -81,12 +83,15 @@ FIELDS: dict[type, tuple[Any, ...]] = {
     Change: (TEXT, GROUP, BOOL, INT, INT, Maybe(INT), BOOL, SPAN, TEXT),
     Begun: (INT, INT, SPAN),
     Failure: (TEXT, TEXT, SPAN, SPAN, Maybe(INT)),
+    OptimiserRecord: (TEXT, INTS, INT, Maybe(NUMBER), SPAN, INT, INT, SPAN),
+    FunctionCheck: (TEXT, TEXT, TEXT, SPAN, INT, INT, NUMBER, NUMBER),
     TrainingStep: (INT, Many(INT, INT), Many(INT, INT), INTS, SPAN),
     Trace: (
         *(TEXT, TEXT, Many(each=TensorRecord), Many(each=Operation), Many(each=FunctionRecord)),
         *(Many(each=FunctionEdge), INTS, INTS, INT, Many(each=Many(TEXT, INT)), Many(each=ScopeRecord)),
         *(Many(each=BackwardStep), Many(each=PassRecord), Many(each=Escape), Many(each=Change), Many(each=Begun)),
         *(Maybe(Failure), Many(each=TrainingStep), Many(each=Many(TEXT, TEXT)), INT, TEXT, Many(each=TEXT), Maybe(INT)),
+        *(Many(each=OptimiserRecord), Many(each=FunctionCheck)),
     ),
 }
 
@@ -323,6 +328,7 @@ def check(trace: Trace) -> None:
     within(tensors, (i for e in trace.escapes for i in (e.tensor, e.out)))
     within(tensors, (i for p in trace.passes for i in (*p.roots, *(p.inputs or ()))))
     within(operations, (c.operation for c in trace.changes))
+    within(tensors, (i for one in trace.optimisers for i in one.tensors))
     for t in trace.tensors:
         within(functions, (t.function,))
         within(operations, (t.operation,))

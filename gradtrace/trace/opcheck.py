@@ -18,6 +18,7 @@ from gradtrace.trace.finite import FLOAT64, WRONG, Judged, judge
 from gradtrace.trace.probe import direction
 
 FLOAT32 = 1.1920929e-07
+SMALL = 10_000  # elements of an argument up to which a Function is run again
 FEW = 12  # elements of an input that are tried
 
 
@@ -50,6 +51,48 @@ def check(node: Node, call: tuple[str, tuple[Any, ...], Any, int]) -> Checked | 
             return compare(node, name, origin, custom, args, weights, run)
     except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError):
         return None
+
+
+def try_function(node: Node, call: tuple[str, tuple[Any, ...], Any, int]) -> Checked | str:
+    """Check a Function of the program in its backward pass; or return why that was not tried.
+
+    A Function that gives its argument on as it is (a gradient reversed or clipped on purpose) and one whose forward is
+    flat where its backward is not (a straight-through estimate) have no finite differences to agree with.
+    """
+    _, args, out, _ = call
+    tensors = [a for a in args if isinstance(a, Tensor)]
+    if any(t.numel() > SMALL for t in tensors) or not all(isinstance(o, Tensor) for o in outs_of(out)):
+        return f"its arguments have more than {SMALL} elements"
+    first = next((t for t in tensors if t.is_floating_point()), None)
+    found = None if first is None else check(node, call)
+    if found is None:
+        return "its forward does not give the same result again"
+    if found.wrong is None:
+        return found
+    if not found.wrong[3].numeric and found.wrong[2]:
+        return "its forward is flat there, so its backward is an estimate"
+    if first is not None and gives_argument(node, call, first):
+        return "its forward gives the argument itself"
+    return found
+
+
+def gives_argument(node: Node, call: tuple[str, tuple[Any, ...], Any, int], first: Tensor) -> bool:
+    """Whether a Function's forward gives its first floating-point argument, also another one."""
+    name, args, out, _ = call
+    run = forward_of(node, name, args)
+    if run is None or not same_values(first, outs_of(out)[0]):
+        return False
+    other = Tensor._wrap(np.asarray(first._data) * 2 + 1)
+    with using(watcher=None, recorder=None, grad_enabled=False):
+        return same_values(other, outs_of(run(tuple(other if a is first else a for a in args)))[0])
+
+
+def outs_of(out: Any) -> tuple[Any, ...]:
+    return out if isinstance(out, tuple) else (out,)
+
+
+def same_values(a: Tensor, b: Any) -> bool:
+    return tuple(a.shape) == tuple(b.shape) and bool(np.array_equal(a._data, b._data))
 
 
 def forward_of(node: Any, name: str, args: tuple[Any, ...]) -> Callable[[tuple[Any, ...]], Any] | None:

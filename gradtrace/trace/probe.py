@@ -42,6 +42,7 @@ class Idle:
     def nothing(self, *_: Any) -> None:
         """Ignore the event."""
 
+    optimises = stepped = nothing
     called = begins = escapes = changes = starts = began = ended = enters = hooked = runs = sends = leaves = nothing
 
 

@@ -12,7 +12,9 @@
     ├── changes      Change, what was written to a tensor or a gradient in place, seen by autograd or not
     ├── begun        Begun, where tensors began to require grad
     ├── failure      Failure, what ended the program, if it did not come to its end
-    └── training     TrainingStep, the steps of a training loop, if there is one
+    ├── training     TrainingStep, the steps of a training loop, if there is one
+    ├── optimisers   OptimiserRecord, what each optimiser holds, and how often it took a step
+    └── checks       FunctionCheck, the program's own Functions against finite differences
 
 `tensors[i].id == i`, and likewise for operations and functions, so an id is an index. Nothing here refers to a live
 tensor, to the terminal or to an address: the same program and inputs give an equal Trace, and so the same bytes in
@@ -260,6 +262,35 @@ class Begun(NamedTuple):
     span: Span | None
 
 
+class OptimiserRecord(NamedTuple):
+    """An optimiser of a watched run. `tensors` are the last versions of those that it holds and the trace has."""
+
+    kind: str  # its class: "SGD"
+    tensors: tuple[int, ...]
+    held: int  # how many tensors it holds; more than `tensors` if the program did not use some
+    lr: float | None  # of its first group, when it was made
+    span: Span | None  # where it was made
+    steps: int  # calls of step()
+    idle: int  # those of them in which no tensor had a gradient
+    step_span: Span | None  # the first call
+
+
+class FunctionCheck(NamedTuple):
+    """A Function of the program on the arguments of its first call: its backward by finite differences of its forward.
+
+    `verdict` is "ok", "wrong" (then the rest is its worst element), or "not tried"; `note` says why it was not.
+    """
+
+    name: str
+    verdict: str
+    note: str
+    span: Span | None  # the call
+    input: int = 0  # which input, from 0
+    element: int = 0
+    analytic: float = 0.0
+    numeric: float = 0.0
+
+
 class Failure(NamedTuple):
     """What ended a program: the exception that it did not catch, and where."""
 
@@ -296,6 +327,8 @@ class Trace(NamedTuple):
     engine: str = ""  # what ran it: "" for gradtrace, "torch 2.13.0" for a recorded run of PyTorch
     left_out: tuple[str, ...] = ()  # what of the run could not be seen, a sentence each
     rank: int | None = None  # of several processes, which one this is
+    optimisers: tuple[OptimiserRecord, ...] = ()
+    checks: tuple[FunctionCheck, ...] = ()
 
     def text_of(self, span: Span | None) -> str:
         """The text of the file that a span is in."""

@@ -17,6 +17,7 @@ from gradtrace.engine.ident import ident
 from gradtrace.engine.keeper import SMALL, Kept, storage_of
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import AccumulateGrad, Node
+from gradtrace.engine.op import records
 from gradtrace.engine.state import state, using
 from gradtrace.engine.tensor import Tensor
 from gradtrace.trace.local import jacobians, local_derivatives
@@ -97,6 +98,20 @@ class Turn:
         return self
 
 
+class Held:
+    """An optimiser as it was noted: what it holds, where it was made, how often it took a step."""
+
+    __slots__ = ("idle", "kind", "lr", "origin", "step_origin", "steps", "tensors")
+
+    def __init__(self, optimiser: Any) -> None:
+        self.kind = type(optimiser).__name__
+        self.tensors: list[Tensor] = []
+        lr = optimiser.defaults.get("lr")
+        self.lr = None if lr is None else float(lr)
+        self.origin = self.step_origin = state.origin
+        self.steps = self.idle = 0
+
+
 class Watch:
     """The events of a run. `grad_modes` says of each recorded operator call whether grad mode was on.
 
@@ -115,6 +130,11 @@ class Watch:
         self.turns = 0  # of all passes
         self.changed: list[tuple[str, Tensor, Any, int, int, bool, int]] = []
         self.saved: dict[int, Any] = {}  # by ident(node): what a Function of the program saves, which a release drops
+        self.optimisers: dict[int, Held] = {}  # by ident(optimiser)
+        self.custom: dict[int, Any] = {}  # by ident(node): the first call of each of the program's own Functions
+        self.checks: dict[str, tuple[Any, Any]] = {}  # by such a Function's name: what `opcheck` found, and the node
+        self.checking: Any = None  # a context within which a Function's forward may run again; None: it must not
+        self._kept_alive: list[Any] = []
         self._found_bad = False
         self._latest: Event | None = None  # the last pass, if it is not among the first ones
         self._open: list[Event] = []  # more than one where a hook calls backward itself
@@ -137,6 +157,8 @@ class Watch:
         """An operator has run."""
         if name[-1:] == "_" and args and isinstance(args[0], Tensor):
             self._changed(name, args[0], origin)
+        elif self.checking is not None and name not in records and name not in self.checks:
+            self._note_custom(name, args, out, origin)
         self.grad_modes.append(state.grad_enabled)
 
     def begins(self, leaf: Tensor) -> None:
@@ -151,6 +173,28 @@ class Watch:
     def _changed(self, how: str, tensor: Tensor, origin: int) -> None:
         storage = None if how in ("cleared", "assigned") else storage_of(tensor._data)
         self.changed.append((how, tensor, storage, len(self.grad_modes), self.turns, state.grad_enabled, origin))
+
+    def _note_custom(self, name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
+        node = getattr(out[0] if type(out) is tuple and out else out, "_fn", None)
+        if node is not None and node.op is None:
+            self.checks[name] = (origin, "backward did not reach it")
+            self.custom[ident(node)] = (node, (name, args, out, origin))
+
+    def optimises(self, optimiser: Any, tensors: list[Tensor]) -> None:
+        held = self.optimisers.get(ident(optimiser))
+        if held is None:
+            held = self.optimisers[ident(optimiser)] = Held(optimiser)
+            self._kept_alive.append(optimiser)
+        held.tensors += tensors
+
+    def stepped(self, optimiser: Any) -> None:
+        held = self.optimisers.get(ident(optimiser))
+        if held is None:
+            return
+        if not held.steps:
+            held.step_origin = state.origin
+        held.steps += 1
+        held.idle += not any(tensor._x is not None and tensor._x.grad is not None for tensor in held.tensors)
 
     # ---- backward
 
@@ -204,6 +248,8 @@ class Watch:
     def runs(self, node: Node, gradient: Any) -> None:
         turn = self.turn
         turn.ran = True
+        if node.op is None and ident(node) in self.custom:
+            self._check(node)
         if turn.hooks:
             turn.upstream = self.by_output(node, gradient)
         if isinstance(node, AccumulateGrad):
@@ -215,6 +261,14 @@ class Watch:
                 turn.matrices = self._matrices(node, turn.locals)
             if node.op is None and hasattr(node, "__dict__") and node.__dict__.get("_saved"):
                 self.saved[ident(node)] = node.__dict__["_saved"]
+
+    def _check(self, node: Node) -> None:
+        """Compare a Function of the program with finite differences, once."""
+        from gradtrace.trace.opcheck import try_function
+
+        _, call = self.custom.pop(ident(node))
+        with self.checking, using(watcher=None, recorder=None, keeper=None, scope=None):
+            self.checks[call[0]] = (call[3], try_function(node, call))
 
     def _matrices(self, node: Node, known: list[Value | None]) -> list[Value | None]:
         """The matrix of each edge that has no plain local derivative."""

@@ -23,8 +23,10 @@ from gradtrace.views.layout import LayoutOptions, dots, paint
 
 SCHEMA, VERSION = "gradtrace/why", 1
 COLUMNS = ("name", "status", "cause", "sentence", "evidence", "advice")
-STYLES = {"none": "yellow", "zero": "yellow", "nan": "red", "failed": "red", "gradient": "green"}
-WIDEST = 100
+STYLES = {"none": "yellow", "zero": "yellow", "nan": "red", "failed": "red", "gradient": "green", "found": "red"}
+WIDEST = 80
+FULL = 3  # causes that are told with their evidence
+MOST = 5  # pieces of evidence
 
 
 def text(answers: Sequence[Answer], options: LayoutOptions) -> str:
@@ -36,7 +38,7 @@ def lines(answer: Answer, options: LayoutOptions) -> list[str]:
     width = min(options.width or WIDEST, WIDEST)
     style = STYLES[answer.status]
     found = [paint(line, style, options) for line in wrap(visible(answer.sentence), width)]
-    shown = [item for item in answer.evidence if item.text or item.source]
+    shown = [item for item in answer.evidence if item.text or item.source][:MOST]
     if shown:
         margin = max(len(where(item)) for item in shown) + 4
         found += ["", *(line for item in shown for line in evidence(item, margin, width, options))]
@@ -64,6 +66,16 @@ def where(item: Evidence) -> str:
 
 
 # ---- the overview
+
+
+def report(causes: Sequence[Answer], answers: Sequence[Answer], options: LayoutOptions) -> str:
+    """The causes that were found, the most serious in full; then one sentence for each tensor."""
+    told = [text(causes[:FULL], options)] if causes else []
+    more = "".join(line + "\n" for cause in causes[FULL:] for line in indented(cause.sentence, "", options))
+    if more:
+        told.append("Also:\n" + more)
+    rest = overview(answers, options)
+    return "\n".join([*told, rest] if rest else told)
 
 
 def overview(answers: Sequence[Answer], options: LayoutOptions) -> str:

@@ -107,7 +107,7 @@ def test_as_a_process(process):
     done = process("why", "-", input=LEAF + "y = w ** 2\ny.backward()\ny.backward()\n")
     assert done.returncode == 1 and done.stderr == ""
     assert done.stdout.startswith(
-        "y's graph was used a second time: the backward on line 4 had freed what pow saved.\n"
+        "y's graph was used a second time: the backward on line 4 had freed what pow\nsaved.\n"
     )
 
 

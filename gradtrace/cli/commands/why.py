@@ -27,8 +27,8 @@ FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
 def why(program: Program, words: tuple[str, ...], format: str, color: str | None, **flags: Any) -> int:
     from gradtrace.analysis.answer import Facts
+    from gradtrace.analysis.causes.table import about, found, is_left
     from gradtrace.analysis.failures import explain_failure
-    from gradtrace.analysis.why import explain
     from gradtrace.cli import session
     from gradtrace.cli.parts import Part
     from gradtrace.views import pick
@@ -47,19 +47,25 @@ def why(program: Program, words: tuple[str, ...], format: str, color: str | None
         slopes=False,
         detailed=8,
         failing=True,
+        checking=True,
         part=options.take(Part, flags),
     )
     wanted = [pick.tensor(trace, name.removesuffix(".grad"), "NAME") for name in words] or list(trace.named)
     facts = Facts(trace)
     failure = explain_failure(trace)
-    brief = failure is None and not words
-    answers = [] if failure is not None and not words else [explain(facts, record) for record in wanted]
+    causes = found(facts)
+    first = [] if words else [cause.answer() for cause in causes]
     if failure is not None:
-        answers.insert(0, failure)
+        first = [failure, *(one for one in first if one.cause != failure.cause)]
+    answers = [] if failure is not None and not words else [about(facts, one, causes) for one in wanted]
     if format != "table":
-        output.write(view.render(answers, format))
+        output.write(view.render([*first, *answers], format))
+    elif words:
+        output.write(view.text([*first, *answers], screen.options(color)))
     else:
-        output.write((view.overview if brief else view.text)(answers, screen.options(color)))
+        pairs = zip(wanted, answers, strict=True) if answers else ()
+        rest = [own for one, own in pairs if not causes or is_left(facts, one, own, causes)]
+        output.write(view.report(first, rest, screen.options(color)))
     return Exit.OK if failure is None else Exit.FAILED
 
 

@@ -1,0 +1,190 @@
+"""A cause that a question found, and what the questions share: names, places and bad values of a trace."""
+
+from __future__ import annotations
+
+from gradtrace.analysis import places
+from gradtrace.analysis.answer import Answer, Evidence, Facts
+from gradtrace.annotations import Any, Callable, NamedTuple
+from gradtrace.lang import syntax as ast
+from gradtrace.trace.part import SUFFIX
+from gradtrace.trace.record import Operation, Span, TensorRecord, Value
+
+
+class Cause(NamedTuple):
+    """What is wrong: `because` is a clause without its subject, `what` the symptom that it explains.
+
+    `fix` is what to change, best first. `tensors` are the leaves (their last versions) that it is about; None: all.
+    """
+
+    code: str
+    what: str
+    because: str
+    span: Span | None
+    evidence: tuple[Evidence, ...]
+    fix: tuple[str, ...]
+    tensors: frozenset[int] | None = None
+    status: str = "found"
+    name: str = ""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.what}: {self.because}." if self.what else f"{self.because}."
+
+    def answer(self, name: str | None = None, what: str = "", status: str = "", value: Value | None = None) -> Answer:
+        """The cause as an answer; with `what`, as that of another symptom."""
+        told = self._replace(what=what or self.what)
+        shown = self.name if name is None else name
+        return Answer(shown, status or self.status, self.code, told.sentence, self.evidence, self.fix, value)
+
+
+class Question(NamedTuple):
+    """A question to a trace: the codes of the causes that it can find, each with a sentence for the documentation.
+
+    It is not asked where one of the codes `unless` was found, which would explain what it finds.
+    """
+
+    ask: Callable[[Facts], Cause | None]
+    codes: tuple[tuple[str, str], ...]
+    unless: tuple[str, ...] = ()
+
+
+# ---- names and places
+
+
+def plain(label: str) -> str:
+    """A label without the number of its turn or version: "model(x) #5" is "model(x)"."""
+    return SUFFIX.sub("", label).removesuffix("...").strip()
+
+
+def named(facts: Facts, tensor: int) -> str:
+    """What a tensor goes by: its variable, also one within a function; else the text that made it."""
+    label = plain(facts.label(tensor))
+    if len(label) < LONG:
+        return label
+    statement = facts.text.statement(facts.trace.tensors[tensor].span)
+    if isinstance(statement, ast.Assign) and "".join(facts.text.cut(statement.value).split()).startswith(
+        "".join(label.split())[:LONG]
+    ):
+        return facts.text.cut(statement.targets[0])
+    return label
+
+
+LONG = 24  # characters of an expression from which its variable is the better name
+
+
+def at_line(span: Span | None) -> str:
+    """ " on line 3", or ""."""
+    return f" on line {span.where}" if span is not None else ""
+
+
+def code_at(facts: Facts, span: Span | None) -> str:
+    """The text of a span that stands on one line."""
+    if span is None or span.file or span.line != span.end_line or span.line > len(facts.text.bytes):
+        return ""
+    line = facts.text.bytes[span.line - 1]
+    return line[span.column : span.end_column].decode("utf-8", "replace")
+
+
+def made_at(facts: Facts, record: TensorRecord) -> Span | None:
+    """Where a tensor was made: by its operation, else where the text binds its name or has its expression."""
+    if record.span is not None:
+        return record.span
+    first = facts.trace.tensors[record.first]
+    if first.span is not None:
+        return first.span
+    label = plain(record.name or record.label)
+    bound = [s for s in facts.text.assignments(label) if not isinstance(s, (ast.AugAssign, ast.For))]
+    if bound:
+        return places.head_of(bound[0])
+    begun = next((b for b in facts.trace.begun if b.tensor == record.id), None)
+    if begun is not None:
+        return begun.span
+    lines = [i for i, line in enumerate(facts.text.lines, 1) if len(label) > 3 and label in line]
+    return Span(lines[0], 0, lines[0], 1) if len(lines) == 1 else None
+
+
+def scopes_of(facts: Facts, operation: Operation) -> list[Any]:
+    """The scopes that an operation ran in, innermost first."""
+    found = []
+    at = operation.scope
+    while at is not None:
+        found.append(facts.trace.scopes[at])
+        at = found[-1].parent
+    return found
+
+
+def spans_of(facts: Facts, operation: Operation) -> list[Span]:
+    """Where an operation was called, then the calls of the functions and modules around it, innermost first."""
+    around = [s.span for s in scopes_of(facts, operation) if s.kind in ("function", "module") and s.span is not None]
+    return [span for span in (operation.span, *around) if span is not None]
+
+
+def loads(node: Any) -> set[str]:
+    """The variables and attributes ("self.h") that a piece of text reads."""
+    return {text for part in ast.walk(node) if (text := place_text(part, ast.Load))}
+
+
+def stores(node: Any) -> set[str]:
+    """Those that it binds, also by augmented assignment."""
+    return {text for part in ast.walk(node) if (text := place_text(part, ast.Store))}
+
+
+def place_text(node: Any, context: type) -> str:
+    if isinstance(node, ast.Name) and isinstance(node.ctx, context):
+        return str(node.id)
+    is_attribute = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    return f"{node.value.id}.{node.attr}" if is_attribute and isinstance(node.ctx, context) else ""
+
+
+def inside(statement: Any, container: Any) -> bool:
+    """Whether a statement stands within another."""
+    return bool(container.lineno <= statement.lineno and (statement.end_lineno or 0) <= (container.end_lineno or 0))
+
+
+def loop_around(facts: Facts, statement: Any) -> Any:
+    """The innermost loop statement around another, or None."""
+    loops = [s for s in facts.text.statements if isinstance(s, (ast.For, ast.While)) and s is not statement]
+    return max((s for s in loops if inside(statement, s)), key=places.starts, default=None)
+
+
+# ---- values
+
+
+def operands(facts: Facts, operation: Operation) -> list[tuple[TensorRecord, Value]]:
+    """The tensors that an operation read, with what they held."""
+    found = []
+    for operand in operation.inputs:
+        record = None if operand.tensor is None else facts.trace.tensors[operand.tensor]
+        if record is not None and record.value is not None:
+            found.append((record, record.value))
+    return found
+
+
+def result(facts: Facts, operation: Operation) -> Value | None:
+    return facts.trace.tensors[operation.outputs[0]].value
+
+
+def has_nan(value: Value | None) -> bool:
+    return value is not None and value.is_float and value.has_nan
+
+
+def has_inf(value: Value | None) -> bool:
+    if value is None or not value.is_float or value.all_finite:
+        return False
+    return bool(value.summary.inf)
+
+
+def lowest(value: Value) -> float | None:
+    """The smallest element; None if there is none, or one is not finite."""
+    found = value.summary.minimum
+    return None if found is None else float(found)
+
+
+def highest(value: Value) -> float | None:
+    found = value.summary.maximum
+    return None if found is None else float(found)
+
+
+def operator(operation: Operation) -> str:
+    """The operator's name without the underscore of its in-place form."""
+    return operation.name.rstrip("_")

@@ -1,0 +1,159 @@
+"""Tensors that an optimiser holds and that get no gradient, or only zeros; gradients that were taken as constants."""
+
+from __future__ import annotations
+
+from gradtrace.analysis.answer import Answer, Facts, is_zero
+from gradtrace.analysis.causes.cause import Cause, at_line, code_at, named, stores
+from gradtrace.analysis.why import explain
+from gradtrace.trace.record import PassRecord, Span, TensorRecord
+
+# What explains a gradient that is None as a mistake, most serious first.
+CUTS = (
+    *(
+        "copied",
+        "detach",
+        "detach_",
+        ".data",
+        "no_grad",
+        "inference_mode",
+        "set_grad_enabled",
+        "item",
+        "tolist",
+        "numpy",
+    ),
+    *("comparison", "integer", "index", "late", "gave None", "rebound", "hidden leaf", "no derivative"),
+)
+
+
+def held(facts: Facts) -> list[TensorRecord]:
+    """The tensors that optimisers with steps hold, each once."""
+    ids = [facts.flow.tensor(i) for one in facts.trace.optimisers for i in one.tensors]
+    return [facts.trace.tensors[i] for i in dict.fromkeys(ids)]
+
+
+def without_gradient(facts: Facts) -> Cause | None:
+    """The question: tensors that an optimiser holds and that never get a gradient, for they are cut off."""
+    if facts.trace.failure is not None or not facts.storing:
+        return None
+    visits = facts.stored
+    lacking = [t for t in held(facts) if t.id not in visits]
+    if lacking and len(lacking) == len(held(facts)) and not any(t.requires_grad for t in lacking):
+        return None
+    for record in lacking:
+        own = explain(facts, record)
+        if own.cause in CUTS:
+            return as_cause(facts, own, lacking)
+    return None
+
+
+def only_zeros(facts: Facts) -> Cause | None:
+    """The question: tensors that an optimiser holds and whose gradients are all 0."""
+    zero = []
+    for leaf, visits in facts.stored.items():
+        if all(is_zero(v.grad_after) for v in visits):
+            zero.append(facts.trace.tensors[leaf])
+    known = {t.id for t in held(facts)}
+    zero = [t for t in zero if t.id in known]
+    if not zero or facts.trace.failure is not None:
+        return None
+    shown = sorted(
+        (t for t in zero if is_zero(t.grad)), key=lambda t: -len(t.value.shape if t.value is not None else ())
+    )
+    own = explain(facts, shown[0]) if shown else None
+    if own is None or (own.cause == "cancelled" and len(zero) < len(known)):
+        return None  # a bias whose gradients cancel out is usual where two outputs are compared
+    return as_cause(facts, own, zero)
+
+
+def as_cause(facts: Facts, own: Answer, records: list[TensorRecord]) -> Cause:
+    """A tensor's answer as a cause of the run."""
+    what, _, because = own.sentence.partition(": ")
+    names = [named(facts, t.id) for t in records]
+    if len(names) > 1:
+        what += f", and {len(names) - 1} more like it"
+    span: Span | None = next((e.span for e in own.evidence if e.span is not None), None)
+    return Cause(
+        own.cause,
+        what,
+        because.removesuffix("."),
+        span,
+        own.evidence,
+        own.advice,
+        frozenset(t.id for t in records),
+        own.status,
+    )
+
+
+# ---- gradients as constants
+
+
+def constant_gradient(facts: Facts) -> Cause | None:
+    """The question: what autograd.grad returned without create_graph, used in a loss that is differentiated."""
+    ends = {i for one in facts.trace.passes for i in one.roots}
+    for one in facts.trace.passes:
+        if one.stores or one.create_graph or one.error:
+            continue
+        for name, record in gradients_of(facts, one):
+            root = reached(facts, record, ends)
+            if root is not None:
+                return told(facts, one, name, record, root)
+    return None
+
+
+def gradients_of(facts: Facts, one: PassRecord) -> list[tuple[str, TensorRecord]]:
+    """The tensors that a call of autograd.grad gave, by the names that its statement binds."""
+    statement = facts.text.statement(one.span)
+    names = set() if statement is None else stores(statement)
+    found = []
+    for record in facts.trace.tensors:
+        base = named(facts, record.id).partition("[")[0]
+        if record.operation is None and not record.requires_grad and base in names:
+            readers = facts.flow.readers.get(record.id, ())
+            if any(reader >= one.after for reader in readers):
+                found.append((base, record))
+    return found
+
+
+def reached(facts: Facts, record: TensorRecord, ends: set[int]) -> int | None:
+    """The root that a tensor's data flows into on a way that gradients come back on, after its first operation."""
+    waiting, seen = [record.id], {record.id}
+    while waiting:
+        for reader in facts.flow.readers.get(waiting.pop(), ()):
+            for out in facts.trace.operations[reader].outputs:
+                t = facts.trace.tensors[out]
+                if out in seen or (t.is_leaf and t.requires_grad):
+                    continue
+                if out in ends and t.requires_grad:
+                    return out
+                if cut_there(facts, reader):
+                    continue
+                seen.add(out)
+                waiting.append(out)
+    return None
+
+
+def cut_there(facts: Facts, operation: int) -> bool:
+    """Whether a program cuts off on purpose there."""
+    record = facts.trace.operations[operation]
+    return record.name == "detach" or not record.grad_enabled
+
+
+def told(facts: Facts, one: PassRecord, name: str, record: TensorRecord, root: int) -> Cause:
+    call = code_at(facts, one.span)
+    fix = f"{call.removesuffix(')')}, create_graph=True)" if call.endswith(")") else "pass create_graph=True"
+    behind = facts.flow.before(one.roots)
+    leaves = frozenset(i for i in behind if facts.trace.tensors[i].is_leaf and facts.trace.tensors[i].requires_grad)
+    reader = min(facts.flow.readers[record.id])
+    end = named(facts, root)
+    return Cause(
+        "no create_graph",
+        f"{end} has no derivative through {name}",
+        f"autograd.grad{at_line(one.span)} was called without create_graph=True, so {name} is a constant in {end}",
+        one.span,
+        (
+            facts.at(f"{name} is a gradient, numbers without history", one.span),
+            facts.at(f"{end} is computed with it from here on", facts.trace.operations[reader].span),
+        ),
+        (fix,),
+        leaves,
+    )

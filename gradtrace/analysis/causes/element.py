@@ -1,0 +1,37 @@
+"""Where in a tensor the first bad element is, and on which line of a literal it stands."""
+
+from __future__ import annotations
+
+from gradtrace.analysis import places
+from gradtrace.analysis.answer import Facts
+from gradtrace.engine.lazy import np
+from gradtrace.lang import syntax as ast
+from gradtrace.trace.record import Span, Value
+
+MAKERS = ("tensor", "FloatTensor", "Tensor", "as_tensor", "DoubleTensor", "array")
+
+
+def bad_place(value: Value | None, kind: str) -> tuple[str, tuple[int, ...]]:
+    """ "row 3" and the index (3, 1) of the first such element; "" and () if the elements were not kept."""
+    if value is None or not value.is_whole or not value.shape:
+        return "", ()
+    bad = np.isnan(value.data) if kind == "nan" else np.isinf(value.data)
+    found = np.argwhere(bad)
+    if not len(found):
+        return "", ()
+    index = tuple(int(i) for i in found[0])
+    return (f"row {index[0]}" if len(index) > 1 else f"element {index[0]}"), index
+
+
+def line_of_element(facts: Facts, span: Span | None, index: tuple[int, ...]) -> Span | None:
+    """The line of a list literal's element; None if the tensor was not made of one."""
+    statement = facts.text.statement(span)
+    call = places.method_call(statement, MAKERS)
+    node = call.args[0] if call is not None and call.args else None
+    for i in index:
+        if not isinstance(node, (ast.List, ast.Tuple)) or i >= len(node.elts):
+            break
+        node = node.elts[i]
+    if node is None or call is None or node is call.args[0]:
+        return None
+    return places.head_of(node)

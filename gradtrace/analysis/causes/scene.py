@@ -1,0 +1,29 @@
+"""What stands at the place where a program failed: its statements, and the tensors that they name."""
+
+from __future__ import annotations
+
+from gradtrace.analysis.answer import Facts
+from gradtrace.analysis.causes.cause import named, scopes_of
+from gradtrace.annotations import Any
+from gradtrace.lang import syntax as ast
+from gradtrace.trace.record import Failure, Span, TensorRecord
+
+
+def statements(facts: Facts, failure: Failure) -> list[Any]:
+    """The statement that failed, then those whose calls it ran in."""
+    spans: list[Span | None] = [failure.span]
+    if facts.trace.operations:
+        spans += [s.span for s in scopes_of(facts, facts.trace.operations[-1]) if s.kind in ("module", "function")]
+    found = [facts.text.statement(span) for span in spans]
+    return [s for s in dict.fromkeys(found) if s is not None and not hasattr(s, "body")]
+
+
+def tensors_at(facts: Facts, failure: Failure) -> list[TensorRecord]:
+    """The tensors that the text at the failure names: variables, and results that stand there as expressions."""
+    found: dict[int, TensorRecord] = {}
+    for statement in statements(facts, failure):
+        texts = {facts.text.cut(n) for n in ast.walk(statement) if isinstance(n, ast.expr)}
+        for record in reversed(facts.trace.tensors):
+            if named(facts, record.id) in texts or record.name in texts:
+                found.setdefault(record.first, record)
+    return list(found.values())

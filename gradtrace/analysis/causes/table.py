@@ -1,0 +1,117 @@
+"""The questions in the order of seriousness: what `why` asks a run, with a name and without one."""
+
+from __future__ import annotations
+
+from gradtrace.analysis.answer import Answer, Facts, is_finite
+from gradtrace.analysis.causes import cuts, holders, loops, order, scale, silent
+from gradtrace.analysis.causes.cause import Cause, Question
+from gradtrace.analysis.why import explain
+from gradtrace.analysis.words import brief
+from gradtrace.trace.record import TensorRecord
+
+QUESTIONS = (
+    Question(loops.rebound, (("rebound", "a parameter's name is bound to the result of its update"),)),
+    Question(loops.never_cleared, (("accumulated", "gradients are never cleared between steps"),)),
+    Question(loops.diverges, (("diverges", "the loss grows from step to step"),)),
+    Question(
+        order.not_finite,
+        (
+            ("nan in data", "a tensor was given, or written, with NaN"),
+            ("0 / 0", "a division of 0 by 0"),
+            ("0 * inf", "0 times an infinity that was given"),
+            ("empty softmax", "a softmax over a row of -inf alone"),
+            ("spread of one", "the standard deviation or variance of one element"),
+            ("mean of nothing", "a mean over no element"),
+            ("not finite", "a value or a derivative outside of an operator's domain, or that is infinite"),
+        ),
+        unless=("diverges",),
+    ),
+    Question(loops.cleared_early, (("cleared early", "gradients are cleared before the step that should use them"),)),
+    Question(
+        holders.not_held,
+        (
+            ("plain container", "layers or parameters in a plain list or dict of a module"),
+            ("stale optimiser", "an optimiser that was made before a tensor was replaced"),
+            ("other tensors", "an optimiser that holds copies, or tensors that the loss does not depend on"),
+        ),
+        unless=("cleared early",),
+    ),
+    Question(loops.no_step, (("no step", "an optimiser that never takes a step"),), unless=("plain container",)),
+    Question(cuts.constant_gradient, (("no create_graph", "a gradient without history, used in a loss"),)),
+    Question(
+        cuts.without_gradient,
+        (("detach, .data, no_grad, item, copied, ...", "an optimiser's tensor that is cut off from the loss"),),
+        unless=("cleared early", "other tensors", "stale optimiser", "no step"),
+    ),
+    Question(
+        cuts.only_zeros,
+        (("dead relu, saturated, zero factor, ...", "an optimiser's tensor whose gradients are all 0"),),
+        unless=("cleared early", "not finite"),
+    ),
+    Question(
+        silent.wrong_backward, (("wrong backward", "a Function whose backward is not the derivative of forward"),)
+    ),
+    Question(silent.unlike_shapes, (("broadcast", "a loss of shapes (n, 1) and (n,)"),)),
+    Question(
+        silent.wrong_softmax,
+        (
+            ("softmax twice", "a softmax or sigmoid of what is one already"),
+            ("no logarithm", "a loss of log-probabilities that gets something else"),
+        ),
+    ),
+    Question(silent.over_the_batch, (("softmax over the batch", "a softmax over the samples, not the classes"),)),
+    Question(
+        scale.vanishing_or_exploding,
+        (
+            ("vanishes", "a gradient that shrinks on a long way of like factors"),
+            ("explodes", "a gradient that grows on a long way of like factors"),
+        ),
+        unless=("diverges", "not finite", "nan in data"),
+    ),
+)
+
+
+def found(facts: Facts) -> list[Cause]:
+    """The causes in a run, most serious first, each code once."""
+    causes: dict[str, Cause] = {}
+    for question in QUESTIONS:
+        cause = None if causes.keys() & set(question.unless) else question.ask(facts)
+        if cause is not None:
+            causes.setdefault(cause.code, cause)
+    return list(causes.values())
+
+
+def about(facts: Facts, record: TensorRecord, causes: list[Cause]) -> Answer:
+    """Why a tensor's gradient is what it is: a cause in the run that is about it, else what is found from it alone."""
+    name, grad = record.label, record.grad
+    mine = [c for c in causes if c.tensors is None or facts.flow.tensor(record.id) in c.tensors]
+    if grad is None:
+        own = explain(facts, record)
+        better = next((c for c in mine if c.tensors is not None), None) if own.cause in VAGUE else None
+        return own if better is None else better.answer(name, f"{name}.grad is None", own.status)
+    if not is_finite(grad):
+        bad = next((c for c in causes if c.status == "nan"), None)
+        if bad is not None and (grad.has_nan or " is nan" not in bad.what):
+            return bad.answer(name, f"{name}.grad is {brief(grad)}", "nan", grad)
+        return explain(facts, record)
+    own = explain(facts, record)
+    if own.cause == "zeroed" and mine and mine[0].status == "nan":
+        return mine[0].answer(name, f"{name}.grad was zeroed, but {mine[0].what}", "zero", grad)
+    if own.cause not in PLAIN or not mine:
+        return own
+    what = f"{name}.grad is {brief(grad)}"
+    if mine[0].what and ".grad is" not in mine[0].what:
+        what += f", but {mine[0].what}"
+    return mine[0].answer(name, what, own.status, grad)
+
+
+def is_left(facts: Facts, record: TensorRecord, own: Answer, causes: list[Cause]) -> bool:
+    """Whether a tensor has an answer of its own beside the causes: a leaf without a gradient that none is about."""
+    if own.status == "gradient" or not record.is_leaf or not record.requires_grad:
+        return False
+    leaf = facts.flow.tensor(record.id)
+    return not any(c.tensors is None or leaf in c.tensors or c.because in own.sentence for c in causes)
+
+
+VAGUE = ("not on a path", "unused", "no gradient", "cleared")  # why a gradient is None, but not what for
+PLAIN = ("backward", "accumulated")  # an answer that knows of nothing wrong, or only of what it sees of one tensor

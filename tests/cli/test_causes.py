@@ -1,0 +1,83 @@
+"""The causes that `gradtrace why` finds: each with its line and its advice, and not in a neighbouring right program."""
+
+import json
+
+import pytest
+from why_causes import CAUSES, NAMED
+
+
+@pytest.fixture
+def ask(gt):
+    """The answers about a program as plain data."""
+
+    def answers(program, *names):
+        result = gt("why", "-", *names, "--format", "json", input=program)
+        assert result.exit_code in (0, 1), result.stderr
+        return json.loads(result.stdout)["answers"]
+
+    return answers
+
+
+def places(answer):
+    return {e["line"]: e["source"] for e in answer["evidence"] if e["line"]}
+
+
+@pytest.mark.parametrize("case", CAUSES)
+def test_a_cause_of_a_run(ask, case):
+    program, cause, line, words, advice, wrong, right = CAUSES[case]
+    first = ask(program)[0]
+    assert first["cause"] == cause, first
+    assert words in first["sentence"], first["sentence"]
+    assert places(first)[line] == program.split("\n")[line - 1].strip()
+    assert any(advice in one for one in first["advice"]), first["advice"]
+    assert wrong in program
+    assert all(one["cause"] != cause for one in ask(program.replace(wrong, right)))
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_a_cause_of_a_gradient(ask, case):
+    program, name, status, cause, line, words, advice, wrong, right = NAMED[case]
+    names = [name] if name else []
+    first = ask(program, *names)[0]
+    assert (first["status"], first["cause"]) == (status, cause), first
+    assert words in first["sentence"], first["sentence"]
+    assert places(first)[line] == program.split("\n")[line - 1].strip()
+    assert any(advice in one for one in first["advice"]), first["advice"]
+    assert wrong in program
+    assert all(one["cause"] != cause for one in ask(program.replace(wrong, right), *names))
+
+
+def test_a_named_gradient_gets_the_cause_of_the_run(ask):
+    program, cause, line, words, *_ = CAUSES["divergence"]
+    (answer,) = ask(program, "net.weight")
+    assert (answer["status"], answer["cause"]) == ("nan", cause) or words in answer["sentence"]
+    assert line in places(answer)
+
+
+def test_the_words_fit_80_columns_and_five_pieces_of_evidence(gt):
+    for program, *_ in CAUSES.values():
+        text = gt("why", "-", input=program).stdout
+        head, _, fix = text.partition("\nTo fix it:\n")
+        assert all(len(line) <= 80 for line in text.split("\n")), text
+        assert fix.startswith("  - ")
+        assert head.count("\n  line ") + head.count("\n   line ") <= 5
+
+
+def test_a_function_that_is_estimated_on_purpose_is_not_told(ask):
+    straight = (
+        "import torch\nclass Sign(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+        "        return torch.sign(x)\n    @staticmethod\n    def backward(ctx, g):\n        return g\n"
+        "x = torch.randn(4, requires_grad=True)\nSign.apply(x).sum().backward()\n"
+    )
+    assert all(one["cause"] != "wrong backward" for one in ask(straight))
+    reversal = straight.replace("torch.sign(x)", "x.clone()").replace("return g\n", "return -g\n")
+    assert all(one["cause"] != "wrong backward" for one in ask(reversal))
+
+
+def test_a_check_of_a_function_prints_nothing(gt):
+    program = (
+        "import torch\nclass F(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+        "        print('forward')\n        return x * 2\n    @staticmethod\n    def backward(ctx, g):\n"
+        "        return g * 2\nx = torch.ones(2, requires_grad=True)\nF.apply(x).sum().backward()\n"
+    )
+    assert gt("why", "-", input=program).stderr.count("forward") == 1

@@ -1,0 +1,273 @@
+"""Causes that `why` names without a name, for `test_causes`: each in a small program, with a neighbour that is right.
+
+id: (program, cause, its line, words of the sentence, words of the advice, what to replace in it to make it right, by what)
+"""
+
+TORCH = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\ntorch.manual_seed(0)\n"  # lines 1 to 4
+NET = (
+    TORCH + "net = nn.Linear(2, 1)\n"
+    "opt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+    "x, y = torch.randn(6, 2), torch.randn(6, 1)\n"
+)  # what follows is from line 8 on
+STEP = "    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"
+LOOP = "for i in range(4):\n    loss = ((net(x) - y) ** 2).mean()\n" + STEP
+
+CAUSES = {
+    # ---- order
+    "nan in a row of the data": (
+        TORCH + "x = torch.tensor([[1., 2.],\n                  [3., float('nan')]])\n"
+        "net = nn.Linear(2, 1)\nloss = net(x).sum()\nloss.backward()\n",
+        "nan in data", 6, "row 1 of x already holds nan on line 6", "x[~torch.isnan(x).any(1)]", "float('nan')", "4.",
+    ),
+    "nan written into the data": (
+        TORCH + "x = torch.ones(4, 2)\nx[2] = float('nan')\nnet = nn.Linear(2, 1)\nnet(x).sum().backward()\n",
+        "nan in data", 6, "line 6 writes nan into x", "torch.isnan(x)", "float('nan')", "5.",
+    ),
+    "0 / 0": (
+        NET + "x = torch.ones(6, 2)\nx = (x - x.mean(0)) / x.std(0)\n" + LOOP,
+        "0 / 0", 9, "div on line 9 divides 0 by x.std(0)", "x.std(0) + 1e-8", "/ x.std(0)", "/ (x.std(0) + 1e-8)",
+    ),
+    "0 * inf": (
+        TORCH + "w = torch.ones(3, requires_grad=True)\nmask = torch.tensor([1., 0., 1.])\n"
+        "bias = (1 - mask) * float('-inf')\nloss = (w + bias).softmax(0)[0]\nloss.backward()\n",
+        "0 * inf", 7, "multiplies 0 by -inf", "masked_fill",
+        "(1 - mask) * float('-inf')", "torch.zeros(3).masked_fill(mask == 0, float('-inf'))",
+    ),
+    "a softmax over nothing": (
+        TORCH + "w = torch.ones(2, 3, requires_grad=True)\nmask = torch.tensor([[1, 1, 0], [0, 0, 0]])\n"
+        "scores = w.masked_fill(mask == 0, float('-inf'))\nloss = scores.softmax(-1)[0, 0] + scores.softmax(-1).sum()\n"
+        "loss.backward()\n",
+        "empty softmax", 7, "has a row in which every element is -inf: masked_fill on line 7", "mask[~mask.any(-1)]",
+        "[0, 0, 0]", "[0, 1, 0]",
+    ),
+    "the spread of one sample": (
+        NET + "for xs in (x[:5], x[5:]):\n    loss = net(xs).std(0).sum()\n    loss.backward()\n    opt.step()\n"
+        "    opt.zero_grad()\n",
+        "spread of one", 9, "std on line 9 is taken over 1 element", "correction=0", "x[5:]", "x[4:]",
+    ),
+    "an overflow": (
+        TORCH + "w = torch.tensor([100.], requires_grad=True)\nloss = (torch.exp(w) / torch.exp(w)).sum()\nloss.backward()\n",
+        "not finite", 6, "exp on line 6 already gave [inf]", "torch.softmax", "100.", "10.",
+    ),
+    "an underflow before a logarithm": (
+        TORCH + "z = torch.tensor([200., 0.], requires_grad=True)\np = torch.softmax(z, 0)\nloss = -torch.log(p)[1]\n"
+        "loss.backward()\n",
+        "not finite", 7, "what softmax on line 6 gave is less than float32 holds", "F.log_softmax(z, dim=0)",
+        "200.", "20.",
+    ),
+    "a nan loss with finite gradients": (
+        NET + "with torch.no_grad():\n    p = torch.zeros(2)\n    entropy = (p * p.log()).sum()\n"
+        "loss = net(x).mean() + entropy\nloss.backward()\n",
+        "not finite", 10, "loss is nan: log on line 10 already gave", "xlogy", "torch.zeros(2)", "torch.full((2,), 0.5)",
+    ),
+    "sqrt at 0": (
+        TORCH + "x = torch.zeros(3, requires_grad=True)\nloss = (x ** 2).sum().sqrt()\nloss.backward()\n",
+        "not finite", 6, "the derivative of sqrt on line 6 is not finite", "+ 1e-12", "torch.zeros", "torch.ones",
+    ),
+    # ---- loops
+    "divergence": (
+        TORCH + "x = torch.randn(8, 1) * 20\nnet = nn.Linear(1, 1)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "for i in range(12):\n    loss = ((net(x) - 3 * x) ** 2).mean()\n" + STEP,
+        "diverges", 7, "the steps overshoot with lr=0.1 on line 7", "in place of lr=0.1", "lr=0.1", "lr=0.001",
+    ),
+    "gradients that accumulate": (
+        NET + LOOP.replace("    opt.zero_grad()\n", ""),
+        "accumulated", 10, "no zero_grad() clears them", "opt.zero_grad() before backward on line 10",
+        "    opt.step()", "    opt.step()\n    opt.zero_grad()",
+    ),
+    "gradients cleared before the step": (
+        NET + LOOP.replace(STEP, "    loss.backward()\n    opt.zero_grad()\n    opt.step()\n"),
+        "cleared early", 11, "before step() on line 12 uses them", "before backward()",
+        "    opt.zero_grad()\n    opt.step()", "    opt.step()\n    opt.zero_grad()",
+    ),
+    "an optimiser without a step": (
+        NET + LOOP.replace("    opt.step()\n", ""),
+        "no step", 6, "opt.step() is not called", "opt.step() after backward on line 11",
+        "loss.backward()", "loss.backward()\n    opt.step()",
+    ),
+    "a parameter bound again": (
+        TORCH + "w = torch.ones(2, requires_grad=True)\nfor i in range(2):\n    loss = (w * w).sum()\n    loss.backward()\n"
+        "    w = w - 0.1 * w.grad\n",
+        "rebound", 9, "line 9 binds w to a new tensor", "with torch.no_grad(): w -= 0.1 * w.grad",
+        "    w = w - 0.1 * w.grad", "    with torch.no_grad():\n        w -= 0.1 * w.grad\n    w.grad = None",
+    ),
+    "layers in a plain list": (
+        TORCH + "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]\n        self.out = nn.Linear(2, 1)\n"
+        "    def forward(self, x):\n        for layer in self.layers:\n            x = layer(x)\n        return self.out(x)\n"
+        "net = Net()\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\nx, y = torch.randn(6, 2), torch.randn(6, 1)\n" + LOOP,
+        "plain container", 8, "self.layers on line 8 is a plain list", "nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])",
+        "[nn.Linear(2, 2), nn.Linear(2, 2)]", "nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])",
+    ),
+    "an optimiser of what was replaced": (
+        NET + "net = nn.Linear(2, 1)\n" + LOOP,
+        "stale optimiser", 8, "before line 8 replaced net", "make the optimiser after line 8",
+        "x, y = torch.randn(6, 2), torch.randn(6, 1)\nnet = nn.Linear(2, 1)", "x, y = torch.randn(6, 2), torch.ones(6, 1)",
+    ),
+    "an optimiser of a copy": (
+        TORCH + "w = torch.ones(2, requires_grad=True)\nopt = torch.optim.SGD([w.detach().clone().requires_grad_()], lr=0.1)\n"
+        "for i in range(3):\n    loss = (w * w).sum()\n" + STEP,
+        "other tensors", 6, "holds a copy of w", "[w]", "[w.detach().clone().requires_grad_()]", "[w]",
+    ),
+    "an optimiser of another model": (
+        NET + "other = nn.Linear(2, 1)\n" + LOOP.replace("net(x)", "other(x)"),
+        "other tensors", 10, "loss is computed from other on line 10", "compute loss with net instead of other",
+        "other(x)", "net(x)",
+    ),
+    # ---- cuts
+    "a detach left over": (
+        TORCH + "a, b = nn.Linear(2, 2), nn.Linear(2, 1)\nx = torch.randn(6, 2)\n"
+        "opt = torch.optim.SGD([*a.parameters(), *b.parameters()], lr=0.1)\nfor i in range(2):\n"
+        "    loss = b(a(x).detach()).mean()\n" + STEP,
+        "detach", 9, "only through detach() on line 9", "leave out .detach()", ".detach()", "",
+    ),
+    "gradients taken as constants": (
+        NET + "x.requires_grad_()\nfor i in range(2):\n    g, = torch.autograd.grad(torch.tanh(net(x)).sum(), x)\n"
+        "    loss = net(x).mean() + g.norm()\n" + STEP,
+        "no create_graph", 10, "without create_graph=True, so g is a constant in loss", "x, create_graph=True)",
+        "sum(), x)", "sum(), x, create_graph=True)",
+    ),
+    # ---- numbers
+    "a gradient that vanishes": (
+        TORCH + "w = torch.ones(3, requires_grad=True)\nh = w\nfor i in range(20):\n    h = torch.sigmoid(h)\n"
+        "h.sum().backward()\n",
+        "vanishes", 8, "sigmoid on line 8, 20 times a factor of about 0.2", "nn.ReLU()", "torch.sigmoid", "torch.relu",
+    ),
+    "a gradient that explodes": (
+        TORCH + "W = (torch.eye(3) * 3).requires_grad_()\nh = torch.ones(1, 3)\nfor i in range(30):\n    h = h @ W\n"
+        "h.sum().backward()\n",
+        "explodes", 8, "mm on line 8, 30 times a factor of about", "clip_grad_norm_", "torch.eye(3) * 3", "torch.eye(3)",
+    ),
+    "a unit that is dead": (
+        NET + "nn.init.constant_(net.bias, -50.)\nfor i in range(2):\n    loss = torch.relu(net(x)).mean()\n" + STEP,
+        "dead relu", 10, "relu on line 10 lets nothing back", "leaky_relu", "-50.", "0.5",
+    ),
+    # ---- errors
+    "a wrong dtype": (
+        TORCH + "x = torch.ones(3, 2, dtype=torch.float64)\nnet = nn.Linear(2, 1)\nnet(x).sum().backward()\n",
+        "wrong dtype", 5, "x, made on line 5, is float64", "dtype=torch.float32 on line 5", "float64", "float32",
+    ),
+    "labels that are no integers": (
+        TORCH + "labels = torch.tensor([0., 1., 0.])\nnet = nn.Linear(2, 2)\nx = torch.ones(3, 2)\n"
+        "F.cross_entropy(net(x), labels).backward()\n",
+        "wrong dtype", 5, "labels, made on line 5, is float32", "labels.long()", "[0., 1., 0.]", "[0, 1, 0]",
+    ),
+    "a wrong shape": (
+        TORCH + "x = torch.ones(3, 2, 4)\nnet = nn.Linear(8, 1)\nx = x.view(-1, 4)\nnet(x).sum().backward()\n",
+        "wrong shape", 7, "on line 7 has the shape (6, 4)", "flatten(1)", "x.view(-1, 4)", "x.view(-1, 8)",
+    ),
+    "a gradient of a wrong shape": (
+        TORCH + "class Mm(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x, w):\n"
+        "        ctx.save_for_backward(x, w)\n        return x @ w\n    @staticmethod\n    def backward(ctx, g):\n"
+        "        x, w = ctx.saved_tensors\n        gw = g.t() @ x\n        return g @ w.t(), gw\n"
+        "w = torch.randn(3, 2, requires_grad=True)\nMm.apply(torch.randn(4, 3), w).sum().backward()\n",
+        "wrong gradient shape", 13, "Mm.backward returns g.t() @ x on line 13 for input 1, of shape (2, 3)", "x.t() @ g",
+        "g.t() @ x", "x.t() @ g",
+    ),
+    "rows changed while iterating": (
+        TORCH + "w = torch.ones(2, 3, requires_grad=True)\np = w.exp()\nfor row in p:\n    row /= row.sum()\n"
+        "p.sum().backward()\n",
+        "row in place", 8, "one of several views that unbind on line 7 gives of p", "torch.stack([row / row.sum() for row in p])",
+        "for row in p:\n    row /= row.sum()", "p = torch.stack([row / row.sum() for row in p])",
+    ),
+    "a state carried over": (
+        TORCH + "w = torch.ones(2, requires_grad=True)\nh = torch.zeros(2)\nfor i in range(3):\n    h = torch.tanh(w + h)\n"
+        "    loss = h.sum()\n    loss.backward()\n",
+        "freed", 8, "line 8 carries h from step 1 into step 2", "h = h.detach()", "(w + h)", "(w + h.detach())",
+    ),
+    "a sum of losses": (
+        NET + "total = 0\nfor i in range(3):\n    total = total + net(x).pow(2).mean()\n    total.backward()\n",
+        "freed", 10, "line 10 carries total", "total += loss.item()", "total.backward()", "pass\ntotal.backward()",
+    ),
+    "a state whose weights have changed": (
+        NET.replace("nn.Linear(2, 1)", "nn.Linear(2, 2)") + "h = x\nfor i in range(3):\n    h = torch.tanh(net(h))\n"
+        "    opt.zero_grad()\n    h.sum().backward(retain_graph=True)\n    opt.step()\n",
+        "carried over", 10, "opt.step() on line 13 has changed the weights", "h = h.detach()", "net(h)", "net(h.detach())",
+    ),
+    "two losses of one turn": (
+        NET + "for i in range(2):\n    out = net(x)\n    out.pow(2).mean().backward()\n    out.exp().mean().backward()\n",
+        "freed", 11, "line 11 uses out, made on line 9, again", "retain_graph=True",
+        "backward()\n    out", "backward(retain_graph=True)\n    out",
+    ),
+    "labels out of range": (
+        TORCH + "net = nn.Linear(2, 3)\nlabels = torch.tensor([1, 3])\nF.cross_entropy(net(torch.ones(2, 2)), labels).backward()\n",
+        "out of range", 6, "labels, made on line 6, goes up to 3", "nn.Linear(..., 4)", "[1, 3]", "[1, 2]",
+    ),
+    # ---- without a sign
+    "a wrong backward": (
+        TORCH + "class Cube(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+        "        ctx.save_for_backward(x)\n        return x ** 3\n    @staticmethod\n    def backward(ctx, g):\n"
+        "        x, = ctx.saved_tensors\n        return g * 2 * x ** 2\nx = torch.ones(2, requires_grad=True)\n"
+        "Cube.apply(x).sum().backward()\n",
+        "wrong backward", 13, "disagrees with finite differences of its forward", "gradcheck", "2 * x ** 2", "3 * x ** 2",
+    ),
+    "shapes that broadcast": (
+        NET + "y = torch.randn(6)\nloss = F.mse_loss(net(x), y)\nloss.backward()\n",
+        "broadcast", 9, "they broadcast to (6, 6)", ".squeeze(1)", "net(x)", "net(x).squeeze(1)",
+    ),
+    "a softmax twice": (
+        TORCH + "net = nn.Linear(2, 3)\np = torch.softmax(net(torch.ones(4, 2)), 1)\n"
+        "F.cross_entropy(p, torch.tensor([0, 1, 2, 0])).backward()\n",
+        "softmax twice", 6, "has already made probabilities", "give cross_entropy the logits", "torch.softmax(net(torch.ones(4, 2)), 1)",
+        "net(torch.ones(4, 2))",
+    ),
+    "nll_loss of logits": (
+        TORCH + "net = nn.Linear(2, 3)\nz = net(torch.ones(4, 2)) + 3\nF.nll_loss(z, torch.tensor([0, 1, 2, 0])).backward()\n",
+        "no logarithm", 7, "needs log-probabilities", "F.cross_entropy(z, target)", "F.nll_loss(z,", "F.cross_entropy(z,",
+    ),
+    "a softmax over the batch": (
+        TORCH + "net = nn.Linear(2, 3)\nz = torch.log_softmax(net(torch.ones(4, 2)), 0)\n"
+        "F.nll_loss(z, torch.tensor([0, 1, 2, 0])).backward()\n",
+        "softmax over the batch", 6, "the 4 samples of the batch, not over the 3 classes", "dim=1 in place of dim=0",
+        "torch.ones(4, 2)), 0)", "torch.ones(4, 2)), 1)",
+    ),
+}  # fmt: skip
+
+# Answers about a tensor by its name: id: (program, name, status, cause, line, words, advice, replaced, by)
+NAMED = {
+    "a table by torch.tensor": (
+        TORCH + "a = torch.tensor(1., requires_grad=True)\nv = torch.ones(2, requires_grad=True)\ndef f():\n"
+        "    c = a.cos()\n    return torch.tensor([c, c * 2])\n(f() * v).sum().backward()\n",
+        "a", "none", "copied", 9, "copied into a new tensor on line 9", "torch.stack([c, c * 2])",
+        "torch.tensor([c", "torch.stack([c",
+    ),
+    "a straight-through estimate the wrong way round": (
+        TORCH + "w = torch.tensor([0.2, 0.8], requires_grad=True)\nhard = torch.round(w)\ny = hard + (w - hard).detach()\n"
+        "y.sum().backward()\n",
+        "w", "zero", "straight-through reversed", 7, "on line 7 is the wrong way round", "w + (hard - w).detach()",
+        "hard + (w - hard)", "w + (hard - w)",
+    ),
+    "a softmax over one class": (
+        TORCH + "w = torch.ones(2, 1, requires_grad=True)\nz = torch.ones(3, 2) @ w\n"
+        "F.cross_entropy(z, torch.zeros(3, dtype=torch.long)).backward()\n",
+        "w", "zero", "one class", 7, "over only one class", "binary_cross_entropy_with_logits",
+        "w = torch.ones(2, 1,", "w = torch.randn(2, 2,",
+    ),
+    "a mask the wrong way round": (
+        TORCH + "w = torch.ones(3, requires_grad=True)\ntokens = torch.tensor([1, 2, 3])\nmask = (tokens == 0).float()\n"
+        "(w * mask).sum().backward()\n",
+        "w", "zero", "mask", 7, "mask, which it is multiplied by on line 8, is 0", "tokens != 0", "==", "!=",
+    ),
+    "both factors at zero": (
+        TORCH + "a = torch.zeros(2, 2, requires_grad=True)\nb = torch.zeros(2, 1, requires_grad=True)\n"
+        "(torch.ones(3, 2) @ a @ b).sum().backward()\n",
+        "a", "zero", "zero factor", 6, "b, which it is multiplied by on line 7, is 0", "nn.init.normal_(b",
+        "b = torch.zeros", "b = torch.ones",
+    ),
+    "clipped by an infinite norm": (
+        TORCH + "w = torch.ones(2, requires_grad=True)\ng = torch.zeros(1, requires_grad=True)\n"
+        "(w.sum() * 2 + g.sqrt()).sum().backward()\nnn.utils.clip_grad_norm_([w, g], 1.0)\n",
+        "w", "zero", "clipped to 0", 8, "the norm of all gradients was inf: g.grad held inf, from sqrt on line 7",
+        "error_if_nonfinite", "torch.zeros(1", "torch.ones(1",
+    ),
+    "a winner that takes all": (
+        TORCH + "a = torch.zeros(2, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\n"
+        "torch.stack([a, b]).max(0).values.sum().backward()\n",
+        "a", "zero", "not chosen", 7, "chose other elements", "logsumexp", "a = torch.zeros", "a = 2 + torch.zeros",
+    ),
+    "a gradient that is None where it is used": (
+        TORCH + "w = torch.ones(2, requires_grad=True)\n(w.detach() * torch.ones(2, requires_grad=True)).sum().backward()\n"
+        "print(w.grad.norm())\n",
+        "", "failed", "detach", 6, "w.grad is None on line 7: ", "leave out .detach()", ".detach()", "",
+    ),
+}  # fmt: skip

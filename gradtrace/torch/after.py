@@ -11,7 +11,7 @@ import torch
 from gradtrace.torch import private
 from gradtrace.torch.build import Builder, Ending
 from gradtrace.torch.recorder import Recorder
-from gradtrace.torch.recording import undisturbed
+from gradtrace.torch.recording import undisturbed, variables_of
 from gradtrace.trace.record import Trace
 
 
@@ -23,7 +23,7 @@ def draw(
     Names are those of the caller's variables and of modules' parameters, or `names`. Written to a file if `path` names
     one. TypeError for what is not a tensor.
     """
-    env = dict(names) if names is not None else variables(sys._getframe(1))
+    env = dict(names) if names is not None else variables_of(sys._getframe(1))
     return picture(tensor, path, env, options)
 
 
@@ -40,11 +40,6 @@ def picture(tensor: Any, path: Any, env: Mapping[str, Any], options: dict[str, A
         return found
 
     return undisturbed(work)
-
-
-def variables(frame: Any) -> dict[str, Any]:
-    """What a frame's code can name."""
-    return {**frame.f_globals, **frame.f_locals}
 
 
 def graph_of(tensor: Any, env: Mapping[str, Any]) -> Trace:
@@ -77,15 +72,14 @@ def why(tensor: torch.Tensor, loss: torch.Tensor | None = None) -> str:
     A recorded run (`record`) can say more: where a path was cut, where the first NaN arose. TypeError for what is not a
     tensor.
     """
-    return answer(tensor, loss, variables(sys._getframe(1)))
+    return answer(tensor, loss, variables_of(sys._getframe(1)))
 
 
 def answer(tensor: Any, loss: Any, env: Mapping[str, Any]) -> str:
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"why() takes a tensor, not {type(tensor).__name__}")
-    name = next((key for key, value in env.items() if value is tensor and key[:1] != "_"), "") or parameter_name(
-        tensor, env
-    )
+    own = [key for key, value in env.items() if value is tensor and key.isidentifier() and key[0] != "_"]
+    name = own[0] if own else parameter_name(tensor, env)
     with private.without_torch_function():
         return f"{name or 'the tensor'}.grad is {sentence(tensor, loss, name or 'it')}\n"
 

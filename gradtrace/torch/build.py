@@ -302,11 +302,12 @@ class Builder:
         return self._turns.get(index, ())
 
     def saved(self, node: Node, name: str, held: Any, text: str) -> tuple[int | None, str]:
-        """A saved tensor by its id; one that is the node's own result has had no entry yet when it was saved."""
+        """A saved tensor by its id: the node's own result, or a view of an operand (a weight, transposed)."""
         if isinstance(held, Entry):
             return held.id, ""
         if held is not None:
-            for entry in node.outputs:
+            operands = () if node.call is None else node.call.inputs.values()
+            for entry in (*node.outputs, *operands):
                 if entry.tensor.storage == held:
                     return entry.id, ""
         return None, text

@@ -136,8 +136,8 @@ def of_attribute(what: str, kind: str) -> How:
         return {"data": How(data_set, what), "grad": How(grad_set, what), "requires_grad": How(flag_set, what)}.get(
             what, QUIET
         )
-    if what == "data":
-        return How(data_taken, what)
+    if what in ("data", "grad"):
+        return How(data_taken if what == "data" else grad_taken, what)
     return How(operate, GETTERS[what]) if what in GETTERS else QUIET
 
 
@@ -238,17 +238,31 @@ def rewritten(rec: Recorder, call: Call, tensor: Any, known: Known, fills: bool)
     """A tensor that the call has written to has a new version."""
     before = known.last
     history = not private.is_leaf(tensor)
-    if fills and not history and before.call is None:
+    owner = owner_of(rec, tensor, known.storage)
+    if fills and not history and before.call is None and owner is None:
         before.value = rec.note(tensor)
         known.version = private.version_of(tensor)
         return
-    rec.written_to(call.name, known.storage, known, call)
+    if owner is None:
+        rec.written_to(call.name, known.storage, known, call)
+    else:
+        rec.written_to(call.name, None, owner, call, of_grad=True)
+        rec.grads.pop(owner, None)
     before.last = False
     before.grad = rec.grads[known][1] if known in rec.grads else None
     entry = rec.new_entry(tensor, known, call, before.version + 1)
     call.outputs.append(entry)
     if history:
         rec.attach(entry, tensor, call)
+
+
+def owner_of(rec: Recorder, tensor: Any, storage: int | None) -> Known | None:
+    """The leaf whose gradient a tensor is, or shares its elements with."""
+    known = rec.owners.get(storage) if storage is not None else None
+    leaf = None if known is None else known.ref()
+    if leaf is None or leaf.grad is None or private.storage_of(leaf.grad) != storage:
+        return None
+    return known
 
 
 def tensors_in(value: Any) -> list[Any]:
@@ -334,6 +348,19 @@ def number(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: st
     return func(*args, **kwargs)
 
 
+def copied(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
+    """torch.tensor of a list of tensors: each leaves the graph as a number."""
+    given = tensors_in(args[0]) if args and isinstance(args[0], (list, tuple)) else []
+    if not given:
+        return operate(rec, func, args, kwargs, name)
+    for one in given:
+        guarded(rec, lambda one=one: escape(rec, "item", one), name)
+    out = func(*args, **kwargs)
+    if out.requires_grad:
+        guarded(rec, lambda: rec.begun.append((rec.entry(out), len(rec.calls), rec.places.here(4))), name)
+    return out
+
+
 def guarded(rec: Recorder, work: Callable[[], None], what: str) -> None:
     """Do what is only for the record; the program never sees it fail."""
     with rec.lock:
@@ -368,6 +395,15 @@ def data_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
     guarded(rec, before, ".data =")
     out = func(*args, **kwargs)
     guarded(rec, after, ".data =")
+    return out
+
+
+def grad_taken(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
+    """tensor.grad: what is written to it in place later is written to the gradient of this tensor."""
+    out = func(*args, **kwargs)
+    known = None if out is None else rec.known.get(id(args[0]))
+    if known is not None and known.ref() is args[0]:
+        rec.owners[private.storage_of(out)] = known
     return out
 
 
@@ -480,6 +516,7 @@ def retain_grad(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], nam
 
 
 SPECIAL = {
+    "tensor": copied,
     "retain_grad": retain_grad,
     "requires_grad_": requires_grad_,
     "detach_": detach_,

@@ -10,9 +10,7 @@ from gradtrace.trace import operands as common
 from gradtrace.trace.record import Operand
 
 # operators whose further arguments are one tuple
-SIZES = frozenset(
-    ["view", "reshape", "permute", "expand", "repeat", "tile", "flip"]
-)
+SIZES = frozenset(["view", "reshape", "permute", "expand", "repeat", "tile", "flip"])
 LOSSES = "_loss"  # whose further arguments are numbers of the reduction
 Edge = Callable[[Call, Entry, set[int]], int | None]
 

@@ -54,6 +54,7 @@ class Recorder(TorchFunctionMode):
         self.known: dict[int, Known] = {}
         self.storages: dict[int, list[Known]] = {}
         self.written: dict[int, tuple[Call | None, int]] = {}  # by storage: the last call that wrote, the version then
+        self.owners: dict[int | None, Known] = {}  # by the storage of a gradient: the leaf that it is of
         self.grads: dict[Known, tuple[Any, Any]] = {}  # a leaf's .grad as a pass left it, with its mark
         self.left_out: dict[str, list[int]] = {}  # what could not be seen: the places
         self.hook_runs: list[tuple[str, str, Any, Any, bool]] = []  # since the last turn
@@ -263,9 +264,8 @@ class Recorder(TorchFunctionMode):
         enabled = torch.is_grad_enabled()
         there = self.storages.get(storage, [known]) if storage is not None else [known]
         place = self.places.here(2) if call is None else call.origin
-        self.changes.append(
-            calls.Written(how, list(there), of_grad, len(self.calls), len(self.turns), call, enabled, place)
-        )
+        at = (len(self.calls) if call is None else call.index), len(self.turns)
+        self.changes.append(calls.Written(how, list(there), of_grad, *at, call, enabled, place))
         tensor = known.ref()
         if storage is not None and not of_grad and tensor is not None:
             self.written[storage] = (call, private.version_of(tensor))

@@ -8,7 +8,6 @@ print(r.why("model.0.weight"))
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -71,6 +70,7 @@ class record:
         if not recorder.suspended:
             take_off(recorder)
         self._patches.remove()
+        del self._patches
         frame, self._frame = self._frame, None
         env = self._env if self._env is not None else variables_of(frame)
         with private.without_torch_function():
@@ -83,8 +83,10 @@ class record:
         self._release()
 
     def _release(self) -> None:
-        if self._recorder is not None:
-            self._recorder.release()
+        recorder = getattr(self, "_recorder", None)
+        if recorder is not None:
+            recorder.release()
+            self._recorder = None
 
     # ---- the record
 
@@ -95,7 +97,9 @@ class record:
                 raise NoRecordingError("nothing is recorded yet: ask after the block `with record() as r` has ended")
             with private.without_torch_function():
                 self._trace = Builder(self._ending, self._main, rank()).build()
-            self._ending.rec.turns.clear()
+            self._ids = {key: (known.ref, known.last.id) for key, known in self._ids.items()}
+            self._ending = None
+            self._release()
         return self._trace
 
     def why(self, what: Any = None) -> str:
@@ -129,18 +133,25 @@ class record:
         """A name, or the id of a tensor in the trace."""
         if not isinstance(what, torch.Tensor):
             return what
+        self.trace()
         known = self._ids.get(id(what))
-        if known is None or known.ref() is not what:
+        if known is None or known[0]() is not what:
             raise ValueError("this tensor was not used in the recorded block")
-        return known.last.id
+        return known[1]
+
+
+OPTIMIZED = 1  # of a code object: a function's, whose variables are no dict
 
 
 def variables_of(frame: Any) -> dict[str, Any]:
-    """The variables that code in a frame can use."""
-    local = frame.f_locals
-    found = {**frame.f_globals, **local}
-    if isinstance(local, dict) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
-        local.clear()  # a copy that the frame would keep, and with it what the function deletes later
+    """What a frame's code can name.
+
+    Before Python 3.13 the frame of a function keeps the dict that it is asked for, and with it every tensor in it.
+    """
+    held = frame.f_locals
+    found = {**frame.f_globals, **held}
+    if frame.f_code.co_flags & OPTIMIZED and type(held) is dict:
+        held.clear()
     return found
 
 

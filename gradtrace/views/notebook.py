@@ -90,7 +90,7 @@ def draw(
         trace = what
     elif is_torch(what):
         after = live()
-        env = names if names is not None else after.variables(sys._getframe(1))
+        env = names if names is not None else after.variables_of(sys._getframe(1))
         given = {"style": style, "depth": depth, "expand": expand, **options}
         found: Picture = after.picture(what, None, env, given)
         return found
@@ -115,7 +115,7 @@ def why(what: Any, loss: Any = None) -> str:
     if not is_torch(what):
         raise TypeError(f"why() takes a tensor of PyTorch, not {type(what).__name__}")
     after = live()
-    return str(after.answer(what, loss, after.variables(sys._getframe(1))))
+    return str(after.answer(what, loss, after.variables_of(sys._getframe(1))))
 
 
 def live() -> Any:

@@ -7,9 +7,10 @@ import socket
 from collections.abc import Callable
 
 import torch
-from tests.torch.models.case import Case
 from torch import nn
 from torch.utils.checkpoint import checkpoint
+
+from tests.torch.models.case import Case
 
 FEATURES: dict[str, Callable[[], Case]] = {}
 

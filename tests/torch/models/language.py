@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from tests.torch.models.case import Case, train
 from torch import nn
+
+from tests.torch.models.case import Case, train
 
 VOCABULARY = 97
 

@@ -92,11 +92,17 @@ def steps(trace: Trace) -> Iterator[str]:
         function = trace.functions[step.function]
         if not step.ran or function.name == "AccumulateGrad":  # its turn comes at another time
             continue
-        came, went = (" ".join(map(shown, part)).removesuffix(" None").removesuffix(" None") for part in (step.upstream, step.downstream))
+        came, went = map(several, (step.upstream, step.downstream))
         yield f"{step.number} {function.name} {came} -> {went}"
     for step_of_training in trace.training:
         line = step_of_training.span.line if step_of_training.span else None
         yield f"training step {step_of_training.number} ends on line {line}"
+
+
+def several(values: tuple[Value | None, ...]) -> str:
+    """Gradients; None at the end does not count, for it stands for what has no edge."""
+    text = " ".join(map(shown, values))
+    return re.sub("( ?None)+$", "", text)
 
 
 def why(trace: Trace) -> Iterator[str]:

@@ -2,7 +2,7 @@
 # line: loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=-100)
 # line: labels[:, :prompt] = -100
 # says: nan|not finite
-# says: ignore_index|-100|ignored
+# says: ignore_index|-100|ignored|no element
 # from: https://github.com/pytorch/pytorch/issues/116349
 import torch
 import torch.nn as nn

@@ -1,7 +1,7 @@
 # cause: a pooling helper in another file detaches its input, so the encoder gets no gradient
 # line: pooling_helper.py: hidden = hidden.detach()
 # says: detach
-# says: encoder
+# says: encoder|model.embed
 # says: None|no gradient
 import torch
 import torch.nn as nn

@@ -1,0 +1,556 @@
+"""`gradtrace.torch.record` in the library: what a record says, and that the run stays what it was."""
+
+import gc
+import math
+import weakref
+
+import pytest
+
+torch = pytest.importorskip("torch")
+import torch.nn.functional as F  # noqa: E402
+from torch import nn  # noqa: E402
+
+import gradtrace  # noqa: E402
+import gradtrace.torch as gt  # noqa: E402
+from gradtrace.torch import contents, recording  # noqa: E402
+from gradtrace.trace import fields, file  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+X = torch.randn(8, 16, generator=torch.Generator().manual_seed(1))
+
+
+def net():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
+
+
+# ---- the sketch's 19 cases: (parameters, step)
+
+
+def plain():
+    m = net()
+    return m, lambda: m(X).pow(2).mean().backward()
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * x * g
+
+
+def custom_function():
+    m = net()
+    return m, lambda: Square.apply(m(X)).mean().backward()
+
+
+def checkpoint():
+    m = net()
+    return m, lambda: torch.utils.checkpoint.checkpoint(m, X, use_reentrant=False).mean().backward()
+
+
+def checkpoint_reentrant():
+    m, x = net(), X.clone().requires_grad_()
+    return m, lambda: torch.utils.checkpoint.checkpoint(m, x, use_reentrant=True).mean().backward()
+
+
+def autocast():
+    m = net()
+
+    def step():
+        with torch.autocast("cpu", torch.bfloat16):
+            out = m(X)
+        out.float().mean().backward()
+
+    return m, step
+
+
+def compiled():
+    m = net()
+    c = torch.compile(m, backend="eager")
+    return m, lambda: c(X).mean().backward()
+
+
+def double_backward():
+    m, x = net(), X.clone().requires_grad_()
+
+    def step():
+        y = m(x).tanh().sum()
+        (g,) = torch.autograd.grad(y, x, create_graph=True)
+        g.pow(2).sum().backward()
+
+    return m, step
+
+
+def transforms():
+    m = net()
+    p = dict(m.named_parameters())
+
+    def step():
+        def loss(p, x):
+            return torch.func.functional_call(m, p, (x[None],)).pow(2).sum()
+
+        torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(p, X)
+        m(X).mean().backward()
+
+    return m, step
+
+
+def hooks():
+    m = net()
+    m[0].weight.register_hook(lambda g: g * 2)
+    m[2].register_full_backward_hook(lambda mod, gi, go: None)
+    return m, lambda: m(X).mean().backward()
+
+
+def lstm():
+    torch.manual_seed(0)
+    m = nn.LSTM(16, 8, 2, batch_first=True)
+    return m, lambda: m(X[None])[0].mean().backward()
+
+
+def inplace_views():
+    m = net()
+
+    def step():
+        h = m(X).clone()
+        h[:, 0] = 1
+        h[:, 1:3].mul_(2)
+        h.relu_().sum().backward()
+
+    return m, step
+
+
+def retained():
+    m = net()
+
+    def step():
+        loss = m(X).mean()
+        loss.backward(retain_graph=True)
+        loss.backward()
+
+    return m, step
+
+
+def no_grad():
+    m = net()
+
+    def step():
+        with torch.no_grad():
+            m(X)
+        with torch.inference_mode():
+            m(X)
+
+    return m, step
+
+
+def clipped():
+    m = net()
+
+    def step():
+        m(X).mean().mul(1024.0).backward()
+        nn.utils.clip_grad_norm_(m.parameters(), 1.0)
+
+    return m, step
+
+
+def fused_inference():
+    torch.manual_seed(0)
+    m = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval()
+
+    def step():
+        with torch.no_grad():
+            m(X[None])
+
+    return m, step
+
+
+def sparse():
+    torch.manual_seed(0)
+    m = nn.Embedding(10, 4, sparse=True)
+    return m, lambda: m(torch.tensor([1, 2, 2])).sum().backward()
+
+
+def dataloader():
+    m = net()
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X), batch_size=4)
+
+    def step():
+        for (b,) in loader:
+            m(b).mean().backward()
+
+    return m, step
+
+
+def complex_numbers():
+    m = net()
+    return m, lambda: torch.fft.fft(m(X)).abs().mean().backward()
+
+
+def closure():
+    m = net()
+    opt = torch.optim.LBFGS(m.parameters(), max_iter=3)
+
+    def again():
+        opt.zero_grad()
+        loss = m(X).pow(2).mean()
+        loss.backward()
+        return loss
+
+    return m, lambda: opt.step(again)
+
+
+CASES = [
+    plain,
+    custom_function,
+    checkpoint,
+    checkpoint_reentrant,
+    autocast,
+    compiled,
+    double_backward,
+    transforms,
+    hooks,
+    lstm,
+    inplace_views,
+    retained,
+    no_grad,
+    clipped,
+    fused_inference,
+    sparse,
+    dataloader,
+    complex_numbers,
+    closure,
+]
+
+
+def state_after(make, level):
+    """Parameters, gradients and random state after a step, recorded or not; and the record."""
+    torch.manual_seed(3)
+    module, step = make()
+    recorded = None
+    if level is None:
+        step()
+    else:
+        with gt.record(level) as recorded:
+            step()
+    parameters = list(module.parameters())
+    grads = [None if p.grad is None else p.grad.to_dense() if p.grad.is_sparse else p.grad for p in parameters]
+    return [*parameters, *grads, torch.get_rng_state()], recorded
+
+
+@pytest.mark.parametrize("level", contents.LEVELS)
+@pytest.mark.parametrize("make", CASES)
+def test_a_recorded_step_is_bit_equal_and_its_record_is_whole(make, level):
+    wanted, _ = state_after(make, None)
+    found, recorded = state_after(make, level)
+    assert len(found) == len(wanted)
+    for a, b in zip(found, wanted, strict=True):
+        assert (a is None) == (b is None)
+        assert a is None or torch.equal(a, b)
+    trace = recorded.trace()
+    fields.check(trace)
+    assert trace.operations
+    read = file.read("step.gt", recording.file_content(trace))
+    assert read.trace("all") == trace
+    fields.check(read.trace("graph"))
+    assert recorded.why() and recorded.stats() and recorded.steps()
+
+
+# ---- what a record says
+
+
+def test_names_lines_and_modules():
+    model = net()
+    with gt.record() as r:
+        out = model(X)
+        loss = out.pow(2).mean()
+        loss.backward()
+    trace = r.trace()
+    assert trace.tensor("loss").value.data == loss.item()
+    assert {name for name, _ in trace.names} >= {"model.0.weight", "model.2.bias", "out", "loss"}
+    assert [s.name for s in trace.scopes if s.kind == "module"] == ["model", "model.0", "model.1", "model.2"]
+    (mean,) = [o for o in trace.operations if o.name == "mean"]
+    assert trace.text_of(mean.span).splitlines()[mean.span.line - 1].strip() == "loss = out.pow(2).mean()"
+    assert "model.0.weight.grad is" in r.why("model.0.weight")
+    assert "loss.grad is None: it is a non-leaf" in r.why(loss)
+
+
+def test_a_linear_layer_has_its_edges_through_helpers():
+    model = nn.Linear(3, 2)
+    with gt.record() as r:
+        model(torch.ones(1, 3)).sum().backward()
+    trace = r.trace()
+    (linear,) = [o for o in trace.operations if o.name == "linear"]
+    labels = {trace.tensors[o.tensor].name: o.edge for o in linear.inputs}
+    by_index = {
+        e.input_index: trace.functions[e.target].name for e in trace.function_edges if e.source == linear.function
+    }
+    assert by_index[labels["model.weight"]] == "TBackward0"
+    assert by_index[labels["model.bias"]] == "AccumulateGrad"
+
+
+def test_what_cuts_a_gradient_off():
+    w = torch.ones(2, requires_grad=True)
+    x = torch.ones(2, requires_grad=True)
+    with gt.record() as r:
+        h = w.detach() * x
+        k = torch.tensor(w.sum().item()) * x.sum()
+        (h.sum() + k).backward()
+    assert "detach() on line" in r.why("w")
+    assert [e.how for e in r.trace().escapes] == ["item"]
+
+
+def test_an_in_place_version_of_a_view_and_its_base():
+    z = torch.ones(2, 1, requires_grad=True)
+    with gt.record() as r:
+        y = z.clone()
+        v = y[0]
+        v.mul_(3)
+        y.sum().backward()
+    trace = r.trace()
+    assert [t.version for t in trace.tensors if t.first == trace.tensor("y").first] == [0, 1]
+    assert trace.tensor("y").grad_fn == "CopySlices"
+    assert trace.tensor("y").value.data.tolist() == [[3.0], [1.0]]
+    assert trace.tensor("z").grad.data.tolist() == [[3.0], [1.0]]
+    assert trace.tensor("v").op == "mul_"
+
+
+def test_gradients_in_the_engines_order_with_hooks():
+    w = torch.ones(2, requires_grad=True)
+    with gt.record() as r:
+        h = w * 2
+        h.register_hook(lambda g: g * 10)
+        h.retain_grad()
+        h.sum().backward()
+    trace = r.trace()
+    names = [trace.functions[s.function].name for s in trace.steps]
+    assert names == ["SumBackward0", "MulBackward0", "AccumulateGrad"]
+    kinds = [(h.kind, h.changed) for h in trace.steps[1].hooks]
+    assert kinds == [("tensor", True), ("retain", False)]
+    assert trace.steps[1].arrived[0].data.tolist() == [1.0, 1.0]
+    assert trace.steps[1].upstream[0].data.tolist() == [10.0, 10.0]
+    assert w.grad.tolist() == [20.0, 20.0]
+
+
+def test_the_steps_of_a_training_loop():
+    model = net()
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    with gt.record() as r:
+        for _ in range(3):
+            opt.zero_grad()
+            loss = model(X).pow(2).mean()
+            loss.backward()
+            opt.step()
+    trace = r.trace()
+    assert [s.number for s in trace.training] == [1, 2, 3]
+    versions = [t.version for t in trace.tensors if t.first == trace.tensor("model.0.weight").first]
+    assert versions == [0, 1, 2, 3]
+    assert {c.how for c in trace.changes} == {"step", "cleared"}
+    assert "step" in r.stats()
+
+
+def test_a_failed_run_has_its_record_up_to_there():
+    h = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="modified by an inplace"), gt.record() as r:
+        a = h.exp()
+        b = a * a
+        a += 1
+        b.sum().backward()
+    answer = r.why()
+    assert "a was saved by mul on line" in answer
+    assert "add_() changes a in place" in answer
+
+
+def test_nan_is_told_with_its_operation():
+    x = torch.tensor([0.0, 4.0], requires_grad=True)
+    with gt.record() as r:
+        d = torch.sqrt(x)
+        torch.where(x > 0, d, torch.zeros_like(x)).sum().backward()
+    assert "the derivative of sqrt on line" in r.why("x")
+
+
+def test_what_cannot_be_seen_is_said():
+    with gt.record() as r:
+        torch.func.vmap(lambda a: a * 2)(X)
+        torch.fft.fft(X)
+    said = r.trace().left_out
+    assert any("a transform of torch.func, first on line" in text for text in said)
+    assert any("complex64" in text for text in said)
+    assert said[0] in r.why()
+
+
+def test_bfloat16_is_a_float_and_its_elements_survive_a_file():
+    with gt.record() as r:
+        w = torch.ones(3, dtype=torch.bfloat16, requires_grad=True)
+        (w * 1.5).sum().backward()
+    trace = file.read("x.gt", recording.file_content(r.trace())).trace("all")
+    assert trace.tensor("w").grad.dtype == "bfloat16"
+    assert trace.tensor("w").grad.is_float
+    assert trace.tensor("w").grad.data.tolist() == [1.5, 1.5, 1.5]
+
+
+# ---- statistics
+
+
+def odd_tensors():
+    torch.manual_seed(5)
+    big = torch.randn(300, 500)
+    yield big
+    yield big.t()
+    yield torch.randn(40, 1, 50).expand(40, 60, 50)
+    yield big[::3, ::2]
+    yield big.relu()
+    yield torch.where(big > 3, torch.tensor(math.nan), big)
+    yield torch.where(big > 3, torch.tensor(math.inf), big)
+    yield torch.full((2000,), math.nan)
+    yield big.half()
+    yield big.bfloat16()
+    yield (big * 100).long()
+    yield big > 0
+    yield torch.full((3000,), 1e30)
+    yield torch.full((3000,), 1e-30)
+    yield torch.zeros(3000)
+
+
+@pytest.mark.parametrize("number", range(15))
+def test_statistics_of_a_large_tensor_are_those_of_its_elements(number):
+    tensor = list(odd_tensors())[number]
+    kept = contents.value_of(contents.Contents("summary").note(tensor)).summary
+    exact = tensor.double()
+    good = exact[torch.isfinite(exact)]
+    assert (kept.nan, kept.inf) == (int(exact.isnan().sum()), int(exact.isinf().sum()))
+    if not good.numel():
+        assert kept.minimum is None
+        return
+    assert kept.minimum == good.min().item()
+    assert kept.maximum == good.max().item()
+    assert kept.mean == pytest.approx(good.mean().item(), rel=1e-3, abs=2e-3)
+    assert kept.norm == pytest.approx(good.norm().item(), rel=1e-3)
+    zeros = int((exact == 0).sum())
+    assert kept.zeros == pytest.approx(zeros, abs=0 if zeros in (0, exact.numel()) else exact.numel() * 0.1)
+    assert kept.absolute == pytest.approx(good.abs().mean().item(), rel=0.3)
+
+
+@pytest.mark.parametrize("number", range(15))
+def test_statistics_on_a_device_are_the_same_and_come_over_together(number):
+    """The device's way on the CPU, for want of a GPU: nothing is waited for until `fetch`."""
+    tensor = list(odd_tensors())[number]
+    noted = contents.Noted(tuple(tensor.shape), contents.dtype_name(tensor.dtype), "cuda:0")
+    noted.facts = contents.on_device(tensor.reshape(-1))
+    assert isinstance(noted.facts, torch.Tensor)
+    found = contents.value_of(noted).summary
+    wanted = contents.value_of(contents.Contents("summary").note(tensor)).summary
+    assert found[3:5] == wanted[3:5]
+    assert found[9:11] == wanted[9:11]
+    assert found.norm == pytest.approx(wanted.norm, rel=1e-3)
+    assert found.device == "cuda:0"
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_a_step_on_a_gpu():
+    model = net().cuda()
+    x = X.cuda()
+    with gt.record() as r:
+        model(x).pow(2).mean().backward()
+    t = r.trace().tensor("model.0.weight")
+    assert t.device == "cuda:0"
+    assert t.grad is not None
+
+
+# ---- nothing stays
+
+
+def test_nothing_of_a_recording_is_left_behind():
+    model = net()
+    before = torch.autograd._engine_run_backward, torch.nn.Module._call_impl, F.has_torch_function, torch.compile
+    with gt.record() as r:
+        out = model(X)
+        held = weakref.ref(out)
+        loss = out.pow(2).mean()
+        loss.backward(retain_graph=True)
+        del out, loss
+        assert held() is None
+    after = torch.autograd._engine_run_backward, torch.nn.Module._call_impl, F.has_torch_function, torch.compile
+    assert all(a is b for a, b in zip(before, after, strict=True))
+    assert not torch._C._len_torch_function_stack()
+    r.trace()
+
+
+def test_recordings_make_no_cycles():
+    model = net()
+    gc.collect()
+    gc.disable()
+    try:
+        with gt.record() as r:
+            model(X).mean().backward()
+        recorder = weakref.ref(r._recorder)
+        r.trace()
+        assert recorder() is None
+        with gt.record() as r:
+            model(X).mean().backward()
+        recorder = weakref.ref(r._recorder)
+        del r
+        assert recorder() is None
+    finally:
+        gc.enable()
+
+
+def test_an_exception_of_an_optimiser_leaves_the_program_as_it_was():
+    w = torch.ones(2, requires_grad=True)
+    opt = torch.optim.LBFGS([w])
+
+    def broken():
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"), gt.record():
+        opt.step(broken)
+    assert not torch._C._len_torch_function_stack()
+    with gt.record() as r:
+        (w * 2).sum().backward()
+    assert len(r.trace().operations) == 2
+
+
+def test_misuse_is_refused():
+    with pytest.raises(ValueError, match="level must be one of structure, summary, values"):
+        gt.record("everything")
+    with pytest.raises(gt.NoRecordingError, match="nothing is recorded yet"):
+        gt.record().trace()
+    with gt.record() as r, pytest.raises(RuntimeError, match="recordings do not nest"), gt.record():
+        pass
+    with pytest.raises(ValueError, match="this tensor was not used"):
+        r.why(torch.ones(1))
+
+
+# ---- after the fact
+
+
+def test_a_live_tensor_is_drawn_and_explained(tmp_path):
+    model = net()
+    loss = model(X).mean()
+    picture = gradtrace.draw(loss)
+    assert "model.0.weight" in str(picture)
+    gt.draw(loss, tmp_path / "loss.svg")
+    assert "model.2.bias" in (tmp_path / "loss.svg").read_text()
+    w = torch.ones(3, requires_grad=True)
+    assert gradtrace.why(w) == gt.why(w)
+    assert "no backward has reached w" in gt.why(w)
+    assert "the loss does not depend on w" in gt.why(w, loss)
+    loss.backward()
+    assert "model.0.weight.grad is there: shape (32, 16)" in gt.why(model[0].weight)
+    with pytest.raises(TypeError, match="takes a tensor of PyTorch, not int"):
+        gradtrace.why(3)
+
+
+def test_pictures_and_notebooks(tmp_path):
+    model = net()
+    with gt.record() as r:
+        model(X).pow(2).mean().backward()
+    for suffix in ("svg", "html", "json", "mmd"):
+        r.draw(tmp_path / f"net.{suffix}")
+        assert (tmp_path / f"net.{suffix}").stat().st_size > 500
+    assert "<svg" in r.show()._repr_mimebundle_()["image/svg+xml"]

@@ -1,0 +1,198 @@
+"""`--engine torch` on the command line: the script in real PyTorch, as under plain Python, and its record shown."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.slow  # each starts torch in a process of its own, some twice
+
+DETACHED = """import torch
+w = torch.tensor(1., requires_grad=True)
+x = torch.tensor(2., requires_grad=True)
+loss = (w.detach() * x + x) ** 2
+loss.backward()
+"""
+
+
+def gradtrace(*args, cwd, **options):
+    command = [sys.executable, "-m", "gradtrace", *args]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False, **options)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "train.py").write_text(DETACHED)
+    return tmp_path
+
+
+def test_every_command_that_knows_the_engine(folder):
+    done = gradtrace("why", "--engine", "torch", "train.py", "w", cwd=folder)
+    assert done.returncode == 0
+    assert done.stdout.startswith("w.grad is None: loss depends on it only through detach() on line 4.")
+    assert done.stderr == "gradtrace why: train.py runs in real PyTorch with full rights: files, network, processes\n"
+    done = gradtrace("graph", "--engine=torch", "train.py", "-o", "run.gt", cwd=folder)
+    assert (done.returncode, done.stdout) == (0, "")
+    for command in ("why", "graph", "stats", "trace", "eval"):
+        of_file = gradtrace(command, "run.gt", cwd=folder)
+        assert of_file.returncode == 0, of_file.stderr
+        assert "loss" in of_file.stdout
+    assert json.loads(gradtrace("eval", "run.gt", "--get", "x.grad", "--format", "json", cwd=folder).stdout) == 16.0
+    done = gradtrace("diff", "--engine", "torch", "train.py", "train.py", cwd=folder)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_record_of_pytorch_is_not_run_again(folder):
+    gradtrace("graph", "--engine", "torch", "train.py", "-o", "run.gt", cwd=folder)
+    for args in (["eval", "run.gt", "--backward", "2"], ["run", "run.gt"], ["check", "run.gt"], ["paths", "run.gt"]):
+        done = gradtrace(*args, cwd=folder)
+        assert done.returncode == 2, args
+        assert "is a recorded run of PyTorch, which cannot be run again here" in done.stderr
+
+
+SCRIPT = """import sys, os
+import neighbour
+import torch
+print("args", sys.argv, __name__, os.path.basename(__file__), neighbour.VALUE, sys.stdin.read())
+w = torch.ones(2, requires_grad=True)
+loss = neighbour.scaled(w).sum()
+loss.backward()
+END
+loss2 = loss * 2
+"""
+NEIGHBOUR = """import torch
+VALUE = 7
+def scaled(w):
+    h = w * 3
+    return h.detach() if VALUE > 7 else h
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    def write(end):
+        (tmp_path / "neighbour.py").write_text(NEIGHBOUR)
+        (tmp_path / "train.py").write_text(SCRIPT.replace("END", end))
+        return tmp_path
+
+    return write
+
+
+def test_a_script_behaves_as_under_plain_python(script):
+    folder = script("sys.exit(3)")
+    plain = subprocess.run(
+        [sys.executable, "train.py", "--lr", "1"], cwd=folder, capture_output=True, text=True, input="in", check=False
+    )
+    done = gradtrace("run", "--engine", "torch", "train.py", "--", "--lr", "1", cwd=folder, input="in")
+    assert (done.stdout, done.returncode) == (plain.stdout, plain.returncode) == (plain.stdout, 3)
+    assert "args ['train.py', '--lr', '1'] __main__ train.py 7 in" in plain.stdout
+    done = gradtrace("why", "--engine", "torch", "train.py", "w", "--", "--lr", "1", cwd=folder, input="in")
+    assert done.stdout.startswith("w.grad is [3, 3], from backward on line 7.")
+    assert plain.stdout in done.stderr
+
+
+def test_a_script_that_raises_is_answered_from(script):
+    folder = script("raise ValueError('mine')")
+    plain = subprocess.run(
+        [sys.executable, "train.py"], cwd=folder, capture_output=True, text=True, input="", check=False
+    )
+    done = gradtrace("why", "--engine", "torch", "train.py", cwd=folder, input="")
+    assert done.returncode == 1
+    assert "The program failed: ValueError: mine" in done.stdout
+    own = [line for line in plain.stderr.splitlines() if "File" not in line]
+    assert all(line in done.stderr for line in own)
+    done = gradtrace("why", "--engine", "torch", "train.py", "w", cwd=folder, input="")
+    assert "w.grad is [3, 3]" in done.stdout
+
+
+def test_a_script_that_is_interrupted_is_answered_from(script):
+    folder = script("open('ready', 'w').close()\nimport time\ntime.sleep(60)")
+    command = [sys.executable, "-m", "gradtrace", "why", "--engine", "torch", "train.py", "w"]
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, "text": True}
+    with subprocess.Popen(command, cwd=folder, start_new_session=True, **options) as process:
+        for _ in range(600):
+            if (folder / "ready").exists():
+                break
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGINT)
+        out, _ = process.communicate(timeout=120)
+    assert "w.grad is [3, 3]" in out
+    assert process.returncode == 130
+
+
+def test_a_line_of_another_file_is_named(script):
+    folder = script("pass")
+    (folder / "neighbour.py").write_text(NEIGHBOUR.replace("VALUE > 7", "VALUE > 6"))
+    done = gradtrace("why", "--engine", "torch", "train.py", cwd=folder, input="")
+    assert done.returncode == 1
+    assert "detach() on line 5 of neighbour.py" in done.stdout
+
+
+REFUSED = [
+    (["why", "--engine", "torch", "-"], "does not run stdin"),
+    (["why", "--engine", "torch", "x*w"], "runs a file, and 'x*w' is an expression"),
+    (["why", "--engine", "torch", "-e", "x*w"], "runs a file, not an expression"),
+    (["why", "--engine", "torch", "none.py"], "no such file: 'none.py'"),
+    (["why", "--engine", "torch", "run.gt"], "run.gt is a record already"),
+    (["why", "--engine", "jax", "train.py"], "'jax' is not an engine"),
+    (["why", "--engine"], "option '--engine' requires an argument"),
+    (["why", "--python", "python3", "train.py"], "--python goes with --engine torch"),
+    (["map", "--engine", "torch", "train.py"], "--engine torch is not for 'map'"),
+    (
+        ["why", "--engine", "torch", "train.py", "--lr", "1"],
+        "no such option '--lr'; a script's own arguments stand after --",
+    ),
+    (["why", "--engine", "torch", "train.py", "--python", "/nowhere/python"], "cannot start '/nowhere/python'"),
+    (["eval", "--engine", "torch", "train.py", "--backward", "2"], "cannot be run again here"),
+]
+
+
+@pytest.mark.parametrize(("args", "said"), REFUSED)
+def test_what_does_not_go_with_it_is_refused(folder, args, said):
+    done = gradtrace(*args, cwd=folder)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_verify_refuses_it(folder):
+    (folder / "note.md").write_text("```python\nprint(1)\n```\n")
+    done = gradtrace("verify", "--engine", "torch", "note.md", cwd=folder)
+    assert done.returncode == 2
+    assert "--engine" in done.stderr
+
+
+def test_the_environment_does_not_turn_it_on(folder):
+    for name in ("GRADTRACE_ENGINE", "GRADTRACE_TORCH"):
+        done = gradtrace("run", "train.py", cwd=folder, env={**os.environ, name: "torch"})
+        assert "full rights" not in done.stderr
+
+
+def test_a_python_without_torch_is_told_both_ways(folder):
+    bare = folder / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
+    python = str(bare / "bin" / "python")
+    done = gradtrace("why", "--engine", "torch", "--python", python, "train.py", cwd=folder)
+    assert done.returncode == 2
+    assert f"PyTorch is not installed for {python}" in done.stderr
+    assert "pip install 'gradtrace[torch]'" in done.stderr
+    assert "--python PATH" in done.stderr
+
+
+def test_the_command_line_never_imports_torch(folder):
+    """From a Python in which importing torch fails, with the one that has it named."""
+    (folder / "block").mkdir()
+    (folder / "block" / "torch.py").write_text("raise SystemExit('torch was imported')\n")
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder / "block"), str(Path(__file__).parents[2])])}
+    wrapper = folder / "python"
+    wrapper.write_text(f'#!/bin/sh\nunset PYTHONPATH\nexec "{sys.executable}" "$@"\n')
+    wrapper.chmod(0o755)
+    done = gradtrace("why", "--engine", "torch", "--python", str(wrapper), "train.py", "w", cwd=folder, env=env)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("w.grad is None")

@@ -25,16 +25,18 @@ def explain_failure(trace: Trace) -> Answer | None:
     facts = Facts(trace)
     failure = trace.failure
     here = facts.at(f"{failure.kind} is raised here", failure.span)
-    cause = errors.failure_cause(facts, failure)
-    if cause is not None:
-        return cause._replace(evidence=(*cause.evidence, here)).answer()
+    made = errors.failure_cause(facts, failure)
+    if made is not None:
+        return made._replace(evidence=(*made.evidence, here)).answer()
     for start, explain in CLASSIC:
         if start in failure.message:
             found = explain(facts, failure)
             if found is not None:
                 cause, name, sentence, evidence, advice = found
                 return Answer(name, "failed", cause, sentence, (*evidence, here), advice)
-    return Answer("", "failed", failure.kind, f"The program failed: {failure.kind}: {failure.message}", (here,), ())
+    operands = tuple(errors.operands_at(facts, failure)) if failure.kind in ("RuntimeError", "ValueError") else ()
+    said = f"The program failed: {failure.kind}: {failure.message}"
+    return Answer("", "failed", failure.kind, said, (here, *operands), ())
 
 
 # ---- the function that failed
@@ -73,6 +75,9 @@ def modified(facts: Facts, failure: Failure) -> Found | None:
         return over.code, over.name, over.sentence, [*over.evidence], over.fix
     tensor = next(i for i in saved if i in change.tensors)
     name = facts.called((tensor, *change.tensors))
+    changing = facts.text.statement(change.span)
+    if isinstance(changing, ast.AugAssign) and not name.isidentifier():
+        name = facts.text.cut(changing.target)
     how = {"step": "an optimiser's step", "data": "setting .data"}.get(change.how, f"{change.how}()")
     evidence = [
         facts.at(f"{what} saves {name} for its derivative", function.span),

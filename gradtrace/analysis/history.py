@@ -176,7 +176,7 @@ def gradient_without_graph(facts: Facts, record: TensorRecord) -> Reason | None:
 
 def computed(facts: Facts, record: TensorRecord) -> Reason:
     """A result: something cut it off, or nothing that it was computed from requires grad."""
-    cut = facts.flow.cut_before(record.id)
+    cut = cut_of_held(facts, record) or facts.flow.cut_before(record.id)
     if cut is not None:
         found = describe(facts, cut)
         return Reason(
@@ -213,6 +213,19 @@ def computed(facts: Facts, record: TensorRecord) -> Reason:
             else "let one of its inputs require grad",
         ),
     )
+
+
+def cut_of_held(facts: Facts, record: TensorRecord) -> Cut | None:
+    """Where the way from an optimiser's tensor to a result is cut; of the way that a reader cares for."""
+    held = dict.fromkeys(facts.flow.tensor(i) for one in facts.trace.optimisers for i in one.tensors)
+    into = facts.flow.before([record.id]) if held else set()
+    for leaf in held:
+        if not facts.trace.tensors[leaf].requires_grad:
+            continue
+        cuts = [cut for cut in facts.flow.cuts_after(leaf) if cut.result in into]
+        if cuts:
+            return cuts[0]._replace(tensor=leaf)
+    return None
 
 
 def plain_leaf(facts: Facts, record: TensorRecord) -> Reason:

@@ -207,6 +207,12 @@ def unreached(facts: Facts, record: TensorRecord) -> Answer | None:
             [made, run],
             f"use {record.label} in the computation of {roots}",
         )
+    ends = [cut for cut in facts.flow.cuts_after(record.id) if cut.operation is not None]
+    if ends:
+        found = history.describe(facts, ends[0])
+    if ends and found.cause in ("integer", "comparison"):
+        because = f"what is computed from it ends at {found.because}, and {roots} does not depend on it otherwise"
+        return answer(record, found.cause, because, [made, *found.evidence, run], *found.advice)
     return answer(
         record,
         "not on a path",

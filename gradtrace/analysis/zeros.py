@@ -278,7 +278,7 @@ def zero_reason(
         return (
             "flat",
             f"{name}{where} is flat: its derivative is 0 everywhere",
-            ("leave it out of what is differentiated, or use a straight-through estimate (a Function)",),
+            (straight_code(facts, operation, operand), "or leave it out of what is differentiated"),
         )
     if reason in ("mask", "product"):
         return product(facts, base, reason, operation, operand, where)
@@ -301,6 +301,15 @@ def zero_reason(
             ("scale its input down", "use the combined form (log_softmax, *_with_logits)"),
         )
     return "zero derivative", f"the derivative of {name}{where} is 0 at this point{shown}", ()
+
+
+def straight_code(facts: Facts, operation: Operation | None, operand: int | None) -> str:
+    """A straight-through estimate of a flat operation, as code."""
+    if operation is None or operand is None:
+        return "use a straight-through estimate: x + (hard - x).detach()"
+    soft = named(facts, operand)
+    soft = soft if soft.isidentifier() or len(soft) < 12 else "x"
+    return f"a straight-through estimate: {soft} + (torch.{operation.name}({soft}) - {soft}).detach()"
 
 
 def product(

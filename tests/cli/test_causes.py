@@ -1,9 +1,16 @@
 """The causes that `gradtrace why` finds: each with its line and its advice, and not in a neighbouring right program."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
+from why_cases import GRADIENTS
 from why_causes import CAUSES, NAMED
+from why_failures import FAILURES
+from why_questions import QUESTIONS
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -81,3 +88,16 @@ def test_a_check_of_a_function_prints_nothing(gt):
         "        return g * 2\nx = torch.ones(2, requires_grad=True)\nF.apply(x).sum().backward()\n"
     )
     assert gt("why", "-", input=program).stderr.count("forward") == 1
+
+
+def test_the_documentation_lists_every_code():
+    listed = set(re.findall(r"^\| `(.+?)` \|", (ROOT / "docs/why.md").read_text(), re.M))
+    expected = {case[1] for case in CAUSES.values()} | {case[3] for case in NAMED.values()}
+    expected |= {case[3] for case in (*GRADIENTS.values(), *QUESTIONS.values())} | {c[1] for c in FAILURES.values()}
+    assert expected <= listed
+
+
+def test_an_answer_of_a_recorded_run_is_that_of_its_source(gt, here):
+    (here / "p.py").write_text(CAUSES["gradients that accumulate"][0])
+    gt("graph", "p.py", "-o", "run.gt")
+    assert gt("why", "run.gt").stdout == gt("why", "p.py").stdout

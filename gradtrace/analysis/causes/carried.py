@@ -166,6 +166,8 @@ def twice_in_a_turn(facts: Facts, cross: Crossing, earlier: PassRecord, failed: 
 
 def fixes(facts: Facts, cross: Crossing, loop: Any, carried: bool) -> tuple[str, ...]:
     name = cross.name
+    if not carried and "." in name:
+        return (f"compute {name} where it is used, in forward: {facts.text.cut(cross.made)}",)
     if not carried:
         made = facts.text.cut(cross.made) if cross.made is not None else name
         return (f"compute it inside of the loop, before backward: {made}", f"or {name} = {name}.detach()")

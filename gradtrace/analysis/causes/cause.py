@@ -120,8 +120,9 @@ def spans_of(facts: Facts, operation: Operation) -> list[Span]:
 
 
 def loads(node: Any) -> set[str]:
-    """The variables and attributes ("self.h") that a piece of text reads."""
-    return {text for part in ast.walk(node) if (text := place_text(part, ast.Load))}
+    """The variables and attributes ("self.h") that a piece of text reads, without the functions that it calls."""
+    called = {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
+    return {text for part in ast.walk(node) if id(part) not in called and (text := place_text(part, ast.Load))}
 
 
 def stores(node: Any) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gradtrace.analysis import places
-from gradtrace.analysis.answer import Answer, Facts
+from gradtrace.analysis.answer import Answer, Evidence, Facts
 from gradtrace.analysis.causes.cause import Cause, at_line, made_at, named, operator
 from gradtrace.analysis.causes.loops import rebound
 from gradtrace.analysis.causes.scene import statements, tensors_at
@@ -36,7 +36,7 @@ TARGET = re.compile(r"Target (-?\d+) is out of bounds")
 
 def failure_cause(facts: Facts, failure: Failure) -> Cause | None:
     """The question: where what a program failed by was made; None if only the place of the error is known."""
-    for ask in (wrong_gradient, wrong_dtype, wrong_shape, out_of_bounds, rows_of, no_gradient):
+    for ask in ASKED:
         found = ask(facts, failure)
         if found is not None:
             return found._replace(status="failed")
@@ -68,7 +68,7 @@ def wrong_dtype(facts: Facts, failure: Failure) -> Cause | None:
     told = [DTYPES[word] for word in TYPE.findall(message)]
     if not told or not re.search(r"dtype|scalar type|type", message):
         return None
-    target = "target" in message or "scalar type Long" in message or "int64" in told[:1]
+    target = "target" in message or "expected scalar type Long" in message
     wanted = "int64" if target else "float32"
     odd = [dtype for dtype in told if dtype != wanted]
     if target and "Float" in message:
@@ -216,6 +216,60 @@ def beyond_rows(facts: Facts, record: TensorRecord, weight: TensorRecord) -> Cau
     )
 
 
+def operands_at(facts: Facts, failure: Failure) -> list[Evidence]:
+    """What the tensors at the place of a failure are, and where they were made."""
+    found = []
+    for record in tensors_at(facts, failure)[:3]:
+        span = made_at(facts, record)
+        if record.value is not None and span is not None:
+            shape = f"the shape {record.value.shape}"
+            found.append(facts.at(f"{named(facts, record.id)} has {shape} and is {record.value.dtype}", span))
+    return found
+
+
+def one_value(facts: Facts, failure: Failure) -> Cause | None:
+    """A batch of one sample that batch normalisation has no spread of."""
+    if "Expected more than 1 value per channel" not in failure.message:
+        return None
+    data = [t for t in tensors_at(facts, failure) if t.value is not None and t.value.shape[:1] == (1,)]
+    if not data:
+        return None
+    name, span = named(facts, data[0].id), made_at(facts, data[0])
+    return Cause(
+        "spread of one",
+        "the program failed",
+        f"{name}, made{at_line(span)}, is a batch of 1 sample, and batch normalisation needs the spread of at least 2",
+        span,
+        (facts.at(f"{name} has the shape {data[0].value.shape if data[0].value is not None else ()}", span),),
+        ("a batch of at least 2 samples (drop_last=True); or model.eval() where it is not trained",),
+        None,
+        "failed",
+        name,
+    )
+
+
+def other_dimensions(facts: Facts, failure: Failure) -> Cause | None:
+    """gather with an index of fewer dimensions."""
+    if "Index tensor must have the same number of dimensions" not in failure.message:
+        return None
+    index = next((t for t in tensors_at(facts, failure) if t.value is not None and t.value.dtype == "int64"), None)
+    if index is None or index.value is None:
+        return None
+    name, span = named(facts, index.id), made_at(facts, index)
+    return Cause(
+        "wrong shape",
+        "the program failed",
+        f"{name}, made{at_line(span)}, has the shape {index.value.shape}, and gather needs an index of as many "
+        "dimensions as its input",
+        span,
+        (facts.at(f"{name} has {len(index.value.shape)} dimension", span),),
+        (f"{name}.unsqueeze(1), and .squeeze(1) of the result",),
+        None,
+        "failed",
+        name,
+    )
+
+
 def rows_of(facts: Facts, failure: Failure) -> Cause | None:
     """A row that was taken while iterating, and is changed in place."""
     if "is a view and is being modified inplace" not in failure.message:
@@ -273,3 +327,6 @@ def of_none(own: Answer, what: str, name: str) -> Cause:
     because = own.sentence.partition(": ")[2].removesuffix(".")
     span = next((e.span for e in own.evidence if e.span is not None), None)
     return Cause(own.cause, what, because, span, own.evidence, own.advice, None, "failed", name)
+
+
+ASKED = (*(wrong_gradient, wrong_dtype, wrong_shape, out_of_bounds, rows_of, one_value, other_dimensions, no_gradient),)

@@ -70,6 +70,10 @@ def diverges(facts: Facts) -> Cause | None:
     end = ""
     if ends:
         end = f" and is {'nan' if isnan(ends[0][1]) else 'inf'} in step {ends[0][0]}"
+    if lr is None and (by_hand := own_update(facts)) is not None:
+        span, uphill = places.head_of(by_hand), adds(by_hand)
+        if uphill:
+            return ascent(facts, by_hand, finite)
     rate = "" if lr is None else f" with lr={lr:g}"
     evidence: list[Evidence] = []
     shown = finite[:3] if len(finite) > 3 else finite
@@ -77,7 +81,7 @@ def diverges(facts: Facts) -> Cause | None:
     if span is not None:
         evidence.insert(0, facts.at(f"the steps are made{rate}", span))
     factor = (abs(finite[-1][1]) / max(abs(finite[-2][1]), 1e-300)) ** 0.5
-    fix = ("take smaller steps",)
+    fix = (f"a smaller factor{at_line(span)}: a tenth of it, or less",)
     if lr is not None:
         fix = (f"lr={rounded(lr / (1 + max(factor, 2.0))):g} in place of lr={lr:g}{at_line(span)}",)
     return Cause(
@@ -90,6 +94,33 @@ def diverges(facts: Facts) -> Cause | None:
         (*fix, "or scale the inputs down first: x = (x - x.mean(0)) / x.std(0)"),
         None,
         "nan" if ends else "found",
+    )
+
+
+def own_update(facts: Facts) -> Any:
+    """The statement that changes a parameter by its gradient without an optimiser: `w -= 0.1 * w.grad`."""
+    for statement in facts.text.simple:
+        if isinstance(statement, ast.AugAssign) and ".grad" in facts.text.cut(statement.value):
+            return statement
+    return None
+
+
+def adds(statement: Any) -> bool:
+    """Whether an update goes up along the gradient: it adds it, and with no minus."""
+    minus = any(isinstance(node, (ast.USub, ast.Sub)) for node in ast.walk(statement.value))
+    return isinstance(statement.op, ast.Add) and not minus
+
+
+def ascent(facts: Facts, statement: Any, finite: list[tuple[int, float]]) -> Cause:
+    head, text = places.head_of(statement), facts.text.cut(statement)
+    return Cause(
+        "ascent",
+        "the loss grows",
+        f"line {head.line} adds the gradient to {facts.text.cut(statement.target)}, which goes uphill: the loss is "
+        f"{finite[0][1]:.4g} in step {finite[0][0]} and {finite[-1][1]:.4g} in step {finite[-1][0]}",
+        head,
+        (facts.at("the gradient points to where the loss grows", head),),
+        (text.replace("+=", "-=", 1),),
     )
 
 
@@ -124,6 +155,12 @@ def leaps(facts: Facts, told: list[tuple[int, float]]) -> Cause | None:
             "nan",
         )
     return None
+
+
+def is_still(facts: Facts, leaf: int) -> bool:
+    """Whether a leaf holds in the end what it held first."""
+    held = versions(facts, leaf)
+    return len(held) < 2 or (held[0].is_whole and held[0] == held[-1])
 
 
 def versions(facts: Facts, leaf: int) -> list[Value]:
@@ -230,7 +267,18 @@ def clear_before_step(visits: list[BackwardStep], changes: list[Change], optimis
 
 
 def no_step(facts: Facts) -> Cause | None:
-    """The question: an optimiser that never takes a step, in a loop."""
+    """The question: an optimiser that never takes a step, or steps of length 0, in a loop."""
+    still = next((one for one in facts.trace.optimisers if one.lr == 0 and one.steps > 1), None)
+    if still is not None and all(is_still(facts, facts.flow.tensor(i)) for i in still.tensors):
+        return Cause(
+            "no step",
+            "nothing is updated",
+            f"the optimiser{at_line(still.span)} was made with lr=0, so that its steps change nothing",
+            still.span,
+            (facts.at("lr=0 here", still.span), facts.at(f"{still.steps} steps were taken", still.step_span)),
+            ("lr=1e-3, or a scheduler that raises it",),
+            frozenset(map(facts.flow.tensor, still.tensors)),
+        )
     idle = [one for one in facts.trace.optimisers if not one.steps]
     stored = [p for p in facts.trace.passes if p.stores and not p.error]
     if len(idle) != len(facts.trace.optimisers) or not idle or len(stored) < 3 or facts.trace.failure is not None:

@@ -130,6 +130,8 @@ def way_to(facts: Facts, step: BackwardStep) -> list[BackwardStep]:
             break
         largest = max(size(part.part.value) for part in parts)
         near = [part.sender for part in parts if size(part.part.value) >= 0.1 * largest]
+        if not near:  # not a number
+            break
         at = min(near, key=lambda one: one.function)  # the longest way, where several are as large
         found.append(at)
     return found

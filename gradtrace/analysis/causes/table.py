@@ -12,7 +12,10 @@ from gradtrace.trace.record import TensorRecord
 QUESTIONS = (
     Question(loops.rebound, (("rebound", "a parameter's name is bound to the result of its update"),)),
     Question(loops.never_cleared, (("accumulated", "gradients are never cleared between steps"),)),
-    Question(loops.diverges, (("diverges", "the loss grows from step to step"),)),
+    Question(
+        loops.diverges,
+        (("diverges", "the loss grows from step to step"), ("ascent", "an update that adds the gradient")),
+    ),
     Question(
         order.not_finite,
         (
@@ -36,16 +39,18 @@ QUESTIONS = (
         ),
         unless=("cleared early",),
     ),
-    Question(loops.no_step, (("no step", "an optimiser that never takes a step"),), unless=("plain container",)),
+    Question(
+        loops.no_step, (("no step", "an optimiser that never takes a step, or with lr=0"),), unless=("plain container",)
+    ),
     Question(cuts.constant_gradient, (("no create_graph", "a gradient without history, used in a loss"),)),
     Question(
         cuts.without_gradient,
-        (("detach, .data, no_grad, item, copied, ...", "an optimiser's tensor that is cut off from the loss"),),
+        (),
         unless=("cleared early", "other tensors", "stale optimiser", "no step"),
     ),
     Question(
         cuts.only_zeros,
-        (("dead relu, saturated, zero factor, ...", "an optimiser's tensor whose gradients are all 0"),),
+        (),
         unless=("cleared early", "not finite"),
     ),
     Question(

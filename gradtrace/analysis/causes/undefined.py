@@ -165,17 +165,28 @@ def of_infinity(facts: Facts, operation: Operation) -> Cause:
         mask = f"{argument(facts, operation)}.masked_fill(mask, float('-inf'))" if name != "mul" else (
             "torch.zeros_like(mask).masked_fill(mask == 0, float('-inf'))"
         )  # fmt: skip
+        if given is not None and name != "mul":
+            data = named(facts, given.id)
+            fix: tuple[str, ...] = (
+                f"leave the infinities out: {data}[torch.isfinite({data})]",
+                f"or {data}.clamp(max=1e6)",
+            )
+        else:
+            fix = (f"put the infinity in without multiplying: {mask}", "or torch.where(mask, value, 0.)")
         return Cause(
             "0 * inf",
             "",
             because,
             place,
             (facts.at("infinity is given here", place), here) if place != operation.span else (here,),
-            (f"put the infinity in without multiplying: {mask}", "or torch.where(mask, value, 0.)"),
+            fix,
         )
     made = result(facts, maker)
     gave = f"{unit(facts, maker)} already gave {'a value' if made is None else gist(made)} in forward"
     because = f"{gave}{facts.step(maker)}{at_point(facts, maker)}, and {combined}"
+    below = origin_of_argument(facts, maker) if operator(maker) in ("div", "reciprocal") else None
+    if below is not None:
+        because += f": what {operator(below)}{at_line(below.span)} gave has underflowed to 0"
     evidence = [facts.at(f"{operator(maker)} gives {'inf' if made is None else gist(made)} here", maker.span)]
     earlier = origin_of_argument(facts, maker)
     if earlier is not None:

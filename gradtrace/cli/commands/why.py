@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from gradtrace.lang import Program
 
 HELP = """Say why the gradient of NAME is what it is: None, zero, NaN, or its number; with the source lines that show
-it, and what to change. Without NAME every variable gets one line, those with the same reason a common one. For an
-expression backward is called; for a script only if it does so itself (or with --backward).
+it, and what to change. Without NAME say what is wrong in the run, most serious first: where the first NaN arose, a
+loop that diverges, gradients that accumulate, an optimiser that holds other tensors, and so on; then one line for each
+variable, those with the same reason a common one. For an expression backward is called; for a script only if it does
+so itself (or with --backward).
 
 A program that fails with one of autograd's errors is explained too: which tensor, which line saved it, which line
 changed it. The exit code is 1 then."""
@@ -63,10 +65,17 @@ def why(program: Program, words: tuple[str, ...], format: str, color: str | None
     elif words:
         output.write(view.text([*first, *answers], screen.options(color)))
     else:
-        pairs = zip(wanted, answers, strict=True) if answers else ()
+        pairs = sorted(zip(wanted, answers, strict=True), key=seriousness) if answers else []
         rest = [own for one, own in pairs if not causes or is_left(facts, one, own, causes)]
         output.write(view.report(first, rest, screen.options(color)))
     return Exit.OK if failure is None else Exit.FAILED
+
+
+def seriousness(pair: tuple[Any, Any]) -> int:
+    """NaN first, then leaves without a gradient, then the rest, each in the order of creation."""
+    record, answer = pair
+    trained = record.is_leaf and record.requires_grad
+    return 0 if answer.status == "nan" else 1 if trained and answer.status in ("zero", "none") else 2
 
 
 command = SourceCommand(

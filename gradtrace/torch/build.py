@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradtrace.torch import contents, names, optimizers
+from gradtrace.torch import contents, names, optimizers, private
 from gradtrace.torch.contents import value_of
 from gradtrace.torch.events import Call, Entry, Known, Node
 from gradtrace.torch.operands import call_label, call_operands
@@ -71,14 +71,12 @@ class Ending:
             if tensor is None:
                 continue
             entry = rec.entry(tensor)
-            if not tensor.is_leaf and not tensor.retains_grad:
-                continue
-            entry.retains = tensor.retains_grad
-            if tensor.grad is not None:
-                self.grads[entry.number] = self.gradient(known, tensor.grad)
-                fn = tensor.grad.grad_fn
-                if fn is not None:
-                    self.grad_fns[entry.number] = fn.name().rpartition("::")[2]
+            entry.retains = private.retains_grad(tensor)
+            gradient = private.kept_gradient(tensor)
+            if gradient is not None:
+                self.grads[entry.number] = self.gradient(known, gradient)
+                if gradient.grad_fn is not None:
+                    self.grad_fns[entry.number] = gradient.grad_fn.name().rpartition("::")[2]
 
     def gradient(self, known: Known, grad: Any) -> Any:
         from gradtrace.torch.passes import mark

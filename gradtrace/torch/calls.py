@@ -240,8 +240,8 @@ def rewritten(rec: Recorder, call: Call, tensor: Any, known: Known, fills: bool)
     history = not private.is_leaf(tensor)
     owner = owner_of(rec, tensor, known.storage)
     if fills and not history and before.call is None and owner is None:
-        before.value = rec.note(tensor)
         known.version = private.version_of(tensor)
+        before.value = rec.note(tensor, known)
         return
     if owner is None:
         rec.written_to(call.name, known.storage, known, call)
@@ -374,7 +374,7 @@ def data_taken(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name
     out = func(*args, **kwargs)
 
     def note() -> None:
-        made = rec.meet_tensor(out)
+        made = rec.meet_tensor(out, True)
         entry = rec.new_entry(out, made, None, 0)
         rec.escapes.append(("data", rec.entry(args[0]), len(rec.calls), rec.places.here(4), entry))
 

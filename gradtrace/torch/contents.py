@@ -23,7 +23,7 @@ LEVELS = ("structure", "summary", "values")
 SMALL = 1024  # elements of an array that is always kept whole
 SAMPLE = 256
 FUSED = 65_536  # elements up to which one pass for both ends is faster than two
-EXACT = 16_384  # elements up to which zeros are counted exactly; beyond, where both signs occur, by the sample
+EXACT = 16_384  # elements up to which zeros are counted exactly; of more they are estimated from the sample
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 NUMPY = frozenset(["float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool"])
 WHOLE = frozenset([*NUMPY, "bfloat16"])
@@ -161,6 +161,15 @@ def count_zeros(found: Noted | None, tensor: Any) -> None:
     found.facts.zeros = found.facts.count - int(torch.count_nonzero(tensor.detach()))
 
 
+def is_dense(tensor: Any) -> bool:
+    """Whether a tensor's elements are a stretch of memory without gaps, each there once."""
+    if tensor.is_contiguous():
+        return True
+    strides, shape = tensor.stride(), tensor.shape
+    reach = 1 + sum(stride * (size - 1) for stride, size in zip(strides, shape, strict=True))
+    return bool(reach == tensor.numel() and 0 not in strides)
+
+
 def flattened(data: Any) -> Any:
     """The elements in one dimension, in the order of memory where that saves a copy."""
     if not data.is_contiguous():
@@ -193,7 +202,7 @@ def on_cpu(flat: Any) -> Facts:
         )
     one_sign = low >= 0 or high <= 0
     zeros = 0 if low > 0 or high < 0 else count if low == high else -1
-    if zeros < 0 and (one_sign or count <= EXACT):
+    if zeros < 0 and count <= EXACT:
         zeros = count - int(torch.count_nonzero(flat))
     absolute = abs(total) if one_sign else -1.0
     return Facts(low, high, total, norm, zeros, absolute, 0, 0)

@@ -9,11 +9,12 @@ from typing import Any
 class Known:
     """One tensor of the program, known again by its id and a weak reference."""
 
-    __slots__ = ("__weakref__", "first", "last", "ndim", "ref", "storage", "version")
+    __slots__ = ("__weakref__", "first", "last", "ndim", "ref", "size", "storage", "version")
 
     def __init__(self, tensor: Any, storage: int | None, version: int) -> None:
         self.ref = weakref.ref(tensor)
         self.ndim: int = tensor.dim()
+        self.size: int = tensor.numel()
         self.storage = storage
         self.version = version  # PyTorch's counter when the last entry was made
         self.first: Entry

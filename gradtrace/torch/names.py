@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradtrace.lang import syntax as ast
+from gradtrace.torch import private
 from gradtrace.torch.events import Entry
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ def gradients(entries: list[Entry]) -> dict[int, str]:
     found: dict[int, str] = {}
     for entry in entries:
         tensor = entry.tensor.ref() if entry.names else None
-        if tensor is not None and (tensor.is_leaf or tensor.retains_grad) and tensor.grad is not None:
-            found[id(tensor.grad)] = f"{entry.names[0]}.grad"
+        gradient = None if tensor is None else private.kept_gradient(tensor)
+        if gradient is not None:
+            found[id(gradient)] = f"{entry.names[0]}.grad"
     return found

@@ -126,6 +126,19 @@ def is_leaf(tensor: Any) -> bool:
         return not tensor.requires_grad
 
 
+def retains_grad(tensor: Any) -> bool:
+    """Whether retain_grad() was called on a tensor; the views that `is_leaf` is about refuse to say this too."""
+    try:
+        return bool(tensor.retains_grad)
+    except RuntimeError:
+        return False
+
+
+def kept_gradient(tensor: Any) -> Any:
+    """The gradient that backward keeps for a tensor, or None."""
+    return tensor.grad if is_leaf(tensor) or retains_grad(tensor) else None
+
+
 # ---- functions that are written in Python
 
 

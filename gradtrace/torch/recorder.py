@@ -14,7 +14,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from gradtrace.torch import calls, private
-from gradtrace.torch.contents import Contents, Noted
+from gradtrace.torch.contents import SMALL, Contents, Noted, is_dense
 from gradtrace.torch.events import Call, Entry, Known, Node, PassEvent, Scope, Turn
 from gradtrace.torch.optimizers import Held
 from gradtrace.torch.places import Places
@@ -53,6 +53,8 @@ class Recorder(TorchFunctionMode):
         self.begun: list[tuple[Entry, int, int]] = []
         self.known: dict[int, Known] = {}
         self.storages: dict[int, list[Known]] = {}
+        # by storage: what its stretches (offset, elements, dtype) held at a version
+        self.spans: dict[int, dict[tuple[int, int, Any], tuple[int, Noted]]] = {}
         self.written: dict[int, tuple[Call | None, int]] = {}  # by storage: the last call that wrote, the version then
         self.owners: dict[int | None, Known] = {}  # by the storage of a gradient: the leaf that it is of
         self.grads: dict[Known, tuple[Any, Any]] = {}  # a leaf's .grad as a pass left it, with its mark
@@ -110,7 +112,7 @@ class Recorder(TorchFunctionMode):
             if known.version == private.version_of(tensor):
                 return known.last
             return self.changed_unseen(tensor, known)
-        known = self.meet_tensor(tensor)
+        known = self.meet_tensor(tensor, False)
         entry = self.new_entry(tensor, known, None, 0)
         if entry.fn is None and not entry.is_leaf:
             self.attach(entry, tensor, None)
@@ -121,13 +123,15 @@ class Recorder(TorchFunctionMode):
         known = self.known.get(id(tensor))
         return self.entry(tensor) if known is not None and known.ref() is tensor else None
 
-    def meet_tensor(self, tensor: Any, shares: bool = True) -> Known:
+    def meet_tensor(self, tensor: Any, shares: bool) -> Known:
+        """A tensor that was not known; `shares` says that it has the storage of one that was."""
         storage = private.storage_of(tensor)
         known = self.known[id(tensor)] = Known(tensor, storage, private.version_of(tensor))
         if storage is not None:
             there = self.storages.get(storage)
             if there is None or not (shares or any(k.ref() is not None for k in there)):
                 self.storages[storage] = [known]
+                self.spans.pop(storage, None)
             else:
                 there.append(known)
         return known
@@ -146,22 +150,23 @@ class Recorder(TorchFunctionMode):
         device = tensor.device
         if device.type != "cpu":
             entry.device = str(device)
-        entry.value = self.note(tensor)
+        entry.value = self.note(tensor, known)
         return entry
 
-    def note(self, tensor: Any) -> Noted | None:
-        """What a tensor holds; a full view of a tensor whose statistics are known has the same."""
+    def note(self, tensor: Any, known: Known) -> Noted | None:
+        """What a tensor holds; a view of the same elements as a tensor whose statistics are known has the same."""
         try:
-            base = private.base_of(tensor)
-            if base is not None:
-                known = self.known.get(id(base))
-                there: Any = None if known is None else known.ref()
-                if known is not None and there is base and known.version == private.version_of(base):
-                    held: Noted | None = known.last.value
-                    whole = there.numel() == tensor.numel() and there.dtype is tensor.dtype and 0 not in tensor.stride()
-                    if held is not None and held.facts is not None and whole:
-                        return held.shaped(tuple(tensor.shape))
-            return self.contents.note(tensor)
+            storage = known.storage
+            if storage is None or self.level == "structure" or known.size <= SMALL or not is_dense(tensor):
+                return self.contents.note(tensor)
+            key = tensor.storage_offset(), known.size, tensor.dtype
+            held = self.spans.get(storage)
+            if held is not None and key in held and held[key][0] == known.version:
+                return held[key][1].shaped(tuple(tensor.shape))
+            noted = self.contents.note(tensor)
+            if noted.facts is not None:
+                self.spans.setdefault(storage, {})[key] = known.version, noted
+            return noted
         except Exception as error:  # a tensor that cannot be read (a subclass, a freed storage)
             self.problem(f"the contents of a tensor ({type(error).__name__})")
             return None

@@ -172,7 +172,8 @@ def _text(value: Any) -> str:
         return f"[{inner}]" if isinstance(value, list) else f"({inner},)" if len(value) == 1 else f"({inner})"
     if type(value).__name__ == "ndarray":
         return f"array{tuple(value.shape)}"
-    return getattr(value, "name", None) or getattr(value, "__name__", None) or type(value).__name__
+    names = (getattr(value, attribute, None) for attribute in ("name", "__name__"))
+    return next((name for name in names if name and isinstance(name, str)), type(value).__name__)
 
 
 def _clip(text: str) -> str:

@@ -4,7 +4,7 @@
 # line: table[5][2] = float("nan")
 # says: nan|not finite
 # says: row 5|\[5\]|\[5, ?2\]|element \(?5
-# misleads: lr|learning rate|divid
+# misleads: \blr\b|learning rate|divide
 import torch
 import torch.nn as nn
 

@@ -1,6 +1,6 @@
 # cause: w is the result of a multiplication, not the leaf that requires grad, so backward keeps no gradient
 # line: w = torch.randn(10, 1, requires_grad=True) * 0.01
-# says: non-?leaf|not a leaf
+# says: non-?leaf|not a leaf|result of mul
 # says: requires_grad_|retain_grad
 # ask: w
 import torch

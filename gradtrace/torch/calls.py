@@ -353,8 +353,12 @@ def copied(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: st
     given = tensors_in(args[0]) if args and isinstance(args[0], (list, tuple)) else []
     if not given:
         return operate(rec, func, args, kwargs, name)
-    for one in given:
-        guarded(rec, lambda one=one: escape(rec, "item", one), name)
+
+    def note() -> None:
+        for one in given:
+            escape(rec, "item", one)
+
+    guarded(rec, note, name)
     out = func(*args, **kwargs)
     if out.requires_grad:
         guarded(rec, lambda: rec.begun.append((rec.entry(out), len(rec.calls), rec.places.here(4))), name)

@@ -89,6 +89,36 @@ class Facts:
         self.count = 0
 
 
+CHUNK = 262_144  # elements
+
+
+class Pool:
+    """Room for many small copies. Each on its own would lie between the program's tensors and split its free memory."""
+
+    def __init__(self) -> None:
+        self.chunks: dict[Any, tuple[Any, int]] = {}  # by dtype: the present chunk, how much of it is used
+
+    def copy(self, data: Any) -> Any:
+        """A copy of a tensor on the CPU, in the same shape."""
+        count = data.numel()
+        chunk, used = self.chunks.get(data.dtype, (None, 0))
+        if chunk is None or used + count > CHUNK:
+            with torch.inference_mode(False):  # a tensor made in that mode could not be written to outside of it
+                chunk, used = torch.empty(CHUNK, dtype=data.dtype, device="cpu"), 0
+        self.chunks[data.dtype] = chunk, used + count
+        found = chunk.as_strided(data.shape, contiguous(data.shape), used)
+        return found.copy_(data)
+
+
+def contiguous(shape: Any) -> tuple[int, ...]:
+    """The strides of a contiguous tensor."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
+
+
 class Contents:
     """Notes tensors, at one level of detail."""
 
@@ -96,6 +126,7 @@ class Contents:
         self.level = level
         self.arrays = has_numpy()  # without numpy only numbers are kept whole
         self.unmeasured: set[str] = set()
+        self.pool = Pool()
 
     def note(self, tensor: Any) -> Noted:
         """What a tensor holds now. Neither a mode nor autograd may be at work on what this calls."""
@@ -115,9 +146,9 @@ class Contents:
             return found
         data = tensor.detach()
         if not shape or (self.arrays and (count <= SMALL or self.level == "values")):
-            found.copy = data.clone()
+            found.copy = data.clone() if count > SMALL or data.device.type != "cpu" else self.pool.copy(data)
         elif count:
-            measure(found, data)
+            measure(found, data, self.pool)
         return found
 
 
@@ -132,7 +163,7 @@ def has_numpy() -> bool:
 # ---- statistics
 
 
-def measure(found: Noted, data: Any) -> None:
+def measure(found: Noted, data: Any, pool: Pool) -> None:
     """Puts the statistics of a tensor of at least one element into a Noted."""
     for dim, stride in enumerate(data.stride()):
         if not stride and data.shape[dim] > 1:  # an expanded dimension: the same elements again
@@ -151,7 +182,7 @@ def measure(found: Noted, data: Any) -> None:
     facts.count = flat.numel()
     if facts.zeros < 0 or facts.absolute < 0:
         size = min(SAMPLE, facts.count)
-        found.sample = flat.as_strided((size,), (facts.count // size,), flat.storage_offset()).clone()
+        found.sample = pool.copy(flat.as_strided((size,), (facts.count // size,), flat.storage_offset()))
 
 
 def count_zeros(found: Noted | None, tensor: Any) -> None:

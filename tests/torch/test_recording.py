@@ -394,6 +394,17 @@ def test_bfloat16_is_a_float_and_its_elements_survive_a_file():
     assert trace.tensor("w").grad.data.tolist() == [1.5, 1.5, 1.5]
 
 
+def test_numbers_noted_under_inference_mode_leave_room_for_others():
+    with gt.record() as r:
+        with torch.inference_mode():
+            a = torch.arange(4.0) * 2
+        b = torch.arange(4.0) * 3
+    trace = r.trace()
+    assert not trace.left_out
+    assert [trace.tensor(name).value.data[3] for name in "ab"] == [6.0, 9.0]
+    assert (a[3], b[3]) == (6.0, 9.0)
+
+
 # ---- statistics
 
 

@@ -79,5 +79,12 @@ def records(rec: Recorder, spans: SpanTable) -> tuple[OptimiserRecord, ...]:
 def record(rec: Recorder, held: Held, spans: SpanTable) -> OptimiserRecord:
     places = spans.span(held.origin), spans.span(held.step_origin) if held.steps else None
     return OptimiserRecord(
-        held.kind, tuple(known.last.id for known in held.known), len(held.tensors), held.lr, places[0], held.steps, held.idle, places[1]
+        held.kind,
+        tuple(known.last.id for known in held.known),
+        len(held.tensors),
+        held.lr,
+        places[0],
+        held.steps,
+        held.idle,
+        places[1],
     )

@@ -77,14 +77,6 @@ def records(rec: Recorder, spans: SpanTable) -> tuple[OptimiserRecord, ...]:
 
 
 def record(rec: Recorder, held: Held, spans: SpanTable) -> OptimiserRecord:
-    places = spans.span(held.origin), spans.span(held.step_origin) if held.steps else None
-    return OptimiserRecord(
-        held.kind,
-        tuple(known.last.id for known in held.known),
-        len(held.tensors),
-        held.lr,
-        places[0],
-        held.steps,
-        held.idle,
-        places[1],
-    )
+    made, first = spans.span(held.origin), spans.span(held.step_origin) if held.steps else None
+    ids = tuple(known.last.id for known in held.known)
+    return OptimiserRecord(held.kind, ids, len(held.tensors), held.lr, made, held.steps, held.idle, first)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradtrace.torch import contents, names, private
+from gradtrace.torch import contents, names, optimizers, private
 from gradtrace.torch.contents import value_of
 from gradtrace.torch.events import Call, Entry, Known, Node
 from gradtrace.torch.operands import call_label, call_operands
@@ -55,6 +55,7 @@ class Ending:
         self.last_of_all()
         self.gradients = self.gradient_names()
         self.scope_paths = [self.path_of(scope.what) for scope in rec.scopes]
+        optimizers.end(rec)
         rec.known.clear()
         rec.storages.clear()
 
@@ -126,6 +127,7 @@ class Builder:
             "begun": tuple(Begun(entry.id, after, spans.span(place)) for entry, after, place in rec.begun),
             "failure": self.failure(),
             "training": self.training(),
+            "optimisers": optimizers.records(rec, spans),
         }
         named = tuple((name, entry.id) for entry in rec.entries for name in entry.names)
         edges = self.edges()

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from gradtrace.torch import calls, passes, private
+from gradtrace.torch import calls, optimizers, passes, private
 from gradtrace.torch.recorder import Recorder
 
 Module = torch.nn.Module
@@ -49,6 +49,8 @@ class Patches:
         optimizer = torch.optim.Optimizer
         self._replace(optimizer, "zero_grad", self.zeroing(optimizer.zero_grad))
         self._replace(torch, "compile", self.compiling(torch.compile))
+        optimizer = torch.optim.Optimizer
+        self._replace(optimizer, "__init__", optimizers.made(self.rec, optimizer.__init__))
         self.undo += [handle.remove for handle in private.optimizer_hooks(self.stepping, self.stepped)]
         self.run_eager()
 
@@ -104,7 +106,9 @@ class Patches:
         with private.without_torch_function(), rec.lock:
             try:
                 rec.written_by("step", parameters_with_gradient(optimizer), False)
-                rec.steps.append((len(rec.calls), len(rec.passes), rec.places.here(2)))
+                origin = rec.places.here(2)
+                rec.steps.append((len(rec.calls), len(rec.passes), origin))
+                optimizers.stepped(rec, optimizer, origin)
             except Exception as error:
                 rec.problem(f"an optimiser's step ({type(error).__name__})")
         rec.resume()

@@ -16,6 +16,7 @@ from torch.overrides import TorchFunctionMode
 from gradtrace.torch import calls, private
 from gradtrace.torch.contents import SMALL, Contents, Noted, is_dense
 from gradtrace.torch.events import Call, Entry, Known, Node, PassEvent, Scope, Turn
+from gradtrace.torch.optimizers import Held
 from gradtrace.torch.places import Places
 
 KEY = "gradtrace"  # in a node's metadata
@@ -62,6 +63,7 @@ class Recorder(TorchFunctionMode):
         self.watching = False  # a pass is being watched
         self.retaining = False  # retain_grad() was called
         self.thread = threading.get_ident()
+        self.optimizers: dict[int, Held] = {}
         self.steps: list[tuple[int, int, int]] = []  # optimisers' steps: calls and passes before, place
         self.quiet = 0
         self.suspended = False

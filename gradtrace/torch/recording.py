@@ -207,22 +207,26 @@ def undisturbed(work: Callable[[], T]) -> T:
 
 def answers(trace: Trace, what: Any) -> str:
     from gradtrace.analysis.answer import Facts
+    from gradtrace.analysis.causes.table import about, found, is_left
     from gradtrace.analysis.failures import explain_failure
-    from gradtrace.analysis.why import explain
     from gradtrace.views import pick
     from gradtrace.views import why as view
     from gradtrace.views.layout import LayoutOptions
 
-    facts, look = Facts(trace), LayoutOptions()
-    failure = explain_failure(trace)
+    facts, look, failure = Facts(trace), LayoutOptions(), explain_failure(trace)
+    causes = found(facts)
     if what is None:
-        found = [failure] if failure is not None else [explain(facts, t) for t in trace.named]
-        return with_notes(trace, (view.text if failure is not None else view.overview)(found, look))
+        first = [cause.answer() for cause in causes]
+        if failure is not None:
+            first = [failure, *(one for one in first if one.cause != failure.cause)]
+        pairs = [] if failure is not None else [(one, about(facts, one, causes)) for one in trace.named]
+        rest = [own for one, own in pairs if not causes or is_left(facts, one, own, causes)]
+        return with_notes(trace, view.report(first, rest, look))
     record = (
         trace.tensors[what] if isinstance(what, int) else pick.tensor(trace, str(what).removesuffix(".grad"), "NAME")
     )
-    found = [explain(facts, record)]
-    return with_notes(trace, view.text([failure, *found] if failure is not None else found, look))
+    own = about(facts, record, causes)
+    return with_notes(trace, view.text([own] if failure is None else [failure, own], look))
 
 
 def with_notes(trace: Trace, text: str) -> str:

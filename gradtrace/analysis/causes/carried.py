@@ -132,8 +132,12 @@ def used_again(facts: Facts, function: FunctionRecord | None) -> Cause | None:
 
 
 def turn_of(facts: Facts, operation: Operation) -> int | None:
-    """The turn of a loop that an operation ran in."""
-    return next((s.id for s in scopes_of(facts, operation) if s.kind == "pass"), None)
+    """The turn of a loop that an operation ran in; of a run whose loops are not recorded, the step of training."""
+    turn = next((s.id for s in scopes_of(facts, operation) if s.kind == "pass"), None)
+    if turn is not None:
+        return turn
+    at = operation.id
+    return next((-s.number for s in facts.trace.training if s.operations[0] <= at < s.operations[1]), None)
 
 
 def twice_in_a_turn(facts: Facts, cross: Crossing, earlier: PassRecord, failed: PassRecord) -> Cause:

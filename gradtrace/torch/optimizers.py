@@ -1,0 +1,82 @@
+"""What each optimiser of the program holds, and how often it took a step."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from gradtrace.trace.record import OptimiserRecord
+
+if TYPE_CHECKING:
+    from gradtrace.torch.events import Known
+    from gradtrace.torch.places import SpanTable
+    from gradtrace.torch.recorder import Recorder
+
+
+class Held:
+    """One optimiser. Its tensors are read at each step, since the program may add some."""
+
+    def __init__(self, optimizer: Any, origin: int) -> None:
+        self.ref = weakref.ref(optimizer)
+        self.kind = type(optimizer).__name__
+        self.origin = origin
+        self.lr: float | None = None
+        self.tensors: list[weakref.ref[Any]] = []
+        self.known: list[Known] = []  # those of them that the record has
+        self.steps = self.idle = self.step_origin = 0
+
+    def read(self, optimizer: Any) -> None:
+        """Note what the optimiser holds now."""
+        groups = optimizer.param_groups
+        self.tensors = [weakref.ref(one) for group in groups for one in group["params"]]
+        rate = groups[0].get("lr") if groups else None
+        if self.lr is None and isinstance(rate, (int, float)):
+            self.lr = float(rate)
+
+
+def made(rec: Recorder, original: Any) -> Any:
+    """Optimizer.__init__ that notes where the program made it."""
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        try:
+            note(rec, self, rec.places.here(2)).read(self)
+        except Exception as error:
+            rec.problem(f"an optimiser ({type(error).__name__})")
+
+    return __init__
+
+
+def note(rec: Recorder, optimizer: Any, origin: int = 0) -> Held:
+    """What is known of an optimiser; begun with its first step if it was made before the recording."""
+    found = rec.optimizers.get(id(optimizer))
+    if found is None or found.ref() is not optimizer:
+        found = rec.optimizers[id(optimizer)] = Held(optimizer, origin)
+    return found
+
+
+def stepped(rec: Recorder, optimizer: Any, origin: int) -> None:
+    """Count a step. It is idle if no tensor has a gradient."""
+    held = note(rec, optimizer)
+    held.read(optimizer)
+    held.steps += 1
+    held.step_origin = held.step_origin or origin
+    held.idle += all(one.grad is None for group in optimizer.param_groups for one in group["params"])
+
+
+def end(rec: Recorder) -> None:
+    """Find the tensors in the record, while they are alive."""
+    for held in rec.optimizers.values():
+        tensors = (ref() for ref in held.tensors)
+        pairs = ((one, rec.known.get(id(one))) for one in tensors if one is not None)
+        held.known = [known for one, known in pairs if known is not None and known.ref() is one]
+
+
+def records(rec: Recorder, spans: SpanTable) -> tuple[OptimiserRecord, ...]:
+    return tuple(record(rec, held, spans) for held in rec.optimizers.values())
+
+
+def record(rec: Recorder, held: Held, spans: SpanTable) -> OptimiserRecord:
+    made, first = spans.span(held.origin), spans.span(held.step_origin) if held.steps else None
+    ids = tuple(known.last.id for known in held.known)
+    return OptimiserRecord(held.kind, ids, len(held.tensors), held.lr, made, held.steps, held.idle, first)

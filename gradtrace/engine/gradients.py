@@ -189,8 +189,8 @@ def check_batch(outputs: tuple[Any, ...], vectors: tuple[Any, ...]) -> None:
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
                 "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
                 f"output, but a mismatch was detected: grad_output[{i}] has a shape of {vector.shape[2:]} and "
-                f"output[{i}] has a shape of {out.shape}. If you only want some tensors in `grad_output` to be considered "
-                "batched, consider using vmap."
+                f"output[{i}] has a shape of {out.shape}. If you only want some tensors in `grad_output` to be "
+                "considered batched, consider using vmap."
             )
         sizes.append(vector.shape[0])
     if len(set(sizes)) > 1:

@@ -3,4 +3,6 @@
 from gradtrace.lazy_names import attach
 from gradtrace.nn import HOMES
 
-__getattr__, __dir__ = attach(__name__, HOMES, shown_as="torch.nn.modules")
+__getattr__, __dir__ = attach(
+    __name__, HOMES, modules={"module": "gradtrace.nn.modules.module"}, shown_as="torch.nn.modules"
+)

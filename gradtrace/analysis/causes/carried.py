@@ -133,7 +133,7 @@ def used_again(facts: Facts, function: FunctionRecord | None) -> Cause | None:
 
 def turn_of(facts: Facts, operation: Operation) -> int | None:
     """The turn of a loop that an operation ran in; of a run whose loops are not recorded, the step of training."""
-    turn = next((s.id for s in scopes_of(facts, operation) if s.kind == "pass"), None)
+    turn: int | None = next((s.id for s in scopes_of(facts, operation) if s.kind == "pass"), None)
     if turn is not None:
         return turn
     at = operation.id

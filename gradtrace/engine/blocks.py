@@ -1,9 +1,8 @@
 """Backward through elementwise operations on large arrays, a block of elements at a time.
 
-Whole arrays would go to memory and back at every step of every rule. Here all steps of a stretch of the graph are
-done for one block, whose gradients stay in the processor's cache; only what leaves the stretch, such as a leaf's
-gradient, is written out whole. An element's gradient does not depend on its neighbours, so these are the same numbers
-as without blocks, and they are added up in the same order.
+Whole arrays would go to memory and back at every step. Here all steps of a stretch of the graph are done for one block
+in the processor's cache; only what leaves the stretch, such as a leaf's gradient, is written out whole. An element's
+gradient does not depend on its neighbours: these are the same numbers as without blocks, added up in the same order.
 """
 
 from __future__ import annotations

@@ -22,9 +22,7 @@ def as_tensor(gradient: Gradient) -> Tensor:
 
 
 def own_copy(gradient: Gradient) -> Tensor:
-    if isinstance(gradient, Tensor):
-        return gradient
-    return Tensor._wrap(gradient if isinstance(gradient, float) else gradient.copy())
+    return as_tensor(gradient if isinstance(gradient, (Tensor, float)) else gradient.copy())
 
 
 # ---- hooks of tensors

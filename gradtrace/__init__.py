@@ -66,6 +66,7 @@ _MODULES = {
     "signal": "gradtrace.signal",
     "trace": "gradtrace.trace",
 }
+_NOTEBOOK = ("draw", "page", "stats", "steps", "why")
 # Packages of gradtrace that are not names of PyTorch: looking for them among the operators would load every family.
 _PARTS = ("cli", "engine", "errors", "lang", "ops", "views")
 
@@ -81,7 +82,8 @@ __getattr__, __dir__ = attach(
         **dict.fromkeys(_ENGINE, _engine_name),
         **{name: f"gradtrace.engine.dtypes:{attribute}" for name, attribute in _DTYPES.items()},
         **dict.fromkeys(_CONSTANTS, _CONSTANTS.__getitem__),
-        "draw": "gradtrace.views.notebook",
+        **dict.fromkeys(_NOTEBOOK, "gradtrace.views.notebook"),
+        "load_ipython_extension": "gradtrace.cli.magic",
         "set_printoptions": "gradtrace.engine.text",
         "vmap": "gradtrace.func",
     },

@@ -19,7 +19,8 @@ class Summary(NamedTuple):
 
     `minimum`, `maximum` and `mean` are None where no element is finite. These, `absolute` (the mean of the absolute
     elements), `norm` and `histogram` (equal bins from minimum to maximum) describe the finite elements; `zeros`, `nan`
-    and `inf` count elements. Of a bool array True counts as 1.
+    and `inf` count elements. Of a bool array True counts as 1. `histogram` is () where it was not made;
+    without minimum, NaN and Inf too, nothing but shape and dtype is known.
     """
 
     shape: tuple[int, ...]

@@ -213,7 +213,7 @@ def load_pillow(suffix: str) -> Any:
         from PIL import Image, ImageDraw, ImageFont, features
     except ImportError:
         raise RenderError(
-            f"a .{suffix} needs Pillow, which is not installed", "pip install 'gradtrace[animation]'; or -o FILE.html"
+            f"a .{suffix} needs Pillow, which is not installed", "pip install pillow; or -o FILE.html"
         ) from None
     if suffix == "webp" and not features.check("webp"):
         raise RenderError("this Pillow cannot write WebP", "write a .gif or .apng")

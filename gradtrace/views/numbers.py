@@ -99,7 +99,7 @@ def summary(value: Value) -> str:
     """Range, mean and the bad elements: "-0.31..0.42  mean 0.0012  2 NaN", "all 1"; for booleans "3 of 8 True"."""
     facts = stats(value)
     if value.dtype == "bool" and value.shape and value.numel:
-        return f"{value.numel - value.zeros} of {value.numel} True"
+        return f"{value.numel - value.zeros} of {value.numel} True" if value.is_measured else ""
     parts = []
     if facts.low is not None and facts.low == facts.high and not facts.nan and not facts.inf:
         return f"all {number(facts.low, 4)}"
@@ -107,7 +107,7 @@ def summary(value: Value) -> str:
         parts += [f"{number(facts.low, 4)}..{number(facts.high, 4)}", f"mean {number(facts.mean, 4)}"]
     parts += [f"{facts.nan} NaN"] if facts.nan else []
     parts += [f"{facts.inf} Inf"] if facts.inf else []
-    return "  ".join(parts) or "empty"
+    return "  ".join(parts) or ("" if value.numel else "empty")
 
 
 def short(value: Value | None, small: int = SMALL, width: int = CELL) -> str:
@@ -120,7 +120,7 @@ def short(value: Value | None, small: int = SMALL, width: int = CELL) -> str:
         text = elements(value)
         if len(text) <= width:
             return text
-    return f"{shape(value)}  {summary(value)}"
+    return f"{shape(value)}  {summary(value)}".rstrip()
 
 
 def full(value: Value) -> str:
@@ -174,6 +174,8 @@ def sparkline(value: Value, width: int = 16) -> str:
     if not value.shape or not value.numel:
         return ""
     if value.kept is not None:
+        if not value.kept.histogram:
+            return ""
         return "".join(_block(float(n), 0.0, float(max(value.kept.histogram))) for n in value.kept.histogram[:width])
     flat = value.data.reshape(-1)
     columns = min(width, flat.size)

@@ -121,7 +121,7 @@ def page(
     *,
     names: Mapping[str, Tensor] | None = None,
     style: str | None = None,
-    fit: str = "16:9",
+    fit: str = "none",
     depth: int | None = None,
     expand: tuple[str, ...] = (),
     direction: str | None = None,

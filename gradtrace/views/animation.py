@@ -242,9 +242,10 @@ def load_pillow(suffix: str) -> Any:
 def fitting(pillow: Any, source: str, size: tuple[int, int] | None = None) -> int:
     """A resolution at which the drawing is not wider than a screen, or fits `size` with its caption."""
     small = opened(pillow, image.render(source, "png", dpi=72))
+    width: int = small.width
     if size is None:
-        return max(20, min(DPI, WIDEST * 72 // max(small.width, 1)))
-    room = min((size[0] - 1) / max(small.width, 1), (size[1] - CAPTION - 1) / max(small.height, 1))
+        return max(20, min(DPI, WIDEST * 72 // max(width, 1)))
+    room = min((size[0] - 1) / max(width, 1), (size[1] - CAPTION - 1) / max(small.height, 1))
     return max(20, int(72 * room))
 
 

@@ -69,6 +69,7 @@ _MODULES = {
     "testing": "gradtrace.testing",
     "trace": "gradtrace.trace",
 }
+_NOTEBOOK = ("draw", "page", "stats", "steps", "why")
 # Packages of gradtrace that are not names of PyTorch: looking for them among the operators would load every family.
 _PARTS = ("cli", "engine", "errors", "lang", "ops", "torch", "views")
 # In-place methods that are functions too.
@@ -102,9 +103,9 @@ __getattr__, __dir__ = attach(
         **{name: f"gradtrace.engine.dtypes:{attribute}" for name, attribute in _DTYPES.items()},
         **dict.fromkeys(_CONSTANTS, _CONSTANTS.__getitem__),
         "default_generator": "gradtrace.ops.random.generator",
-        "draw": "gradtrace.views.notebook",
-        "why": "gradtrace.views.notebook",
         "set_default_tensor_type": "gradtrace.ops.create.legacy",
+        **dict.fromkeys(_NOTEBOOK, "gradtrace.views.notebook"),
+        "load_ipython_extension": "gradtrace.cli.magic",
         "set_printoptions": "gradtrace.engine.text",
         "typename": "gradtrace.nn.modules._text",
         "vmap": "gradtrace.func",

@@ -32,7 +32,8 @@ from gradtrace.engine import set_default_dtype as set_default_dtype
 from gradtrace.engine import set_grad_enabled as set_grad_enabled
 from gradtrace.engine.text import set_printoptions as set_printoptions
 from gradtrace.func import vmap as vmap
-from gradtrace.views.notebook import draw as draw
+from gradtrace.cli.magic import load_ipython_extension as load_ipython_extension
+from gradtrace.views.notebook import draw as draw, page as page, stats as stats, steps as steps, why as why
 from gradtrace.engine.describe import device as _device
 from gradtrace.engine.dtypes import dtype as _dtype
 

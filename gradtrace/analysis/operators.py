@@ -52,6 +52,7 @@ class Operator(NamedTuple):
     kinks: tuple[Kink, ...]
     example: str  # an expression with x (and w), "" if there is no short one
     answer: str  # what it gives
+    formula: str = ""  # what it computes of its arguments, in Python's notation
 
 
 def names() -> list[str]:
@@ -69,9 +70,13 @@ def operator(name: str) -> Operator:
         warnings.simplefilter("ignore")
         found = Operator(name, forms_of(name), "", "", "", (), kinks(name), *example(name))
     if record is None:
-        return found
+        return found._replace(formula=f"{name}(...)")
     return found._replace(
-        record=record.name, signature=signature(record), grad_fn=record.node or "", derivatives=derivatives(record)
+        formula=formula(record),
+        record=record.name,
+        signature=signature(record),
+        grad_fn=record.node or "",
+        derivatives=derivatives(record),
     )
 
 
@@ -114,14 +119,15 @@ def written(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
             continue
         first = node.args[0]
         if isinstance(first, ast.Constant) and isinstance(first.value, str):
-            yield (
-                first.value.partition("(")[0],
-                {
-                    k.arg: rule_text(k.value.args[1])
-                    for k in node.keywords
-                    if k.arg and isinstance(k.value, ast.Call) and getattr(k.value.func, "id", "") == "d"
-                },
-            )
+            found = {
+                k.arg: rule_text(k.value.args[1])
+                for k in node.keywords
+                if k.arg and isinstance(k.value, ast.Call) and getattr(k.value.func, "id", "") == "d"
+            }
+            given = next((k.value for k in node.keywords if k.arg == SYMBOLIC), None)
+            if given is not None:
+                found[SYMBOLIC] = symbolic_text(given, first.value)
+            yield first.value.partition("(")[0], found
 
 
 def rule_text(rule: ast.expr) -> str:
@@ -137,6 +143,41 @@ def derivatives(record: Op) -> tuple[tuple[str, str], ...]:
         for name in (*record.tensor_names, "joint")
         if name.lstrip("*") in known
     )
+
+
+SYMBOLIC = "symbolic"  # beside the derivatives, what the result is in functions of mathematics
+
+
+def formula(record: Op) -> str:
+    """What a record computes: in functions of mathematics where it says so, else a call of it."""
+    return rules().get(record.name, {}).get(SYMBOLIC) or signature(record).replace("; ", ", ").replace("*", "")
+
+
+def symbolic_text(node: ast.expr, signature: str) -> str:
+    """The text of a record's `symbolic`: of a lambda its body, with the record's own names; of a name, its call."""
+    operands = [one.strip().lstrip("*") for one in signature.partition("(")[2].rstrip(")").split(";")[0].split(",")]
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return f"{node.value}({', '.join(operands)})"
+    if not isinstance(node, ast.Lambda):
+        return ""
+    module, *names = (argument.arg for argument in node.args.args)
+    return ast.unparse(Renamed(dict(zip(names, operands, strict=False)), module).visit(node.body))
+
+
+class Renamed(ast.NodeTransformer):
+    """Puts the record's names for a lambda's, and leaves out the module that its functions come from."""
+
+    def __init__(self, names: dict[str, str], module: str) -> None:
+        self.names = names
+        self.module = module
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Name(self.names.get(node.id, node.id), node.ctx)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if isinstance(node.value, ast.Name) and node.value.id == self.module:
+            return ast.Name(node.attr, node.ctx)
+        return ast.Attribute(self.visit(node.value), node.attr, node.ctx)
 
 
 # ---- by running it

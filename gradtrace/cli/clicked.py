@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from gradtrace.annotations import TYPE_CHECKING, Any, NoReturn
 from gradtrace.cli import argv, completing
-from gradtrace.cli.command import GENERAL, SourceCommand, ToolOption, forced, read_program, start, words_of
+from gradtrace.cli.command import GENERAL, LIMITS, SourceCommand, ToolOption, forced, read_program, start, words_of
 from gradtrace.cli.options import FORMATS
 from gradtrace.errors import GradtraceError, UsageError
 
@@ -161,7 +161,8 @@ class ClickCommand(click.Command):
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
             if record is not None:
                 sections.setdefault(getattr(param, "section", GENERAL), []).append(record)
-        sections[GENERAL] = sections.pop(GENERAL, [])  # last
+        for last in (GENERAL, LIMITS):
+            sections[last] = sections.pop(last, [])
         widest = max(len(record[0]) for records in sections.values() for record in records if len(record[0]) <= WIDEST)
         for title, records in sections.items():
             if records:

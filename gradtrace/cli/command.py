@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gradtrace.cli.argv import Split
     from gradtrace.lang import Program
 
-GENERAL = "General"  # the last section of --help
+GENERAL, LIMITS = "General", "Limits"  # the last sections of --help
 HELP_NAMES = ("-h", "--help")
 
 

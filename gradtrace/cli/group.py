@@ -1,7 +1,7 @@
 """The command group: the commands of the table, each loaded when it is named, as click commands.
 
 To add one, write `gradtrace/cli/commands/NAME.py` with a SourceCommand (or any click command) in `command`, and add
-its line to COMMANDS in `gradtrace/cli/commands/__init__.py`.
+its line to COMMANDS and GROUPS in `gradtrace/cli/commands/__init__.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gradtrace.annotations import Any
 from gradtrace.cli import guard, report, source
 from gradtrace.cli.clicked import ClickCommand
 from gradtrace.cli.command import SourceCommand
-from gradtrace.cli.commands import COMMANDS
+from gradtrace.cli.commands import COMMANDS, GROUPS
 from gradtrace.cli.exits import Exit
 from gradtrace.errors import UsageError
 
@@ -42,8 +42,10 @@ class Tool(click.Group):
         return ClickCommand(found) if isinstance(found, SourceCommand) else found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        widest = max(map(len, COMMANDS))
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), COMMANDS[name]) for name in names])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -106,9 +106,12 @@ class Captured:
             return whole
         for entry in entries:
             entry.id = -1
-        contents = Contents(self.keeper, final)
         shown = self.outputs or self.roots
-        return freeze(self.run, self.history, kept, self.roots, shown, backward_runs, contents, watch)
+        return freeze(self.run, self.history, kept, self.roots, shown, backward_runs, self.contents(final), watch)
+
+    def contents(self, final: bool) -> Contents:
+        """What makes the Values of a trace."""
+        return Contents(self.keeper, final)
 
 
 def derived_gradients(named: Sequence[tuple[str, Any]]) -> list[tuple[str, Tensor]]:
@@ -215,7 +218,7 @@ class RecordBuilder:
     ) -> None:
         self.found = found
         self.contents = contents
-        self.values: dict[int, Value] = {}
+        self.values: dict[int, Value | None] = {}
         self.earliest: dict[int, int] = {}  # the first version of each tensor that is in the trace
         self.calls = calls
         self.source = source

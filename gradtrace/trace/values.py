@@ -197,7 +197,7 @@ class Contents:
             self.keeper.own(kept)
         return summarized(kept.summary) if kept.summary is not None else taken(kept.array)
 
-    def of_version(self, version: Version) -> Value:
+    def of_version(self, version: Version) -> Value | None:
         """Return what a tensor held in one of its versions."""
         if version.number is not None:
             return frozen(version.number)
@@ -205,8 +205,8 @@ class Contents:
             return self.of_tensor(version.tensor, version.array)
         return summarized(version.summary) if version.summary is not None else taken(version.array)
 
-    def of_tensor(self, tensor: Tensor, raw: Any = None, whole: bool = False) -> Value:
-        """Return what a tensor holds now; `whole`, with every element whatever the budget."""
+    def of_tensor(self, tensor: Tensor, raw: Any = None, whole: bool = False) -> Value | None:
+        """Return what a tensor holds now; `whole`, with every element whatever the budget. None: it is not known."""
         raw = tensor._data if raw is None else raw
         if self.keeper is None or type(raw) in (float, bool) or raw.nbytes <= SMALL:
             return frozen(raw)

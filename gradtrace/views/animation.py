@@ -1,10 +1,9 @@
 """A run as an animation: the graph growing statement by statement, gradients flowing back, freed nodes dimmed.
 
-    render(model, options, "gif") -> bytes        also "apng" and "webp"
+    render(model, options, "gif") -> bytes        also "apng" and "webp"; "mp4" where ffmpeg is installed
 
 Every frame is the same drawing with the same places; what is not there yet is invisible, what happens now is marked,
-and a line below says what it is. Pillow (the extra `animation`) puts the frames together. The same run gives the same
-bytes.
+and a line below says what it is. Pillow puts the frames together. The same run gives the same bytes.
 """
 
 from __future__ import annotations
@@ -12,6 +11,9 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
+import subprocess
+import tempfile
 
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.errors import RenderError
@@ -27,6 +29,7 @@ FORMATS = {"gif": "GIF", "apng": "PNG", "webp": "WEBP"}
 MOST = 120  # frames
 MOST_NODES = 400
 DPI, WIDEST = 110, 1600  # pixels
+FPS = 10  # of a film
 MILLISECONDS = {FORWARD: 1000, BACKWARD: 1300, DONE: 3000}
 CAPTION = 34  # pixels of the line below
 SAMPLED = 8  # frames whose colours are counted
@@ -185,9 +188,21 @@ def statement(line: str, key: str, frame: Frame, theme: Theme) -> str:
     return line
 
 
-def render(drawn: Model, options: DotOptions, suffix: str, dpi: int | None = None) -> bytes:
-    """The animation. RenderError if Pillow is not there, cannot write that format, or nobody could follow so much."""
+def render(
+    drawn: Model,
+    options: DotOptions,
+    suffix: str,
+    dpi: int | None = None,
+    speed: float = 1.0,
+    size: tuple[int, int] | None = None,
+) -> bytes:
+    """The animation, `speed` times as fast, in a picture of `size` (width, height) pixels if that is given.
+
+    RenderError if Pillow is not there, or ffmpeg for an MP4, if it cannot write that format, if the drawing does not
+    fit that size, or if nobody could follow so much.
+    """
     pillow = load_pillow(suffix)
+    program = ffmpeg() if suffix == "mp4" else ""
     if len(drawn.nodes) > MOST_NODES:
         raise RenderError(
             f"{len(drawn.nodes):,} nodes are too many to animate",
@@ -196,16 +211,20 @@ def render(drawn: Model, options: DotOptions, suffix: str, dpi: int | None = Non
     theme = THEMES[options.theme]
     source = text_of(drawn, options._replace(color_by="role"))  # the fills would tell the end from the beginning
     told = frames(drawn)
-    resolution = dpi or fitting(pillow, source)
+    resolution = dpi or fitting(pillow, source, size)
     texts = [frame_text(source, frame, theme) for frame in told]
     pictures = [opened(pillow, content) for content in image.render_many(texts, "png", dpi=resolution)]
-    size = (max(p.width for p in pictures), max(p.height for p in pictures) + CAPTION)
+    needed = (max(p.width for p in pictures), max(p.height for p in pictures) + CAPTION)
+    if size is not None and (needed[0] > size[0] or needed[1] > size[1]):
+        needs = f"{needed[0]}x{needed[1]}"
+        raise RenderError(f"the animation needs {needs} pixels, more than {size[0]}x{size[1]}", "give a larger --size")
+    size = size or needed
     finished = [
         captioned(pillow, p, frame.caption, (i + 1) / len(told), size, theme)
         for i, (p, frame) in enumerate(zip(pictures, told, strict=True))
     ]
-    durations = [MILLISECONDS.get(frame.kind, 1200) for frame in told]
-    return joined(pillow, finished, durations, suffix)
+    durations = [max(20, round(MILLISECONDS.get(frame.kind, 1200) / speed)) for frame in told]
+    return filmed(program, finished, durations) if program else joined(pillow, finished, durations, suffix)
 
 
 def load_pillow(suffix: str) -> Any:
@@ -213,17 +232,21 @@ def load_pillow(suffix: str) -> Any:
         from PIL import Image, ImageDraw, ImageFont, features
     except ImportError:
         raise RenderError(
-            f"a .{suffix} needs Pillow, which is not installed", "pip install 'gradtrace[animation]'; or -o FILE.html"
+            f"a .{suffix} needs Pillow, which is not installed", "pip install pillow; or -o FILE.html"
         ) from None
     if suffix == "webp" and not features.check("webp"):
         raise RenderError("this Pillow cannot write WebP", "write a .gif or .apng")
     return Image, ImageDraw, ImageFont
 
 
-def fitting(pillow: Any, source: str) -> int:
-    """A resolution at which the drawing is not wider than a screen."""
-    width: int = opened(pillow, image.render(source, "png", dpi=72)).width
-    return max(20, min(DPI, WIDEST * 72 // max(width, 1)))
+def fitting(pillow: Any, source: str, size: tuple[int, int] | None = None) -> int:
+    """A resolution at which the drawing is not wider than a screen, or fits `size` with its caption."""
+    small = opened(pillow, image.render(source, "png", dpi=72))
+    width: int = small.width
+    if size is None:
+        return max(20, min(DPI, WIDEST * 72 // max(width, 1)))
+    room = min((size[0] - 1) / max(width, 1), (size[1] - CAPTION - 1) / max(small.height, 1))
+    return max(20, int(72 * room))
 
 
 def opened(pillow: Any, content: bytes) -> Any:
@@ -235,7 +258,7 @@ def captioned(pillow: Any, picture: Any, text: str, share: float, size: tuple[in
     """The frame's picture with its caption and how far the story is."""
     Image, ImageDraw, ImageFont = pillow
     whole = Image.new("RGB", size, theme.background)
-    whole.paste(picture, (0, 0))
+    whole.paste(picture, ((size[0] - picture.width) // 2, (size[1] - CAPTION - picture.height) // 2))
     own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fonts", "DejaVuSans.ttf")
     font = ImageFont.truetype(own, 15)
     pen = ImageDraw.Draw(whole)
@@ -257,6 +280,32 @@ def joined(pillow: Any, pictures: list[Any], durations: list[int], suffix: str) 
         out, FORMATS[suffix], save_all=True, append_images=pictures[1:], duration=durations, loop=0, **extra
     )
     return out.getvalue()
+
+
+def ffmpeg() -> str:
+    """The program that makes films. RenderError if it is not installed."""
+    found = shutil.which("ffmpeg")
+    if found is None:
+        raise RenderError("an .mp4 needs ffmpeg, which is not installed", "install ffmpeg, or write a .gif or .webp")
+    return found
+
+
+def filmed(program: str, pictures: list[Any], durations: list[int]) -> bytes:
+    """The frames as an MP4 that every player takes: H.264 with sides of even length. RenderError if ffmpeg fails."""
+    width, height = pictures[0].size
+    even = f"pad={width + width % 2}:{height + height % 2}"
+    taken = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(FPS), "-i", "-"]
+    made = ["-vf", even, "-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-threads", "1"]
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "film.mp4")
+        command = [program, "-loglevel", "error", "-y", *taken, *made, "-fflags", "+bitexact", file]
+        frames = (p.tobytes() * max(1, round(ms * FPS / 1000)) for p, ms in zip(pictures, durations, strict=True))
+        done = subprocess.run(command, input=b"".join(frames), capture_output=True)
+        if done.returncode:
+            reason = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+            raise RenderError(f"ffmpeg failed: {''.join(reason) or 'no reason given'}", "write a .gif or .webp")
+        with open(file, "rb") as written:
+            return written.read()
 
 
 def in_one_palette(pillow: Any, pictures: list[Any]) -> list[Any]:

@@ -56,24 +56,51 @@ def _visible(char: str) -> str:
 
 
 def clip(text: str, columns: int, ellipsis: str = "…") -> str:
-    """At most `columns` wide, cut at the end."""
+    """At most `columns` wide, the end replaced by `ellipsis`; never within a number, which would be another one."""
     if width(text) <= columns:
         return text
-    kept, used = [], width(ellipsis)
-    for char in text:
-        used += _char_width(char)
-        if used > columns:
-            break
-        kept.append(char)
-    return "".join(kept) + ellipsis
+    return text[: boundary(text, fitting(text, columns - width(ellipsis)))] + ellipsis
 
 
 def clip_middle(text: str, columns: int, ellipsis: str = "…") -> str:
-    """At most `columns` wide, cut in the middle, where source text matters least."""
+    """At most `columns` wide, cut in the middle, where source text matters least; never within a number."""
     if width(text) <= columns:
         return text
     room = columns - width(ellipsis)
-    return clip(text, (room + 1) // 2, "") + ellipsis + clip(text[::-1], room // 2, "")[::-1]
+    head = boundary(text, fitting(text, (room + 1) // 2))
+    tail = boundary(text, len(text) - fitting(text[::-1], room // 2), after=True)
+    return text[:head] + ellipsis + text[tail:]
+
+
+def fitting(text: str, columns: int) -> int:
+    """How many characters from the start fit."""
+    used = 0
+    for i, char in enumerate(text):
+        used += _char_width(char)
+        if used > columns:
+            return i
+    return len(text)
+
+
+NUMERIC = frozenset("0123456789.eE+-")
+
+
+def boundary(text: str, cut: int, after: bool = False) -> int:
+    """Where to cut instead of at `cut`: the same place, or if that is in a number, before it (or `after` it).
+
+    What begins with a letter is a name, even if it ends in digits: that may be cut.
+    """
+    if not 0 < cut < len(text) or text[cut - 1] not in NUMERIC or text[cut] not in NUMERIC:
+        return cut
+    start, end = cut, cut
+    while start and text[start - 1] in NUMERIC:
+        start -= 1
+    while end < len(text) and text[end] in NUMERIC:
+        end += 1
+    is_name = start and (text[start - 1].isalnum() or text[start - 1] == "_")
+    if is_name or text[start] in "eE" or not any(char.isdigit() for char in text[start:end]):
+        return cut
+    return end if after else start
 
 
 def wrap(text: str, columns: int) -> list[str]:

@@ -226,6 +226,8 @@ def quantity(
     tag = font(f"{title}&#160;&#160;", size=SMALL_SIZE, color=theme.faint)
     if value is None:
         return [pair(tag, font(text(missing), size=SMALL_SIZE, color=theme.faint))]
+    if not value.is_measured:
+        return []  # its shape is all that is known
     written = written_out(value)
     if written is not None:
         remark = font(text(after), size=SMALL_SIZE, color=color)

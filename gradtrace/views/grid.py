@@ -46,7 +46,15 @@ def least(columns: Sequence[Column], shrink: Mapping[str, int]) -> int:
 
 
 def floor(column: Column, shrink: Mapping[str, int]) -> int:
-    return max(shrink[column.title], cells.width(column.title)) if column.title in shrink else column.width
+    if column.title not in shrink:
+        return column.width
+    numbers = (cells.width(cell.text) for cell in column.cells if is_number(cell.text))
+    return max(shrink[column.title], cells.width(column.title), *numbers)
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell is one number, which is shown whole or not at all."""
+    return text != "" and cells.NUMERIC.issuperset(text) and any(map(str.isdigit, text))
 
 
 def shortened(columns: list[Column], limit: int, shrink: Mapping[str, int], options: LayoutOptions) -> list[Column]:

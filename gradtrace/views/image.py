@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from gradtrace.annotations import Any, Iterator
 from gradtrace.errors import RenderError, UsageError
 
-FORMATS = ("svg", "png", "pdf")
+FORMATS = ("svg", "png", "pdf", "json")  # json: the layout, with every line and text to draw
 IN_PROCESS = 200  # nodes
 TIME_LIMIT = 120.0  # seconds
 PNG_DPI = 144

@@ -1,24 +1,40 @@
-"""Pictures from Python: `gradtrace.draw(loss)`, which a notebook shows, and which saves itself in any format.
+"""What a notebook shows: a tensor's graph as a picture or a page with a player, and answers about its gradients.
 
-    picture = gradtrace.draw(loss, names={"w": w, "x": x})
-    picture.save("graph.svg")            # or .png, .html, .mmd, ...: as `gradtrace graph -o`
-    picture                              # in a notebook: the drawing; at a prompt: the tree
+    gradtrace.draw(loss)                 # in a notebook the drawing, at a prompt the tree
+    gradtrace.draw(loss).save("g.svg")   # or .png, .html, .mmd, ...: as `gradtrace graph -o`
+    gradtrace.page(loss)                 # the page, with the steps of a backward pass to play
+    gradtrace.why(w)                     # and why(w, loss), stats(loss), steps(loss)
 
-Of a tensor there is the graph that PyTorch keeps (style `autograd`), for nothing recorded the operators' other
-arguments. A Trace, as `gradtrace.trace.capture` makes it, can be drawn in every style.
+Names are those of the caller's variables, unless `names` gives others. Of a tensor there is what its graph holds (see
+`trace/live.py`); a Trace, as `gradtrace.trace.capture` makes it, has everything that was recorded.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from html import escape
 from importlib import import_module
 
-from gradtrace.annotations import Any, Mapping, NamedTuple
+from gradtrace.analysis import stats as statistics
+from gradtrace.analysis import steps as stepping
+from gradtrace.analysis.afterwards import afterwards
+from gradtrace.annotations import Any, Mapping
 from gradtrace.engine import Tensor
-from gradtrace.trace.capture import capture
+from gradtrace.trace import live
+from gradtrace.trace.history import bound_names
 from gradtrace.trace.record import Trace
-from gradtrace.views import dot, files, fold, image, model, render, tree
+from gradtrace.views import arrange, dot, files, image, model, render, tree
+from gradtrace.views import page as page_view
+from gradtrace.views import stats as stats_view
+from gradtrace.views import steps as steps_view
+from gradtrace.views import why as why_view
+from gradtrace.views.layout import LayoutOptions
+from gradtrace.views.rich import Report
+
+HEIGHT = 620  # pixels of the page within a notebook
+LOOK = LayoutOptions(width=110, color=True)
+SHELL = ("In", "Out", "exit", "quit", "get_ipython")  # names that IPython puts among the variables
 
 
 class Picture:
@@ -49,24 +65,27 @@ class Picture:
         return {"image/svg+xml": self.svg(), "text/plain": str(self)}
 
 
-class _Source(NamedTuple):
-    """Stands for a program where there is none."""
+class Page:
+    """The page of a graph, shown inline: one frame that fetches nothing, with the player in it."""
 
-    name: str = "tensor"
-    text: str = ""
+    def __init__(self, text: str, height: int = HEIGHT) -> None:
+        self.text = text
+        self.height = height
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the page. UsageError for a place that cannot be written."""
+        files.write_output(os.fspath(path), self.text.encode())
 
-class _Run(NamedTuple):
-    """A run of which only the end is known."""
+    def __repr__(self) -> str:
+        return "<gradtrace page: shown by a notebook; .save(path) writes it>"
 
-    program: Any
-    env: dict[str, Any]
-    root: Any
-    inputs: dict[str, Tensor]
-    outputs: tuple[Any, ...] = ()
-    records: tuple[Any, ...] = ()
-    scopes: tuple[Any, ...] = ()
-    spans: tuple[Any, ...] = ()
+    def _repr_html_(self) -> str:
+        look = f"width:100%;height:{self.height}px;box-sizing:border-box;border:1px solid #8888"
+        frame = f'<iframe title="gradtrace" sandbox="allow-scripts allow-downloads" style="{look}"'
+        return f'{frame} srcdoc="{escape(self.text)}"></iframe>'
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
 
 def draw(
@@ -74,31 +93,125 @@ def draw(
     *,
     names: Mapping[str, Tensor] | None = None,
     style: str | None = None,
+    fit: str = "16:9",
     depth: int | None = None,
     expand: tuple[str, ...] = (),
+    direction: str | None = None,
     **options: Any,
 ) -> Picture:
     """The picture of a tensor's graph, or of a Trace.
 
-    `names` gives tensors of the graph the names that they are shown by; `style`, `depth` and `expand` are those of
-    `gradtrace graph`, and so are the further options: theme, legend, values, gradients, derivatives, direction, levels,
-    color_by. UsageError for an option that has no such choice; TypeError for anything but a tensor or a Trace.
+    `names` gives tensors of the graph the names that they are shown by: by default those of the caller's variables;
+    `style`, `fit`, `depth`, `expand` and `direction` are those of `gradtrace graph`, and so are the further options:
+    theme, legend, values, gradients, derivatives, detail, levels, color_by. UsageError for an option that has no such
+    choice; TypeError for anything but a tensor or a Trace.
     """
-    if isinstance(what, Tensor):
-        trace = trace_of(what, names or {})
-    elif isinstance(what, Trace):
-        trace = what
-    elif is_torch(what):
-        after = live()
-        env = names if names is not None else after.variables_of(sys._getframe(1))
-        given = {"style": style, "depth": depth, "expand": expand, **options}
+    given = {"style": style, "fit": fit, "depth": depth, "expand": expand, "direction": direction, **options}
+    if is_torch(what):
+        after = of_torch()
+        env = names if names is not None else after.variables(sys._getframe(1))
         found: Picture = after.picture(what, None, env, given)
         return found
-    else:
-        raise TypeError(f"draw() takes a tensor or a Trace, not {type(what).__name__}")
+    env = names if names is not None else variables(sys._getframe(1))
+    return Picture(*arranged(trace_of(what, "draw", env), **given))
+
+
+def page(
+    what: Tensor | Trace,
+    *,
+    names: Mapping[str, Tensor] | None = None,
+    style: str | None = None,
+    fit: str = "none",
+    depth: int | None = None,
+    expand: tuple[str, ...] = (),
+    direction: str | None = None,
+    height: int = HEIGHT,
+    **options: Any,
+) -> Page:
+    """The page of a tensor's graph, or of a Trace: to move about in, and to play forward and backward.
+
+    For the player a backward pass is run from the tensor (from its sum, if it has several elements), and every `.grad`
+    is put back afterwards. Where saved values were freed, or hooks would run, there is no backward to play. `height` is
+    the frame's, in pixels; the rest is as for `draw`.
+    """
+
+    env = names if names is not None else variables(sys._getframe(1))
+    given = {"style": style, "fit": fit, "depth": depth, "expand": expand, "direction": direction, **options}
+    return Page(page_view.page(*arranged(trace_of(what, "page", env, rehearse=True), **given)), height)
+
+
+def why(what: Tensor, loss: Tensor | None = None) -> Report:
+    """Why `what.grad` is what it is; with the loss, also whether that depends on the tensor.
+
+    From the tensor and its graph alone; a recorded run says more. TypeError for what is not a tensor.
+    """
+
+    env = variables(sys._getframe(1))
+    if is_torch(what):
+        after = of_torch()
+        return Report(str(after.answer(what, loss, env)))
+    for tensor in (what,) if loss is None else (what, loss):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"why() takes a tensor, not {type(tensor).__name__}")
+    name = next((name for name, tensor in bound_names(env) if tensor is what), "the tensor")
+    return Report(why_view.text([afterwards(what, name, loss)], LOOK))
+
+
+def stats(what: Tensor | Trace) -> Report:
+    """Norm, mean, largest element and zeros of every tensor of a graph and of the gradients that reach them.
+
+    The gradients are those of a backward pass that is run for it, as for `page`. TypeError for anything but a tensor or
+    a Trace.
+    """
+
+    trace = trace_of(what, "stats", variables(sys._getframe(1)), rehearse=True)
+    return Report(stats_view.text(statistics.stats(trace), LOOK))
+
+
+def steps(what: Tensor | Trace) -> Report:
+    """Every step of a graph, forward and then backward, as `gradtrace trace` shows them.
+
+    The backward pass is run for it, as for `page`. TypeError for anything but a tensor or a Trace.
+    """
+
+    trace = trace_of(what, "steps", variables(sys._getframe(1)), rehearse=True)
+    return Report("".join(steps_view.table(stepping.steps(trace), LOOK)))
+
+
+# ---- what is shown
+
+
+def trace_of(what: Any, caller: str, env: Mapping[str, Any], *, rehearse: bool = False) -> Trace:
+    """The Trace itself, or that of a tensor's graph. TypeError for anything else, which names the `caller`."""
+    if isinstance(what, Trace):
+        return what
+    if not isinstance(what, Tensor):
+        raise TypeError(f"{caller}() takes a tensor or a Trace, not {type(what).__name__}")
+    return live.trace_of([what], env, rehearse=rehearse)
+
+
+def arranged(
+    trace: Trace,
+    style: str | None,
+    fit: str,
+    depth: int | None,
+    expand: tuple[str, ...],
+    direction: str | None,
+    **options: Any,
+) -> tuple[model.Model, dot.DotOptions]:
+    """The model and the options that draw it in its frame. UsageError for an option that has no such choice."""
     chosen = dot.DotOptions(style=style or ("data" if trace.operations else "autograd"), **options)
-    dot.check(chosen)
-    return Picture(model.model(trace, chosen.style, fold.fold(trace, depth, expand)), chosen)
+    dot.check(chosen._replace(direction=direction or chosen.direction))
+    return arrange.arrange(trace, chosen, fit, depth, expand, direction)
+
+
+def variables(frame: Any) -> dict[str, Any]:
+    """What a frame's code can name, its own variables first; without what a shell keeps of its own."""
+    found = {**frame.f_locals, **{k: v for k, v in frame.f_globals.items() if k not in frame.f_locals}}
+    return {name: value for name, value in found.items() if name[:1] != "_" and name not in SHELL}
+
+
+# ---- real PyTorch
 
 
 def is_torch(what: Any) -> bool:
@@ -107,23 +220,6 @@ def is_torch(what: Any) -> bool:
     return torch is not None and isinstance(what, getattr(torch, "Tensor", ()))
 
 
-def why(what: Any, loss: Any = None) -> str:
-    """Why the gradient of a real PyTorch tensor is what it is, from the graph alone (see `gradtrace.torch.why`).
-
-    TypeError for anything else; of a script `gradtrace why` answers.
-    """
-    if not is_torch(what):
-        raise TypeError(f"why() takes a tensor of PyTorch, not {type(what).__name__}")
-    after = live()
-    return str(after.answer(what, loss, after.variables_of(sys._getframe(1))))
-
-
-def live() -> Any:
+def of_torch() -> Any:
     """The layer above, which needs real PyTorch: loaded by its name, and only for a tensor of PyTorch."""
     return import_module("gradtrace.torch.after")
-
-
-def trace_of(tensor: Tensor, names: Mapping[str, Tensor]) -> Trace:
-    """What a tensor still knows of how it was made, as a Trace without operations."""
-    run = _Run(_Source(), dict(names), tensor, {})
-    return capture(run, [tensor])

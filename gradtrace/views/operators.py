@@ -1,7 +1,8 @@
 """The operators' reference as text or data.
 
 The JSON document has `schema` "gradtrace/ops", `version` and `operators` [{name, forms, record, signature, grad_fn,
-derivatives {argument: text}, kinks [{at, jump, left, right, given}], example, answer}].
+derivatives {argument: text}, formula, latex {formula and arguments: LaTeX}, kinks [{at, jump, left, right, given}],
+example, answer}].
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from gradtrace.analysis.operators import Kink, Operator
 from gradtrace.views import numbers, rows
 from gradtrace.views.cells import wrap
+from gradtrace.views.formula import latex
 from gradtrace.views.layout import LayoutOptions, paint
 
 SCHEMA, VERSION = "gradtrace/ops", 1
@@ -35,7 +37,9 @@ def lines(one: Operator, options: LayoutOptions) -> Iterator[str]:
         facts += [("record", one.signature), ("grad_fn", one.grad_fn or "none: it has no gradient")]
     else:
         facts.append(("record", "none: it is composed of other operators"))
-    facts += [("d/d " + name if name != "joint" else "all inputs", rule) for name, rule in one.derivatives]
+    facts += [("formula", f"out = {one.formula}"), ("  in LaTeX", latex_of(one)["formula"])]
+    for name, rule in one.derivatives:
+        facts += [("d/d " + name if name != "joint" else "all inputs", rule), ("  in LaTeX", latex_of(one)[name])]
     facts += [("at " + numbers.number(kink.at), describe_kink(kink)) for kink in one.kinks]
     if one.example:
         facts.append(("example", f"{one.example} gives {one.answer}"))
@@ -49,6 +53,14 @@ def lines(one: Operator, options: LayoutOptions) -> Iterator[str]:
         yield from wrap(
             "g is the gradient that comes in, out the result; broadcasting and casts are undone afterwards.", width
         )
+
+
+def latex_of(one: Operator) -> dict[str, str]:
+    """The formula and the derivatives in LaTeX's mathematics."""
+    return {
+        "formula": rf"\mathrm{{out}} = {latex(one.formula)}",
+        **{name: latex(rule) for name, rule in one.derivatives},
+    }
 
 
 def describe_kink(kink: Kink) -> str:
@@ -89,5 +101,6 @@ def json_fields(one: Operator) -> dict[str, object]:
         **one._asdict(),
         "forms": list(one.forms),
         "derivatives": dict(one.derivatives),
+        "latex": latex_of(one),
         "kinks": [kink._asdict() for kink in one.kinks],
     }

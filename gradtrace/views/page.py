@@ -24,15 +24,16 @@ from gradtrace.views.style import THEMES
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 PLAYED = 5_000  # operations up to which the page has the player
+ALSO_DOWN = 150  # nodes up to which a view has a drawing for narrow screens
 
 
 def page(drawn: Model, options: DotOptions) -> str:
     """The page of a model. The run should have been watched: else there is no backward to play."""
     trace = drawn.trace
     views, start = views_of(drawn)
-    pictures = drawings(views, options)
+    pictures = drawings(views, drawn, options)
     title = f"{trace.source_name} – gradtrace"
-    templates = "\n".join(f'<template id="view{i}">{picture}</template>' for i, picture in enumerate(pictures))
+    templates = "\n".join(f'<template id="{key}">{picture}</template>' for key, picture in pictures.items())
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -56,10 +57,20 @@ def own_file(name: str) -> str:
         return file.read()
 
 
-def drawings(views: list[View], options: DotOptions) -> list[str]:
-    """Each view's drawing as an element for the page: without prolog, as large as its place, with our ids."""
-    texts = [text_of(view.model, options._replace(theme="light")) for view in views]
-    return [element(picture.decode()) for picture in image.render_many(texts, "svg")]
+def drawings(views: list[View], drawn: Model, options: DotOptions) -> dict[str, str]:
+    """Each view's drawing as an element for the page, by the id of its template.
+
+    A view that is not too large has a second one, which goes down: narrow screens show that.
+    """
+    wide = options._replace(theme="light")
+    texts = {}
+    for i, view in enumerate(views):
+        look = wide if view.model is drawn else wide._replace(rows={})
+        texts[f"view{i}"] = text_of(view.model, look)
+        if options.direction == "right" and len(view.model.nodes) <= ALSO_DOWN:
+            texts[f"view{i}down"] = text_of(view.model, look._replace(direction="down", rows={}))
+    found = image.render_many(list(texts.values()), "svg")
+    return {key: element(picture.decode()) for key, picture in zip(texts, found, strict=True)}
 
 
 def element(text: str) -> str:
@@ -130,7 +141,8 @@ def placed(drawn: Model) -> list[dict[str, Any]]:
 
 def operation_data(trace: Trace, index: int) -> dict[str, Any]:
     operation = trace.operations[index]
-    return {"label": operation.label, "outputs": operation.outputs, "function": operation.function}
+    made = trace.tensors[operation.outputs[0]].label if operation.outputs else ""
+    return {"label": operation.label, "made": made, "outputs": operation.outputs, "function": operation.function}
 
 
 def story_data(trace: Trace) -> list[dict[str, Any]]:

@@ -1,9 +1,11 @@
 """One fact out of a trace, by a short path.
 
-    y   y.value   w.grad   x.shape   a.grad_fn   w.requires_grad   w.grad.grad_fn   w.grad[0,-1]   (x+w).grad   root
+    y   dy/dw   y.value   w.grad   root
+    x.shape   a.grad_fn   w.requires_grad   w.grad.grad_fn   w.grad[0,-1]   (x+w).grad
 
 The tensor is a variable, the source text of an intermediate result (its outer parentheses do not matter), or `root`,
-the result; the field is `value` if none is given.
+the result; the field is `value` if none is given. `y` is the result too, unless a variable has that name, and `dy/dw`
+the gradient of w: so `map` calls its columns.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from gradtrace.views import numbers
 FLAGS = ("is_leaf", "requires_grad", "retains_grad", "is_output", "is_parameter")
 TEXTS = ("grad_fn", "op", "kind", "label", "name", "grad_note")
 FIELDS = ("value", "grad", "shape", "dtype", *FLAGS, *TEXTS)
+RESULT = "y"  # what `map` calls a result without a name
 DEEP = ".grad.grad_fn"  # the one field with a dot in it
 OF_FIELD = frozenset("abcdefghijklmnopqrstuvwxyz_")  # the letters of fields' names
 
@@ -42,7 +45,7 @@ def pick(trace: Trace, path: str) -> Picked:
     t = lookup(trace, path)  # the text of a result may hold dots and brackets itself
     if t is not None:
         return field(t, "value")
-    tensor, name, index = parts(path)
+    tensor, name, index = parts(column(trace, path))
     t = lookup(trace, tensor)
     if t is None:
         raise unknown(trace, tensor)
@@ -76,11 +79,26 @@ def lookup(trace: Trace, text: str) -> TensorRecord | None:
     if text in known:
         return trace.tensors[known[text]]
     if text == "root":
-        starts = trace.outputs or trace.roots
-        return trace.tensors[starts[0]] if starts else None
+        return root(trace)
     wanted = bare(text)
     same = [t for t in trace.tensors if bare(t.label) == wanted]
-    return same[-1] if same else None
+    return same[-1] if same else root(trace) if text == RESULT else None
+
+
+def root(trace: Trace) -> TensorRecord | None:
+    """The result."""
+    starts = trace.outputs or trace.roots
+    return trace.tensors[starts[0]] if starts else None
+
+
+def column(trace: Trace, path: str) -> str:
+    """The path `w.grad` for `dy/dw`, where y is the result; any other path as it is."""
+    above, by, below = path.partition("/d")
+    result = root(trace)
+    if not by or above[:1] != "d" or result is None or above[1:] not in (RESULT, *result.names):
+        return path
+    name, bracket, index = below.partition("[")
+    return f"{name}.grad{bracket}{index}"
 
 
 def bare(text: str) -> str:

@@ -4,19 +4,28 @@ render(model, options, "svg") -> bytes
 
 dot svg png pdf    Graphviz                 html    a page to move about in, with a player
 json graphml       node and edge lists      mmd     Mermaid
-txt                a tree                   gif apng webp    an animation
+txt                a tree                   tex     TikZ
+gif apng webp      an animation             mp4     likewise, with ffmpeg
 """
 
 from __future__ import annotations
 
+from gradtrace.annotations import NamedTuple
 from gradtrace.errors import UsageError
 from gradtrace.views.dot import DotOptions, check, text_of
 from gradtrace.views.model import Model
 
-ANIMATED = ("gif", "apng", "webp")
-DRAWN = ("svg", "png", "pdf", "dot")
+ANIMATED = ("gif", "apng", "webp", "mp4")
+DRAWN = ("svg", "png", "pdf", "dot", "tex")
 SUFFIXES = (*DRAWN, "html", *ANIMATED, "mmd", "json", "graphml", "txt")
 WATCHED = ("html", *ANIMATED)  # they tell also of backward, if the run was watched
+
+
+class Film(NamedTuple):
+    """How an animation runs: how many times as fast, and how large it is in pixels (None: what the drawing needs)."""
+
+    speed: float = 1.0
+    size: tuple[int, int] | None = None
 
 
 def suffix_of(name: str, among: tuple[str, ...] = SUFFIXES) -> str:
@@ -31,12 +40,16 @@ def render_dot(text: str, suffix: str, dpi: int | None = None) -> bytes:
     """DOT text as it is, or drawn."""
     if suffix == "dot":
         return text.encode()
+    if suffix == "tex":
+        from gradtrace.views import tikz
+
+        return tikz.tikz(text).encode()
     from gradtrace.views import image
 
     return image.render(text, suffix, dpi=dpi)
 
 
-def render(drawn: Model, options: DotOptions, suffix: str, dpi: int | None = None) -> bytes:
+def render(drawn: Model, options: DotOptions, suffix: str, dpi: int | None = None, film: Film = Film()) -> bytes:
     """The file's content. UsageError for an unknown suffix, RenderError if nothing can draw."""
     check(options)
     if suffix in DRAWN:
@@ -48,7 +61,7 @@ def render(drawn: Model, options: DotOptions, suffix: str, dpi: int | None = Non
     if suffix in ANIMATED:
         from gradtrace.views import animation
 
-        return animation.render(drawn, options, suffix, dpi)
+        return animation.render(drawn, options, suffix, dpi, film.speed, film.size)
     if suffix == "txt":
         from gradtrace.views import tree
 

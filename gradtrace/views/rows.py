@@ -9,22 +9,9 @@ from io import StringIO
 
 from gradtrace.annotations import Any, Callable, Iterable, Sequence
 from gradtrace.views.cells import visible
+from gradtrace.views.tex import escaped
 
 Rows = Iterable[Sequence[str]]
-LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-}
 
 
 def render(columns: Sequence[str], lines: Rows, format: str) -> str:
@@ -66,15 +53,43 @@ def markdown_cell(text: str) -> str:
     return " ".join(text.split())
 
 
+NUMBER = frozenset("0123456789+-.e")
+WORDS = ("inf", "nan", "-inf", "None", "")
+
+
 def latex(columns: Sequence[str], lines: Rows) -> str:
-    """A tabular environment; it needs no package."""
-    body = [" & ".join(latex_cell(cell) for cell in line) + r" \\" for line in [columns, *lines]]
-    body.insert(1, r"\hline")
-    return "\n".join([rf"\begin{{tabular}}{{{'l' * len(columns)}}}", *body, r"\end{tabular}", ""])
+    """A table in the manner of booktabs, never wider than the text; the comment names its packages."""
+    body = [list(line) for line in lines]
+    places = "".join("r" if is_numeric([line[i] for line in body]) else "l" for i in range(len(columns)))
+    rows = [" & ".join(latex_cell(cell) for cell in line) + r" \\" for line in [columns, *body]]
+    return "\n".join(
+        [
+            r"% \usepackage{adjustbox,booktabs,textcomp}",
+            r"\begin{adjustbox}{max width=\textwidth}",
+            rf"\begin{{tabular}}{{{places}}}",
+            r"\toprule",
+            rows[0],
+            r"\midrule",
+            *rows[1:],
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{adjustbox}",
+            "",
+        ]
+    )
+
+
+def is_numeric(cells: list[str]) -> bool:
+    """Whether a column holds numbers, so that it stands right."""
+    return any(cell not in WORDS for cell in cells) and all(
+        cell in WORDS or (NUMBER.issuperset(cell) and any(map(str.isdigit, cell))) for cell in cells
+    )
 
 
 def latex_cell(text: str) -> str:
-    return " ".join("".join(LATEX.get(char, char) for char in visible(text)).split())
+    if text[:1] == "-" and is_numeric([text]):
+        return "$-$" + text[1:]
+    return escaped(" ".join(text.split()))
 
 
 FORMATS: dict[str, Callable[[Sequence[str], Rows], str]] = {

@@ -19,6 +19,9 @@ from gradtrace.views.model import Model
 
 FORK, LAST, LINE, NEXT = "├─ ", "└─ ", "│  ", "← "
 ASCII = str.maketrans({"├": "|", "└": "`", "─": "-", "│": "|", "←": "<", "…": "...", "−": "-", "×": "*", "÷": "/"})
+GAP = "   "  # between the parts of a line
+SHORTEST = 6  # columns of a name
+LEAST = 8  # columns of a value: in fewer it is left out
 WORDS = {
     "leaf": "leaf",
     "data": "leaf without grad",
@@ -106,17 +109,47 @@ def line(drawn: Model, row: dict[str, Any], before: str, note: str, options: Tre
     else:
         parts += rest(row)
     width = None if options.width is None else options.width - cells.width(before)
-    shown: list[str] = []
-    used = 0
-    for part, style in parts:
-        text = cells.visible(part)
-        room = None if width is None else width - used
-        if room is not None and room < 8 and shown:
-            break
-        cut = text if room is None else cells.clip_middle(text, max(room, 8), "...." if options.ascii else "…")
-        used += cells.width(cut) + 3
-        shown.append(cells.paint(cut, style) if options.color else cut)
-    return (before + "   ".join(shown)).rstrip()
+    texts = [cells.visible(part) for part, _ in parts]
+    fitted = texts if width is None else fitted_to(texts, width, "...." if options.ascii else "…")
+    shown = [
+        cells.paint(text, style) if options.color else text
+        for text, (_, style) in zip(fitted, parts, strict=True)
+        if text
+    ]
+    return (before + GAP.join(shown)).rstrip()
+
+
+def fitted_to(texts: list[str], width: int, ellipsis: str) -> list[str]:
+    """The name and what follows it within `width`; "" for what has to go.
+
+    What tells least goes first: the role, the grad_fn, then the value. The gradient stays whatever the width; the name
+    gives way to it, down to a few letters.
+    """
+    found = list(texts)
+    last = len(found) - 1
+    has_gradient = last > 0 and found[last].startswith("grad ")
+    for i in range(last - has_gradient, 0, -1):
+        if total(found) > width:
+            room = cells.width(found[i]) + width - total(found)
+            found[i] = cells.clip(found[i], room, ellipsis) if i == 1 and room >= LEAST else ""
+    if has_gradient and total(found) > width:
+        room = width - min(cells.width(found[0]), SHORTEST) - len(GAP)
+        found[last] = cells.clip(found[last], max(room, least_gradient(found[last])), ellipsis)
+    over = total(found) - width
+    if over > 0:
+        found[0] = cells.clip_middle(found[0], max(cells.width(found[0]) - over, 2), ellipsis)
+    return found
+
+
+def total(texts: list[str]) -> int:
+    shown = [text for text in texts if text]
+    return sum(map(cells.width, shown)) + len(GAP) * (len(shown) - 1)
+
+
+def least_gradient(text: str) -> int:
+    """The width of "grad 0.25", or of "grad (16, 8)" where more follows."""
+    end = text.find("  ")
+    return cells.width(text if end < 0 and "[" not in text else text[: max(end, 8)]) + 1
 
 
 def rest(row: dict[str, Any]) -> list[tuple[str, str]]:

@@ -7,6 +7,8 @@ import math
 
 import pytest
 
+from gradtrace.cli.commands import COMMANDS, GROUPS
+
 NOTES = ("(x+w)*(w+1)", "--x", "2", "--w", "1")
 COLUMNS = ["name", "value", "shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad", "grad_note"]
 
@@ -92,7 +94,7 @@ def test_markdown(answer):
 
 def test_latex(answer):
     said = answer("eval", "x_1*2", "--x_1", "3", "--format", "latex")
-    assert said.startswith(r"\begin{tabular}{") and said.endswith("\\end{tabular}\n")
+    assert said.startswith(r"% \usepackage{adjustbox,booktabs,textcomp}") and said.endswith("\\end{adjustbox}\n")
     assert r"x\_1 & 3.0 & ()" in said
 
 
@@ -152,3 +154,29 @@ def test_columns(answer, refusal):
     ]:
         code, said = refusal(*PARTS, *wrong)
         assert code == 2 and words in said
+
+
+@pytest.mark.parametrize(
+    "path, expected",
+    [("y", "6.0\n"), ("dy/dx", "2.0\n"), ("dy/dw", "5.0\n"), ("y.shape", "()\n"), ("root", "6.0\n")],
+)
+def test_the_names_that_map_gives_its_columns(answer, path, expected):
+    assert answer("eval", *NOTES, "--get", path) == expected
+
+
+def test_a_variable_y_is_itself(answer, refusal):
+    assert answer("eval", "y*3", "--y", "2", "--get", "y") == "2.0\n"
+    assert answer("eval", "z = x*3", "--x", "2", "--get", "dz/dx") == "3.0\n"
+    assert "no tensor 'v'" in refusal("eval", *NOTES, "--get", "dy/dv")[1]
+
+
+def test_help_lists_commands_by_use_and_limits_last(answer):
+    said = answer("--help")
+    assert [line for line in said.splitlines() if line in HEADS] == list(HEADS)
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(COMMANDS)
+    for command in ("eval", "graph", "why", "map"):
+        heads = [line for line in answer(command, "--help").splitlines() if line.endswith(":") and line[:1] not in " "]
+        assert heads[-2:] == ["Limits:", "Examples:"]
+
+
+HEADS = tuple(f"{title}:" for title in GROUPS)

@@ -59,7 +59,7 @@ def test_animations(answer, expr, here):
 def test_an_animation_without_pillow_names_the_remedy(refusal, expr, here, monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
     code, said = refusal("graph", *expr, "-o", "g.gif")
-    assert code == 1 and "needs Pillow" in said and "pip install 'gradtrace[animation]'" in said
+    assert code == 1 and "needs Pillow" in said and "pip install pillow" in said
     assert not (here / "g.gif").exists()
 
 

@@ -5,6 +5,8 @@ import shlex
 
 import pytest
 
+from gradtrace.views import formula
+
 
 @pytest.fixture
 def told(answer):
@@ -18,7 +20,7 @@ def test_one_operator(answer):
     lines = answer("ops", "mul").splitlines()
     assert lines[0] == "mul"
     assert [line.split(maxsplit=1)[0] for line in lines[1:4]] == ["forms", "record", "grad_fn"]
-    assert "  d/d self   g * other" in lines and "  d/d other  g * self" in lines
+    assert "  d/d self    g * other" in lines and "  d/d other   g * self" in lines
     assert "mul(self, other)" in lines[2] and "Tensor.mul_ (in place)" in lines[1]
 
 
@@ -82,3 +84,40 @@ def test_as_a_process(process):
     done = process("ops", "tanh")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("tanh\n")
+
+
+def test_formulas_in_text_and_latex(told, answer):
+    found = told("sigmoid", "mul", "cat", "relu")
+    assert found["sigmoid"]["formula"] == "1 / (1 + exp(-self))"
+    assert found["sigmoid"]["latex"] == {
+        "formula": r"\mathrm{out} = \frac{1}{1 + \exp\left(-\mathrm{self}\right)}",
+        "self": r"g \cdot \left(1 - \mathrm{out}\right) \cdot \mathrm{out}",
+    }
+    assert found["mul"]["formula"] == "self * other" and found["cat"]["formula"] == "cat(tensors, dim)"
+    assert r"\operatorname{relu\_grad}" in found["relu"]["latex"]["self"]
+    assert "  formula     out = self * other" in answer("ops", "mul")
+
+
+@pytest.mark.slow
+def test_every_operator_has_a_formula(answer):
+    for one in json.loads(answer("ops", "--format", "json"))["operators"]:
+        assert one["formula"] and set(one["latex"]) == {"formula", *one["derivatives"]}
+        for text in one["latex"].values():
+            assert text.count("{") == text.count("}") and text.count(r"\left") == text.count(r"\right")
+
+
+@pytest.mark.parametrize(
+    "text, latex",
+    [
+        ("a - (b - c)", r"a - \left(b - c\right)"),
+        ("a * -b", r"a \cdot \left(-b\right)"),
+        ("-(a + b) ** 2", r"-\left(a + b\right)^{2}"),
+        ("2 ** (x + 1)", "2^{x + 1}"),
+        ("where(x > 0, g, 0)", r"\begin{cases}g & x > 0 \\ 0 & \text{else}\end{cases}"),
+        ("sqrt(abs(x))", r"\sqrt{\left|x\right|}"),
+        ("f(...)", r"\operatorname{f}\left(\ldots\right)"),
+        ("no formula", r"\texttt{no formula}"),
+    ],
+)
+def test_latex_of_a_formula(text, latex):
+    assert formula.latex(text) == latex

@@ -92,6 +92,9 @@ OWN = {
         "--expand": (("loop.txt", "--x", "1"), ("--expand", "all")),
         "--tensorboard": (NOTES, ("--tensorboard", "runs")),
         "--dpi": ((*NOTES, "-o", "/dev/stdout.png"), ("--dpi", "0")),
+        "--speed": ((*NOTES, "-o", "/dev/stdout.gif"), ("--speed", "0")),
+        "--size": ((*NOTES, "-o", "g.gif"), ("--size", "64x64")),
+        "--open": (NOTES, ("--open",)),
     },
     "paths": {
         **BACKWARD,

@@ -1,6 +1,7 @@
 """The animation: what each frame shows, one layout for all of them, and the file."""
 
 import io
+import shutil
 
 import pytest
 import trace_samples as samples
@@ -9,7 +10,7 @@ from gradtrace import lang
 from gradtrace.errors import RenderError
 from gradtrace.trace.capture import capture
 from gradtrace.trace.steps import Watch
-from gradtrace.views import animation, dot
+from gradtrace.views import animation, dot, render
 from gradtrace.views.animation import MOST, frame_text, frames
 from gradtrace.views.dot import DotOptions
 from gradtrace.views.fold import fold
@@ -125,3 +126,33 @@ def test_too_much_to_follow_is_refused():
     with pytest.raises(RenderError, match="2,001 nodes are too many to animate") as caught:
         animation.render(drawn, DotOptions(), "gif")
     assert "--depth N" in caught.value.hint and ".html" in caught.value.hint
+
+
+# ---- speed, size, films
+
+
+def shown(trace, suffix, **film):
+    drawn = model(trace, "data", fold(trace))
+    return render.render(drawn, DotOptions(), suffix, film=render.Film(**film))
+
+
+def test_speed_and_size():
+    pillow = pytest.importorskip("PIL.Image")
+    slow = pillow.open(io.BytesIO(shown(samples.notes(), "gif")))
+    fast = pillow.open(io.BytesIO(shown(samples.notes(), "gif", speed=4.0, size=(640, 360))))
+    assert fast.size == (640, 360) != slow.size and fast.n_frames == slow.n_frames
+    assert fast.info["duration"] == slow.info["duration"] // 4
+    with pytest.raises(RenderError, match="more than 64x64"):
+        shown(samples.notes(), "gif", size=(64, 64))
+
+
+def test_a_film_needs_ffmpeg(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(RenderError, match="needs ffmpeg"):
+        shown(samples.notes(), "mp4")
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
+def test_ffmpeg_makes_it():
+    film = shown(samples.notes(), "mp4", speed=5.0, size=(321, 201))
+    assert film[4:8] == b"ftyp" and len(film) > 1000

@@ -10,7 +10,7 @@ import trace_samples as samples
 from gradtrace.errors import RenderError, UsageError
 from gradtrace.views import dot, image
 
-SIGNATURES = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
+SIGNATURES = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF", "json": b"{"}
 
 
 @pytest.mark.parametrize("format", image.FORMATS)

@@ -6,11 +6,12 @@ from gradtrace import lang
 from gradtrace.analysis import matrices, paths, steps
 from gradtrace.trace.capture import capture
 from gradtrace.trace.steps import Watch
-from gradtrace.views import grid
+from gradtrace.views import cells, grid, tree
 from gradtrace.views import matrices as matrix_view
 from gradtrace.views import paths as path_view
 from gradtrace.views import steps as step_view
-from gradtrace.views.layout import LayoutOptions
+from gradtrace.views.layout import Cell, Column, LayoutOptions
+from gradtrace.views.model import model
 
 MODEL = """\
 import torch
@@ -69,3 +70,50 @@ def test_a_row_of_derivatives_stands_in_the_shape_of_the_input():
     block = block._replace(by_shape=(32,))
     lines = matrix_view.jacobian_text([block], LayoutOptions(60)).splitlines()
     assert lines[1].split() == ["loss"] and lines[-1].split() == ["w[31]", "31"]
+
+
+# ---- numbers, and the tree
+
+
+@pytest.mark.parametrize("columns", range(1, 40))
+def test_no_number_is_cut(columns):
+    text = "-0.0012345..3.25e-10  mean 12345.678, of layer"
+    numbers = {"-0.0012345", "3.25e-10", "12345.678", "-0.0012345..3.25e-10"}
+    for clipped in (cells.clip(text, columns), cells.clip_middle(text, columns)):
+        assert cells.width(clipped) <= max(columns, 1)
+        left = [word.strip(",…") for word in clipped.replace("…", " … ").split()]
+        assert {word for word in left if word[:1] in "-0123456789" and word} <= numbers
+
+
+def test_columns_of_numbers_are_not_shortened():
+    columns = [Column("name", [Cell("a_long_name_of_a_tensor")]), Column("value", [Cell("1234.56789", "", True)])]
+    line = grid.lines(columns, LayoutOptions(24), {"name": 6, "value": 4})[-1]
+    assert line.endswith("1234.56789") and "…" in line
+
+
+DEEP = """\
+import torch
+weight_of_the_first_layer = torch.tensor(0.123456, requires_grad=True)
+bias_of_the_first_layer = torch.tensor([0.5, 0.25], requires_grad=True)
+y = weight_of_the_first_layer
+for i in range(6):
+    y = (y * weight_of_the_first_layer + bias_of_the_first_layer.sum() * 2) / (y + 2)
+y.backward()
+"""
+
+
+def test_the_tree_keeps_every_leafs_gradient_on_a_narrow_terminal():
+    drawn = model(capture(lang.run(lang.parse(DEEP), record=True)))
+    wide = tree.render(drawn)
+    narrow = tree.render(drawn, tree.TreeOptions(40))
+    gradients = [line.partition("grad ")[2] for line in wide.splitlines() if "   leaf   grad " in line]
+    assert len(gradients) == 2 and "[" in gradients[1]
+    assert f"grad {gradients[0]}" in narrow and narrow.count("grad ") == 2
+
+
+def test_the_tree_fits_where_there_is_room():
+    text = MODEL.replace("loss =", "scale = torch.tensor(0.25, requires_grad=True)\nloss = scale *")
+    drawn = model(capture(lang.run(lang.parse(text), record=True)))
+    lines = tree.render(drawn, tree.TreeOptions(60)).splitlines()
+    assert max(map(cells.width, lines)) <= 60
+    assert any("scale" in line and "grad " in line for line in lines)

@@ -2,22 +2,31 @@
 
 # name: what it does, as the list of commands says it (so that --help loads none of them)
 COMMANDS = {
+    "eval": "Values, gradients and leaf status of an expression or a file.",
+    "run": "Run a script as it is.",
+    "jacobian": "All first derivatives as matrices, with weighted sums of their rows.",
+    "hessian": "All second derivatives of a number: symmetry, eigenvalues, definiteness.",
+    "graph": "Draw the graph of an expression or a file.",
+    "why": "Why a gradient is None, zero or what it is; why a program failed.",
+    "paths": "The chain rule path by path: local derivatives, products and their sum.",
+    "trace": "Every step, forward and backward, in the order in which it happened.",
+    "stats": "Norms, zeros, NaN; vanishing gradients; memory; levels; what is computed twice.",
     "check": "Gradients against finite differences.",
     "diff": "Two programs, or one with two inputs: structure, values, gradients.",
-    "eval": "Values, gradients and leaf status of an expression or a file.",
-    "graph": "Draw the graph of an expression or a file.",
-    "hessian": "All second derivatives of a number: symmetry, eigenvalues, definiteness.",
-    "jacobian": "All first derivatives as matrices, with weighted sums of their rows.",
-    "run": "Run a script as it is.",
+    "map": "Value and gradients for every row of a table.",
+    "repl": "A prompt: statements as they are typed, and questions about them.",
+    "ops": "What an operator does: forms, grad_fn, derivatives, kinks, an example.",
     "plan": "Value and gradients as one static program.",
     "compare": "Dynamic and static graph side by side.",
-    "map": "Value and gradients for every row of a table.",
-    "ops": "What an operator does: forms, grad_fn, derivatives, kinks, an example.",
-    "paths": "The chain rule path by path: local derivatives, products and their sum.",
-    "repl": "A prompt: statements as they are typed, and questions about them.",
-    "stats": "Norms, zeros, NaN; vanishing gradients; memory; levels; what is computed twice.",
-    "trace": "Every step, forward and backward, in the order in which it happened.",
     "verify": "Notes that check themselves: their cells run, their records compared.",
-    "why": "Why a gradient is None, zero or what it is; why a program failed.",
     "completion": "A script that makes the shell complete commands, options and variables.",
+}
+
+# What the commands are for, in the order of --help.
+GROUPS = {
+    "Values": ("eval", "run", "jacobian", "hessian"),
+    "Pictures": ("graph",),
+    "Answers": ("why", "paths", "trace", "stats", "check", "diff"),
+    "Tables": ("map",),
+    "Tools": ("repl", "ops", "plan", "compare", "verify", "completion"),
 }

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gradtrace.views.dot import DotOptions
     from gradtrace.views.fold import Fold
     from gradtrace.views.model import Model
+    from gradtrace.views.render import Film
 
 HELP = """Draw the graph of SOURCE: tensors, the operations between them, leaf status, values and gradients.
 
@@ -75,6 +76,9 @@ def graph(
     depth: str | None,
     expand: tuple[str, ...],
     dpi: int | None,
+    speed: float,
+    size: str | None,
+    open: bool,
     tensorboard: str | None,
     **flags: Any,
 ) -> None:
@@ -119,6 +123,9 @@ def graph(
         color_by,
         detail,
     )
+    film = render.Film(speed, None if size is None else pixels(size))
+    if open and output_file is None:
+        raise UsageError("--open shows the written file, and there is none", "add -o FILE.svg or -o FILE.html")
     if simple and detail:
         raise UsageError("--simple and --detail exclude each other", "use one of them")
     shape = Shape("none" if detail and fit is None else fit or DEFAULT_FIT, depth, expand, direction)
@@ -127,7 +134,9 @@ def graph(
 
         events.write(trace, tensorboard)
     if tensorboard is None or output_file is not None:
-        draw(trace, look, shape, output_file, dpi, flags["color"])
+        draw(trace, look, shape, output_file, dpi, flags["color"], film)
+    if open and output_file is not None:
+        show_file(output_file)
     if failures:
         raise failures[0]
 
@@ -148,6 +157,7 @@ def draw(
     output_file: str | None,
     dpi: int | None,
     color: str | None,
+    film: Film,
 ) -> None:
     """Writes the picture, to stdout if there is no file for it."""
     from gradtrace.views import render
@@ -164,7 +174,7 @@ def draw(
     if suffix in render.DRAWN[:3] and len(drawn.nodes) > MANY:
         report.write(f"gradtrace graph: laying out {len(drawn.nodes):,} nodes; --depth N folds them")
     with progress.shown("graph", f"drawing {len(drawn.nodes):,} nodes"):
-        content = render.render(drawn, look, suffix, dpi)
+        content = render.render(drawn, look, suffix, dpi, film)
     files.write_output(output_file, content)
 
 
@@ -198,6 +208,28 @@ def depth_number(depth: str | None, look: DotOptions) -> int | None:
     if depth is None:
         return EVERYTHING if look.detail else None
     return EVERYTHING if depth == "all" else int(depth)
+
+
+def show_file(name: str) -> None:
+    """Opens a written file in the browser. UsageError where there is none."""
+    import webbrowser
+    from pathlib import Path
+
+    if not webbrowser.open(Path(name).resolve().as_uri()):
+        raise UsageError(f"--open: no browser here to show '{name}'", "name one in the variable BROWSER")
+
+
+def pixels(text: str) -> tuple[int, int]:
+    """The width and height of "1280x720"."""
+    width, _, height = text.partition("x")
+    return int(width), int(height)
+
+
+def size_of(text: str) -> str:
+    width, by, height = text.partition("x")
+    if by and width.isdecimal() and height.isdecimal() and 64 <= int(width) <= 8192 and 64 <= int(height) <= 8192:
+        return text
+    raise UsageError(f"--size: not a width and a height in pixels: '{text}'", "1280x720, each from 64 to 8192")
 
 
 def tell_step(trace: Trace, step: str | None, pass_number: int | None) -> None:
@@ -241,8 +273,8 @@ def picture() -> list[ToolOption]:
             metavar="FILE",
             check=suffix_of,
             section=place,
-            help="Write .svg, .png, .pdf, .dot, .html, .gif (.apng, .webp), .mmd, .json, .graphml or .txt; or .gt, "
-            "the recorded run, which every command takes as its source.",
+            help="Write .svg, .png, .pdf, .dot, .tex (TikZ), .html, .gif (.apng, .webp, .mp4 with ffmpeg), .mmd, "
+            ".json, .graphml or .txt; or .gt, the recorded run, which every command takes as its source.",
         ),
         ToolOption(
             ["--style"],
@@ -317,6 +349,24 @@ def picture() -> list[ToolOption]:
             ["--tensorboard"], metavar="LOGDIR", section=place, help="Write an event file for TensorBoard's graph tab."
         ),
         ToolOption(["--dpi"], type=int, min=10, max=1200, metavar="N", section=place, help="Resolution of a PNG."),
+        ToolOption(
+            ["--speed"],
+            type=float,
+            default=1.0,
+            min=0.1,
+            max=20,
+            metavar="FACTOR",
+            section=place,
+            help="How many times as fast an animation runs. Default: 1.",
+        ),
+        ToolOption(
+            ["--size"],
+            metavar="WxH",
+            check=size_of,
+            section=place,
+            help="The size of an animation in pixels, such as 1280x720. Default: what the drawing needs.",
+        ),
+        ToolOption(["--open"], is_flag=True, section=place, help="Show the written file in the browser (needs -o)."),
     ]
 
 

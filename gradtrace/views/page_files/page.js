@@ -6,6 +6,7 @@ const $ = (id) => document.getElementById(id);
 const stage = $("stage");
 let view, svg, home, box, facts, before, after, home_of, picked = null;
 let closed = new Set();  // open scopes of the view that a box covers
+const narrow = matchMedia("(max-width: 50rem)");
 
 function element(name, text, cls) {
   const made = document.createElement(name);
@@ -20,7 +21,8 @@ function show(index, keep, shut) {
   view = data.views[index];
   closed = new Set(shut);
   $("views").value = view.name && !closed.size ? index : "own";
-  stage.replaceChildren($("view" + index).content.cloneNode(true));
+  const drawing = (narrow.matches && $("view" + index + "down")) || $("view" + index);
+  stage.replaceChildren(drawing.content.cloneNode(true));
   svg = stage.querySelector("svg");
   home = svg.getAttribute("viewBox").split(" ").map(Number);
   facts = new Map(view.nodes.map((node) => [node.id, node]));
@@ -31,14 +33,29 @@ function show(index, keep, shut) {
   });
   view.groups.forEach((operations, g) => operations.forEach((o) => home_of.set(o, "g" + g)));
   for (const [key, fact] of facts) dress(key, fact);
+  order();
   for (const title of svg.querySelectorAll("title")) title.remove();
   for (const scope of view.opens) dressFrame(scope);
   for (const scope of closed) cover(scope);
-  fit();
+  begin();
   picked = null;
   if (keep && facts.has(keep)) pick(keep); else describe(null);
   search();
   if (moment >= 0) paint();
+}
+
+// In the document as in the graph, what comes first first: so Tab goes along the edges.
+function order() {
+  const waits = new Map(view.nodes.map((node) => [node.id, (before.get(node.id) || []).length]));
+  const ready = view.nodes.map((node) => node.id).filter((id) => !waits.get(id));
+  for (let i = 0; i < ready.length; i++) {
+    const node = svg.getElementById(ready[i]);
+    if (node) node.parentNode.append(node);
+    for (const [next] of after.get(ready[i]) || []) {
+      waits.set(next, waits.get(next) - 1);
+      if (!waits.get(next)) ready.push(next);
+    }
+  }
 }
 
 function push(map, key, value) { if (map.has(key)) map.get(key).push(value); else map.set(key, [value]); }
@@ -48,7 +65,7 @@ function dress(key, fact) {
   if (!node) return;
   node.setAttribute("tabindex", "0");
   node.setAttribute("role", "button");
-  node.setAttribute("aria-label", name(fact));
+  node.setAttribute("aria-label", name(fact, node));
   for (const text of node.querySelectorAll("text")) {
     if (text.getAttribute("fill") === "#8a3b00" || text.getAttribute("fill") === "#c98a5a") text.classList.add("gradient");
   }
@@ -165,11 +182,14 @@ function cover(scope) {
 }
 function isCovered(key) { const node = svg.getElementById(key); return node && node.classList.contains("covered"); }
 
-function name(fact) {
+// What is written in the box, as it stands there, then what only its look tells.
+function name(fact, node) {
+  const blocks = /[\u2500-\u25ff]/g, written = [...node.querySelectorAll("text")].map((text) => text.textContent);
+  const seen = written.join(" ").replace(blocks, "").replace(/\s+/g, " ").trim();
   const parts = [fact.label, fact.kind === "operation" ? "operation" : fact.role, fact.grad_fn];
   if (fact.value_text) parts.push("value " + fact.value_text);
   if (fact.grad_text) parts.push("gradient " + fact.grad_text);
-  return parts.filter(Boolean).join(", ");
+  return [seen, ...parts.filter((part) => part && !seen.includes(part))].join(", ");
 }
 
 // ---- moving about
@@ -179,6 +199,11 @@ function setBox(next) {
   svg.setAttribute("viewBox", box.map((x) => x.toFixed(2)).join(" "));
 }
 function fit() { setBox(home.slice()); }
+// As a drawing is shown at first: whole; on a narrow screen as wide as the screen, so that it can be read.
+function begin() {
+  const size = stage.getBoundingClientRect(), high = home[2] * size.height / size.width;
+  if (narrow.matches && high < home[3]) setBox([home[0], home[1], home[2], high]); else fit();
+}
 function zoom(factor, at) {
   const size = stage.getBoundingClientRect();
   const x = at ? (at.clientX - size.left) / size.width : 0.5, y = at ? (at.clientY - size.top) / size.height : 0.5;
@@ -243,12 +268,14 @@ function pick(key) {
     center(key);
   }
   describe(key);
+  link(key);
 }
 function mark(id, cls) { const found = svg.getElementById(id); if (found) found.classList.add(cls); }
 
 function describe(key, other) {
   const place = $("details");
   place.replaceChildren();
+  place.scrollTop = 0;
   underline(null);
   if (key === null && !other) {
     place.append(element("h2", "Details"), element("p", "Choose a node, a line of the program, or play what happened."));
@@ -284,15 +311,13 @@ function contributions(place, fact) {
   }
   if (!rows.length) return;
   place.append(element("h2", "Where its gradient comes from"));
-  const table = element("table"), head = element("tr");
-  for (const title of ["sent by", "upstream", "local", "arrives"]) head.append(element("th", title));
-  table.append(head);
-  for (const row of rows) {
-    const line = element("tr");
-    row.forEach((cell, i) => line.append(element("td", cell || "–", i === 3 ? "grad" : "")));
-    table.append(line);
+  const list = element("dl", undefined, "flow");
+  for (const [who, upstream, local, arrives] of rows) {
+    const told = element("dd", (upstream || "–") + (local ? " · " + local : "") + " = ");
+    told.append(element("span", arrives, "grad"));
+    list.append(element("dt", who), told);
   }
-  place.append(table);
+  place.append(list);
 }
 function labelOf(tensor) { const fact = facts.get("t" + tensor); return fact ? fact.label : undefined; }
 function made(step) { const label = labelOf(step.made[0]); return label ? " of " + label : ""; }
@@ -316,21 +341,82 @@ function sourceLine(number) { return data.source.text.split("\n")[number - 1]; }
 function underline(number) {
   for (const line of document.querySelectorAll("#program .now")) line.classList.remove("now");
   const line = number && $("program").children[number - 1];
-  if (line) { line.classList.add("now"); line.scrollIntoView({ block: "nearest" }); }
+  if (!line) return;
+  line.classList.add("now");
+  const all = $("source"), top = line.offsetTop - all.offsetTop;  // scrolls the program alone, never Details
+  if (top < all.scrollTop || top + line.offsetHeight > all.scrollTop + all.clientHeight) all.scrollTop = top - all.clientHeight / 3;
 }
 function program() {
   const lines = data.source.text.replace(/\n$/, "").split("\n");
   const known = new Set(data.story.map((m) => m.line));
+  $("source").hidden = !data.source.text;
   lines.forEach((text, i) => {
-    const line = element("li", text || " ", known.has(i + 1) ? "has" : "");
-    if (known.has(i + 1)) line.addEventListener("click", () => {
-      const at = view.nodes.filter((n) => n.line === i + 1 && n.kind !== "operation").pop();
-      if (at) pick(at.id);
-      underline(i + 1);
-    });
+    const has = known.has(i + 1), line = element("li", has ? undefined : text || " ");
+    if (has) {
+      const button = element("button", text);
+      button.type = "button";
+      button.addEventListener("click", () => {
+        const at = view.nodes.filter((n) => n.line === i + 1 && n.kind !== "operation").pop();
+        if (at) pick(at.id);
+        underline(i + 1);
+      });
+      line.append(button);
+    }
     $("program").append(line);
   });
 }
+
+// ---- finding a node: in this drawing, in another one, or in the box that hides it
+
+function holds(texts, wanted) { return texts.some((text) => text && text.toLowerCase().includes(wanted)); }
+function factTexts(n) { return [n.label, n.grad_fn, n.op, n.text, n.of, n.detail]; }
+// The group of the present drawing that hides an operation, or the operation of a result or a function.
+function operationOf(key) {
+  const number = Number(key.slice(1));
+  if (key[0] === "o") return number;
+  if (key[0] === "f") return byFunction.get(number);
+  return data.operations.findIndex((operation) => operation.outputs.includes(number));
+}
+function reveal(key) {
+  if (facts.has(key)) { pick(key); return true; }
+  const held = data.views.map((other, i) => [other, i]).filter(([other]) => other.nodes.some((n) => n.id === key));
+  if (key[0] !== "g" && held.length) {
+    held.sort(([one], [other]) => one.nodes.length - other.nodes.length);
+    const place = held[0][0].nodes.find((n) => n.id === key).place;
+    if (place !== undefined) arrange([...new Set([...openNow(), ...around(place)])], key);
+    if (!facts.has(key)) show(held[0][1], key);
+    if (picked !== key) pick(key);
+    return true;
+  }
+  const operation = operationOf(key), group = operation === undefined ? undefined : home_of.get(operation);
+  if (group === undefined) return false;
+  pick(group);
+  const known = data.operations[operation];
+  describe(null, { ...facts.get(group), label: known.made || known.label,
+    detail: known.label + ", within " + facts.get(group).label, id: group });
+  return true;
+}
+function named(name) {
+  for (const one of [view, ...data.views]) {
+    const found = one.nodes.find((n) => n.label === name);
+    if (found) return found.id;
+  }
+  const at = data.operations.findIndex((operation) => operation.made === name);
+  return at < 0 ? null : "t" + data.operations[at].outputs[0];
+}
+function link(key) {
+  const wanted = key === null ? "" : "#node=" + encodeURIComponent(key);
+  if (location.hash === wanted) return;
+  try { history.replaceState(null, "", wanted || location.pathname + location.search); } catch (error) { /* a frame without an address */ }
+}
+function follow() {
+  const given = /^#node=(.*)$/.exec(location.hash);
+  if (!given) return;
+  const wanted = decodeURIComponent(given[1]);
+  const key = data.views.some((one) => one.nodes.some((n) => n.id === wanted)) ? wanted : named(wanted);
+  if (key === null || !reveal(key)) describe(null, { label: wanted, role: "not in this graph" });
+}
+addEventListener("hashchange", follow);
 
 // ---- search
 
@@ -339,18 +425,33 @@ function search() {
   for (const one of svg.querySelectorAll(".hit")) one.classList.remove("hit");
   const wanted = $("search").value.trim().toLowerCase();
   hit = -1;
-  hits = !wanted ? [] : view.nodes.filter((n) => [n.label, n.grad_fn, n.op, n.text, n.of, n.detail]
-    .some((text) => text && text.toLowerCase().includes(wanted))).map((n) => n.id);
+  hits = wanted ? matches(wanted) : [];
   for (const key of hits) mark(key, "hit");
-  $("found").textContent = !wanted ? "" : hits.length ? hits.length + " found" : "nothing found";
+  const folded = hits.filter((key) => !facts.has(key) || isCovered(key)).length;
+  $("found").textContent = !wanted ? "" : !hits.length ? "nothing found"
+    : hits.length + " found" + (folded ? ", " + folded + " folded: Enter opens" : "");
+}
+function matches(wanted) {
+  const found = new Set(view.nodes.filter((n) => holds(factTexts(n), wanted)).map((n) => n.id));
+  for (const other of data.views) {
+    for (const n of other.nodes) if (n.kind !== "group" && holds(factTexts(n), wanted)) found.add(n.id);
+  }
+  const shown = new Set(data.views.flatMap((other) => other.nodes.map((n) => n.id)));
+  data.operations.forEach((operation, i) => {
+    const result = data.style === "autograd" ? "f" + operation.function : "t" + operation.outputs[0];
+    if (!shown.has(result) && !shown.has("o" + i) && holds([operation.label, operation.made], wanted)) found.add("o" + i);
+  });
+  return [...found];
 }
 $("search").addEventListener("input", search);
 $("search").addEventListener("keydown", (event) => {
   event.stopPropagation();
   if (event.key === "Enter" && hits.length) {
-    hit = (hit + (event.shiftKey ? hits.length - 1 : 1)) % hits.length;
-    $("found").textContent = (hit + 1) + " of " + hits.length;
-    pick(hits[hit]);
+    const all = hits, at = (hit + (event.shiftKey ? all.length - 1 : 1)) % all.length;
+    reveal(all[at]);  // another drawing searches again
+    hits = all;
+    hit = at;
+    $("found").textContent = (at + 1) + " of " + all.length;
   } else if (event.key === "Escape") { event.target.value = ""; search(); pick(null); stage.focus(); }
 });
 
@@ -407,8 +508,17 @@ function paint() {
   });
   const m = data.story[moment], first = [...now].find((key) => svg.getElementById(key));
   if (first) center(first);
+  describe(shownOf(m, now));
   $("moment").textContent = (moment + 1) + "/" + (last + 1) + "  " + told(m);
   if (m.line) underline(m.line);
+}
+
+// What Details tells of a moment: what it made, or whose turn it was.
+function shownOf(m, now) {
+  const keys = [...now].filter((key) => facts.has(key));
+  const results = keys.filter((key) => key[0] === "t");
+  if (m.kind === "forward") return results.pop() || keys.pop() || null;
+  return m.kind === "backward" ? results[0] || keys[0] || null : null;
 }
 
 function told(m) {
@@ -447,12 +557,75 @@ $("out").addEventListener("click", () => zoom(1.25));
 $("fit").addEventListener("click", fit);
 $("views").addEventListener("change", (event) => show(Number(event.target.value), picked));
 
+// ---- saving the drawing that is shown
+
+const LOOK = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "display", "font-family", "font-size", "font-weight",
+  "text-anchor"];
+function standalone() {
+  const copy = svg.cloneNode(true), from = svg.querySelectorAll("*"), to = copy.querySelectorAll("*");
+  from.forEach((node, i) => {
+    const look = getComputedStyle(node);
+    to[i].setAttribute("style", LOOK.map((name) => name + ":" + look.getPropertyValue(name)).join(";"));
+    for (const extra of ["tabindex", "role", "aria-label", "aria-expanded"]) to[i].removeAttribute(extra);
+  });
+  for (const sign of copy.querySelectorAll(".sign")) sign.remove();
+  copy.setAttribute("xmlns", SVG);
+  copy.setAttribute("viewBox", home.join(" "));
+  copy.setAttribute("width", home[2] + "pt");
+  copy.setAttribute("height", home[3] + "pt");
+  copy.style.background = getComputedStyle(document.body).backgroundColor;
+  return new XMLSerializer().serializeToString(copy);
+}
+function save(address, suffix) {
+  const made = element("a");
+  made.href = address;
+  made.download = (data.source.name.replace(/^.*[\\/]/, "").replace(/[^\w.-]+/g, "_") || "graph") + "." + suffix;
+  made.click();
+}
+function svgAddress() { return "data:image/svg+xml;charset=utf-8," + encodeURIComponent(standalone()); }
+function saveSvg() { save(svgAddress(), "svg"); }
+function savePng() {
+  const image = new Image(), times = Math.min(3, 8000 / Math.max(home[2], home[3]));
+  image.addEventListener("load", () => {
+    const canvas = element("canvas"), pen = canvas.getContext("2d");
+    canvas.width = home[2] * times;
+    canvas.height = home[3] * times;
+    pen.fillStyle = getComputedStyle(document.body).backgroundColor;
+    pen.fillRect(0, 0, canvas.width, canvas.height);
+    pen.drawImage(image, 0, 0, canvas.width, canvas.height);
+    save(canvas.toDataURL("image/png"), "png");
+  });
+  image.src = svgAddress();
+}
+$("svg").addEventListener("click", saveSvg);
+$("png").addEventListener("click", savePng);
+let shownBox = null;
+addEventListener("beforeprint", () => { shownBox = box; fit(); });
+addEventListener("afterprint", () => { if (shownBox) setBox(shownBox); shownBox = null; });
+
+// ---- keys
+
+function help() {
+  if ($("keys").open) { $("keys").close(); return; }
+  $("keys-list").replaceChildren(...HELP.flatMap(([keys, does]) => {
+    const title = element("dt");
+    title.append(element("kbd", keys));
+    return [title, element("dd", does)];
+  }));
+  $("keys").showModal();
+}
+$("help").addEventListener("click", help);
+const HELP = [["Tab", "the next node, along the graph"], ["Enter", "choose it, or unfold it"], ["Shift+click", "choose what a click unfolds"],
+  ["/", "search; Enter opens what is found, also what is folded"], ["+ -", "zoom"], ["0", "show all"], ["arrows", "move"],
+  ["Space", "play or pause"], ["n b", "a step forward, a step back"], ["Home End", "to the start, to the end"],
+  ["s p", "save the drawing as SVG, as PNG"], ["Esc", "choose nothing, stop playing"], ["?", "this list"]];
 const KEYS = { "+": () => zoom(0.8), "=": () => zoom(0.8), "-": () => zoom(1.25), "0": fit,
   ArrowLeft: () => move(-0.1, 0), ArrowRight: () => move(0.1, 0), ArrowUp: () => move(0, -0.1), ArrowDown: () => move(0, 0.1),
   n: () => $("next").click(), b: () => $("back").click(), " ": play, Home: () => $("first").click(), End: () => $("last").click(),
-  "/": () => $("search").focus(), Escape: () => { stop(); moment = -1; svg.classList.remove("playing"); $("moment").textContent = ""; pick(null); } };
+  "/": () => $("search").focus(), s: saveSvg, p: savePng, "?": help,
+  Escape: () => { stop(); moment = -1; svg.classList.remove("playing"); $("moment").textContent = ""; pick(null); } };
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || /INPUT|SELECT|BUTTON/.test(event.target.tagName)) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || /INPUT|SELECT|BUTTON/.test(event.target.tagName) || $("keys").open && event.key !== "?") return;
   const act = KEYS[event.key];
   if (act) { event.preventDefault(); act(); }
 });
@@ -465,3 +638,5 @@ $("player").hidden = last < 1;
 if (last < 1) $("player").style.display = "none";
 program();
 show(data.start);
+narrow.addEventListener("change", () => show(data.views.indexOf(view), picked, closed));
+follow();

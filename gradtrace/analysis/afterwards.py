@@ -1,0 +1,82 @@
+"""Why a tensor's gradient is what it is, told after the fact from the tensor itself and the graph it still belongs to.
+
+    afterwards(w, "w", loss) -> Answer
+
+A recorded run (`why` on the command line, `%%gradtrace why` in a notebook) knows more: the line where a path was cut,
+where the first NaN arose. What only a record can tell is not guessed here.
+"""
+
+from __future__ import annotations
+
+from gradtrace.analysis.answer import Answer, Evidence
+from gradtrace.engine import Tensor
+from gradtrace.engine.node import AccumulateGrad, Node
+from gradtrace.trace import functions
+from gradtrace.trace.history import node_of
+from gradtrace.trace.values import Value, frozen
+
+RECORD = "run the cell under %%gradtrace why, or the script under gradtrace why, to see where"
+
+
+def afterwards(tensor: Tensor, name: str, loss: Tensor | None = None) -> Answer:
+    """The answer about `tensor.grad`; with the loss, also whether it depends on the tensor."""
+    grad = None if tensor._x is None else tensor._x.grad
+    if grad is not None:
+        return of_gradient(name, frozen(grad))
+    origin = Evidence(f"{name} is {kind(tensor)}")
+    if not tensor.requires_grad:
+        return none(name, "no grad", f"{name} does not require grad", (origin,), f"call {name}.requires_grad_()")
+    if not tensor.is_leaf and not tensor.retains_grad:
+        because = f"{name} is a non-leaf, and backward keeps gradients only for leaf tensors"
+        return none(name, "non-leaf", because, (origin,), f"call {name}.retain_grad() before backward")
+    if loss is None:
+        because = f"no backward has reached {name} since its gradient was last cleared"
+        return none(name, "not reached", because, (origin,), "call backward() on what was computed from it", RECORD)
+    if not is_behind(tensor, loss):
+        because = f"the loss does not depend on {name}, or only through a value without history"
+        return none(
+            name, "not connected", because, (origin,), "look for detach(), no_grad() or numbers between", RECORD
+        )
+    freed = any(node.freed and node.plan.saves for node in nodes_behind(loss) if not isinstance(node, AccumulateGrad))
+    if freed:
+        because = "backward ran on the loss, and the gradient was cleared afterwards"
+        return none(name, "cleared", because, (origin,), "read it before zero_grad()")
+    because = "the loss depends on it, but backward was not called"
+    return none(name, "never called", because, (origin,), "call backward() on the loss")
+
+
+def of_gradient(name: str, grad: Value) -> Answer:
+    """The answer about a gradient that is there."""
+    if not grad.all_finite:
+        bad = grad.summary.nan + grad.summary.inf
+        sentence = f"{name}.grad is not finite in {bad} of {grad.numel} elements."
+        return Answer(name, "nan", "not finite", sentence, (), (RECORD,), grad)
+    if grad.all_zero:
+        sentence = f"{name}.grad is zero: backward reached {name}, and nothing but zeros arrived."
+        return Answer(name, "zero", "zero", sentence, (), (RECORD,), grad)
+    size = f"norm {grad.norm:.6g}" if grad.shape else f"{grad.data:.6g}"
+    where = f"shape {grad.shape}, " if grad.shape else ""
+    return Answer(name, "gradient", "gradient", f"{name}.grad is there: {where}{size}.", (), (), grad)
+
+
+def none(name: str, cause: str, because: str, evidence: tuple[Evidence, ...], *advice: str) -> Answer:
+    return Answer(name, "none", cause, f"{name}.grad is None: {because}.", evidence, advice)
+
+
+def kind(tensor: Tensor) -> str:
+    if not tensor.is_leaf:
+        node = node_of(tensor)
+        return "a non-leaf" if node is None else f"a non-leaf, made by {functions.display_name(node)}"
+    return "a leaf that requires grad" if tensor.requires_grad else "a leaf that does not require grad"
+
+
+def is_behind(tensor: Tensor, loss: Tensor) -> bool:
+    """Whether a gradient could flow from the loss to the tensor."""
+    own = None if tensor.is_leaf else node_of(tensor)
+    return any(
+        node.variable is tensor if isinstance(node, AccumulateGrad) else node is own for node in nodes_behind(loss)
+    )
+
+
+def nodes_behind(loss: Tensor) -> list[Node]:
+    return functions.walk([node_of(loss)]).nodes

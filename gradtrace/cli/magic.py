@@ -1,0 +1,135 @@
+"""The commands in a notebook: `%load_ext gradtrace`, then `%%gradtrace why w` on a cell.
+
+The cell is the program, run by a process of its own as `gradtrace why - w` would run it: nothing of it reaches the
+notebook's variables. Names that the cell leaves free and that the notebook has as numbers, arrays or tensors are its
+inputs. `%%gradtrace graph` shows the drawing, `%%gradtrace page` the page with its player; `%gradtrace ARGUMENTS` on a
+line runs a command line.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from gradtrace.annotations import Any, Mapping, NamedTuple
+
+WITHOUT_SOURCE = ("ops", "completion", "diff", "map")  # commands that take no cell
+USAGE = (
+    "usage: %%gradtrace COMMAND [NAMES] [OPTIONS] above a cell that is the program, or %gradtrace COMMAND SOURCE ..."
+)
+
+
+class Drawing(NamedTuple):
+    """A drawing as a notebook takes it."""
+
+    svg: str
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """What `%load_ext gradtrace` calls."""
+
+    def gradtrace(line: str, cell: str | None = None) -> Any:
+        """Run a command of gradtrace, on the cell if there is one."""
+        return magic(line, cell, shell.user_ns)
+
+    shell.register_magic_function(gradtrace, "line_cell", "gradtrace")
+
+
+def magic(line: str, cell: str | None, variables: Mapping[str, Any]) -> Any:
+    """The result of one command line, as something that a notebook shows; None if it printed nothing."""
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        return complain(f"{error} in: {line}")
+    if not words or (cell is not None and words[0] in WITHOUT_SOURCE):
+        return complain(USAGE)
+    with tempfile.TemporaryDirectory() as folder:
+        if cell is not None:
+            return of_cell(words, cell, variables, Path(folder))
+        return report(run(words, ""))
+
+
+def of_cell(words: list[str], cell: str, variables: Mapping[str, Any], folder: Path) -> Any:
+    """The result of a command on a cell."""
+    command, *rest = words
+    picture = None
+    if command in ("graph", "page") and not {"-o", "--output-file"}.intersection(rest):
+        picture = folder / ("picture.svg" if command == "graph" else "page.html")
+        rest += ["-o", str(picture)]
+    given = inputs(cell, variables, folder)
+    done = run(["graph" if command == "page" else command, "-", *rest, *given], cell)
+    if picture is None or not picture.exists():
+        return report(done)
+    report(done)
+    return shown(picture)
+
+
+def shown(picture: Path) -> Any:
+    text = picture.read_text(encoding="utf-8")
+    if picture.suffix == ".svg":
+        return Drawing(text)
+    from gradtrace.views.notebook import Page
+
+    return Page(text)
+
+
+def run(words: list[str], program: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own, with colours whatever its output is."""
+    env = {**os.environ, "FORCE_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-m", "gradtrace", *words]
+    return subprocess.run(command, input=program, capture_output=True, text=True, encoding="utf-8", env=env)
+
+
+def report(done: subprocess.CompletedProcess[str]) -> Any:
+    """What a command printed; its messages go to stderr."""
+    from gradtrace.views.rich import OTHER, Report
+
+    if done.stderr:
+        sys.stderr.write(OTHER.sub("", done.stderr))
+    return Report(done.stdout) if done.stdout else None
+
+
+def complain(message: str) -> None:
+    sys.stderr.write(f"gradtrace: {message}\n")
+
+
+# ---- inputs
+
+
+def inputs(cell: str, variables: Mapping[str, Any], folder: Path) -> list[str]:
+    """The options that give a cell's free names the values that the notebook's variables have."""
+    from gradtrace import lang
+    from gradtrace.engine.lazy import np
+    from gradtrace.errors import GradtraceError
+
+    try:
+        free = [one.name for one in lang.parse(cell).inputs if one.name in variables]
+    except GradtraceError:
+        return []  # the command itself will say what is wrong
+    found = {name: contents(variables[name]) for name in free}
+    arrays = {name: array for name, (array, _) in found.items() if array is not None}
+    if not arrays:
+        return []
+    file = folder / "inputs.npz"
+    np.savez(file, **arrays)
+    given = [word for name in arrays for word in ("--set", f"{name}=@{file}#{name}")]
+    return given + [word for name in arrays if not found[name][1] for word in ("--no-grad", name)]
+
+
+def contents(value: Any) -> tuple[Any, bool]:
+    """A variable's numbers as an array, and whether it is to require grad; None for what is no number."""
+    from gradtrace.engine import Tensor
+    from gradtrace.engine.lazy import np
+
+    if isinstance(value, Tensor):
+        return np.asarray(value._data), bool(value.requires_grad)
+    if isinstance(value, (int, float)) or type(value) is np.ndarray:
+        return np.asarray(value), isinstance(value, float)
+    return None, False

@@ -1,0 +1,296 @@
+"""What a tensor's graph alone still tells, after the fact: a Trace of it, and a rehearsal of its backward pass.
+
+    trace = trace_of([y], variables)              # operations, operands and saved values, from the graph's nodes
+    trace = trace_of([y], variables, rehearse=True)     # and the steps of a backward pass from y
+
+Nobody recorded the operators' calls: they are read off the nodes. An operand that requires grad is what the edge leads
+to; of the others a node has what it saved. Values are known of tensors that variables hold, of leaves, and of what a
+node saved and backward has not freed yet; of all others shape and dtype. Nothing is computed again: a leaf may have
+changed since.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+from gradtrace.annotations import Any, Iterator, Mapping, NamedTuple, Sequence
+from gradtrace.engine import Tensor
+from gradtrace.engine.ident import ident
+from gradtrace.engine.lazy import np
+from gradtrace.engine.node import FREED, AccumulateGrad, Meta, Node
+from gradtrace.engine.saved import saved_data
+from gradtrace.engine.state import using
+from gradtrace.engine.summary import Summary, name_of
+from gradtrace.trace import functions
+from gradtrace.trace.capture import Captured
+from gradtrace.trace.history import bound_names, node_of
+from gradtrace.trace.record import Trace
+from gradtrace.trace.steps import Watch
+from gradtrace.trace.values import Contents, Value, summarized
+
+Slot = tuple[int, int]  # ident(node) and the number of its output
+
+
+class Missing:
+    """Stands for an argument that the graph does not hold. (A NamedTuple would be taken for a list of arguments.)"""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class Source(NamedTuple):
+    """Stands for a program where there is none."""
+
+    name: str
+    text: str = ""
+
+
+class LiveRun(NamedTuple):
+    """A run of which only the end is known."""
+
+    program: Any
+    env: dict[str, Any]
+    root: Any
+    inputs: dict[str, Tensor]
+    outputs: tuple[Any, ...]
+    records: tuple[Any, ...]
+    scopes: tuple[Any, ...] = ()
+    spans: tuple[Any, ...] = ()
+
+
+def trace_of(roots: Sequence[Tensor], variables: Mapping[str, Any], *, rehearse: bool = False) -> Trace:
+    """The graph behind `roots` as a Trace, with the names of those `variables` that are part of it.
+
+    With `rehearse` a backward pass is run from the first root, and every `.grad` put back afterwards; not where saved
+    values are freed already, nor where hooks would run: then the Trace has no steps.
+    """
+    graph = LiveGraph(roots, variables)
+    if not rehearse or not graph.can_run_backward:
+        return graph.trace(None, int(graph.ran_backward))
+    with gradients_put_back(graph.tensors):
+        watch = Watch()
+        watch.grad_modes = [True] * len(graph.records)
+        root = roots[0]
+        with using(watcher=watch):
+            root.backward(None if root.numel() == 1 else ones_like(root), retain_graph=True)
+        return graph.trace(watch, 1)
+
+
+def ones_like(tensor: Tensor) -> Tensor:
+    """The gradient that a pass of a tensor with several elements begins with: that of its sum."""
+    return Tensor._wrap(np.ones(tuple(tensor.shape), dtype=tensor._data.dtype))
+
+
+@contextmanager
+def gradients_put_back(tensors: Sequence[Tensor]) -> Iterator[None]:
+    """Clears the tensors' `.grad` and puts back afterwards what they held."""
+    held = [(tensor, None if tensor._x is None else tensor._x.grad) for tensor in tensors]
+    try:
+        for tensor, grad in held:
+            if grad is not None:
+                tensor.extra().grad = None
+        yield
+    finally:
+        for tensor, grad in held:
+            if tensor._x is not None:
+                tensor._x.grad = grad
+
+
+class LiveGraph:
+    """The nodes behind some tensors, with a tensor for each of their outputs and a record of each call."""
+
+    def __init__(self, roots: Sequence[Tensor], variables: Mapping[str, Any]) -> None:
+        self.roots = roots
+        self.nodes = functions.walk(map(node_of, roots)).nodes
+        self.unknown: set[int] = set()  # by ident(tensor): of whose elements nothing is known
+        self._named = dict(bound_names(variables))
+        self._raws: dict[Slot, Any] = {}
+        self._tensors: dict[Slot, Tensor] = {}
+        self._arguments = {ident(node): self._kept(node) for node in self.nodes}
+        self._find_tensors()
+        self.records = [self._record(node) for node in self.nodes if not isinstance(node, AccumulateGrad)]
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """The leaves and results of the graph."""
+        leaves = [node.variable for node in self.nodes if isinstance(node, AccumulateGrad)]
+        retained = [tensor for node in self.nodes for tensor in retained_by(node)]
+        found = (*leaves, *self._tensors.values(), *self.roots, *retained)
+        return list({ident(tensor): tensor for tensor in found}.values())
+
+    @property
+    def ran_backward(self) -> bool:
+        """Whether a backward pass has left something behind: freed values, or gradients."""
+        freed = any(node.freed for node in self.nodes if not isinstance(node, AccumulateGrad))
+        return freed or any(tensor._x is not None and tensor._x.grad is not None for tensor in self.tensors)
+
+    @property
+    def can_run_backward(self) -> bool:
+        """Whether a pass would do nothing but compute gradients: no freed values, no hooks, a root of numbers."""
+        return node_of(self.roots[0]) is not None and not any(map(is_held_back, self.nodes))
+
+    def trace(self, watch: Watch | None, backward_runs: int) -> Trace:
+        present = {ident(tensor) for tensor in self.tensors}
+        for _, args, _, _ in self.records:
+            present.update(ident(arg) for arg in args if isinstance(arg, Tensor))
+        env: dict[str, Any] = {name: tensor for name, tensor in self._named.items() if ident(tensor) in present}
+        title = next((name for name, tensor in self._named.items() if tensor is self.roots[0]), "tensor")
+        run = LiveRun(Source(title), env, self.roots[0], {}, (), tuple(self.records))
+        captured = CapturedGraph(run, self.roots, None)
+        captured.unknown = self.unknown
+        return captured.trace(backward_runs, watch=watch, final=False)
+
+    # ---- what the nodes hold
+
+    def _kept(self, node: Node) -> tuple[Any, ...]:
+        """The arguments that a node holds, and notes of the values that these and its result have."""
+        if node.op is None or node.saved_a is FREED:
+            return ()
+        args = node.args
+        for (target, number), value in zip(edges_of(node), args_of_edges(node, args), strict=False):
+            if target is not None and isinstance(value, Tensor):
+                self._raws.setdefault((ident(target), number), value._data)
+        results = saved_result(node)
+        for number, raw in enumerate(results):
+            if raw is not None:
+                self._raws[ident(node), number] = raw
+        return args
+
+    def _find_tensors(self) -> None:
+        """The tensors of all outputs: those that variables hold, and one made for each of the others."""
+        behind = set(map(ident, self.nodes))
+        for tensor in (*self._named.values(), *self.roots):
+            node = node_of(tensor)
+            if node is not None and ident(node) in behind:
+                self._tensors.setdefault((ident(node), tensor._nr), tensor)
+        for node in self.nodes:
+            if not isinstance(node, AccumulateGrad):
+                self._output(node, 0)
+            for target, number in edges_of(node):
+                if target is not None and not isinstance(target, AccumulateGrad):
+                    self._output(target, number)
+
+    def _output(self, node: Node, number: int) -> Tensor:
+        slot = (ident(node), number)
+        if slot not in self._tensors:
+            raw = self._raws.get(slot)
+            made = Tensor._wrap(raw if raw is not None else blank(node, number))
+            made._fn, made._nr, made._req = node, number, True
+            if raw is None:
+                self.unknown.add(ident(made))
+            self._tensors[slot] = made
+        return self._tensors[slot]
+
+    # ---- calls
+
+    def _record(self, node: Node) -> tuple[str, tuple[Any, ...], Any, int]:
+        """The call that made a node, as a recorder would have noted it."""
+        outputs = sorted(number for key, number in self._tensors if key == ident(node))
+        made = tuple(self._tensors[ident(node), number] for number in outputs)
+        name = node.op.name if node.op is not None else functions.display_name(node).removesuffix("Backward")
+        return name, self._operands(node), made[0] if len(made) == 1 else made, 0
+
+    def _operands(self, node: Node) -> tuple[Any, ...]:
+        args = self._arguments[ident(node)]
+        tensors = tuple(
+            self._operand(node, target, number, value)
+            for (target, number), value in zip(edges_of(node), padded(node, args), strict=False)
+        )
+        if node.op is None:
+            return tuple(value for value in tensors if value is not None)
+        if node.op.variadic:
+            return (tensors, *args[1:])
+        return (*tensors, *args[node.op.arity :])
+
+    def _operand(self, node: Node, target: Node | None, number: int, value: Any) -> Any:
+        if isinstance(target, AccumulateGrad):
+            return target.variable
+        if target is not None:
+            return self._tensors[ident(target), number]
+        if isinstance(value, Meta):
+            return Missing(f"tensor of shape {value.shape}")
+        return value if value is not None or node.op is None else Missing("not kept")
+
+
+class CapturedGraph(Captured):
+    """Makes the Trace; of tensors that only stand for an output it has shape and dtype."""
+
+    unknown: set[int]
+
+    def contents(self, final: bool) -> Contents:
+        return Known(self.unknown)
+
+
+class Known(Contents):
+    """The contents of tensors, but for those whose elements are `unknown`."""
+
+    def __init__(self, unknown: set[int]) -> None:
+        super().__init__(None)
+        self.unknown = unknown
+
+    def of_tensor(self, tensor: Tensor, raw: Any = None, whole: bool = False) -> Value | None:
+        if raw is not None or ident(tensor) not in self.unknown:
+            return super().of_tensor(tensor, raw, whole)
+        shape, dtype = tuple(tensor.shape), name_of(tensor._data.dtype)
+        if not shape:
+            return None
+        return summarized(Summary(shape, dtype, "cpu", None, None, None, 0.0, 0.0, 0, 0, 0, ()))
+
+
+def edges_of(node: Node) -> list[tuple[Node | None, int]]:
+    """The node and the number of its output that each tensor argument came from."""
+    numbers = node.output_nrs or (0,) * len(node.next)
+    return list(zip(node.next, numbers, strict=False))
+
+
+def args_of_edges(node: Node, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments that edges belong to, one by one."""
+    if node.op.variadic:
+        return args[0] if args and type(args[0]) is tuple else ()
+    return args[: node.op.arity]
+
+
+def padded(node: Node, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """As many arguments as a node has edges; None for what it does not hold."""
+    held = () if node.op is None else args_of_edges(node, args)
+    return (*held, *(None,) * (len(node.next) - len(held)))
+
+
+def saved_result(node: Node) -> tuple[Any, ...]:
+    """The raw results that a node saved, by number; () if it did not, or if they were changed since."""
+    if node.out is None:
+        return ()
+    try:
+        _, out = saved_data(node)
+    except RuntimeError:
+        return ()
+    return out if type(out) is tuple else (out,)
+
+
+def blank(node: Node, number: int) -> Any:
+    """An array of an output's shape and dtype that takes no memory."""
+    several = isinstance(node.shape, list)
+    shape = node.shape[number] if several else node.shape
+    dtype = node.dtype[number] if several else node.dtype
+    return np.broadcast_to(np.zeros((), dtype=dtype or "float64"), shape)
+
+
+def retained_by(node: Node) -> list[Tensor]:
+    """The results of a node that retain their gradients."""
+    hooks = None if node.extras is None else node.extras.hooks
+    found = [] if hooks is None else [reference() for reference in hooks.retains.values()]
+    return [tensor for tensor in found if tensor is not None]
+
+
+def is_held_back(node: Node) -> bool:
+    """Whether a visit of backward would fail, for want of saved values, or run hooks."""
+    if isinstance(node, AccumulateGrad):
+        extra = node.variable._x
+        if extra is not None and (extra.post_hooks or extra.hooks):
+            return True
+    elif node.freed and node.plan.saves:
+        return True
+    hooks = None if node.extras is None else node.extras.hooks
+    return hooks is not None and bool(hooks.pre or hooks.post or any(hooks.tensor_pre.values()))

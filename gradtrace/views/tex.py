@@ -1,0 +1,69 @@
+"""Text that TeX typesets as it is: every character that means something to TeX escaped, symbols as their commands.
+
+What no 8-bit font has is written for LuaLaTeX and XeLaTeX; pdfLaTeX shows a question mark there.
+"""
+
+from __future__ import annotations
+
+from gradtrace.views.cells import visible
+
+ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
+    "\xa0": "~",
+    "…": r"\ldots{}",
+    "–": r"\textendash{}",
+    "—": r"\textemdash{}",
+    "µ": r"\ensuremath{\mu}",
+}
+GREEK = (
+    *("alpha", "beta", "gamma", "delta", "varepsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu"),
+    *("xi", "o", "pi", "rho", "varsigma", "sigma", "tau", "upsilon", "varphi", "chi", "psi", "omega"),
+)
+CAPITALS = {"Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Ξ": "Xi", "Π": "Pi", "Σ": "Sigma"}
+CAPITALS.update({"Υ": "Upsilon", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega", "ε": "epsilon", "ϕ": "phi", "ϵ": "epsilon"})
+SIGNS = {
+    **{
+        "∂": "partial",
+        "·": "cdot",
+        "×": "times",
+        "÷": "div",
+        "−": "-",
+        "∞": "infty",
+        "√": "surd",
+        "≤": "le",
+        "≥": "ge",
+    },
+    **{"≠": "ne", "≈": "approx", "→": "rightarrow", "←": "leftarrow", "↔": "leftrightarrow", "∑": "sum", "∏": "prod"},
+    **{"▶": "triangleright", "▸": "triangleright", "◀": "triangleleft", "▼": "triangledown", "▲": "triangle"},
+    **{"²": "{}^2", "³": "{}^3", "¹": "{}^1", "⊙": "odot", "∇": "nabla", "±": "pm", "°": "{}^\\circ", "✓": "surd"},
+}
+MATHS = {chr(0x3B1 + i): name for i, name in enumerate(GREEK)} | CAPITALS | SIGNS
+
+
+def escaped(text: str) -> str:
+    """A line of text for TeX; control characters are shown as the terminal shows them."""
+    return "".join(map(_escaped, visible(text))).replace("--", "-{}-").replace("--", "-{}-")  # no dash of two
+
+
+def _escaped(char: str) -> str:
+    found = ESCAPES.get(char)
+    if found is None and char in MATHS:
+        name = MATHS[char]
+        found = ESCAPES[char] = rf"\ensuremath{{{name if name[0] in '-{' or name == 'o' else chr(92) + name}}}"
+    if found is not None:
+        return found
+    return char if " " <= char <= "~" or "¡" <= char <= "ÿ" else rf"\ifdefined\pdftexversion ?\else {char}\fi{{}}"

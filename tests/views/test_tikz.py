@@ -1,0 +1,91 @@
+"""Drawings as TikZ, and tables in LaTeX: what they say, and, where a TeX is installed, that they compile."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+import trace_samples as samples
+
+import gradtrace
+from gradtrace.views import render, rows
+from gradtrace.views.dot import DotOptions
+from gradtrace.views.fold import fold
+from gradtrace.views.model import model
+from gradtrace.views.tex import escaped
+
+COMPILER = next((name for name in ("lualatex", "xelatex", "pdflatex", "tectonic") if shutil.which(name)), None)
+
+
+def drawn(trace, style="data"):
+    return render.render(model(trace, style, fold(trace)), DotOptions(style=style), "tex").decode()
+
+
+def names(text):
+    """The texts of a drawing's nodes."""
+    return re.findall(r"\\gradtracefit\{[\d.]+bp\}\{(.*)\}\};$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("style", ["data", "function", "autograd"])
+def test_it_has_what_the_drawing_has(style):
+    text = drawn(samples.notes(), style)
+    assert {"x", "w"} <= set(names(text))
+    svg = render.render(model(samples.notes(), style), DotOptions(style=style), "svg").decode()
+    assert len(names(text)) == len([t for t in re.findall(r"<text[^>]*>([^<]*)</text>", svg) if t.strip()])
+    assert text.count("{") == text.count("}") and text == drawn(samples.notes(), style)
+
+
+def test_a_sparkline_is_bars():
+    w = gradtrace.linspace(0, 1, 40).requires_grad_()
+    picture = gradtrace.draw(w * 2)
+    text = render.render(picture.model, picture.options, "tex").decode()
+    assert text.count("rectangle") >= 16 and not set("▁▂▃▄▅▆▇█") & set(text)
+
+
+@pytest.mark.parametrize(
+    "name", [r"a\b", "a_b", "50%", "#1", "{x}", "x^2", "a~b", "x & y", "$x$", "λ", "汉", "a--b", "\n"]
+)
+def test_hostile_names_are_text(name):
+    text = drawn(samples.hostile(name))
+    body = text[text.index(r"\begin{tikzpicture}") :]
+    assert not re.search(r"(?<!\\)[#%&$]", body.replace("\\\\", "")) or "汉" in name
+    assert body.count(r"\end{document}") == 1
+
+
+def test_escapes():
+    assert escaped("a_b λ ∂x -- … 100%") == (r"a\_b \ensuremath{\lambda} \ensuremath{\partial}x -{}- \ldots{} 100\%")
+
+
+def test_a_table_in_the_manner_of_booktabs():
+    text = rows.render(["name", "value"], [["a_1", "-2.5"], ["b & c", "1e-05"]], "latex")
+    assert text.splitlines() == [
+        r"% \usepackage{adjustbox,booktabs,textcomp}",
+        r"\begin{adjustbox}{max width=\textwidth}",
+        r"\begin{tabular}{lr}",
+        r"\toprule",
+        r"name & value \\",
+        r"\midrule",
+        r"a\_1 & $-$2.5 \\",
+        r"b \& c & 1e-05 \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{adjustbox}",
+    ]
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no TeX is installed")
+@pytest.mark.parametrize("what", ["drawing", "table"])
+def test_it_compiles(tmp_path, what):
+    names_in = ["λ", "a_b", r"\x", "50%", "汉"]
+    text = drawn(samples.hostile(" ".join(names_in)))
+    if what == "table":
+        table = rows.render(
+            ["name", "a long title of a column"] * 8, [names_in + ["-1", "2", "3"] + ["x"] * 8], "latex"
+        )
+        packages = "\\usepackage{adjustbox,booktabs,textcomp}"
+        text = f"\\documentclass{{article}}{packages}\\begin{{document}}{table}\\end{{document}}"
+    (tmp_path / "g.tex").write_text(text, encoding="utf-8")
+    flags = [] if COMPILER == "tectonic" else ["-interaction=nonstopmode", "-halt-on-error"]
+    done = subprocess.run([COMPILER, *flags, "g.tex"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (tmp_path / "g.pdf").stat().st_size > 1000 and "Overfull" not in done.stdout

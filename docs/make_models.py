@@ -100,7 +100,7 @@ def rendered_size(source: str) -> str:
 def main(folder: Path) -> None:
     pictures = folder / "gallery" / "models"
     pictures.mkdir(parents=True, exist_ok=True)
-    known = folder / "models" / "others.json"
+    known = folder / "models_beside.json"
     sizes = json.loads(known.read_text(encoding="utf-8")) if known.exists() else {}
     lines = ["| model | data | function | autograd | torchviz | torchview |", "| --- | --- | --- | --- | --- | --- |"]
     parts = []

@@ -32,6 +32,9 @@ def differentiate(
         return left_out(how, "the output does not require grad")
     grads = [values.tensor(raw, roots[min(i, len(roots) - 1)].dtype.name, True) for i, raw in enumerate(vectors)]
     targets = [named(run, known, name, "--inputs") for name in names(how.inputs)]
+    if len(grads) > len(roots):
+        message = f"got {len(roots)} tensors and {len(grads)} gradients"
+        raise UsageError(message, "give --grad-tensors once for each output")
     try:
         for tensor in retained(run, known, made, names(how.retain_grad)):
             tensor.retain_grad()

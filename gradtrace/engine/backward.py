@@ -55,18 +55,18 @@ def run_backward(
         return {}
     running = OrderedPass(keep_graph, [node for node, _, _ in roots], wanted, accumulate)
     with using(grad_enabled=create_graph, running=running):
-        if watcher is None:
-            running.start(roots)
-            return running.captured
-        watcher.began(roots, keep_graph, create_graph, wanted, accumulate)
+        if watcher is not None:
+            watcher.began(roots, keep_graph, create_graph, wanted, accumulate)
         try:
             running.start(roots)
             for callback in running.callbacks:
                 callback()
         except BaseException as error:
-            watcher.ended(error)
+            if watcher is not None:
+                watcher.ended(error)
             raise
-        watcher.ended(None)
+        if watcher is not None:
+            watcher.ended(None)
     return running.captured
 
 

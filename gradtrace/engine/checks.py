@@ -111,7 +111,7 @@ def check_versions(node: Node) -> None:
     """Raise RuntimeError if a saved tensor was changed in place since it was saved: the gradient would be wrong."""
     extras = node.extras
     expected = None if extras is None else extras.versions
-    for i, a in enumerate(flat(node.args)):
+    for i, a in enumerate(flat(checked_arguments(node))):
         if isinstance(a, Tensor):
             check_version(node, a, 0 if expected is None else expected[i])
     if extras is None:
@@ -123,6 +123,11 @@ def check_versions(node: Node) -> None:
     for t, version in extras.watched:
         if t._version != version:
             raise modified(t._data, None, 0, t._version, version)
+
+
+def checked_arguments(node: Node) -> tuple[Any, ...]:
+    """What a node keeps of its operands; plain arguments, such as running statistics, may change meanwhile."""
+    return node.args if node.op is None else node.args[: node.op.arity]
 
 
 def check_version(node: Node, saved: Tensor, expected: int) -> None:
@@ -139,7 +144,7 @@ def check_version(node: Node, saved: Tensor, expected: int) -> None:
 
 def first_modified(node: Node, expected: tuple[int, ...] | None) -> RuntimeError:
     """Return the error for the changed argument that PyTorch checks first, in the order of the names."""
-    saved = [(i, a) for i, a in enumerate(flat(node.args)) if isinstance(a, Tensor)]
+    saved = [(i, a) for i, a in enumerate(flat(checked_arguments(node))) if isinstance(a, Tensor)]
     names = node.op.tensor_names if node.op is not None and not node.op.variadic else ()
     changed = []
     for i, a in saved:

@@ -127,7 +127,7 @@ def saved_data(node: Node) -> tuple[list[Any], Any]:
         if type(kept) in PLAIN:
             continue
         if isinstance(kept, Tensor):
-            if kept._x is not None:
+            if kept._x is not None and i < len(plan.actions):  # plain arguments (running statistics) may change
                 check_version(node, kept, 0 if versions is None else versions[i])
             args[i] = kept._data
         elif type(kept) is tuple:

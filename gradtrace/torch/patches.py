@@ -90,7 +90,7 @@ class Patches:
     # ---- optimisers
 
     def stepping(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
-        """Before a step: what the optimiser computes is no operation of the record. A closure that it calls is."""
+        """Before a step: what the optimiser computes is not an operation of the record. A closure that it calls is."""
         rec = self.rec
         rec.suspend()
         closure = kwargs.get("closure") if "closure" in kwargs else args[1] if len(args) > 1 else None
@@ -168,7 +168,7 @@ def module_call(rec: Recorder, original: Any) -> Any:
 
 
 def applied(rec: Recorder, original: Any) -> Any:
-    """Function.apply as one operator; what its forward calls is no part of the graph."""
+    """Function.apply as one operator; what its forward calls is not part of the graph."""
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
         inner = original.__func__

@@ -36,7 +36,7 @@ class record:
     `level` says how much of the values is kept: "structure" shapes and dtypes alone, "summary" small arrays whole and
     statistics of others, "values" every element. Losses, gradients, random numbers, buffers and the optimiser's state
     are what they would be without it, and no tensor lives longer. ValueError for another level; RuntimeError where
-    another recording is active. What could not be seen is told by `trace().left_out`.
+    another recording is active. `trace().left_out` says what could not be seen.
     """
 
     def __init__(self, level: str = "summary") -> None:

@@ -15,6 +15,8 @@ from gradtrace.trace.fields import Damaged, integer, listed, number, real, text
 from gradtrace.trace.values import Value
 
 DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
+# of these only summaries are kept
+DTYPES += ("complex32", "complex64", "complex128", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2", "other")
 STORED = {"bfloat16": "float32"}  # the dtype of the array in the file, where numpy has no such dtype
 SUMMARY = -1
 ALIGNED = 16  # bytes
@@ -43,7 +45,6 @@ class ValueWriter:
         self.shapes = shapes  # gives the number of a tuple
         self.rows: list[int] = []
         self.summaries: list[Any] = []
-        self.padding = {dtype: np.zeros(ALIGNED, STORED.get(dtype, dtype)) for dtype in DTYPES}
         self.chunks = 0
         self._open: dict[tuple[str, bool], Chunk] = {}
         self._places: dict[Any, tuple[int, int]] = {}  # by memory and size of an array
@@ -51,7 +52,7 @@ class ValueWriter:
     def add(self, value: Value) -> int:
         found = len(self.rows) // 5
         chunk, place, order = self.place(value)
-        self.rows += (DTYPES.index(value.dtype), self.shapes[value.shape], chunk, place, order)
+        self.rows += (DTYPES.index(value.dtype if value.dtype in DTYPES else "other"), self.shapes[value.shape], chunk, place, order)
         return found
 
     def place(self, value: Value) -> tuple[int, int, int]:
@@ -79,7 +80,7 @@ class ValueWriter:
         chunk.count += count
         size = 8 if single else part.itemsize
         if not single and (rest := chunk.count * size % ALIGNED):
-            chunk.parts.append(self.padding[dtype][: (ALIGNED - rest) // size])
+            chunk.parts.append(np.zeros((ALIGNED - rest) // size, STORED.get(dtype, dtype)))
             chunk.count += chunk.parts[-1].size
         if chunk.count * size >= CHUNK:
             self.flush(dtype, single)

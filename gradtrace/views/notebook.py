@@ -109,7 +109,7 @@ def draw(
     given = {"style": style, "fit": fit, "depth": depth, "expand": expand, "direction": direction, **options}
     if is_torch(what):
         after = of_torch()
-        env = names if names is not None else after.variables(sys._getframe(1))
+        env = names if names is not None else after.variables_of(sys._getframe(1))
         found: Picture = after.picture(what, None, env, given)
         return found
     env = names if names is not None else variables(sys._getframe(1))

@@ -25,7 +25,7 @@ SCHEMA, VERSION = "gradtrace/why", 1
 COLUMNS = ("name", "status", "cause", "sentence", "evidence", "advice")
 STYLES = {"none": "yellow", "zero": "yellow", "nan": "red", "failed": "red", "gradient": "green", "found": "red"}
 WIDEST = 80
-FULL = 3  # causes that are told with their evidence
+FULL = 3  # causes that are shown with their evidence
 MOST = 5  # pieces of evidence
 
 

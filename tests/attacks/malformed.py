@@ -203,7 +203,7 @@ FILES = {
     "nothing.npz": (npz(), ""),
     "many.npz": (npz(a=npy(np.ones(1)), b=npy(np.ones(1))), "choose one"),
     "cut.npz": (npz(x=npy(np.ones(99)))[:60], ""),
-    "member.npz": (npz(x=b"no array"), "no array"),
+    "member.npz": (npz(x=b"no array"), "not an array"),
     "object.npz": (npz(x=header("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}")), ""),
     "bomb.npz": (
         npz(x=header("{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000,)}") + bytes(5 * 10**7)),

@@ -149,7 +149,7 @@ def test_columns(answer, refusal):
     assert table[0].split() == ["name", "value"] and "¹" not in "".join(table)
     for wrong, words in [
         (("--columns", "nme"), "did you mean name?"),
-        (("--sort", "size"), "there are name, value"),
+        (("--sort", "size"), "did you mean shape?"),
         (("--columns", "name", "--format", "json"), "--columns is for tables, not for json"),
     ]:
         code, said = refusal(*PARTS, *wrong)

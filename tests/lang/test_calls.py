@@ -131,8 +131,8 @@ def test_as_python(text, capsys):
         ("x = torch.ones(2)\ny = x.sin().no_such()", "x.sin().no_such", "no attribute 'no_such'"),
         ("x = torch.ones(2)\nfor i in [1, 2]:\n    x = x.reshape(2, i)", "x.reshape(", "shape '[2, 2]' is invalid"),
         ("x = torch.ones(2)\nfor i in range(2):\n    x = x.sin(*[1] * i)", "x.sin(", "sin() takes no arguments"),
-        ("def f():\n    y = abs(y)\nf()", "f()", "cannot access local variable 'y'"),
-        ("def f():\n    y = y + 1\nf()", "f()", "cannot access local variable 'y'"),
+        ("def f():\n    y = abs(y)\nf()", "y)", "cannot access local variable 'y'"),
+        ("def f():\n    y = y + 1\nf()", "y + 1", "cannot access local variable 'y'"),
     ],
 )
 def test_errors_of_stored_calls_have_their_place(text, marked, message):

@@ -33,8 +33,9 @@ def vanishing_or_exploding(facts: Facts) -> Cause | None:
     for leaf, visits in facts.stored.items():
         last = visits[-1]
         for step in (visits[0], last):
-            norm = None if step.grad_after is None or is_zero(step.grad_after) else step.grad_after.norm
-            if norm is None or not isfinite(norm) or TINY < norm < HUGE:
+            after = step.grad_after
+            norm = 0.0 if after is None or is_zero(after) or not after.is_measured else after.norm
+            if norm == 0 or not isfinite(norm) or TINY < norm < HUGE:
                 continue
             if worst is None or abs(log10(norm)) > abs(log10(worst[0])):
                 worst = (norm, leaf, step)

@@ -16,7 +16,8 @@ from gradtrace.trace.values import Value
 
 DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
 # of these only summaries are kept
-DTYPES += ("complex32", "complex64", "complex128", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2", "other")
+DTYPES += ("complex32", "complex64", "complex128", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2")
+DTYPES += ("other",)
 STORED = {"bfloat16": "float32"}  # the dtype of the array in the file, where numpy has no such dtype
 SUMMARY = -1
 ALIGNED = 16  # bytes
@@ -52,7 +53,8 @@ class ValueWriter:
     def add(self, value: Value) -> int:
         found = len(self.rows) // 5
         chunk, place, order = self.place(value)
-        self.rows += (DTYPES.index(value.dtype if value.dtype in DTYPES else "other"), self.shapes[value.shape], chunk, place, order)
+        dtype = value.dtype if value.dtype in DTYPES else "other"
+        self.rows += (DTYPES.index(dtype), self.shapes[value.shape], chunk, place, order)
         return found
 
     def place(self, value: Value) -> tuple[int, int, int]:

@@ -9,7 +9,6 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("gradtrace.torch")
 
 from tests.torch.twins.reasons import DIFFERS, REASONS  # noqa: E402
-
 from tests.torch.twins.runs import PARITY, compare, scripts  # noqa: E402
 
 

@@ -1,6 +1,6 @@
 """Whether -o may be written: not over what the command reads, and not over a file of another kind.
 
-What is not a regular file (a pipe, /dev/stdout) loses nothing, and passes. An existing one passes if it begins as a file
+What is not a regular file (a pipe, /dev/stdout) loses nothing, and passes. An existing one passes if it begins as one
 of the format does that its name says: it may then be an earlier output.
 """
 

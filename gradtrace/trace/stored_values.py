@@ -14,10 +14,11 @@ from gradtrace.engine.summary import BINS, Summary
 from gradtrace.trace.fields import Damaged, integer, listed, number, real, text
 from gradtrace.trace.values import Value
 
-DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
-# of these only summaries are kept
-DTYPES += ("complex32", "complex64", "complex128", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2")
-DTYPES += ("other",)
+DTYPES = (
+    *("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool"),
+    # of these only summaries are kept
+    *("complex32", "complex64", "complex128", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2", "other"),
+)
 STORED = {"bfloat16": "float32"}  # the dtype of the array in the file, where numpy has no such dtype
 SUMMARY = -1
 ALIGNED = 16  # bytes

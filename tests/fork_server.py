@@ -35,7 +35,8 @@ class ForkServer:
     def __init__(self, warm_up: str = WARM_UP, module: str = "", path: Path = ROOT) -> None:
         self.socket, theirs = socket.socketpair()
         paths = os.pathsep.join(filter(None, map(str, (path, ROOT, os.environ.get("PYTHONPATH")))))
-        command = [sys.executable, __file__, str(theirs.fileno()), warm_up, *filter(None, [module])]
+        # -P: the folder tests/torch is not PyTorch
+        command = [sys.executable, "-P", __file__, str(theirs.fileno()), warm_up, *filter(None, [module])]
         environment = {**os.environ, "PYTHONPATH": paths}
         self.process = subprocess.Popen(command, env=environment, pass_fds=[theirs.fileno()])
         theirs.close()

@@ -41,7 +41,9 @@ def smallest(svg, size):
 
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
-@pytest.mark.parametrize("style", ["data", "function", "autograd"])
+@pytest.mark.parametrize(
+    "style", ["data", *(pytest.param(s, marks=pytest.mark.slow) for s in ("function", "autograd"))]
+)
 def test_the_text_of_a_default_picture_is_readable(path, style):
     svg, size, _, _ = drawn(traced(path.read_text()), style=style)
     assert smallest(svg, size) >= READABLE

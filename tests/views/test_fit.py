@@ -13,6 +13,7 @@ from gradtrace.views.dot import DotOptions
 
 MODELS = sorted((Path(__file__).resolve().parents[2] / "docs" / "models").iterdir())
 WIDTH, HEIGHT = 1600, 900
+STYLES = ["data", *(pytest.param(style, marks=pytest.mark.slow) for style in ("function", "autograd"))]
 READABLE = 10.0  # pixels
 
 

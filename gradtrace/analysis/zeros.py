@@ -152,7 +152,7 @@ def origin_of_zero(facts: Facts, step: BackwardStep) -> tuple[str, str, list[Evi
         step = parts[0][0]
 
 
-ROUTING = ("stack", "cat", "unbind", "split", "chunk")
+ROUTING = function_table("analysis.zeros.ROUTING", ("stack", "cat", "unbind", "split", "chunk"))
 
 
 def chosen_before(facts: Facts, step: BackwardStep, index: int) -> tuple[BackwardStep, int]:

@@ -8,10 +8,11 @@ joined(trace, folded, transposes) -> {tensor: the operation that made it and not
 from __future__ import annotations
 
 from gradtrace.annotations import Mapping, Sequence
+from gradtrace.engine.tables import record_table
 from gradtrace.trace.record import FAILED, Operation, TensorRecord, Trace
 from gradtrace.views.fold import Fold
 
-TRANSPOSES = ("t", "transpose", "permute")
+TRANSPOSES = record_table("views.lean.TRANSPOSES", frozenset({"t", "transpose", "permute"}))
 
 
 def transposes(trace: Trace, folded: Fold, users: Sequence[Sequence[int]]) -> dict[int, int]:

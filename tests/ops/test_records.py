@@ -88,6 +88,8 @@ OTHER_NAMES = (
     "ops/sample_wise.py",
     "ops/signatures.py",
     "static/graph.py",
+    "torch",
+    "views/formula.py",
     "static/tf1",
 )
 REDUCTIONS = {"sum", "mean", "prod", "max", "min", "amax", "amin"}  # also words for an option `reduce`

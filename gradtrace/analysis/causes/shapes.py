@@ -8,12 +8,16 @@ from gradtrace.analysis.answer import Evidence, Facts
 from gradtrace.analysis.causes.cause import Cause, at_line, made_at, named, operator
 from gradtrace.analysis.causes.scene import tensors_at
 from gradtrace.annotations import Any
+from gradtrace.engine.tables import function_table
 from gradtrace.trace.record import Failure, Operation, TensorRecord
 
 SHAPES = re.compile(r"\((\d+(?:x\d+)+) and (\d+(?:x\d+)+)\)")
 SIZES = re.compile(r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)")
 BATCHES = re.compile(r"input batch_size \((\d+)\) to match target batch_size \((\d+)\)")
-RESHAPES = ("view", "reshape", "flatten", "squeeze", "unsqueeze", "permute", "transpose", "t", "cat", "stack", "expand")
+RESHAPES = function_table(
+    "analysis.causes.shapes.RESHAPES",
+    ("view", "reshape", "flatten", "squeeze", "unsqueeze", "permute", "transpose", "t", "cat", "stack", "expand"),
+)
 
 
 def latest_of_shape(facts: Facts, shape: tuple[int, ...]) -> TensorRecord | None:

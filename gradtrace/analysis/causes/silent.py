@@ -5,22 +5,29 @@ from __future__ import annotations
 from gradtrace.analysis import places
 from gradtrace.analysis.answer import Facts
 from gradtrace.analysis.causes.cause import Cause, at_line, highest, made_at, method_of, named, operands, operator
+from gradtrace.engine.tables import function_table
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import Operation, TensorRecord, Value
 
-LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+LOSSES = function_table("analysis.causes.silent.LOSSES", ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"))
+RESHAPED = ("index", *function_table("analysis.causes.silent.RESHAPED", ("unsqueeze", "view", "reshape")))
 PASSING = (
-    "view",
-    "reshape",
-    "squeeze",
-    "unsqueeze",
     "index",
-    "select",
     "slice",
-    "transpose",
-    "t",
-    "permute",
-    "flatten",
+    *function_table(
+        "analysis.causes.silent.PASSING",
+        (
+            "view",
+            "reshape",
+            "squeeze",
+            "unsqueeze",
+            "select",
+            "transpose",
+            "t",
+            "permute",
+            "flatten",
+        ),
+    ),
 )
 Pair = tuple[TensorRecord, Value]
 
@@ -65,7 +72,7 @@ def is_loss(facts: Facts, operation: Operation, pair: list[Pair]) -> bool:
         return False
     for record, _ in pair:
         made = None if record.operation is None else facts.trace.operations[record.operation]
-        if made is not None and operator(made) in ("unsqueeze", "index", "view", "reshape"):
+        if made is not None and operator(made) in RESHAPED:
             return False
     return True
 
@@ -127,13 +134,16 @@ def wrong_softmax(facts: Facts) -> Cause | None:
     return None
 
 
-TWICE = {
-    "log_softmax": ("softmax", "sigmoid"),
-    "cross_entropy": ("softmax", "log_softmax", "sigmoid"),
-    "softmax": ("softmax",),
-    "nll_loss": ("softmax",),
-    "binary_cross_entropy_with_logits": ("sigmoid", "softmax"),
-}
+TWICE = function_table(
+    "analysis.causes.silent.TWICE",
+    {
+        "log_softmax": ("softmax", "sigmoid"),
+        "cross_entropy": ("softmax", "log_softmax", "sigmoid"),
+        "softmax": ("softmax",),
+        "nll_loss": ("softmax",),
+        "binary_cross_entropy_with_logits": ("sigmoid", "softmax"),
+    },
+)
 
 
 def twice(facts: Facts, operation: Operation, earlier: Operation) -> Cause:

@@ -19,39 +19,56 @@ from gradtrace.analysis.causes.trail import source_of_inf
 from gradtrace.analysis.words import brief
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
+from gradtrace.engine.tables import function_table
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import BackwardStep, Operation, TensorRecord, Value
 
-SOFTMAXES = ("softmax", "log_softmax", "cross_entropy", "logsumexp")
+SOFTMAXES = function_table(
+    "analysis.causes.undefined.SOFTMAXES", ("softmax", "log_softmax", "cross_entropy", "logsumexp")
+)
+COMBINED = function_table(
+    "analysis.causes.undefined.COMBINED",
+    {"mul": "0 * inf is nan", "div": "inf / inf is nan", "sub": "inf - inf is nan", "add": "inf - inf is nan"},
+)
+DOMAINS = function_table(
+    "analysis.causes.undefined.DOMAINS",
+    {"acos": "[-1, 1]", "asin": "[-1, 1]", "atanh": "(-1, 1)", "acosh": "[1, inf)"},
+)
 SPREADS = ("std", "var")
 ROOTS = ("sqrt", "rsqrt")
 
 # What keeps an operator within its domain, as code; {x} is its argument.
-SAFE = {
-    "log": ("torch.log({x}.clamp(min=1e-8))", "or give log the argument of a softmax or sigmoid's own log form"),
-    "log2": ("torch.log2({x}.clamp(min=1e-8))",),
-    "log10": ("torch.log10({x}.clamp(min=1e-8))",),
-    "log1p": ("torch.log1p({x}.clamp(min=-1 + 1e-6))",),
-    "sqrt": ("torch.sqrt({x} + 1e-12)", "or {x}.clamp(min=1e-12).sqrt()"),
-    "rsqrt": ("torch.rsqrt({x} + 1e-12)",),
-    "pow": ("{x}.clamp(min=1e-12) before the power",),
-    "acos": ("torch.acos({x}.clamp(-1 + 1e-6, 1 - 1e-6))", "or torch.atan2(sin, cos), which has no such point"),
-    "asin": ("torch.asin({x}.clamp(-1 + 1e-6, 1 - 1e-6))", "or torch.atan2(sin, cos), which has no such point"),
-    "atanh": ("torch.atanh({x}.clamp(-1 + 1e-6, 1 - 1e-6))",),
-    "acosh": ("torch.acosh({x}.clamp(min=1 + 1e-6))",),
-    "std": ("take the square root of a value kept above 0: torch.sqrt({x}.var(0) + 1e-6)",),
-    "div": ("divide by {y} + 1e-8, or by {y}.clamp(min=1e-8)",),
-    "reciprocal": ("torch.reciprocal({x} + 1e-8)",),
-    "norm": ("torch.sqrt(({x} ** 2).sum() + 1e-12)",),
-    "exp": ("torch.exp({x}.clamp(max=80))", "in a softmax: subtract the maximum, or torch.softmax(x, dim=1)"),
-}
+SAFE = function_table(
+    "analysis.causes.undefined.SAFE",
+    {
+        "log": ("torch.log({x}.clamp(min=1e-8))", "or give log the argument of a softmax or sigmoid's own log form"),
+        "log2": ("torch.log2({x}.clamp(min=1e-8))",),
+        "log10": ("torch.log10({x}.clamp(min=1e-8))",),
+        "log1p": ("torch.log1p({x}.clamp(min=-1 + 1e-6))",),
+        "sqrt": ("torch.sqrt({x} + 1e-12)", "or {x}.clamp(min=1e-12).sqrt()"),
+        "rsqrt": ("torch.rsqrt({x} + 1e-12)",),
+        "pow": ("{x}.clamp(min=1e-12) before the power",),
+        "acos": ("torch.acos({x}.clamp(-1 + 1e-6, 1 - 1e-6))", "or torch.atan2(sin, cos), which has no such point"),
+        "asin": ("torch.asin({x}.clamp(-1 + 1e-6, 1 - 1e-6))", "or torch.atan2(sin, cos), which has no such point"),
+        "atanh": ("torch.atanh({x}.clamp(-1 + 1e-6, 1 - 1e-6))",),
+        "acosh": ("torch.acosh({x}.clamp(min=1 + 1e-6))",),
+        "std": ("take the square root of a value kept above 0: torch.sqrt({x}.var(0) + 1e-6)",),
+        "div": ("divide by {y} + 1e-8, or by {y}.clamp(min=1e-8)",),
+        "reciprocal": ("torch.reciprocal({x} + 1e-8)",),
+        "norm": ("torch.sqrt(({x} ** 2).sum() + 1e-12)",),
+        "exp": ("torch.exp({x}.clamp(max=80))", "in a softmax: subtract the maximum, or torch.softmax(x, dim=1)"),
+    },
+)
 # The form without an underflow between, by what made the argument of a logarithm.
-LOG_OF = {
-    "softmax": "F.log_softmax({z}, dim={dim}) in place of log(softmax(...)); or F.cross_entropy on the logits",
-    "sigmoid": "F.logsigmoid({z}); or F.binary_cross_entropy_with_logits on what goes into sigmoid",
-    "prod": "sum the logarithms instead: torch.log({z}).sum() in place of torch.log(torch.prod({z}))",
-    "exp": "use {z} itself in place of log(exp(...)), or torch.logsumexp",
-}
+LOG_OF = function_table(
+    "analysis.causes.undefined.LOG_OF",
+    {
+        "softmax": "F.log_softmax({z}, dim={dim}) in place of log(softmax(...)); or F.cross_entropy on the logits",
+        "sigmoid": "F.logsigmoid({z}); or F.binary_cross_entropy_with_logits on what goes into sigmoid",
+        "prod": "sum the logarithms instead: torch.log({z}).sum() in place of torch.log(torch.prod({z}))",
+        "exp": "use {z} itself in place of log(exp(...)), or torch.logsumexp",
+    },
+)
 
 
 def unit(facts: Facts, operation: Operation) -> str:
@@ -151,8 +168,7 @@ def of_infinity(facts: Facts, operation: Operation) -> Cause:
     here = facts.at(f"{operation.name} makes nan of it{facts.step(operation)}", operation.span)
     if name in SOFTMAXES and (maker is None or lowest_is_inf(result(facts, maker))):
         return empty_softmax(facts, operation, maker, given)
-    how = {"mul": "0 * inf is nan", "div": "inf / inf is nan", "sub": "inf - inf is nan", "add": "inf - inf is nan"}
-    combined = f"{how.get(name, 'that makes nan')} in {unit(facts, operation)}"
+    combined = f"{COMBINED.get(name, 'that makes nan')} in {unit(facts, operation)}"
     if maker is None:
         what = "inf" if given is None else f"{named(facts, given.id)}, which holds inf,"
         place = operation.span if given is None else made_at(facts, given) or operation.span
@@ -284,7 +300,7 @@ def outside(facts: Facts, operation: Operation) -> Cause:
     what = ""
     if low:
         what = f" has no value for a negative number ({named(facts, low[0][0].id)} goes down to {low[0][1]:.4g})"
-    domain = {"acos": "[-1, 1]", "asin": "[-1, 1]", "atanh": "(-1, 1)", "acosh": "[1, inf)"}.get(name)
+    domain = DOMAINS.get(name)
     if domain is not None:
         what = f" has no value outside of {domain}{reads(facts, operation)}"
     return Cause(

@@ -194,8 +194,8 @@ def difference(
         input = functions["cat"]([t for t in (prepend, input, append) if t is not None], axis)
     if n == 0:
         return assign(functions["zeros_like"](input), input)
-    for _ in range(min(n, max(input.shape[axis], 1))):
-        later, earlier = neighbours(input, axis) if input.shape[axis] else (input, input)
+    for _ in range(min(n, input.shape[axis])):
+        later, earlier = neighbours(input, axis)
         input = later.logical_xor(earlier) if input.dtype.name == "bool" else later - earlier
     return input
 

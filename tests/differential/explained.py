@@ -23,7 +23,7 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
     ),
     (r"hooks", r"register_(pre)?hook", "what a node's hooks see of arguments and outputs without a gradient"),
     (
-        r"^error: none\n  for: AttributeError: 'NoneType' object has no attribute 'clone'",
+        r"^error: none\n  for: (AttributeError|TypeError): .*'NoneType'",
         r"AddTo",
         "PyTorch calls a tensor's hook with None where a custom Function gives no gradient",
     ),
@@ -38,6 +38,17 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         r"logcumsumexp|logaddexp|layer_norm",
         "rounding: PyTorch's kernel adds in another order, and a comparison, quotient or remainder makes that large",
     ),
+    (
+        r"^v\d+(\.grad)?: ",
+        r"\.logit\(|digamma|\*\* v\d",
+        "rounding: the last digits of logit, digamma and pow, which a comparison or a power makes large",
+    ),
+    (r"'s graph: ", r"cosine_similarity", "a composed function has other steps for these shapes and flags"),
+    (
+        r"grad_fn: ViewBackward0 for AsStridedBackward0",
+        r"requires_grad_\(False\)",
+        "the flag of a base changed under its view",
+    ),
     (r"^v\d+: .*\de-(0[6-9]|1\d)", r" - |sub", "rounding: the difference of two nearly equal numbers"),
     (r"grad: ", r"logsigmoid(.|\n)*\.data = ", "PyTorch's derivative reads a buffer of forward, ours the operand"),
     (r"^v\d+: ", r"addc(mul|div)_|lerp_", "an operand that shares memory with the tensor that it changes"),
@@ -45,7 +56,7 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
     (r"'s graph: ", r"inner|smooth_l1_loss", "a composed function has other steps for these shapes and flags"),
     (
         r"dtype: |error: ",
-        r"lerp\(|clamp\(|cummin|cross_entropy|diff\(|softmax",
+        r"lerp\(|clamp\(|cummin|cross_entropy|diff\(|softmax|torch\.normal\(|median\(|tensordot\(",
         "operands of other dtypes or without elements, which PyTorch's kernel does not look at",
     ),
     (

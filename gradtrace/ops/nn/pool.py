@@ -373,6 +373,7 @@ def avg_pool1d(
     (k,), (s,), (p,), _ = window("avg_pool1d", 1, kernel_size, stride, padding)
     dim = input.ndim - 1
     image = unsqueeze(input, dim)
+    check_filled(image, 2)
     where = ((1, k), (1, s), (0, p), (1, 1))
     check_room(image, 2, check_pool(image, 2, where, ceil_mode))
     return squeeze_dim(averages[2](image, *where[:3], ceil_mode, count_include_pad, None), dim)

@@ -101,3 +101,13 @@ def test_an_answer_of_a_recorded_run_is_that_of_its_source(gt, here):
     (here / "p.py").write_text(CAUSES["gradients that accumulate"][0])
     gt("graph", "p.py", "-o", "run.gt")
     assert gt("why", "run.gt").stdout == gt("why", "p.py").stdout
+
+
+def test_computed_while_gradients_were_switched_off(ask):
+    program = (
+        "import torch\nx = torch.ones(2, requires_grad=True)\nwith torch.set_grad_enabled({}):\n    c = x * 3\n"
+        "(c.sum() + x.sum()).backward()\n"
+    )
+    (answer,) = ask(program.format(False), "c")
+    assert answer["cause"] == "set_grad_enabled" and "mul on line 4" in answer["sentence"]
+    assert ask(program.format(True), "c")[0]["cause"] == "non-leaf"

@@ -13,6 +13,12 @@ STEP = "    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"
 LOOP = "for i in range(4):\n    loss = ((net(x) - y) ** 2).mean()\n" + STEP
 
 CAUSES = {
+    "steps uphill": (
+        TORCH + "x, y = torch.randn(6, 2), torch.randn(6)\nw = torch.zeros(2, requires_grad=True)\n"
+        "for i in range(9):\n    loss = ((x @ w - y) ** 2).mean()\n    loss.backward()\n"
+        "    with torch.no_grad():\n        w += 0.5 * w.grad\n    w.grad = None\n",
+        "ascent", 11, "line 11 adds the gradient to w", "w -= 0.5 * w.grad", "w += ", "w -= ",
+    ),
     # ---- order
     "nan in a row of the data": (
         TORCH + "x = torch.tensor([[1., 2.],\n                  [3., float('nan')]])\n"

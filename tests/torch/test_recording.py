@@ -554,7 +554,7 @@ def test_a_live_tensor_is_drawn_and_explained(tmp_path):
     assert "the loss does not depend on w" in gt.why(w, loss)
     loss.backward()
     assert "model.0.weight.grad is there: shape (32, 16)" in gt.why(model[0].weight)
-    with pytest.raises(TypeError, match="takes a tensor of PyTorch, not int"):
+    with pytest.raises(TypeError, match="takes a tensor, not int"):
         gradtrace.why(3)
 
 

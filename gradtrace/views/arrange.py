@@ -63,7 +63,7 @@ def arrange(
         drawn = model(trace, options.style, folded, detail=options.detail, compact=compact)
         if best is not None and len(drawn.nodes) > 2 * FITS:
             continue
-        found = min(ways(drawn, plain, direction), key=lambda way: way.rank(limit))
+        found = best_way(drawn, plain, limit, direction)
         if found.size.fits(limit):
             return found.model, found.options
         if best is None or found.rank(limit) < best.rank(limit):
@@ -72,14 +72,21 @@ def arrange(
     return best.model, best.options
 
 
-def ways(drawn: Model, options: DotOptions, direction: str | None) -> Iterator[Way]:
-    """The ways to lay out one model: to the right or down, each in one row or in several; or as it was asked for."""
-    in_full = not drawn.fold.groups and drawn.trace.scopes
+def best_way(drawn: Model, options: DotOptions, limit: Frame, direction: str | None) -> Way:
+    """How to lay out one model: in one row to the right or down if that fits; else the best of these and of rows."""
+    single: list[Way] = []
     for where in ("right", "down") if direction is None else (direction,):
         chosen = options._replace(direction=where)
-        yield Way(drawn, chosen, drawn_size(drawn, chosen))
-        if where != "up" and not in_full:
-            yield from in_rows(drawn, chosen)
+        single.append(Way(drawn, chosen, drawn_size(drawn, chosen)))
+        if single[-1].size.fits(limit):
+            return single[-1]
+    several = [way for one in single for way in in_rows(drawn, one.options)] if may_have_rows(drawn) else []
+    return min([*single, *several], key=lambda way: way.rank(limit))
+
+
+def may_have_rows(drawn: Model) -> bool:
+    """Whether a model may go on in another row: not the whole of a program that has scopes, which is folded first."""
+    return bool(drawn.fold.groups or not drawn.trace.scopes)
 
 
 def drawn_size(drawn: Model, options: DotOptions) -> Size:
@@ -93,6 +100,8 @@ def drawn_size(drawn: Model, options: DotOptions) -> Size:
 
 def in_rows(drawn: Model, options: DotOptions) -> Iterator[Way]:
     """The model in two rows, in three, ... as long as there are ranks to share out; in columns if it goes down."""
+    if options.direction == "up":
+        return
     text = dot.text_of(drawn, options._replace(legend=False))
     nodes, edges, _ = frame.parsed(text)
     rank = frame.ranks_of(nodes, edges)

@@ -11,6 +11,7 @@ import torch
 from gradtrace.lang import syntax as ast
 from gradtrace.torch import private
 from gradtrace.torch.events import Entry
+from gradtrace.trace.failed import dotted
 
 if TYPE_CHECKING:
     from gradtrace.torch.places import SpanTable
@@ -109,19 +110,10 @@ def assigned(spans: SpanTable) -> dict[tuple[str, int, int, int, int], str]:
             value = node.value if not isinstance(node, ast.AugAssign) else node
             if value is None or not isinstance(target, (ast.Name, ast.Attribute)):
                 continue
-            name = target.id if isinstance(target, ast.Name) else attribute(target)
+            name = dotted(target)
             if name:
                 found[file, value.lineno, value.col_offset, value.end_lineno or 0, value.end_col_offset or 0] = name
     return found
-
-
-def attribute(node: Any) -> str:
-    """ "self.h"."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
 
 def gradients(entries: list[Entry]) -> dict[int, str]:

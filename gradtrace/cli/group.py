@@ -10,6 +10,7 @@ import sys
 from importlib import import_module
 
 import click
+from click.shell_completion import CompletionItem
 
 from gradtrace import __version__
 from gradtrace.annotations import Any
@@ -40,6 +41,11 @@ class Tool(click.Group):
             return None
         found = import_module(f"gradtrace.cli.commands.{cmd_name}").command
         return ClickCommand(found) if isinstance(found, SourceCommand) else found
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands by the table, which loads none of them."""
+        names = [CompletionItem(name, help=COMMANDS[name]) for name in COMMANDS if name.startswith(incomplete)]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         widest = max(map(len, COMMANDS))

@@ -73,5 +73,7 @@ def run_command(args: list[str], completing: bool = False) -> int:
     if completing:
         import click
 
+        import gradtrace.cli.powershell  # noqa: F401  registers its class with click
+
         click.Group.main(cli, prog_name="gradtrace")
     return cli.run(args)

@@ -1,6 +1,7 @@
 """The command line, called in this process (`gt`, fast) or as a process of its own (`process`: streams, signals)."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -93,3 +94,25 @@ def start(here):
         return subprocess.Popen(command, env=environment(**(env or {})), **streams)
 
     return begin
+
+
+@pytest.fixture
+def at_terminal(here):
+    """at_terminal("repl", ..., until=">>> ") -> the Terminal that the command runs on, once it has shown that text."""
+    pytest.importorskip("pty")
+    from pseudo_terminal import Terminal
+
+    started = []
+
+    def begin(*args, until):
+        started.append(Terminal(*args, env=environment(TERM="dumb", COLUMNS="100")))
+        started[-1].until(until)
+        return started[-1]
+
+    yield begin
+    for one in started:
+        try:
+            os.kill(one.pid, signal.SIGKILL)
+            os.waitpid(one.pid, 0)
+        except (ProcessLookupError, ChildProcessError):
+            pass

@@ -69,4 +69,48 @@ def test_shell_from_the_environment():
     assert "complete --no-files" in printed("fish", shell="/bin/bash").stdout
     refused = printed(shell="/bin/tcsh")
     assert refused.returncode == 2
-    assert refused.stderr == "gradtrace: no completion for the shell 'tcsh'; name one: bash, zsh, fish\n"
+    assert refused.stderr == "gradtrace: no completion for the shell 'tcsh'; name one: bash, zsh, fish, powershell\n"
+
+
+@pytest.fixture
+def offered_by_powershell(process):
+    """What the command answers PowerShell's script: (type, value, help) of each item."""
+
+    def offered(*words, incomplete=""):
+        done = process(
+            env={
+                "_GRADTRACE_COMPLETE": "powershell_complete",
+                "COMP_WORDS": "\n".join(("gradtrace", *words)),
+                "COMP_CWORD": incomplete,
+            }
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return [tuple(line.split("\t")) for line in done.stdout.splitlines()]
+
+    return offered
+
+
+def test_what_powershells_script_gets(offered_by_powershell):
+    commands = offered_by_powershell()
+    assert ("plain", "tutorial", "The first ten minutes, step by step in the terminal.") in commands
+    variables = offered_by_powershell("eval", "(x + w)*rate", incomplete="--")
+    assert [value for _, value, _ in variables][:3] == ["--x", "--w", "--rate"]
+    assert all(kind == "plain" and help for kind, _, help in variables)
+    assert offered_by_powershell("eval", "x", "--format", incomplete="js")[0][1] == "json"
+    assert offered_by_powershell("graph", "x", "-o", incomplete="g") == [("file", "g", "g")]  # left to PowerShell
+
+
+def test_powershells_script_in_powershell(process):
+    """Where PowerShell is installed: the script's words, asked as its own prompt would ask."""
+    shell = shutil.which("pwsh") or shutil.which("powershell")
+    script = process("completion", "powershell").stdout
+    assert script == process("completion", "pwsh").stdout
+    assert script.startswith("Register-ArgumentCompleter -Native -CommandName gradtrace ")
+    assert script.count("{") == script.count("}") and "%(" not in script
+    if shell is None:
+        pytest.skip("PowerShell is not installed")
+    ask = f"function gradtrace {{ & {sys.executable} -m gradtrace @args }}\n{script}\n" + (
+        "(TabExpansion2 'gradtrace eval \"x*weight\" --we' 30).CompletionMatches.CompletionText"
+    )
+    done = subprocess.run([shell, "-NoProfile", "-Command", ask], capture_output=True, text=True)
+    assert done.stdout.split() == ["--weight"]

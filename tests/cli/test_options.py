@@ -243,7 +243,7 @@ OWN = {
     },
 }
 WITHOUT_INPUTS = ("ops", "verify", "completion")
-BY_INPUT = ("repl",)  # what these read is typed: their options are tried in tests of their own
+BY_INPUT = ("repl", "tutorial")  # what these read is typed: their options are tried in tests of their own
 # what `run` runs to show an option; with the arguments of SHARED
 SCRIPTS = {
     "--set": "print(x)", "--params": "print(w)", "--no-grad": "y = x + w\nprint(w)", "--dtype": "print(x, w.dtype)",
@@ -295,7 +295,7 @@ def test_every_option_is_tried_here_and_has_a_help_text(command, answer):
     known = options(command)
     limits = (
         set()
-        if command in ("ops", "completion")
+        if command in ("ops", "completion", "tutorial")
         else {"--allow-write", "--allow-import", *(limit.flag for limit in LIMITS)}
     )
     engine = {"--engine", "--python"} & set(known)  # tests/torch/test_shell.py tries these

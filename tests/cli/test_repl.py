@@ -1,11 +1,7 @@
 """`gradtrace repl`: as a process on a pipe, and at a terminal of its own."""
 
 import os
-import pty
 import re
-import select
-import signal
-import sys
 import time
 
 import pytest
@@ -156,62 +152,10 @@ def test_seeds_limits_and_dtypes(talk):
 # ---- at a terminal
 
 
-class Terminal:
-    """`gradtrace repl` on a pseudo-terminal: `say` types a line, `until` waits for a text.
-
-    `until` types `again` after each second of silence: readline misses a Ctrl-C that comes while it handles a key.
-    """
-
-    def __init__(self, *args, env):
-        pid, self.fd = pty.fork()
-        if not pid:
-            os.execve(sys.executable, [sys.executable, "-m", "gradtrace", "repl", *args], env)
-        self.pid, self.seen = pid, ""
-
-    def say(self, text):
-        os.write(self.fd, text.encode())
-
-    def until(self, text, again=""):
-        deadline = time.monotonic() + 60
-        start = len(self.seen)
-        while text not in self.seen[start:]:
-            assert time.monotonic() < deadline, self.seen
-            if not select.select([self.fd], [], [], 1)[0]:
-                self.say(again)
-            else:
-                try:
-                    found = os.read(self.fd, 4096).decode()
-                except OSError:
-                    found = ""
-                if not found:
-                    break
-                self.seen += found
-        return self.seen[start:]
-
-    def end(self):
-        self.until("\0")  # to the end of its output
-        status = os.waitpid(self.pid, 0)[1]
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(status)
-
-
 @pytest.fixture
-def terminal(here, clean):
+def terminal(at_terminal):
     pytest.importorskip("readline")
-    started = []
-
-    def begin(*args):
-        started.append(Terminal(*args, env=clean(TERM="dumb", COLUMNS="100")))
-        started[-1].until(">>> ")
-        return started[-1]
-
-    yield begin
-    for one in started:
-        try:
-            os.kill(one.pid, signal.SIGKILL)
-            os.waitpid(one.pid, 0)
-        except (ProcessLookupError, ChildProcessError):
-            pass
+    return lambda *args: at_terminal("repl", *args, until=">>> ")
 
 
 def test_prompts_continuation_and_ctrl_d(terminal):

@@ -14,6 +14,7 @@ COMMANDS = {
     "check": "Gradients against finite differences.",
     "diff": "Two programs, or one with two inputs: structure, values, gradients.",
     "map": "Value and gradients for every row of a table.",
+    "tutorial": "The first ten minutes, step by step in the terminal.",
     "repl": "A prompt: statements as they are typed, and questions about them.",
     "ops": "What an operator does: forms, grad_fn, derivatives, kinks, an example.",
     "plan": "Value and gradients as one static program.",
@@ -28,5 +29,5 @@ GROUPS = {
     "Pictures": ("graph",),
     "Answers": ("why", "paths", "trace", "stats", "check", "diff"),
     "Tables": ("map",),
-    "Tools": ("repl", "ops", "plan", "compare", "verify", "completion"),
+    "Tools": ("tutorial", "repl", "ops", "plan", "compare", "verify", "completion"),
 }

@@ -12,27 +12,31 @@ from gradtrace.cli import options, output
 from gradtrace.cli.clicked import SectionOption
 from gradtrace.errors import UsageError
 
-SHELLS = ("bash", "zsh", "fish")
+SHELLS = ("bash", "zsh", "fish", "powershell")
+ALSO = {"pwsh": "powershell"}  # other names of these shells' programs
 
-HELP = """Print the script that makes SHELL (bash, zsh or fish; without it the one that SHELL in the environment names)
-complete commands, options, their choices, files, operators' names, and the variables of the expression that stands
-before the cursor.
+HELP = """Print the script that makes a shell complete commands, options, their choices, files, operators' names, and
+the variables of the expression before the cursor. SHELL is bash, zsh, fish or powershell. Default: the one that SHELL
+in the environment names.
 
 \b
-Put into the shell's start file what fits:
+Put the line for your shell into its start file:
   eval "$(gradtrace completion bash)"       # ~/.bashrc, bash 4.4 or later
   eval "$(gradtrace completion zsh)"        # ~/.zshrc, after compinit
-  gradtrace completion fish | source        # ~/.config/fish/config.fish"""
+  gradtrace completion fish | source        # ~/.config/fish/config.fish
+  gradtrace completion powershell | Out-String | Invoke-Expression   # $PROFILE"""
 
 
 def completion(shell: str | None, **_: Any) -> None:
+    import gradtrace.cli.powershell  # noqa: F401  registers its class with click
     from gradtrace.cli.group import cli
 
     name = shell or os.path.basename(os.environ.get("SHELL", "")).removesuffix(".exe")
+    name = ALSO.get(name, name)
     maker = get_completion_class(name) if name in SHELLS else None
     if maker is None:
-        told = f"no completion for the shell '{name}'" if name else "SHELL in the environment names no shell"
-        raise UsageError(told, f"name one: {', '.join(SHELLS)}")
+        message = f"no completion for the shell '{name}'" if name else "SHELL in the environment names no shell"
+        raise UsageError(message, f"name one: {', '.join(SHELLS)}")
     output.write(script(maker(cli, {}, "gradtrace", "_GRADTRACE_COMPLETE")))
 
 
@@ -45,7 +49,7 @@ command = click.Command(
     "completion",
     callback=completion,
     params=[
-        click.Argument(["shell"], required=False, metavar="[SHELL]", type=click.Choice(SHELLS)),
+        click.Argument(["shell"], required=False, metavar="[SHELL]", type=click.Choice((*SHELLS, *ALSO))),
         *map(SectionOption, options.common()),
     ],
     help=HELP,

@@ -35,7 +35,7 @@ Rounds = dict[str, list[Figures]]  # of each peer, one entry for each round
 
 
 def run_job(job: Job, rounds: int, interpreters: dict[str, str], tell: Callable[[str], None]) -> Rounds:
-    """Every peer's figures; a peer that is not installed is left out, and `tell` is told so."""
+    """Every peer's figures; a peer that is not installed is left out, and `tell` reports it."""
     found: Rounds = {peer: [] for peer in job.peers}
     for turn in range(rounds + 1):
         for peer in list(found):

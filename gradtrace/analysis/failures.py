@@ -187,7 +187,7 @@ def forward_without_apply(facts: Facts, failure: Failure) -> Found | None:
     return (
         "forward without apply",
         name,
-        f"{name}.forward was called directly{facts.line(places.span_of(here[0]))}: without apply there is no ctx, and "
+        f"{name}.forward was called directly{facts.line(places.span_of(here[0]))}: without apply it gets no ctx, and "
         f"{name}.backward is not used.",
         [facts.at(f"{name}.forward runs as plain code here", places.span_of(here[0]))],
         (f"call {name}.apply(...) without the ctx",),

@@ -50,7 +50,7 @@ class Operator(NamedTuple):
     grad_fn: str
     derivatives: tuple[tuple[str, str], ...]  # argument, text
     kinks: tuple[Kink, ...]
-    example: str  # an expression with x (and w), "" if there is no short one
+    example: str  # an expression with x (and w), "" without a short one
     answer: str  # what it gives
     formula: str = ""  # what it computes of its arguments, in Python's notation
 

@@ -123,7 +123,7 @@ def sum_to(array: Any, shape: tuple[int, ...]) -> Any:
 def paths(trace: Trace, root: TensorRecord | None, leaf: TensorRecord, many: int = MANY) -> Paths:
     """The paths to one tensor, from `root` or from where the last pass began.
 
-    UsageError if there is no such pass, or it did not come to either of them.
+    UsageError if the pass does not exist, or it did not come to either of them.
     """
     one = last_pass(trace)
     start = trace.tensors[one.roots[0]] if root is None else root
@@ -227,7 +227,7 @@ def close(total: Value, gradient: Value) -> bool:
 
 
 def at(found: Paths, index: tuple[int, ...]) -> Paths:
-    """The same for one element of the leaf. UsageError if there is no such element."""
+    """The same for one element of the leaf. UsageError if the element does not exist."""
 
     def pick(value: Value | None) -> Value | None:
         return None if value is None else value_of(np.asarray(value.data)[index])

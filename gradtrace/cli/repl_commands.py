@@ -37,7 +37,7 @@ def recorded(repl: Repl) -> Trace:
     """The trace, which must hold something."""
     found = repl.trace() if repl.source is not None else None
     if found is None or not found.tensors:
-        raise UsageError("there is no tensor yet", "for instance: w: leaf = 1.0")
+        raise UsageError("no tensor yet", "for instance: w: leaf = 1.0")
     return found
 
 

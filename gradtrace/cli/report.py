@@ -8,7 +8,7 @@
 
     schema "gradtrace/error", version 1, kind (the class of error: "UsageError", "ParseError", "ProgramError", ...),
     exception (for a ProgramError the Python exception: "RuntimeError", else null), message, hint, file, line, column,
-    source_line (null where there is no place), exit_code, forward (for an error in backward the line, column and
+    source_line (null without a place), exit_code, forward (for an error in backward the line, column and
     source_line of the operation that was differentiated, else null)
 """
 
@@ -24,7 +24,7 @@ from gradtrace.views import cells
 
 INDENT = "    "
 LONG = 4_000  # characters of a message
-LONGEST = 100  # columns of a source line where there is no terminal to ask
+LONGEST = 100  # columns of a source line where stderr is not a terminal
 
 
 class Settings(NamedTuple):

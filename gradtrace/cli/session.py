@@ -141,7 +141,7 @@ def record(
 
 
 def with_tensors(trace: Trace) -> Trace:
-    """The trace. UsageError if there is no tensor in it."""
+    """The trace. UsageError if it has no tensor."""
     if not trace.tensors:
         raise UsageError(f"{trace.source_name} makes no tensor, so there is nothing to show")
     return trace

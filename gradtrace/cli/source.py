@@ -74,13 +74,13 @@ def of_file(name: str, hint: str) -> Source:
 
 
 def read_bytes(name: str, longest: int = -1, hint: str = "", who: str = "") -> bytes:
-    """A file's bytes, at most `longest`. UsageError, begun by `who`, and with `hint` if there is no such file."""
+    """A file's bytes, at most `longest`. UsageError, begun by `who`, and with `hint` if the file does not exist."""
     with reported(name, hint, who), open(os.path.expanduser(name), "rb") as file:
         return file.read(longest)
 
 
 class reported:
-    """What goes wrong with a file within it is a UsageError, begun by `who`, with `hint` if there is no such file."""
+    """What goes wrong with a file within it is a UsageError, begun by `who`, with `hint` if it does not exist."""
 
     def __init__(self, name: str, hint: str = "", who: str = "") -> None:
         if not name:
@@ -130,7 +130,7 @@ def stdin_for(purpose: str) -> Any:
         raise UsageError(f"stdin is already read for {_stdin_taken_by}", f"give {purpose} from a file")
     _stdin_taken_by = purpose
     if sys.stdin is None:
-        raise UsageError(f"there is no stdin to read {purpose} from")
+        raise UsageError(f"stdin is closed, so {purpose} cannot be read")
     return sys.stdin.buffer
 
 

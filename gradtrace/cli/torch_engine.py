@@ -175,7 +175,7 @@ def status_of(path: str) -> dict[str, Any]:
 
 
 def check_status(told: dict[str, Any], asked: Asked, out: str, level: str, code: int, script: str) -> None:
-    """UsageError or ProgramError if there is no record."""
+    """UsageError or ProgramError without a record."""
     ways = "pip install 'gradtrace[torch]' there, or name a Python that has it: --python PATH"
     if told.get("missing"):
         raise UsageError(f"PyTorch is not installed for {asked.python}: {told['missing']}", ways)

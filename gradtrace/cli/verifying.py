@@ -59,7 +59,7 @@ class Notebook:
             missing = self.number_before(cell)
             again = self.check_once(cell) if missing else None
             if again is not None and again.verdict in AGREES:
-                why = f"there is no In [{missing}]: it was run twice, and its record is of the second time"
+                why = f"In [{missing}] is missing: the cell was run twice, and its record is of the second run"
                 found = again._replace(verdict=TWICE, detail="; ".join(filter(None, (why, again.detail))))
         number = NUMBERED.match(cell.label)
         if number:
@@ -146,7 +146,7 @@ def verify(name: str, text: str, budget: Budget) -> list[Checked]:
 
 
 def updated(name: str, text: str, found: list[Checked]) -> str:
-    """The document with every record that is no longer what the cell prints replaced by what it prints."""
+    """The document with each record that differs from what its cell prints replaced by that."""
     stale = [c for c in found if c.cell.record is not None and c.verdict not in (outputs.SAME, REFUSED, SKIPPED, TWICE)]
     if name.endswith(".ipynb"):
         return notes.updated_json(text, {c.cell.line: c.printed for c in stale}) if stale else text

@@ -187,7 +187,7 @@ def make_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Any) -
     """Return the node of a call; `raw` are the data of its result, a tuple if there are several."""
     operands: Sequence[Any] = args
     actions = plan.actions
-    if plan.irregular:  # a sequence of tensors, or a node that only says that there is no derivative
+    if plan.irregular:  # a sequence of tensors, or a node that only says that the derivative does not exist
         operands = args[0] if record.variadic else [a for a in args if isinstance(a, Tensor) and a.requires_grad]
         actions = actions[:1] * len(operands)
     kept, edges, versions, numbers = list(operands), [], [], 0

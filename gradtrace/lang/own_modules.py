@@ -55,7 +55,7 @@ def with_modules(program: Program, budget: Budget, find: Find | None = None) -> 
     """The program with the modules that it and they import, parsed, and the names that `import *` takes from them.
 
     `find` gives a module's file name and text by its name; without it, it is looked for in the folder of
-    --allow-import. UsageError if there is no such folder.
+    --allow-import. UsageError if the folder does not exist.
     """
     find = find or in_folder(budget.allow_import)
     found: dict[str, Program] = {}
@@ -204,7 +204,7 @@ class OwnModules:
         self.made: dict[str, OwnModule] = {}
 
     def get(self, name: str, machine: Machine) -> OwnModule | None:
-        """The module of this name, run if this is its first import; None if there is no such file."""
+        """The module of this name, run if this is its first import; None if the file does not exist."""
         program = self.programs.get(name)
         if program is None:
             return None

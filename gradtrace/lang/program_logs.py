@@ -173,7 +173,7 @@ class Logs:
         self.disabled = -1
         self.root = Logger("root", self)
         self.root.parent = None
-        self.last = StreamHandler()  # of records for which there is no handler
+        self.last = StreamHandler()  # of records without a handler
         self.known: dict[str, Logger] = {}
 
     def names(self) -> dict[str, Any]:

@@ -262,7 +262,7 @@ def random_state() -> Any:
 
 
 def gradients(recorder: Recorder, root: Tensor, inputs: Sequence[Tensor]) -> list[Tensor | None]:
-    """Return the recorded gradients of root's sum with respect to `inputs`; None where there is no path."""
+    """Return the recorded gradients of root's sum with respect to `inputs`; None where no path leads."""
     slots = [None if (edge := gradient_edge(t)) is None else (edge, t._nr) for t in inputs]
     start = gradient_edge(root)
     differentiable_inputs = [slot for slot in slots if slot is not None]

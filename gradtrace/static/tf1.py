@@ -218,7 +218,7 @@ def name_scope(name: str) -> Any:
 
 
 def variable_scope(name: str) -> Any:
-    """Context manager like name_scope, also for variables; it does not share variables (there is no `reuse`)."""
+    """Context manager like name_scope, also for variables; it does not share variables (`reuse` does not exist)."""
     return get_default_graph().name_scope(name)
 
 

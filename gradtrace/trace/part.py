@@ -31,7 +31,7 @@ def step_of_trace(trace: Trace, number: int, everything: bool = True) -> Trace:
     if not trace.training:
         raise UsageError("the program has no training loop: no two updates or passes from one line", "leave out --step")
     if not 1 <= number <= len(trace.training):
-        raise UsageError(f"there is no step {number}", f"the loop has the steps 1 to {len(trace.training)}")
+        raise UsageError(f"no step {number}", f"the loop has the steps 1 to {len(trace.training)}")
     step = trace.training[number - 1]
     return cut(trace, range(*step.operations), range(*step.passes), step.roots, everything, step)
 
@@ -40,7 +40,7 @@ def pass_of_trace(trace: Trace, number: int) -> Trace:
     """The backward pass with this number, from 1, and what its roots were computed from."""
     if not 1 <= number <= len(trace.passes):
         known = f"the program has the passes 1 to {len(trace.passes)}" if trace.passes else "the program has none"
-        raise UsageError(f"there is no backward pass {number}", known)
+        raise UsageError(f"no backward pass {number}", known)
     one = trace.passes[number - 1]
     step = next((step for step in trace.training if step.passes[0] < number <= step.passes[1]), None)
     first = 0 if step is None else step.operations[0]

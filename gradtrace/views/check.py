@@ -23,7 +23,7 @@ MANY = 20  # elements up to which all are shown
 STYLES = {OK: "green", WRONG: "red", "cut": "yellow"}
 TOLD = {
     KINK: "kink: the slope changes here from {left} to {right}; any number between is a derivative",
-    JUMP: "jump: not continuous here, so there is no derivative",
+    JUMP: "jump: not continuous here, so the derivative does not exist",
     EDGE: "edge of the domain: one side agrees",
     NOT_FINITE: "not finite on both sides, nor is the derivative",
     "cut": "the program cuts the gradient on purpose",

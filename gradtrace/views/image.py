@@ -80,7 +80,7 @@ def is_shrunk(picture: bytes) -> bool:
 
 
 def too_long(source: str, resolution: int) -> RenderError:
-    """Why there is no PNG of a strip that nobody could read: how long it would be, and what helps."""
+    """The error for a strip that is too long to read as a PNG: its length, and what helps."""
     found = re.search(rb'<svg width="([\d.]+)pt" height="([\d.]+)pt"', render(source, "svg"))
     points = max(map(float, found.groups())) if found is not None else 0.0
     fits = int(LARGEST * 72 / max(points, 1.0))
@@ -188,7 +188,7 @@ def quiet() -> Iterator[Any]:
         sys.stderr.flush()
         kept = os.dup(2)
     except (OSError, AttributeError, ValueError):
-        yield str  # there is no stderr to protect; str() is ""
+        yield str  # without a stderr to protect; str() is ""
         return
     with tempfile.TemporaryFile() as heard:
         os.dup2(heard.fileno(), 2)

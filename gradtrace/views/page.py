@@ -28,7 +28,7 @@ ALSO_DOWN = 150  # nodes up to which a view has a drawing for narrow screens
 
 
 def page(drawn: Model, options: DotOptions) -> str:
-    """The page of a model. The run should have been watched: else there is no backward to play."""
+    """The page of a model. Only a watched run has a backward pass to play."""
     trace = drawn.trace
     views, start = views_of(drawn)
     pictures = drawings(views, drawn, options)

@@ -23,7 +23,7 @@ SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def render(trace: Trace, options: LayoutOptions = LayoutOptions(), selection: Selection | None = None) -> str:
-    """The table as text, each line ended by a line break; "" if there is no tensor to show."""
+    """The table as text, each line ended by a line break; "" without a tensor to show."""
     shown, hidden = chosen(trace, options.all)
     shown = shown if selection is None else selection.tensors(shown)
     if not shown:

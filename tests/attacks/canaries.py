@@ -123,7 +123,7 @@ class Touch:
 
 
 def pickled_array() -> bytes:
-    """A .npy file of objects: whoever unpickles it runs a command."""
+    """A .npy file of objects: unpickling it runs a command."""
     header = b"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }"
     header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
     out = io.BytesIO()

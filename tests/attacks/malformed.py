@@ -313,9 +313,9 @@ COMMANDS = {
     "check of nothing": (["check", "1"], 2, ""),
     "completion of nothing": (["completion", "csh"], 2, "csh"),
     "stdin twice": (["eval", "-", "--x", "@-"], 2, ""),
-    "an argument that is no text": (["eval", b"\xff\xfe"], 2, ""),
-    "an option that is no text": (["eval", "x", b"--\xff", "1"], 2, ""),
-    "a value that is no text": (["eval", "x", "--x", b"\xff"], 2, ""),
+    "an argument that is not text": (["eval", b"\xff\xfe"], 2, ""),
+    "an option that is not text": (["eval", "x", b"--\xff", "1"], 2, ""),
+    "a value that is not text": (["eval", "x", "--x", b"\xff"], 2, ""),
     "a bidi option": (["eval", "x", "--\u202ex", "1"], 2, ""),
     "an option with an escape": (["eval", "x", "--\x1b[31m", "1"], 2, ""),
 }

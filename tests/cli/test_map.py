@@ -279,7 +279,7 @@ def test_parts_and_their_manifest(answer, refusal, here):
 
 @pytest.mark.slow
 def test_killed_at_any_moment_and_resumed_every_row_is_there_once(clean, here):
-    """Twenty moments of a run's life, from its start to its end; a folder that got whole is begun anew."""
+    """Twenty moments of a run's life, from its start to its end; a complete folder is started from the beginning."""
     n = 60_000
     (here / "in.csv").write_text("id,x\n" + "".join(f"{i},{i / 7}\n" for i in range(n)))
     command = [

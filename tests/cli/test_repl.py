@@ -130,7 +130,7 @@ def test_forgetting(talk):
 def test_what_is_asked_of_nothing_or_wrongly(talk):
     code, _, err = talk(":why\n:nothing\n:why nobody\n:t\n")
     assert code == 1 and len(err.splitlines()) == 4
-    assert "there is no tensor yet; for instance: w: leaf = 1.0" in err and "no command ':nothing'" in err
+    assert "no tensor yet; for instance: w: leaf = 1.0" in err and "no command ':nothing'" in err
 
 
 def test_help_and_the_ways_out(talk):

@@ -98,8 +98,8 @@ def test_steps_end_with_the_optimiser(answer, here):
 
 def test_what_is_no_step(refusal, here, loop):
     code, said = refusal("eval", loop, "--step", 5)
-    assert code == 2 and "there is no step 5; the loop has the steps 1 to 4" in said
-    assert "there is no backward pass 9; the program has the passes 1 to 4" in refusal("trace", loop, "--pass", 9)[1]
+    assert code == 2 and "no step 5; the loop has the steps 1 to 4" in said
+    assert "no backward pass 9; the program has the passes 1 to 4" in refusal("trace", loop, "--pass", 9)[1]
     assert "choose two parts" in refusal("eval", loop, "--step", 1, "--pass", 1)[1]
     assert "'0' is not a step" in refusal("eval", loop, "--step", 0)[1]
     (here / "line.py").write_text("import torch\nx = torch.ones(1, requires_grad=True)\n(x * 2).sum().backward()\n")

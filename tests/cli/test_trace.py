@@ -162,4 +162,4 @@ def test_many_operations_are_written_as_they_are_read(answer):
 def test_as_a_process_on_a_narrow_terminal(process):
     done = process("trace", "-", input=NOTE)
     assert done.returncode == 0 and "loss.grad is dropped" in done.stdout
-    assert "y1 tensor(-4.)" in done.stderr  # what the program prints is no result of the command
+    assert "y1 tensor(-4.)" in done.stderr  # what the program prints is not the command's result

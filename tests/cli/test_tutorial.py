@@ -56,7 +56,7 @@ def test_the_list_of_steps(answer):
 def test_a_step_that_is_not_there(refusal):
     assert refusal("tutorial", "--step", "99") == (
         2,
-        f"gradtrace: there is no step 99; the tutorial has {len(STEPS)} steps; --list shows them\n",
+        f"gradtrace: no step 99; the tutorial has {len(STEPS)} steps; --list shows them\n",
     )
 
 

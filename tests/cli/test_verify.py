@@ -121,7 +121,7 @@ def test_a_record_of_a_second_run(cells, gt, here):
     """Where a number is missing the cell was run before; where none is, the record is of other code."""
     code, found = cells("n.txt", TWICE.format(number=3))
     assert (code, verdicts(found)) == (0, {"In [1]": "no record", "In [3]": "run twice", "In [5]": "same"})
-    assert found[1]["detail"].startswith("there is no In [2]: it was run twice")
+    assert found[1]["detail"].startswith("In [2] is missing: the cell was run twice")
     assert "a second time (or directly access" in found[1]["printed"]
     code, found = cells("n.txt", TWICE.format(number=2))
     assert (code, verdicts(found)["In [2]"]) == (1, "differs")
@@ -129,7 +129,7 @@ def test_a_record_of_a_second_run(cells, gt, here):
 
 
 def test_an_error_in_what_an_earlier_cell_made(cells):
-    """It has no place in this cell's text; and that is no fault."""
+    """The error has no place in this cell's text; that must not be a fault."""
     earlier = "def f(x):\n    a = x + 1\n    b = a * 2\n    c = b - a\n    return [1][c]\n"
     graph = "import torch\nw = torch.ones(2, requires_grad=True)\ny = ((w * w).exp() * w).sum()\n"
     code, found = cells(

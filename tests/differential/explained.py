@@ -14,7 +14,7 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
     (
         r"grad_fn: .* for AsStridedBackward0",
         r"detach_|no_grad",
-        "a view whose base was detached in place or changed under no_grad makes its grad_fn anew in PyTorch",
+        "a view whose base was detached in place or changed under no_grad gets a new grad_fn in PyTorch",
     ),
     (
         r"^v\d+: ",

@@ -57,7 +57,7 @@ class Scene:
         return f"v{self.made}"
 
     def pick(self, wanted: Callable[[Fact], bool] = lambda fact: True) -> Fact:
-        """A variable, the later ones more often; one that is not as wanted when there is no other, or rarely."""
+        """A variable, more often a later one; one that is not as wanted only rarely, or where no other exists."""
         tame = [fact for fact in self.facts if fact.tame] or self.facts
         fitting = [fact for fact in tame if wanted(fact)]
         if not fitting or self.dice.random() < 0.02:

@@ -1,6 +1,6 @@
 """python -m tests.fuzz TARGET... [--executions N] [--seed S] [--crashes FOLDER]; without a target, all of them.
 
-Executions run in chunks, each in a process of its own, so that one which dies is told of too. The exit code is 1 if
+Executions run in chunks, each in a process of its own, so that one which dies is reported too. The exit code is 1 if
 something crashed; what did is kept in the folder.
 """
 

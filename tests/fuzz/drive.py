@@ -1,7 +1,7 @@
 """One chunk of executions in this process: `python -m tests.fuzz.drive TARGET COUNT SEED FOLDER`.
 
 Before each execution its input is written to FOLDER/last,
-so that whoever started this process can tell what ended it.
+so that the parent process can tell what ended it.
 Its last line of output is JSON: how many were run, and the crashes.
 """
 

@@ -39,7 +39,7 @@ TEXTS = b"\x93NUMPY\x01\x00\x46\0{'descr': '<U1', 'fortran_order': False, 'shape
 FOUND = {
     "an archive cut short": ("tables", ("f.npz", b"PK\x03\x04-\0\0\0\x08\0\0\0!\x009\xfb\x8f?", "")),
     "no UTF-8 behind the first line": ("tables", ("f.tsv", b"x,w\n1,2\n3,4\xc4", "w")),
-    "an archive with a member that is no array": ("npy", ("f.npz", archive(x=b"text"), "x")),
+    "an archive with a member that is not an array": ("npy", ("f.npz", archive(x=b"text"), "x")),
     "a row shorter than the names": ("csv", ("f.txt", b'"x y","w"\n"12$"', "w")),
     "an operator on None": ("writers", "import torch\nr = torch.nan_to_num(None)"),
     "an operator on None and lists": ("writers", "import torch\nr = torch.fmod(None, [[]])\ns = r * 2"),

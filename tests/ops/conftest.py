@@ -189,6 +189,6 @@ def printed_by_gradtrace() -> Callable[[str], str]:
 
 @pytest.fixture(autouse=True)
 def numbers_of_its_own(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A module's RNG starts anew for each test: what a test sees must not depend on which ran before it."""
+    """Restart a module's RNG for each test, so that a test does not depend on those that ran before it."""
     if hasattr(request.module, "RNG"):
         monkeypatch.setattr(request.module, "RNG", np.random.default_rng(zlib.crc32(request.node.name.encode())))

@@ -1,4 +1,4 @@
-"""Records anew what PyTorch prints for the expressions in `recorded/`: python tests/ops/record.py reduce matrix linalg
+"""Record what PyTorch prints for the expressions in `recorded/`: python tests/ops/record.py reduce matrix linalg
 
 Needs PyTorch 2.13 (the project's `compare` extra). Only the results are written; expressions are edited by hand.
 """

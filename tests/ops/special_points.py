@@ -2,7 +2,7 @@
 
 An entry is an expression over `torch`, `F` and the leaves x, y, z, and the numbers of these leaves. `of_unary` and
 `of_pairs` are written out over POINTS and PAIRS; every other entry stands alone. `python tests/ops/special_points.py`
-(needs PyTorch 2.13, the `compare` extra) writes `recorded/special_points.json` anew, one line an entry: the value and
+(needs PyTorch 2.13, the `compare` extra) writes `recorded/special_points.json`, one line an entry: the value and
 the gradients of its sum with respect to each leaf, in float64 and in float32.
 """
 

@@ -34,7 +34,7 @@ def plan_of(function, order=1, **examples):
 
 
 def same(a, b):
-    """Equal to the last bit; the sign of a NaN is no matter."""
+    """Equal to the last bit; the sign of a NaN may differ."""
     a, b = np.asarray(a), np.asarray(b)
     assert a.shape == b.shape
     nan = np.isnan(a) & np.isnan(b)

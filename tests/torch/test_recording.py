@@ -463,7 +463,7 @@ def test_statistics_on_a_device_are_the_same_and_come_over_together(number):
     assert found.device == "cuda:0"
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_a_step_on_a_gpu():
     model = net().cuda()
     x = X.cuda()

@@ -34,7 +34,7 @@ def test_names_are_the_callers():
     w = gradtrace.tensor(1.0, requires_grad=True)
     doubled = w * 2
     other = w * 3
-    assert other is not None  # it is no part of the graph
+    assert other is not None  # it is not a part of the graph
     assert str(gradtrace.draw(doubled)) == "doubled   2   MulBackward0\n← w   1   leaf"
     net = gradtrace.nn.Linear(2, 1)
     out = net(gradtrace.ones(1, 2))

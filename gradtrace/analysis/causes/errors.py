@@ -145,7 +145,7 @@ def wrong_gradient(facts: Facts, failure: Failure) -> Cause | None:
 
 
 def out_of_bounds(facts: Facts, failure: Failure) -> Cause | None:
-    """A class label that there is no score for, or an index beyond an embedding's rows."""
+    """A class label without a score, or an index beyond an embedding's rows."""
     match = TARGET.search(failure.message)
     if match is None and "index out of range" not in failure.message:
         return None

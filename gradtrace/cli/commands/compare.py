@@ -18,7 +18,7 @@ run, its time, its operations, and what it can and cannot do.
 
 The dynamic side calls the operators on tensors, builds the graph and goes back through it in every run; the static
 side runs the plan that `gradtrace plan` shows, built once. Reading the program costs neither of them anything. Where
-Python's if or while looks at a tensor there is no static side, and the line that prevents it is named."""
+Python's if or while looks at a tensor, the static side is left out, and the line that prevents it is named."""
 
 EXAMPLES = """Examples:
   gradtrace compare "(x+w)*(w+1)" --x 2 --w 1
@@ -134,7 +134,7 @@ def write(rows: list[tuple[str, str, str]]) -> None:
 
 
 def dynamic_only(program: Program, error: UnsupportedError, format: str) -> None:
-    """There is no static graph of this program: which line prevents it."""
+    """The message for a program without a static graph: which line prevents it."""
     place = error.place
     where = f"{place.name}:{place.line}" if place is not None else program.source.name  # type: ignore[attr-defined]
     if format == "json":

@@ -159,7 +159,7 @@ def draw(
     color: str | None,
     film: Film,
 ) -> None:
-    """Writes the picture, to stdout if there is no file for it."""
+    """Writes the picture, to stdout without a file."""
     from gradtrace.views import render
 
     suffix = "" if output_file is None else render.suffix_of(output_file)

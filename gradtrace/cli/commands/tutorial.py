@@ -36,7 +36,7 @@ def tutorial(step: int | None, list_steps: bool, no_input: bool, color: str | No
     last = len(STEPS)
     first = 1 if step is None else step
     if first > last:
-        raise UsageError(f"there is no step {first}", f"the tutorial has {last} steps; --list shows them")
+        raise UsageError(f"no step {first}", f"the tutorial has {last} steps; --list shows them")
     interactive = not no_input and colour.is_terminal(sys.stdin) and colour.is_terminal(sys.stdout)
     return start(first, interactive, colour.wanted(color, sys.stdout))
 

@@ -1,4 +1,4 @@
-# gradcheck and gradgradcheck: what passes, what fails, and how it is told
+# gradcheck and gradgradcheck: what passes, what fails, and the messages
 import torch
 from torch.autograd import Function, gradcheck, gradgradcheck
 

@@ -1,4 +1,4 @@
-# raise and except of what is no exception
+# raise and except of objects that are not exceptions
 def tell(case):
     try:
         case()

@@ -143,7 +143,7 @@ def same(ours: str, theirs: str) -> bool:
 
 
 def close(a: str, b: str) -> bool:
-    """Two numbers of which one is no integer: counts and lines must be equal."""
+    """Two numbers of which one is not an integer: counts and lines must be equal."""
     return not (a + b).isdigit() and math.isclose(float(a), float(b), rel_tol=RELATIVE, abs_tol=ABSOLUTE)
 
 

@@ -1,7 +1,8 @@
 """Makes the playground's folder: python docs/make_playground.py SITE/playground
 
 Pyodide and viz.js come from the npm registry (the versions below) unless `--packages FOLDER` has them unpacked; click
-and graphviz from this Python's installed packages. Nothing is loaded from another host afterwards.
+and graphviz from this Python's installed packages. node compiles Python's standard library and gradtrace, so that the
+browser need not. Nothing is loaded from another host afterwards.
 """
 
 import argparse
@@ -59,7 +60,9 @@ def main() -> None:
         shutil.copy(ROOT / "docs" / "playground" / name, chosen.folder / name)
     # as text, since some servers do not give out .py files
     shutil.copy(ROOT / "docs" / "playground" / "playground.py", chosen.folder / "playground.py.txt")
-    write_archive(chosen.folder / "gradtrace.zip")
+    archives = [chosen.folder / "gradtrace.zip", chosen.folder / "pyodide" / "python_stdlib.zip"]
+    write_archive(archives[0])
+    subprocess.run(["node", ROOT / "docs" / "playground" / "compile.mjs", chosen.folder, *archives], check=True)
 
 
 if __name__ == "__main__":

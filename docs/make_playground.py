@@ -44,25 +44,30 @@ def write_archive(path: Path) -> None:
                     archive.write(file, Path(source.name, file.relative_to(source)))
 
 
+def make(folder: Path, packages: Path | None = None) -> None:
+    """Write the playground into `folder`. CalledProcessError or OSError if npm, node or the packages are missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        sources = {name: packages / name if packages else fetched(name, Path(scratch)) for name in NPM}
+        (folder / "pyodide").mkdir(exist_ok=True)
+        for name in PYODIDE:
+            shutil.copy(sources["pyodide"] / name, folder / "pyodide" / name)
+        shutil.copy(sources["viz"] / "dist" / "viz-global.js", folder / "viz-global.js")
+    for name in PAGE:
+        shutil.copy(ROOT / "docs" / "playground" / name, folder / name)
+    # as text, since some servers do not give out .py files
+    shutil.copy(ROOT / "docs" / "playground" / "playground.py", folder / "playground.py.txt")
+    archives = [folder / "gradtrace.zip", folder / "pyodide" / "python_stdlib.zip"]
+    write_archive(archives[0])
+    subprocess.run(["node", ROOT / "docs" / "playground" / "compile.mjs", folder, *archives], check=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--packages", type=Path)
     chosen = parser.parse_args()
-    chosen.folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as scratch:
-        packages = {name: chosen.packages / name if chosen.packages else fetched(name, Path(scratch)) for name in NPM}
-        (chosen.folder / "pyodide").mkdir(exist_ok=True)
-        for name in PYODIDE:
-            shutil.copy(packages["pyodide"] / name, chosen.folder / "pyodide" / name)
-        shutil.copy(packages["viz"] / "dist" / "viz-global.js", chosen.folder / "viz-global.js")
-    for name in PAGE:
-        shutil.copy(ROOT / "docs" / "playground" / name, chosen.folder / name)
-    # as text, since some servers do not give out .py files
-    shutil.copy(ROOT / "docs" / "playground" / "playground.py", chosen.folder / "playground.py.txt")
-    archives = [chosen.folder / "gradtrace.zip", chosen.folder / "pyodide" / "python_stdlib.zip"]
-    write_archive(archives[0])
-    subprocess.run(["node", ROOT / "docs" / "playground" / "compile.mjs", chosen.folder, *archives], check=True)
+    make(chosen.folder, chosen.packages)
 
 
 if __name__ == "__main__":

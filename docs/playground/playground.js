@@ -1,8 +1,6 @@
 // The page: a program on the left, gradtrace's answers on the right. gradtrace itself runs in the browser, by Pyodide;
 // viz.js draws. Everything comes from this folder.
 
-import { loadPyodide } from "./pyodide/pyodide.mjs";
-
 const EXAMPLES = {
   "The notes' example": "x: leaf = 2\nw: leaf = 1\na = x + w\nb = w + 1\ny = a * b\n",
   "A shared result": "x: leaf = 0.5\nu = sin(x)\ny = u * u + exp(u)\n",
@@ -16,6 +14,8 @@ const EXAMPLES = {
     "import torch\n\nw = torch.tensor(0.0, requires_grad=True)\nfor step in range(5):\n    loss = (w * 2 - 6) ** 2\n" +
     "    loss.backward()\n    with torch.no_grad():\n        w -= 0.1 * w.grad\n    w.grad = None\n    print(step, loss.item())\n",
 };
+// the program stands on the left already: its panel leaves its room to the picture
+const SMALL = "<style>#source { display: none } @media (max-width: 50rem) { #side { height: 7rem } }</style>";
 const WAIT = 350; // milliseconds without a key before the program runs
 
 const $ = (id) => document.getElementById(id);
@@ -46,7 +46,7 @@ function run() {
   for (const view of ["values", "why", "trace"]) $(view).textContent = found[view];
   $("error").hidden = !found.error;
   $("error").textContent = found.error;
-  if (found.page) $("picture").srcdoc = found.page;
+  if (found.page) $("picture").srcdoc = found.page.replace("</head>", `${SMALL}</head>`);
   $("state").textContent = found.error ? "" : `${Math.round(performance.now() - started)} ms`;
   document.body.dataset.runs = Number(document.body.dataset.runs ?? 0) + 1;
 }
@@ -68,6 +68,7 @@ function choose(tab) {
   }
 }
 
+$("picture").addEventListener("load", () => $("picture").contentDocument.getElementById("fit")?.click());
 for (const name of Object.keys(EXAMPLES)) $("examples").append(new Option(name, name));
 $("program").value = shared() ?? Object.values(EXAMPLES)[0];
 $("program").addEventListener("input", changed);
@@ -99,15 +100,29 @@ tabs.forEach((tab, i) => {
   });
 });
 
-const bytesOf = async (name) => new Uint8Array(await (await fetch(name)).arrayBuffer());
-const [python, viz, archive, own] = await Promise.all([
-  loadPyodide({ indexURL: new URL("./pyodide/", location.href).href }),
-  Viz.instance(),
-  bytesOf("gradtrace.zip"),
-  (await fetch("playground.py.txt")).text(),
-]);
-python.unpackArchive(archive, "zip", { extractDir: "/lib/gradtrace" });
-python.registerJsModule("viz", { svg: (text) => viz.renderString(text, { format: "svg" }) });
-python.runPython(own);
-answer = python.globals.get("answer");
-run();
+const bytesOf = async (name) => {
+  const response = await fetch(name);
+  if (!response.ok) throw new Error(`${name}: ${response.status}`);
+  return new Uint8Array(await response.arrayBuffer());
+};
+
+async function load() {
+  const { loadPyodide } = await import("./pyodide/pyodide.mjs");
+  const [python, viz, archive, own] = await Promise.all([
+    loadPyodide({ indexURL: new URL("./pyodide/", location.href).href }),
+    Viz.instance(),
+    bytesOf("gradtrace.zip"),
+    bytesOf("playground.py.txt"),
+  ]);
+  python.unpackArchive(archive, "zip", { extractDir: "/lib/gradtrace" });
+  python.registerJsModule("viz", { svg: (text) => viz.renderString(text, { format: "svg" }) });
+  python.runPython(new TextDecoder().decode(own));
+  answer = python.globals.get("answer");
+  run();
+}
+
+load().catch((error) => {
+  $("state").textContent = "The playground cannot be loaded.";
+  $("error").hidden = false;
+  $("error").textContent = `${error}\nIts files are made by: python docs/make_playground.py SITE/playground`;
+});

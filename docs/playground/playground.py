@@ -24,8 +24,12 @@ ARRAYS = "\nArrays need numpy, which is not a part of this page: use numbers her
 
 def drawn(sources: list[str], format: str, **_: object) -> list[bytes]:
     """The pictures of DOT texts, by viz.js."""
-    # viz.js knows how wide Helvetica's letters are, and no others
-    return [viz.svg(source.replace(FONT, "Helvetica")).encode() for source in sources]
+    # viz.js knows how wide this font's letters are, but not by a list of names; Verdana's are as wide
+    name = FONT.split(",")[0]
+    return [
+        viz.svg(source.replace(FONT, name)).replace(f'font-family="{name}"', f'font-family="{FONT}"').encode()
+        for source in sources
+    ]
 
 
 image.render_many = drawn

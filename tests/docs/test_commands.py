@@ -1,0 +1,99 @@
+"""Commands in the documentation whose output is not shown there: each runs, and writes the file that the page shows.
+
+Those with an output stand between cog's marks (`test_pages`), and CI compares the output.
+"""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(DOCS.rglob("*.md"))]
+CHECKED = re.compile(r"<!-- \[\[\[cog.*?<!-- \[\[\[end\]\]\] -->", re.DOTALL)  # by cog, in CI
+FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+SHELL = ("", "sh", "yaml")
+COMMAND = re.compile(r"^(?:\$ |- run: )?((?:.*\| )?gradtrace .*)")
+# what the documentation's names of files stand for
+STAND_INS = {
+    "model.py": "examples/mlp.py",
+    "train.py": "docs/programs/trains.py",
+    "model.txt": "examples/black_scholes.txt",
+    "formulas/pricing.txt": "examples/black_scholes.txt",
+    "old.txt": "examples/shared.txt",
+    "new.txt": "examples/shared.txt",
+}
+NOT_RUN = {
+    "python3 -m venv": "the first stage of .ci/run installs in this way",
+    "tcp://host": "tests/batch/test_cluster.py starts a scheduler of its own",
+}
+NEEDS = {"--engine torch": "torch", ".parquet": "pyarrow", "--workers": "distributed"}
+
+
+def commands(page):
+    for language, fence in FENCE.findall(CHECKED.sub("", page.read_text(encoding="utf-8"))):
+        for line in fence.splitlines() if language in SHELL else ():
+            if (found := COMMAND.match(line)) and not any(part in line for part in NOT_RUN):
+                yield re.split(r"\s{2,}#", found[1])[0].strip()
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A folder with what the commands of a page read."""
+    folder = tmp_path
+    for name in ("examples", "tests"):
+        (folder / name).symlink_to(ROOT / name)
+    shutil.copytree(DOCS / "programs", folder / "docs" / "programs")
+    (folder / "docs" / "notes.md").write_text("```python\nprint(1 + 1)\n```\n```\n2\n```\n")
+    (folder / "formulas").mkdir()
+    for name, source in STAND_INS.items():
+        shutil.copy(ROOT / source, folder / name)
+    (folder / "gradtrace").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gradtrace "$@"\n')
+    (folder / "gradtrace").chmod(0o755)
+    return folder
+
+
+def test_no_command_stands_in_another_kind_of_fence():
+    """Such a command would neither be run here nor by cog."""
+    found = [
+        f"{page.relative_to(ROOT)}: {line}"
+        for page in PAGES
+        for language, fence in FENCE.findall(CHECKED.sub("", page.read_text(encoding="utf-8")))
+        for line in fence.splitlines()
+        if language not in SHELL and COMMAND.match(line)
+    ]
+    assert found == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if any(commands(page))], ids=lambda page: page.stem)
+def test_the_commands_of_a_page_run(place, page):
+    """In their order: some read what one before them wrote."""
+    env = {**os.environ, "PATH": f"{place}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    for command in commands(page):
+        if any(part in command and importlib.util.find_spec(module) is None for part, module in NEEDS.items()):
+            continue
+        if ".parquet" in command and not (place / "big.parquet").exists():
+            table(place / "big.parquet")
+        done = subprocess.run(["bash", "-c", command], cwd=place, env=env, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0 and "Traceback" not in done.stderr, (command, done.stderr)
+        if written := re.search(r" -o (\S+)", command):
+            path = place / written[1]
+            assert any(path.iterdir()) if path.is_dir() else path.stat().st_size, command
+            shown = DOCS / "gallery" / path.name
+            if page.stem == "gallery" and shown.exists():
+                assert path.read_bytes() == shown.read_bytes(), f"{path.name}; run: python docs/make_gallery.py"
+
+
+def table(path):
+    """A table of the inputs of examples/black_scholes.txt."""
+    import pyarrow
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table({"S": [90.0, 100.0, 110.0] * 10, "K": [100.0] * 30}), path)

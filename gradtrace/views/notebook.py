@@ -131,8 +131,8 @@ def page(
     """The page of a tensor's graph, or of a Trace: to move about in, and to play forward and backward.
 
     For the player a backward pass is run from the tensor (from its sum, if it has several elements), and every `.grad`
-    is put back afterwards. Where saved values were freed, or hooks would run, the page has no backward to play. `height` is
-    the frame's, in pixels; the rest is as for `draw`.
+    is put back afterwards. Where saved values were freed, or hooks would run, the page has no backward to play.
+    `height` is the frame's, in pixels; the rest is as for `draw`.
     """
 
     env = names if names is not None else variables(sys._getframe(1))

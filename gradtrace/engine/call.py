@@ -190,9 +190,9 @@ def make_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Any) -
     if plan.irregular:  # a sequence of tensors, or a node that only says that the derivative does not exist
         operands = args[0] if record.variadic else [a for a in args if isinstance(a, Tensor) and a.requires_grad]
         actions = actions[:1] * len(operands)
-    kept, edges, versions, numbers = list(operands), [], [], 0
-    for i, action in enumerate(actions):
-        a, version, edge = operands[i], 0, None
+    kept, edges, versions, numbers = list(operands), [], {}, 0
+    for i, (a, action) in enumerate(zip(operands, actions, strict=False)):  # plain arguments have no action
+        edge = None
         if type(a) is Tensor or (type(a) not in NOT_TENSORS and isinstance(a, Tensor)):
             extra = a._x
             if a._req and (extra is None or not extra.needs_slow_path):
@@ -202,10 +202,9 @@ def make_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Any) -
             numbers |= a._nr
             if action != SAVE:
                 kept[i] = meta_of(a._data) if action == META else None
-            elif extra is not None:
-                version = version_to_save(extra)
+            elif extra is not None and (version := version_to_save(extra)):
+                versions[i] = version
         edges.append(edge)
-        versions.append(version)
     if plan.irregular and record.variadic:
         kept = [tuple(kept) if plan.actions[0] else None, *args[1:]]
     out = raw if plan.save_out else None
@@ -215,8 +214,8 @@ def make_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Any) -
     node.fill(kept, edges, plan, spec_of(raw), out)
     if numbers:
         node.output_nrs = tuple([a._nr if isinstance(a, Tensor) else 0 for a in operands[: len(edges)]])
-    if any(versions):
-        node.ensure_extras().versions = tuple(versions)
+    if versions:
+        node.ensure_extras().versions = tuple([versions.get(i, 0) for i in range(len(edges))])
     if state.saved_hooks and plan.saves:
         from gradtrace.engine.saved_hooks import pack
 

@@ -257,16 +257,14 @@ def root_gradients(outputs: tuple[Any, ...], vectors: Vectors, create_graph: boo
     checked = [first_gradient(out, g, i) for i, (out, g) in enumerate(zip(outputs, given, strict=True))]
     roots = []
     for i, (out, g) in enumerate(zip(outputs, checked, strict=True)):
-        edge = out if isinstance(out, Edge) else Edge(gradient_edge(out), out._nr)
-        if edge.function is None:
-            raise RuntimeError(NO_HISTORY.format(i))
-        if g is None:
+        node, number = out if isinstance(out, Edge) else (gradient_edge(out), out._nr)
+        if node is None or g is None:
             raise RuntimeError(NO_HISTORY.format(i))
         if create_graph:
             g = as_tensor(g)
         elif isinstance(g, Tensor):
             g = g._data
-        roots.append((edge.function, edge.input_nr, g))
+        roots.append((node, number, g))
     return roots
 
 

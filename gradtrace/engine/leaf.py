@@ -49,7 +49,14 @@ def own_array(gradient: float | Array, taken: dict[int, Any] | None) -> float | 
     if type(gradient) is float:
         return gradient
     array: Array = gradient  # type: ignore[assignment]
-    if taken is None or array.base is not None or not array.flags.c_contiguous or id(array) in taken:
+    if taken is None or not array.flags.c_contiguous:
+        return array.copy()
+    base = array.base
+    if type(base) is np.ndarray and base.shape == array.shape and base.dtype is array.dtype:
+        array = base  # transposed twice
+    elif base is not None:
+        return array.copy()
+    if id(array) in taken or not array.flags.c_contiguous:
         return array.copy()
     taken[id(array)] = array
     return array

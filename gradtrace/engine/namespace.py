@@ -60,6 +60,13 @@ class _Array(_Namespace):
 
             return on_mixed
 
+        if arity == 1:
+
+            def on_array(a: object, *plain: object) -> Any:
+                return kernel(a if type(a) is np.ndarray else np.asarray(a), *plain)
+
+            return on_array
+
         def on_arrays(*args: object) -> Any:
             for a in args[:arity]:
                 if type(a) is not np.ndarray:

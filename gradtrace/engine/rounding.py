@@ -22,13 +22,18 @@ def multiply_add(a: Array, x: float | Array, y: float | Array) -> Array:
     kind = a.dtype
     if kind.itemsize < 4 or a.size > LARGE:
         return a + x * y
-    return fused_multiply_add(
-        a, kind.type(x) if isinstance(x, float) else x, kind.type(y) if isinstance(y, float) else y
-    )
+    return fused_multiply_add(a, of_dtype(x, y, kind), of_dtype(y, x, kind))
+
+
+def of_dtype(factor: float | Array, other: float | Array, dtype: Any) -> Any:
+    """Return a number rounded to a dtype; as a Python float, which numpy multiplies faster, if `other` is an array."""
+    if not isinstance(factor, float):
+        return factor
+    return float(dtype.type(factor)) if type(other) is np.ndarray else dtype.type(factor)
 
 
 def fused_multiply_add(a: Any, x: Any, y: Any) -> Array:
-    """Return a + x * y for arrays and numpy scalars of one dtype, float32 or float64, of any size."""
+    """Return a + x * y for arrays, numpy scalars and floats of one dtype, float32 or float64, of any size."""
     wide = np.float64 if a.dtype.itemsize == 4 else np.longdouble
     total: Array = widened(x, wide) * widened(y, wide) + a
     return total.astype(a.dtype)
@@ -37,8 +42,12 @@ def fused_multiply_add(a: Any, x: Any, y: Any) -> Array:
 def widened(x: Any, dtype: Any) -> Array:
     """Return an array or numpy scalar in another dtype. An expanded array is laid out in C order, as by a ufunc.
 
+    A Python float is returned as it is: it takes the other factor's dtype.
+
     `np.exp(x, dtype=...)` would cast through a buffer, which takes longer on small arrays.
     """
+    if type(x) is float:
+        return x  # type: ignore[return-value]
     wide: Array = x.astype(dtype, "C" if 0 in x.strides else "K")
     return wide
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
 
+DERIVED_FROM = frozenset(("levels", "inference", "in_rule", "recorder", "forward", "saved_hooks"))
+
+
 class State:
     """What is in force. Set `levels`, `inference`, `in_rule`, `recorder`, `forward` and `saved_hooks` by `set`."""
 
@@ -58,8 +61,9 @@ class State:
 
     def set(self, **fields: Any) -> None:
         """Set fields, and derive from the modes which operator calls need the slow path."""
-        for name, value in fields.items():
-            setattr(self, name, value)
+        self.__dict__.update(fields)
+        if DERIVED_FROM.isdisjoint(fields):
+            return
         self.marks = self.inference or bool(self.levels)
         watched = self.recorder is not None or self.forward is not None or bool(self.saved_hooks)
         self.special = self.marks or watched
@@ -78,7 +82,8 @@ class using:
         self._fields = fields
 
     def __enter__(self) -> None:
-        self._before = {name: getattr(state, name) for name in self._fields}
+        now = state.__dict__
+        self._before = {name: now[name] for name in self._fields}
         state.set(**self._fields)
 
     def __exit__(self, *exc: object) -> None:

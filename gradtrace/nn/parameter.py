@@ -95,7 +95,8 @@ class Buffer(Tensor):
 
 def clear_grad(param: Tensor, set_to_none: bool) -> None:
     """Set the gradient of `param` to None, or (unless `set_to_none`) to zero without history."""
-    grad = param.grad
+    extra = param._x
+    grad = None if extra is None else extra.grad
     if grad is None:
         return
     if set_to_none:

@@ -140,7 +140,11 @@ class Module(Hooked, Stateful, metaclass=Homed):
 
     def __getattr__(self, name: str) -> Any:
         state = self.__dict__
-        for own in ("_parameters", "_modules", "_buffers"):
+        try:
+            return state["_parameters"][name]
+        except KeyError:
+            pass
+        for own in ("_modules", "_buffers"):
             members = state.get(own)
             if members is not None and name in members:
                 return members[name]

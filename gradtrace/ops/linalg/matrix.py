@@ -6,6 +6,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
+from gradtrace.engine.node import Meta
 from gradtrace.engine.op import Op, d, op, records
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
@@ -35,6 +36,8 @@ def product(a: Array, b: Array) -> Array:
 
 
 def mm_kernel(a: Array, b: Array) -> Array:
+    if a.ndim == b.ndim == 2 and a.dtype is b.dtype and a.shape[1] == b.shape[0]:
+        return product(a, b)
     if a.ndim != 2:
         raise RuntimeError("self must be a matrix")
     if b.ndim != 2:
@@ -201,15 +204,16 @@ def batched(xp: XP, g: Operand, n: int) -> Operand:
 
 def columns_first(a: Any) -> bool:
     """Whether a matrix is column-major; PyTorch then computes its gradient transposed, which its strides show."""
-    strides = a.stride() if isinstance(a, Tensor) else a.strides
-    return bool(strides[0] == 1 and strides[1] == a.shape[0])
+    raw = a._data if isinstance(a, Tensor) else a
+    apart, one = raw.bytes_apart if type(raw) is Meta else raw.strides, raw.dtype.itemsize
+    return bool(apart[0] == one and apart[1] == a.shape[0] * one)
 
 
-def mm_self_steps(xp: XP, g: Operand, self: Operand, mat2: Operand) -> Operand:
+def mm_self(xp: XP, g: Operand, self: Operand, mat2: Operand) -> Operand:
     return xp.t(xp.mm(mat2, xp.t(g))) if columns_first(self) else xp.mm(g, xp.t(mat2))
 
 
-def mm_mat2_steps(xp: XP, g: Operand, self: Operand, mat2: Operand) -> Operand:
+def mm_mat2(xp: XP, g: Operand, self: Operand, mat2: Operand) -> Operand:
     return xp.t(xp.mm(xp.t(g), self)) if columns_first(mat2) else xp.mm(xp.t(self), g)
 
 
@@ -221,16 +225,8 @@ mm = op(
     sign="@",
     zero="product",
     node="MmBackward0",
-    self=d(
-        "mat2 ~self",
-        lambda xp, g, out, self, mat2: xp.mm(g, flipped(xp, mat2)),
-        lambda xp, g, out, self, mat2: mm_self_steps(xp, g, self, mat2),
-    ),
-    mat2=d(
-        "self ~mat2",
-        lambda xp, g, out, self, mat2: xp.mm(flipped(xp, self), g),
-        lambda xp, g, out, self, mat2: mm_mat2_steps(xp, g, self, mat2),
-    ),
+    self=d("mat2 ~self", lambda xp, g, out, self, mat2: mm_self(xp, g, self, mat2)),
+    mat2=d("self ~mat2", lambda xp, g, out, self, mat2: mm_mat2(xp, g, self, mat2)),
 )
 mv = op(
     "mv(self, vec)",
@@ -281,13 +277,11 @@ addmm = op(
     self=d("", lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(g, beta)),
     mat1=d(
         "mat2 ~mat1",
-        lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(xp.mm(g, flipped(xp, mat2)), alpha),
-        lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(mm_self_steps(xp, g, mat1, mat2), alpha),
+        lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(mm_self(xp, g, mat1, mat2), alpha),
     ),
     mat2=d(
         "mat1 ~mat2",
-        lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(xp.mm(flipped(xp, mat1), g), alpha),
-        lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(mm_mat2_steps(xp, g, mat1, mat2), alpha),
+        lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(mm_mat2(xp, g, mat1, mat2), alpha),
     ),
 )
 addmv = op(

@@ -63,7 +63,7 @@ def is_plain(x: Array, target: Array, weight: Array | None, ignore: int) -> bool
     """Whether the input is rows of classes that all count equally: the fast path, which takes a few numpy calls."""
     if weight is not None or x.ndim != 2 or not target.size or x.dtype.itemsize == 2:
         return False
-    return bool(np.minimum.reduce(target, None) >= 0) if ignore < 0 else ignore not in target
+    return bool(target.item(target.argmin()) >= 0) if ignore < 0 else ignore not in target
 
 
 def nll_grad(g: Array, x: Array, target: Array, weight: Array | None, reduction: str, ignore: int) -> Array:
@@ -136,15 +136,16 @@ def loss_of_classes(input: Tensor, target: Tensor, weight: Tensor | None, ignore
     check_targets(input, target, weight, ignore_index)
     dims = input.ndim
     record = nll_record if dims <= 2 else nll2d_record
-    shape = target.shape
+    classes = target
     if dims not in (1, 2, 4):
         # As in PyTorch, inputs with more dims than (N, C) are reshaped to (N, C, H, W) first.
         n, c = input.shape[0], input.shape[1]
         input = input.reshape(n, c, 1, -1) if input.numel() else input
-        target = target.reshape(n, 1, -1)
+        classes = target.reshape(n, 1, -1)
     w = None if weight is None else weight.array
-    result = record(input, target.array, w, reduction, ignore_index)
-    return result.view(*shape) if reduction == "none" and dims > 1 and result.shape != shape else result
+    result = record(input, classes.array, w, reduction, ignore_index)
+    apart = reduction == "none" and dims > 1 and result.shape != target.shape
+    return result.view(*target.shape) if apart else result
 
 
 @public("cross_entropy", forms="n")
@@ -167,7 +168,7 @@ def cross_entropy(
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     dim = 0 if input.ndim == 1 else 1
-    if target.shape == input.shape:
+    if target.ndim == input.ndim and target.shape == input.shape:
         check_probabilities(target, ignore_index)
         check_class_weight(weight, input.shape[dim], "cross_entropy: ")
         return probabilities(input.log_softmax(dim), target, weight, reduction, label_smoothing, dim)

@@ -12,9 +12,9 @@ from gradtrace.ops.api import not_a_tensor
 
 def check_tensors(name: str, **given: object) -> None:
     """Raise TypeError for the first argument that is not a tensor."""
-    for position, (argument, value) in enumerate(given.items(), 1):
+    for argument, value in given.items():
         if not isinstance(value, Tensor):
-            raise not_a_tensor(name, argument, position, value)
+            raise not_a_tensor(name, argument, 1 + list(given).index(argument), value)
 
 
 def check_has_size(*given: object) -> None:
@@ -67,10 +67,11 @@ def check_class_weight(weight: Tensor | None, classes: int, start: str = "") -> 
 
 def check_targets(input: Tensor, target: Tensor, weight: Tensor | None, ignore: int) -> None:
     """Raise nll_loss's errors for shapes, dtypes and classes out of range."""
-    shape, dims = input.shape, input.ndim
+    raw, values = input.own_array(), target.array
+    shape, dims = raw.shape, raw.ndim
     if dims < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {dims})")
-    batch = target.shape[0] if target.ndim else 0
+    batch = values.shape[0] if values.ndim else 0
     if dims > 1 and shape[0] != batch:
         raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({batch}).")
     classes = shape[0 if dims == 1 else 1]
@@ -79,13 +80,13 @@ def check_targets(input: Tensor, target: Tensor, weight: Tensor | None, ignore: 
         check_class_weight(weight, classes)
         if weight.dtype is not input.dtype:
             raise RuntimeError(f"expected scalar type {input.dtype.scalar_type} but found {weight.dtype.scalar_type}")
-    if not input.is_floating_point():
+    if raw.dtype.kind != "f":
         raise NotImplementedError(f"\"nll_loss_out_frame\" not implemented for '{input.dtype.scalar_type}'")
     if target.dtype.name not in ("int64", "uint8"):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_type}")
-    values = target.array
-    if values.itemsize == 8 and values.size and np.maximum.reduce(values.view(np.uint64), None) < classes:
-        return  # negative numbers are large ones without their sign
+    # argmin is several times as fast as min on few elements
+    if values.size and values.item(values.argmin()) >= 0 and values.item(values.argmax()) < classes:
+        return
     wrong = values[(values != ignore) & ((values < 0) | (values >= classes))]
     if wrong.size:
         raise IndexError(f"Target {int(wrong.flat[0])} is out of bounds.")

@@ -39,6 +39,7 @@ NOT_TENSORS = frozenset((float, int, bool, str, tuple, type(None)))  # asked bef
 def make_call(record: Op) -> Callable[..., Any]:
     """Return the function that runs a record on Tensors and numbers, in the order of its signature."""
     run, several, view, has_gradient = record.run, record.outputs != 1, record.view, record.has_gradient
+    plans = record.plans
 
     def call(*args: Any) -> Tensor | tuple[Tensor, ...]:
         now = state
@@ -55,7 +56,7 @@ def make_call(record: Op) -> Callable[..., Any]:
         out = Tensor._wrap(raw)
         raw = out._data
         if mask and has_gradient and now.grad_enabled and is_float(raw):
-            out._fn = make_node(record, args, record.plan(mask), raw)
+            out._fn = make_node(record, args, plans.get(mask) or record.plan(mask), raw)
             out._req = True
         if view:
             mark_view(out, args[0])

@@ -49,7 +49,7 @@ class _Array(_Namespace):
     def make(self, record: Op) -> Kernel:
         kernel: Kernel = record.kernel
         arity = record.arity
-        if record.variadic or (record.promote is not None and type(record._kernel) is str):
+        if not arity or record.variadic or (record.promote is not None and type(record._kernel) is str):
             return kernel
         if record.promote is not None:
 
@@ -67,13 +67,11 @@ class _Array(_Namespace):
 
             return on_array
 
-        def on_arrays(*args: object) -> Any:
-            for a in args[:arity]:
-                if type(a) is not np.ndarray:
-                    break
-            else:
-                return kernel(*args)
-            return kernel(*(np.asarray(a) if i < arity and a is not None else a for i, a in enumerate(args)))
+        def on_arrays(a: object, b: object, *rest: object) -> Any:
+            if arity == 2 and type(a) is np.ndarray and type(b) is np.ndarray:
+                return kernel(a, b, *rest)
+            args = (a, b, *rest)
+            return kernel(*(np.asarray(x) if i < arity and x is not None else x for i, x in enumerate(args)))
 
         return on_arrays
 

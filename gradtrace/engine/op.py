@@ -206,7 +206,7 @@ class Op:
         some = any(with_rule) and not all(with_rule)
         self.edges = tuple(i for i, has in enumerate(with_rule) if has) if some else None  # None: all arguments
         self._node_types: dict[str, type[Node]] = {}
-        self._plans: dict[Any, BackwardPlan] = {}
+        self.plans: dict[Any, BackwardPlan] = {}  # those that `plan` has made
         assert self.name not in records, self.name
         records[self.name] = self
 
@@ -265,9 +265,9 @@ class Op:
     def plan(self, grad_mask: int, name: str | None = None) -> BackwardPlan:
         """Return what a node keeps when the arguments in the bit mask require grad."""
         key = grad_mask if name is None else (grad_mask, name)
-        plan = self._plans.get(key)
+        plan = self.plans.get(key)
         if plan is None:
-            plan = self._plans[key] = BackwardPlan(self, grad_mask, self.node_type(name))
+            plan = self.plans[key] = BackwardPlan(self, grad_mask, self.node_type(name))
         return plan
 
 

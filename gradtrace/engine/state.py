@@ -5,10 +5,10 @@
 `origin` is the number of the source span being evaluated (0: none); the engine copies it into every node and does not
 depend on the source text. `recorder`, when set, is called after every operator: `recorder(op_name, args, out, origin)`;
 `scope` and `watcher` record calls and backward steps (`engine/watch.py`), `keeper` keeps values that are about to be
-overwritten (`engine/keeper.py`). `planner`, when set, is notified of what a
-static plan cannot represent: `planner.read(tensor)` before a value leaves the tensors (as a Python number, an index, a
-numpy array), `planner.change(tensor)` before an in-place operation writes. `spend`, when set, gets the number of
-floating-point operations of an expensive operator before it starts, and may raise.
+overwritten (`engine/keeper.py`). `planner`, when set, is notified of what a static plan cannot represent:
+`planner.read(tensor)` before a value leaves the tensors (as a Python number, an index, a numpy array),
+`planner.change(tensor)` before an in-place operation writes. `spend`, when set, gets the number of floating-point
+operations of an expensive operator before it starts, and may raise.
 
 `live_observers` counts the hooks, retained gradients, custom Functions and packed tensors that exist: a backward pass
 uses PyTorch's exact order if there are any, because they can observe it.
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from gradtrace.engine.watch import Watcher
 
 Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
-
-
-DERIVED_FROM = frozenset(("levels", "inference", "in_rule", "recorder", "forward", "saved_hooks"))
 
 
 class State:
@@ -61,9 +58,8 @@ class State:
 
     def set(self, **fields: Any) -> None:
         """Set fields, and derive from the modes which operator calls need the slow path."""
-        self.__dict__.update(fields)
-        if DERIVED_FROM.isdisjoint(fields):
-            return
+        for name, value in fields.items():
+            setattr(self, name, value)
         self.marks = self.inference or bool(self.levels)
         watched = self.recorder is not None or self.forward is not None or bool(self.saved_hooks)
         self.special = self.marks or watched
@@ -82,8 +78,7 @@ class using:
         self._fields = fields
 
     def __enter__(self) -> None:
-        now = state.__dict__
-        self._before = {name: now[name] for name in self._fields}
+        self._before = {name: getattr(state, name) for name in self._fields}
         state.set(**self._fields)
 
     def __exit__(self, *exc: object) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gradtrace.engine import dtypes
 from gradtrace.engine.broadcast import broadcast
-from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Shape
 from gradtrace.ops.api import not_a_tensor

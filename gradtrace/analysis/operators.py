@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from gradtrace import ops
 from gradtrace.analysis.examples import example
+from gradtrace.analysis.formulas import FORMULAS
 from gradtrace.engine.op import Op, records
 from gradtrace.engine.tensor import Tensor
 from gradtrace.trace.finite import JUMP, KINK, judge
@@ -52,7 +53,7 @@ class Operator(NamedTuple):
     kinks: tuple[Kink, ...]
     example: str  # an expression with x (and w), "" without a short one
     answer: str  # what it gives
-    formula: str = ""  # what it computes of its arguments, in Python's notation
+    formula: str = ""  # what it computes of its arguments, in the notation of `formulas.py`
 
 
 def names() -> list[str]:
@@ -70,7 +71,7 @@ def operator(name: str) -> Operator:
         warnings.simplefilter("ignore")
         found = Operator(name, forms_of(name), "", "", "", (), kinks(name), *example(name))
     if record is None:
-        return found._replace(formula=f"{name}(...)")
+        return found._replace(formula=composed_formula(name))
     return found._replace(
         formula=formula(record),
         record=record.name,
@@ -124,9 +125,6 @@ def written(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
                 for k in node.keywords
                 if k.arg and isinstance(k.value, ast.Call) and getattr(k.value.func, "id", "") == "d"
             }
-            given = next((k.value for k in node.keywords if k.arg == SYMBOLIC), None)
-            if given is not None:
-                found[SYMBOLIC] = symbolic_text(given, first.value)
             yield first.value.partition("(")[0], found
 
 
@@ -145,39 +143,21 @@ def derivatives(record: Op) -> tuple[tuple[str, str], ...]:
     )
 
 
-SYMBOLIC = "symbolic"  # beside the derivatives, what the result is in functions of mathematics
+def composed_formula(name: str) -> str:
+    """Return the formula of a function without a record, "" for one that is not computed from elements.
+
+    An in-place form has that of its function.
+    """
+    if name in FORMULAS or not name.endswith("_"):
+        return FORMULAS.get(name, "")
+    return operator(name[:-1]).formula if name[:-1] in ops.api.catalogue else FORMULAS.get(name[:-1], "")
 
 
 def formula(record: Op) -> str:
-    """What a record computes: in functions of mathematics where it says so, else a call of it."""
-    return rules().get(record.name, {}).get(SYMBOLIC) or signature(record).replace("; ", ", ").replace("*", "")
-
-
-def symbolic_text(node: ast.expr, signature: str) -> str:
-    """The text of a record's `symbolic`: of a lambda its body, with the record's own names; of a name, its call."""
-    operands = [one.strip().lstrip("*") for one in signature.partition("(")[2].rstrip(")").split(";")[0].split(",")]
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return f"{node.value}({', '.join(operands)})"
-    if not isinstance(node, ast.Lambda):
-        return ""
-    module, *names = (argument.arg for argument in node.args.args)
-    return ast.unparse(Renamed(dict(zip(names, operands, strict=False)), module).visit(node.body))
-
-
-class Renamed(ast.NodeTransformer):
-    """Puts the record's names for a lambda's, and leaves out the module that its functions come from."""
-
-    def __init__(self, names: dict[str, str], module: str) -> None:
-        self.names = names
-        self.module = module
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return ast.Name(self.names.get(node.id, node.id), node.ctx)
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        if isinstance(node.value, ast.Name) and node.value.id == self.module:
-            return ast.Name(node.attr, node.ctx)
-        return ast.Attribute(self.visit(node.value), node.attr, node.ctx)
+    """Return what a record computes, in the notation of `formulas.py`; a call of it if it has no formula."""
+    if record.formula or not isinstance(record.symbolic, str):
+        return record.formula or signature(record).replace("; ", ", ").replace("*", "")
+    return f"{record.symbolic}({', '.join(record.tensor_names)})"
 
 
 # ---- by running it

@@ -59,6 +59,7 @@ def replace_kernel(a: Raw, values: Raw, index: Array) -> Array:
 take_flat = op(
     "take_flat(self; index)",
     take_kernel,
+    formula="out[i] = flat(self)[index[i]]",
     kind="gather",
     node="AsStridedBackward0",
     self=d("~self", lambda xp, g, out, self, index: xp.place_flat(g, index, self.shape)),
@@ -66,6 +67,7 @@ take_flat = op(
 place_flat = op(
     "place_flat(self; index, shape)",
     place_kernel,
+    formula="out[j] = sum[i](self[i] if index[i] == j else 0)",
     kind="gather",
     node="AsStridedBackward0",
     self=d("", lambda xp, g, out, self, index, shape: xp.take_flat(g, index)),

@@ -52,6 +52,8 @@ What the other packages need to know about an operator is on its record too; fie
 
 - `cost=("length", 9)`: floating-point operations for each element of the first operand and each of the longest last
   dim; `("pairs", 3)`: for each element of the first operand and each row of the last.
+- `formula`, what the result is in mathematics, for the reader of `gradtrace ops NAME`: "1 / (1 + exp(-self))",
+  "out[i, j] = sum[k](self[i, k] * mat2[k, j])"; the notation stands in `analysis/formulas.py`.
 - `overlap`, words about the in-place form: "idempotent" (writing an element twice does no harm), "reads" (it reads its
   operands while it writes), "number" (its operand is one number).
 
@@ -182,6 +184,7 @@ class Op:
     reversed_operands: bool = False  # the first one stands to the right of the sign: `2 - x` is rsub_scalar(x, 2)
     aten: str = ""  # PyTorch's name of the in-place form in errors
     zero: str = ""
+    formula: str = ""  # what it computes, in the notation of `analysis/formulas.py`
     symbolic: str | Callable[..., Any] | None = None  # a name in sympy, or a function of sympy and the operands
     cost: tuple[str, int] | None = None
     overlap: str = ""

@@ -82,6 +82,7 @@ def input_point(a: Any, recorded: bool) -> Tensor:
 point_record = op(
     "point(self)",
     lambda a: a,
+    formula="self",
     kind="elementwise",
     scalar=lambda a: a,
     node="AliasBackward0",

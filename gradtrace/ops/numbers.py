@@ -9,6 +9,7 @@ from gradtrace.engine.op import d, op
 add_number = op(
     "add_number(self; other)",
     lambda a, other: a + other,
+    formula="self + other",
     kind="elementwise",
     scalar=py.add,
     node="AddBackward1",
@@ -18,6 +19,7 @@ add_number = op(
 sub_number = op(
     "sub_number(self; other)",
     lambda a, other: a - other,
+    formula="self - other",
     kind="elementwise",
     scalar=py.sub,
     node="SubBackward1",
@@ -27,6 +29,7 @@ sub_number = op(
 mul_number = op(
     "mul_number(self; other)",
     lambda a, other: a * other,
+    formula="self * other",
     kind="elementwise",
     scalar=py.mul,
     node="MulBackward1",
@@ -36,6 +39,7 @@ mul_number = op(
 div_number = op(
     "div_number(self; other)",
     lambda a, other: a / other,
+    formula="self / other",
     kind="elementwise",
     scalar=py.truediv,
     node="DivBackward1",

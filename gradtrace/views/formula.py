@@ -1,16 +1,36 @@
-"""A formula in Python's notation as LaTeX: "g * cos(self)" -> "g \\cdot \\cos\\left(\\mathrm{self}\\right)"."""
+"""A formula in Python's notation as LaTeX: "g * cos(self)" -> "g \\cdot \\cos\\left(\\mathrm{self}\\right)".
+
+`analysis/formulas.py` has the notation: an expression, or equations and conditions with semicolons between them.
+"""
 
 from __future__ import annotations
 
 import ast
 
-KNOWN = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "max", "min", "arcsin", "arccos", "arctan", "det")
-NAMED = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "maximum": "max", "minimum": "min"}
+KNOWN = (
+    *("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "max", "min", "arcsin", "arccos", "arctan", "det"),
+    "gcd",
+)
+NAMED = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "maximum": "max", "minimum": "min", "gamma": "Gamma"}
+SYMBOLS = {
+    **{name: f"\\{name}" for name in ("alpha", "beta", "gamma", "delta", "theta", "mu", "pi", "rho", "sigma", "tau")},
+    **{"lambd": r"\lambda", "eps": r"\varepsilon", "inf": r"\infty"},
+}
 SIGNS: dict[type[ast.AST], str] = {
-    **{ast.Add: "+", ast.Sub: "-", ast.Mult: r"\cdot", ast.MatMult: "", ast.Mod: r"\bmod"},
-    **{ast.Lt: "<", ast.Gt: ">", ast.LtE: r"\le", ast.GtE: r"\ge", ast.Eq: "=", ast.NotEq: r"\ne"},
+    **{ast.Add: "+", ast.Sub: "-", ast.Mult: r"\cdot", ast.MatMult: r"\,", ast.Mod: r"\bmod", ast.BitXor: r"\oplus"},
+    **{
+        ast.Lt: "<",
+        ast.Gt: ">",
+        ast.LtE: r"\le",
+        ast.GtE: r"\ge",
+        ast.Eq: "=",
+        ast.NotEq: r"\ne",
+        ast.NotIn: r"\notin",
+    },
     **{ast.BitAnd: r"\wedge", ast.BitOr: r"\vee", ast.And: r"\wedge", ast.Or: r"\vee", ast.Is: "=", ast.IsNot: r"\ne"},
 }
+# A function with an index, in brackets between its name and its argument.
+BIG = {"sum": r"\sum", "prod": r"\prod", "all": r"\bigwedge", "any": r"\bigvee", "integral": r"\int"}
 # How tightly an expression holds together: what is looser than its place asks for gets parentheses.
 LOOSE, SUM, PRODUCT, POWER, TIGHT = range(5)
 
@@ -18,9 +38,39 @@ LOOSE, SUM, PRODUCT, POWER, TIGHT = range(5)
 def latex(text: str) -> str:
     """The formula in LaTeX's mathematics; as typewriter text where it is none."""
     try:
-        return term(ast.parse(text, mode="eval").body, LOOSE)
+        return r",\quad ".join(statement(one.strip()) for one in text.split(";"))
     except SyntaxError:
         return typewriter(text)
+
+
+def equation(text: str) -> str:
+    """A formula with the result's name where it only has its value: "self + 1" -> "out = self + 1"."""
+    first, *more = text.split(";")
+    return "; ".join([first if is_statement(first) else f"out = {first}", *(one.strip() for one in more)])
+
+
+def is_statement(text: str) -> bool:
+    """Whether it is an equation or a condition, not a value."""
+    if " ~ " in text:
+        return True
+    node = ast.parse(text.strip()).body[0]
+    return not isinstance(node, ast.Expr) or isinstance(node.value, ast.Compare)
+
+
+def statement(text: str) -> str:
+    """One equation, condition, distribution or value."""
+    if " ~ " in text:
+        return r" \sim ".join(term(ast.parse(side, mode="eval").body, SUM) for side in text.split(" ~ "))
+    node = ast.parse(text).body[0]
+    if isinstance(node, ast.Assign):
+        return " = ".join(term(side, PRODUCT if isinstance(side, ast.Tuple) else LOOSE) for side in sides(node))
+    if isinstance(node, ast.Expr):
+        return term(node.value, LOOSE)
+    raise SyntaxError(text)
+
+
+def sides(node: ast.Assign) -> list[ast.expr]:
+    return [*node.targets, node.value]
 
 
 def term(node: ast.expr, place: int) -> str:
@@ -35,6 +85,8 @@ def parts(node: ast.expr) -> tuple[str, int]:
         return name(node.id), TIGHT
     if isinstance(node, ast.Constant) and node.value is ...:
         return r"\ldots", TIGHT
+    if isinstance(node, ast.Constant) and node.value is None:
+        return r"\text{None}", TIGHT
     if isinstance(node, ast.Constant):
         return (str(node.value) if isinstance(node.value, (int, float)) else typewriter(repr(node.value))), TIGHT
     if isinstance(node, ast.UnaryOp):
@@ -42,48 +94,117 @@ def parts(node: ast.expr) -> tuple[str, int]:
         return sign + term(node.operand, POWER), PRODUCT
     if isinstance(node, ast.BinOp):
         return binary(node)
+    if isinstance(node, ast.BoolOp):
+        return f" {SIGNS[type(node.op)]} ".join(term(one, PRODUCT) for one in node.values), LOOSE
     if isinstance(node, ast.Call):
         return call(node)
+    if isinstance(node, ast.Subscript):
+        base = term(node.value, TIGHT)
+        base = f"{{{base}}}" if isinstance(node.value, ast.Subscript) else base  # TeX refuses a second index
+        return rf"{base}_{{{term(node.slice, LOOSE)}}}", TIGHT
     if isinstance(node, ast.Compare):
         signs = (SIGNS.get(type(op), r"\in") for op in node.ops)
         others = (f" {sign} {term(one, SUM)}" for sign, one in zip(signs, node.comparators, strict=True))
         return term(node.left, SUM) + "".join(others), LOOSE
     if isinstance(node, ast.IfExp):
-        yes, no, when = term(node.body, LOOSE), term(node.orelse, LOOSE), term(node.test, LOOSE)
-        return rf"\begin{{cases}}{yes} & {when} \\ {no} & \text{{else}}\end{{cases}}", TIGHT
+        return cases(node.body, node.orelse, node.test), TIGHT
     if isinstance(node, ast.Tuple):
         return ", ".join(term(one, SUM) for one in node.elts), LOOSE
+    if isinstance(node, ast.Set):
+        return rf"\left\{{{', '.join(term(one, SUM) for one in node.elts)}\right\}}", TIGHT
+    if isinstance(node, ast.Slice):
+        return ":", TIGHT
     return typewriter(ast.unparse(node)), TIGHT
 
 
 def binary(node: ast.BinOp) -> tuple[str, int]:
-    if isinstance(node.op, ast.Div):
-        return rf"\frac{{{term(node.left, LOOSE)}}}{{{term(node.right, LOOSE)}}}", TIGHT
+    if isinstance(node.op, (ast.Div, ast.FloorDiv)):
+        written = rf"\frac{{{term(node.left, LOOSE)}}}{{{term(node.right, LOOSE)}}}"
+        return (written if isinstance(node.op, ast.Div) else rf"\left\lfloor {written} \right\rfloor"), TIGHT
     if isinstance(node.op, ast.Pow):
-        return rf"{term(node.left, TIGHT)}^{{{term(node.right, LOOSE)}}}", POWER
+        return power(node), POWER
     tightness = SUM if isinstance(node.op, (ast.Add, ast.Sub)) else PRODUCT
+    if isinstance(node.op, (ast.BitAnd, ast.BitOr, ast.BitXor)):
+        # In mathematics it is looser than a comparison beside it, whatever Python says.
+        return f"{term(node.left, LOOSE)} {SIGNS[type(node.op)]} {term(node.right, LOOSE)}", LOOSE
     sign = SIGNS.get(type(node.op), r"\star")
     return f"{term(node.left, tightness)} {sign} {term(node.right, tightness + 1)}", tightness
 
 
+def power(node: ast.BinOp) -> str:
+    """A power; the exponent of a fraction or of a function goes outside its parentheses."""
+    base = term(node.left, TIGHT)
+    if isinstance(node.left, ast.BinOp) or (isinstance(node.left, ast.Call) and not base.endswith("|")):
+        base = rf"\left({parts(node.left)[0]}\right)"
+    return rf"{base}^{{{term(node.right, LOOSE)}}}"
+
+
 def call(node: ast.Call) -> tuple[str, int]:
+    if isinstance(node.func, ast.Subscript) and isinstance(node.func.value, ast.Name) and len(node.args) == 1:
+        return indexed(node.func.value.id, node.func.slice, node.args[0])
     function = ast.unparse(node.func)
     arguments = [term(one.value if isinstance(one, ast.Starred) else one, SUM) for one in node.args]
     arguments += [rf"{name(one.arg or '')} = {term(one.value, SUM)}" for one in node.keywords]
-    if function == "sqrt" and len(arguments) == 1:
-        return rf"\sqrt{{{arguments[0]}}}", TIGHT
-    if function == "abs" and len(arguments) == 1:
-        return rf"\left|{arguments[0]}\right|", TIGHT
+    if len(arguments) == 1 and function in AROUND:
+        return AROUND[function].format(arguments[0]), TIGHT
+    if len(arguments) == 1 and function in AFTER:
+        return AFTER[function].format(term(node.args[0], TIGHT)), TIGHT
     if function == "where" and len(arguments) == 3:
-        when, (yes, no) = term(node.args[0], LOOSE), arguments[1:]
-        return rf"\begin{{cases}}{yes} & {when} \\ {no} & \text{{else}}\end{{cases}}", TIGHT
+        return cases(node.args[1], node.args[2], node.args[0]), TIGHT
+    return rf"{head(function)}\left({', '.join(arguments)}\right)", TIGHT
+
+
+# Functions of one argument that have a sign of their own.
+AROUND = {
+    "sqrt": r"\sqrt{{{}}}",
+    "abs": r"\left|{}\right|",
+    "floor": r"\left\lfloor {} \right\rfloor",
+    "ceil": r"\left\lceil {} \right\rceil",
+    "norm": r"\left\lVert {} \right\rVert",
+}
+AFTER = {"T": r"{}^{{\top}}", "inverse": r"{}^{{-1}}", "factorial": "{}!"}
+
+
+def head(function: str) -> str:
     shown = NAMED.get(function, function)
-    head = f"\\{shown}" if shown in KNOWN else rf"\operatorname{{{escaped(function)}}}"
-    return rf"{head}\left({', '.join(arguments)}\right)", TIGHT
+    return f"\\{shown}" if shown in (*KNOWN, "Gamma") else rf"\operatorname{{{escaped(function)}}}"
+
+
+def indexed(function: str, index: ast.expr, argument: ast.expr) -> tuple[str, int]:
+    """A function with an index: a sum over it, a derivative with respect to it."""
+    given = [term(one, LOOSE) for one in (index.elts if isinstance(index, ast.Tuple) else [index])]
+    if function == "d":
+        times = rf"^{{{given[1]}}}" if len(given) == 2 else ""
+        return rf"\frac{{d{times}}}{{d {given[0]}{times}}} {term(argument, PRODUCT)}", PRODUCT
+    if function == "integral":
+        return rf"\int_{{{given[1]}}}^{{{given[2]}}} {term(argument, PRODUCT)} \, d{given[0]}", PRODUCT
+    below, above = ", ".join(given), ""
+    if len(given) == 3 and function in BIG:
+        below, above = f"{given[0]} = {given[1]}", f"^{{{given[2]}}}"
+    elif len(given) == 3:
+        below = rf"{given[1]} \le {given[0]} \le {given[2]}"
+    if function in BIG:
+        return rf"{BIG[function]}_{{{below}}}{above} {term(argument, PRODUCT)}", PRODUCT
+    shown = head(function).replace("operatorname", "operatorname*") if function[:3] == "arg" else head(function)
+    return rf"{shown}_{{{below}}}\left({term(argument, LOOSE)}\right)", TIGHT
+
+
+def cases(yes: ast.expr, no: ast.expr, when: ast.expr) -> str:
+    """Two values by a condition; the second may have cases too."""
+    rows = [(yes, when)]
+    while True:
+        if isinstance(no, ast.IfExp):
+            rows, no = [*rows, (no.body, no.test)], no.orelse
+        elif isinstance(no, ast.Call) and ast.unparse(no.func) == "where" and len(no.args) == 3:
+            rows, no = [*rows, (no.args[1], no.args[0])], no.args[2]
+        else:
+            break
+    lines = [rf"{term(value, LOOSE)} & {term(test, LOOSE)} \\ " for value, test in rows]
+    return rf"\begin{{cases}}{''.join(lines)}{term(no, LOOSE)} & \text{{else}}\end{{cases}}"
 
 
 def name(text: str) -> str:
-    return text if len(text) == 1 else rf"\mathrm{{{escaped(text)}}}"
+    return SYMBOLS.get(text) or (text if len(text) == 1 else rf"\mathrm{{{escaped(text)}}}")
 
 
 def typewriter(text: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from gradtrace.analysis.operators import Kink, Operator
 from gradtrace.views import numbers, rows
 from gradtrace.views.cells import wrap
-from gradtrace.views.formula import latex
+from gradtrace.views.formula import equation, latex
 from gradtrace.views.layout import LayoutOptions, paint
 
 SCHEMA, VERSION = "gradtrace/ops", 1
@@ -37,7 +37,8 @@ def lines(one: Operator, options: LayoutOptions) -> Iterator[str]:
         facts += [("record", one.signature), ("grad_fn", one.grad_fn or "none: it has no gradient")]
     else:
         facts.append(("record", "none: it is composed of other operators"))
-    facts += [("formula", f"out = {one.formula}"), ("  in LaTeX", latex_of(one)["formula"])]
+    if one.formula:
+        facts += [("formula", equation(one.formula)), ("  in LaTeX", latex_of(one)["formula"])]
     for name, rule in one.derivatives:
         facts += [("d/d " + name if name != "joint" else "all inputs", rule), ("  in LaTeX", latex_of(one)[name])]
     facts += [("at " + numbers.number(kink.at), describe_kink(kink)) for kink in one.kinks]
@@ -58,7 +59,7 @@ def lines(one: Operator, options: LayoutOptions) -> Iterator[str]:
 def latex_of(one: Operator) -> dict[str, str]:
     """The formula and the derivatives in LaTeX's mathematics."""
     return {
-        "formula": rf"\mathrm{{out}} = {latex(one.formula)}",
+        "formula": latex(equation(one.formula)) if one.formula else "",
         **{name: latex(rule) for name, rule in one.derivatives},
     }
 

@@ -93,15 +93,15 @@ def test_formulas_in_text_and_latex(told, answer):
         "formula": r"\mathrm{out} = \frac{1}{1 + \exp\left(-\mathrm{self}\right)}",
         "self": r"g \cdot \left(1 - \mathrm{out}\right) \cdot \mathrm{out}",
     }
-    assert found["mul"]["formula"] == "self * other" and found["cat"]["formula"] == "cat(tensors, dim)"
+    assert found["mul"]["formula"] == "self * other" and "tensors[k]" in found["cat"]["formula"]
     assert r"\operatorname{relu\_grad}" in found["relu"]["latex"]["self"]
     assert "  formula     out = self * other" in answer("ops", "mul")
 
 
 @pytest.mark.slow
-def test_every_operator_has_a_formula(answer):
+def test_latex_of_every_operator(answer):
     for one in json.loads(answer("ops", "--format", "json"))["operators"]:
-        assert one["formula"] and set(one["latex"]) == {"formula", *one["derivatives"]}
+        assert set(one["latex"]) == {"formula", *one["derivatives"]}
         for text in one["latex"].values():
             assert text.count("{") == text.count("}") and text.count(r"\left") == text.count(r"\right")
 
@@ -116,6 +116,13 @@ def test_every_operator_has_a_formula(answer):
         ("where(x > 0, g, 0)", r"\begin{cases}g & x > 0 \\ 0 & \text{else}\end{cases}"),
         ("sqrt(abs(x))", r"\sqrt{\left|x\right|}"),
         ("f(...)", r"\operatorname{f}\left(\ldots\right)"),
+        ("out[i, j] = sum[k](a[i, k] * b[k, j])", r"\mathrm{out}_{i, j} = \sum_{k} a_{i, k} \cdot b_{k, j}"),
+        ("sum[k, 1, n](k)", r"\sum_{k = 1}^{n} k"),
+        ("integral[t, 0, x](exp(-t**2))", r"\int_{0}^{x} \exp\left(-t^{2}\right) \, dt"),
+        ("d[x, 2](f)", r"\frac{d^{2}}{d x^{2}} f"),
+        ("a[k][i]", "{a_{k}}_{i}"),
+        ("x ~ Normal(mu, 1); 0 < x", r"x \sim \operatorname{Normal}\left(\mu, 1\right),\quad 0 < x"),
+        ("n // 2", r"\left\lfloor \frac{n}{2} \right\rfloor"),
         ("no formula", r"\texttt{no formula}"),
     ],
 )

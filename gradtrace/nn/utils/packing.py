@@ -23,6 +23,7 @@ NOT_SORTED = (
 pack_rows = op(
     "pack_padded(self; indices)",
     lambda a, indices: a[indices],
+    formula="out[i, ...] = self[indices[i], ...]",
     kind="gather",
     node="PackPaddedSequenceBackward0",
     self=d("~self", lambda xp, g, out, self, indices: xp.index_place(None, g, tuple(self.shape), indices)),
@@ -30,6 +31,7 @@ pack_rows = op(
 unpack_rows = op(
     "pad_packed(self; shape, indices, padding)",
     lambda a, *rest: unpacked(a, *rest),
+    formula="out[j] = padding; out[indices[i]] = self[i]",
     kind="gather",
     node="CopySlices",
     self=d("", lambda xp, g, out, self, shape, indices, padding: xp.index(g, indices)),

@@ -17,6 +17,7 @@ from gradtrace.ops.api import public, sizes
 copy = op(
     "copy(empty, self)",
     lambda empty, a: np.array(a),
+    formula="self",
     kind="elementwise",
     identity="self",
     node="torch::autograd::CopyBackwards",
@@ -26,6 +27,7 @@ copy = op(
 in_c_order = op(
     "contiguous(self)",
     lambda a: np.array(a, order="C"),
+    formula="self",
     kind="elementwise",
     identity="self",
     scalar=lambda a: a,
@@ -35,6 +37,7 @@ in_c_order = op(
 clone = op(
     "clone(self)",
     lambda a: np.array(a, order="C" if 0 in a.strides else "K"),
+    formula="self",
     kind="elementwise",
     identity="self",
     scalar=lambda a: a,
@@ -44,6 +47,7 @@ clone = op(
 cast = op(
     "cast(self; np_dtype)",
     lambda a, np_dtype: np.asarray(a).astype(np_dtype),
+    formula="self",
     kind="elementwise",
     identity="self",
     public="to",
@@ -53,6 +57,7 @@ cast = op(
 once = op(
     "once(self)",
     lambda a: a,
+    formula="self",
     kind="elementwise",
     identity="self",
     node="torch::autograd::DelayedError",
@@ -61,6 +66,7 @@ once = op(
 assign = op(
     "assign(self, source)",
     lambda a, b: np.broadcast_to(b, np.shape(a)).astype(np.asarray(a).dtype),
+    formula="source",
     kind="fill",
     public="copy",
     aten="copy_",
@@ -71,6 +77,7 @@ assign = op(
 fill = op(
     "fill(self; value)",
     lambda a, value: full_of(a.shape, value, a.dtype),
+    formula="value",
     kind="fill",
     overlap="idempotent",
     aten="fill_.Scalar",
@@ -81,6 +88,7 @@ fill = op(
 fill_tensor = op(
     "fill_tensor(self, value)",
     lambda a, value: np.full_like(a, value),
+    formula="value",
     kind="fill",
     overlap="number",
     aten="fill_.Scalar",
@@ -92,6 +100,7 @@ fill_tensor = op(
 zero = op(
     "zero(self)",
     lambda a: np.zeros_like(a),
+    formula="0",
     kind="fill",
     overlap="idempotent",
     node="ZeroBackward0",

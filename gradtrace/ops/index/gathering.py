@@ -32,6 +32,7 @@ from gradtrace.ops.pointwise.arithmetic import where
 masked_fill = op(
     "masked_fill(self; mask, value)",
     lambda a, mask, value: np.where(mask, np.asarray(value).astype(a.dtype), a),
+    formula="where(mask, value, self)",
     kind="elementwise",
     zero="mask",
     overlap="idempotent",
@@ -43,6 +44,7 @@ masked_fill = op(
 masked_fill_tensor = op(
     "masked_fill_tensor(self, value; mask)",
     lambda a, value, mask: np.where(mask, value.astype(a.dtype), a),
+    formula="where(mask, value, self)",
     kind="elementwise",
     zero="mask",
     overlap="idempotent number",
@@ -55,6 +57,7 @@ masked_fill_tensor = op(
 masked_select = op(
     "masked_select(self; mask)",
     lambda a, mask: np.broadcast_arrays(a, mask)[0][np.broadcast_to(mask, np.broadcast_shapes(a.shape, mask.shape))],
+    formula="out = self[mask]",
     kind="gather",
     zero="choice",
     node="MaskedSelectBackward0",
@@ -68,6 +71,7 @@ masked_select = op(
 mask_place = op(
     "mask_place(onto, source; mask)",
     lambda onto, source, mask: mask_kernel(source, mask),
+    formula="out[mask] = source",
     kind="gather",
     node="MaskedScatterBackward0",
     onto=d("", no_gradient),
@@ -76,6 +80,7 @@ mask_place = op(
 take_record = op(
     "take(self; index)",
     lambda a, index: a.reshape(-1)[index],
+    formula="out[i] = flat(self)[index[i]]",
     kind="gather",
     node="TakeBackward0",
     self=d("~self index", lambda xp, g, out, self, index: xp.put_flat(None, g, index, tuple(self.shape))),
@@ -83,6 +88,7 @@ take_record = op(
 put_flat = op(
     "put_flat(zeros, source; index, shape)",
     lambda zeros, source, index, shape: place_kernel(source, index, shape),
+    formula="out[index[i]] = source[i]",
     kind="gather",
     node="PutBackward0",
     zeros=d("", lambda xp, g, out, zeros, source, index, shape: xp.zeros_like(g)),
@@ -99,6 +105,7 @@ def mask_kernel(source: Array, mask: Array) -> Array:
 index_add = op(
     "index_add(self, source; dim, index, alpha)",
     lambda a, source, dim, i, alpha: index_add_kernel(a, source, dim, i, alpha),
+    formula="out[..., index[i], ...] = self[..., index[i], ...] + alpha * source[..., i, ...]",
     kind="gather",
     overlap="reads",
     c_order=True,
@@ -116,7 +123,13 @@ def scatter_by_kernel(a: Array, dim: int, index: Array, src: Array, reduce: str)
 
 
 # scatter(reduce=...) has no derivative in PyTorch.
-scatter_by = op("scatter_by(self; dim, index, src, reduce)", scatter_by_kernel, kind="gather", undefined="scatter")
+scatter_by = op(
+    "scatter_by(self; dim, index, src, reduce)",
+    scatter_by_kernel,
+    formula="out[..., index[..., i, ...], ...] = reduce(self[..., index[..., i, ...], ...], src[..., i, ...])",
+    kind="gather",
+    undefined="scatter",
+)
 
 
 def raw_array(value: Any) -> Array:
@@ -135,6 +148,7 @@ def index_add_kernel(a: Array, source: Array, dim: int, i: Array, alpha: float) 
 where_mixed = op(
     "where_mixed(condition, self, other; np_dtype)",
     lambda c, a, b, np_dtype: np.where(c, a.astype(np_dtype), b.astype(np_dtype)),
+    formula="where(condition, self, other)",
     kind="elementwise",
     zero="branch",
     node="WhereBackward0",

@@ -53,6 +53,7 @@ def add_at(shape: Shape, indices: tuple[Any, ...], g: Array) -> Array:
 select = op(
     "select(self; dim, index)",
     lambda a, dim, index: a[(*along(dim, index), ...)],
+    formula="out = self[..., index, ...]",
     kind="view",
     dims="dim",
     zero="choice",
@@ -63,6 +64,7 @@ select = op(
 select_place = op(
     "select_place(self; shape, dim, index)",
     lambda g, shape, dim, index: place_along(shape, dim, index, g),
+    formula="out[..., i, ...] = self if i == index else 0",
     kind="structural",
     node="SelectBackwardBackward0",
     self=d("", lambda xp, g, out, self, shape, dim, index: xp.select(g, dim, index)),
@@ -70,6 +72,7 @@ select_place = op(
 slice_record = op(
     "slice(self; dim, start, stop, step)",
     lambda a, dim, start, stop, step: a[along(dim, slice(start, stop, step))],
+    formula="out[..., i, ...] = self[..., start + step * i, ...]",
     kind="view",
     dims="dim",
     zero="choice",
@@ -83,6 +86,7 @@ slice_record = op(
 slice_place = op(
     "slice_place(self; shape, dim, start, stop, step)",
     lambda g, shape, dim, start, stop, step: place_along(shape, dim, slice(start, stop, step), g),
+    formula="out[..., start + step * i, ...] = self[..., i, ...]",
     kind="structural",
     node="SliceBackwardBackward0",
     self=d("", lambda xp, g, out, self, shape, dim, start, stop, step: xp.slice(g, dim, start, stop, step)),
@@ -90,6 +94,7 @@ slice_place = op(
 index = op(
     "index(self; indices)",
     lambda a, indices: a[indices],
+    formula="out[i] = self[indices[i]]",
     kind="gather",
     zero="choice",
     node="IndexBackward0",
@@ -98,6 +103,7 @@ index = op(
 index_place = op(
     "index_place(onto, values; shape, indices)",
     lambda onto, g, shape, indices: add_at(shape, indices, g),
+    formula="out[j] = sum[i](values[i] if indices[i] == j else 0)",
     kind="gather",
     node="IndexPutImplBackward0",
     onto=d("", no_gradient),
@@ -106,6 +112,7 @@ index_place = op(
 index_rows = op(
     "index_rows(onto, source; shape, dim, index)",
     lambda onto, g, shape, dim, index: add_at(shape, along(dim, index) if shape else (...,), g),
+    formula="out[..., j, ...] = sum[i](source[..., i, ...] if index[i] == j else 0)",
     kind="gather",
     node="IndexAddBackward0",
     onto=d("", no_gradient),
@@ -114,6 +121,7 @@ index_rows = op(
 index_put = op(
     "index_put(self, values; indices, accumulate)",
     lambda a, v, indices, accumulate: put_kernel(a, v, indices, accumulate),
+    formula="out[indices[i]] = self[indices[i]] + values[i] if accumulate else values[i]",
     kind="gather",
     overlap="idempotent reads",
     node="IndexPutBackward0",
@@ -128,6 +136,7 @@ index_put = op(
 gather = op(
     "gather(self; dim, index)",
     lambda a, dim, index: take_entries(narrowed(a, index, dim), index, dim),
+    formula="out[..., i, ...] = self[..., index[..., i, ...], ...]",
     kind="gather",
     zero="choice",
     node="GatherBackward0",
@@ -139,6 +148,7 @@ def _place(name: str, node: str) -> None:
     op(
         f"{name}(onto, src; shape, dim, index)",
         lambda onto, g, shape, dim, index: add_at(shape, grid(index, dim), g),
+        formula="out[..., j, ...] = sum[i](src[..., i, ...] if index[..., i, ...] == j else 0)",
         kind="gather",
         node=node,
         onto=d("", no_gradient),
@@ -151,6 +161,7 @@ _place("order_place", "ScatterBackward0")  # each position occurs once
 scatter = op(
     "scatter(self, src; dim, index)",
     lambda a, src, dim, index: scatter_kernel(a, src, dim, index),
+    formula="out[..., index[..., i, ...], ...] = src[..., i, ...]",
     kind="gather",
     overlap="reads",
     c_order=True,
@@ -161,6 +172,7 @@ scatter = op(
 scatter_value = op(
     "scatter_value(self; dim, index, value)",
     lambda a, dim, index, value: scatter_kernel(a, None, dim, index, value),
+    formula="out[..., index[..., i, ...], ...] = value",
     kind="gather",
     c_order=True,
     node="ScatterBackward1",
@@ -169,6 +181,7 @@ scatter_value = op(
 scatter_add = op(
     "scatter_add(self, src; dim, index)",
     lambda a, src, dim, index: scatter_kernel(a, src, dim, index, add=True),
+    formula="out[..., j, ...] = self[..., j, ...] + sum[i](src[..., i, ...] if index[..., i, ...] == j else 0)",
     kind="gather",
     overlap="reads",
     c_order=True,
@@ -179,6 +192,7 @@ scatter_add = op(
 fit = op(
     "fit(self; shape)",
     lambda a, shape: fit_kernel(a, shape),
+    formula="out[i] = self[i] if i < n else 0",
     kind="structural",
     node="SliceBackward0",
     self=d("~self", lambda xp, g, out, self, shape: xp.fit(g, tuple(self.shape))),
@@ -186,6 +200,7 @@ fit = op(
 index_select = op(
     "index_select(self; dim, index)",
     lambda a, dim, index: take_slices(a, index, dim),
+    formula="out[..., i, ...] = self[..., index[i], ...]",
     kind="gather",
     dims="dim",
     zero="choice",

@@ -116,6 +116,7 @@ REDUCED = d(
 scatter_reduce_record = op(
     "scatter_reduce(self, src; dim, index, reduce, include_self)",
     scatter_reduce_kernel,
+    formula="out[..., index[..., i, ...], ...] = reduce(self[..., index[..., i, ...], ...], src[..., i, ...])",
     kind="gather",
     overlap="reads",
     node="ScatterReduceBackward0",
@@ -124,6 +125,7 @@ scatter_reduce_record = op(
 index_reduce_record = op(
     "index_reduce(self, src; dim, index, reduce, include_self)",
     scatter_reduce_kernel,
+    formula="out[..., index[i], ...] = reduce(self[..., index[i], ...], src[..., i, ...])",
     kind="gather",
     node="IndexReduceBackward0",
     joint=REDUCED,
@@ -131,6 +133,7 @@ index_reduce_record = op(
 index_fill_record = op(
     "index_fill(self; dim, index, value)",
     fill_at,
+    formula="out[..., index[i], ...] = value",
     kind="gather",
     overlap="idempotent",
     node="IndexFillBackward0",
@@ -139,6 +142,7 @@ index_fill_record = op(
 index_fill_tensor = op(
     "index_fill_tensor(self, value; dim, index)",
     lambda a, value, dim, index: fill_at(a, dim, index, value),
+    formula="out[..., index[i], ...] = value",
     kind="gather",
     overlap="idempotent",
     node="IndexFillBackward1",
@@ -151,6 +155,7 @@ index_fill_tensor = op(
 index_copy_record = op(
     "index_copy(self, source; dim, index)",
     lambda a, source, dim, index: fill_at(a, dim, index, source),
+    formula="out[..., index[i], ...] = source[..., i, ...]",
     kind="gather",
     overlap="reads",
     node="IndexCopyBackward0",
@@ -160,6 +165,7 @@ index_copy_record = op(
 masked_scatter_record = op(
     "masked_scatter(self, source; mask)",
     lambda a, source, mask: masked_scatter_kernel(a, source, mask),
+    formula="out[mask] = source; out[not mask] = self[not mask]",
     kind="gather",
     node="MaskedScatterBackward0",
     self=d("mask", lambda xp, g, out, self, source, mask: xp.where(mask, xp.zeros_like(g), g)),
@@ -173,6 +179,7 @@ masked_scatter_record = op(
 put_record = op(
     "put(self, source; index, accumulate)",
     lambda a, source, index, accumulate: put_kernel(a, source, index, accumulate),
+    formula="out[index[i]] = self[index[i]] + source[i] if accumulate else source[i]",
     kind="gather",
     overlap="reads",
     node="PutBackward0",

@@ -223,6 +223,7 @@ def count_of(x: Operand) -> int:
 eigh_record = op(
     "eigh(A; lower)",
     eigh_kernel,
+    formula="A == Q @ diag(L) @ T(Q); T(Q) @ Q == I",
     kind="linalg",
     cost=("length", 9),
     node="LinalgEighBackward0",
@@ -233,6 +234,7 @@ eigh_record = op(
 svd_record = op(
     "svd(A; full_matrices)",
     svd_kernel,
+    formula="A == U @ diag(S) @ T(V); T(U) @ U == I; T(V) @ V == I",
     kind="linalg",
     cost=("length", 22),
     node="LinalgSvdBackward0",
@@ -243,6 +245,7 @@ svd_record = op(
 qr_record = op(
     "qr(A; mode)",
     qr_kernel,
+    formula="A == Q @ R; T(Q) @ Q == I",
     kind="linalg",
     cost=("length", 4),
     node="LinalgQrBackward0",
@@ -253,6 +256,7 @@ qr_record = op(
 pinv_record = op(
     "pinv(A; atol, rtol, hermitian)",
     pinv_kernel,
+    formula="A @ out @ A == A; out @ A @ out == out; T(A @ out) == A @ out; T(out @ A) == out @ A",
     kind="linalg",
     cost=("length", 24),
     node="LinalgPinvBackward0",
@@ -261,6 +265,7 @@ pinv_record = op(
 lstsq_record = op(
     "lstsq(A, B; rcond, driver, vector)",
     lstsq_kernel,
+    formula="argmin[X](norm(A @ X - B))",
     kind="linalg",
     cost=("length", 24),
     node="LinalgLstsqBackward0",
@@ -272,6 +277,7 @@ lstsq_record = op(
 matrix_rank_record = op(
     "matrix_rank(A; atol, rtol, hermitian)",
     lambda a, atol, rtol, hermitian: rank_kernel(a, atol, rtol, hermitian),
+    formula="sum[i](1 if singular(A)[i] > max(atol, rtol * max[j](singular(A)[j])) else 0)",
     kind="linalg",
     cost=("length", 22),
 )

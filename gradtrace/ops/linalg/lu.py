@@ -188,6 +188,7 @@ def householder_grad(
 lu_factor_ex_record = op(
     "lu_factor_ex(A)",
     eliminate,
+    formula="A == P @ L @ U",
     kind="linalg",
     cost=("length", 1),
     node="LinalgLuFactorExBackward0",
@@ -198,6 +199,7 @@ lu_factor_ex_record = op(
 lu_record = op(
     "lu(A)",
     lu_kernel,
+    formula="A == P @ L @ U",
     kind="linalg",
     cost=("length", 1),
     node="LinalgLuBackward0",
@@ -209,6 +211,7 @@ lu_record = op(
 lu_unpack_record = op(
     "lu_unpack(LU, pivots; unpack_data, unpack_pivots)",
     lu_unpack_kernel,
+    formula="A == P @ L @ U",
     kind="linalg",
     cost=("length", 1),
     node="LuUnpackBackward0",
@@ -220,6 +223,7 @@ lu_unpack_record = op(
 lu_solve_record = op(
     "lu_solve(LU, pivots, B; adjoint)",
     lu_solve_kernel,
+    formula="inverse(P @ L @ U) @ B",
     kind="linalg",
     cost=("length", 2),
     node="LinalgLuSolveBackward0",
@@ -229,6 +233,7 @@ lu_solve_record = op(
 householder_record = op(
     "householder_product(input, tau)",
     householder_kernel,
+    formula="prod[i](I - tau[i] * outer(input[:, i], input[:, i]))",
     kind="linalg",
     cost=("length", 4),
     node="LinalgHouseholderProductBackward0",

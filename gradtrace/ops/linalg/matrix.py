@@ -220,6 +220,7 @@ def mm_mat2(xp: XP, g: Operand, self: Operand, mat2: Operand) -> Operand:
 mm = op(
     "mm(self, mat2)",
     mm_kernel,
+    formula="out[i, j] = sum[k](self[i, k] * mat2[k, j])",
     kind="contraction",
     commutative=False,
     sign="@",
@@ -231,6 +232,7 @@ mm = op(
 mv = op(
     "mv(self, vec)",
     mv_kernel,
+    formula="out[i] = sum[k](self[i, k] * vec[k])",
     kind="contraction",
     commutative=False,
     sign="@",
@@ -242,6 +244,7 @@ mv = op(
 dot = op(
     "dot(self, tensor)",
     dot_kernel,
+    formula="sum[i](self[i] * tensor[i])",
     kind="contraction",
     zero="product",
     node="DotBackward0",
@@ -251,6 +254,7 @@ dot = op(
 vdot = op(
     "vdot(self, other)",
     dot_kernel,
+    formula="sum[i](self[i] * other[i])",
     kind="contraction",
     zero="product",
     node="VdotBackward0",
@@ -260,6 +264,7 @@ vdot = op(
 bmm = op(
     "bmm(self, mat2)",
     bmm_kernel,
+    formula="out[b, i, j] = sum[k](self[b, i, k] * mat2[b, k, j])",
     kind="contraction",
     commutative=False,
     sign="@",
@@ -271,6 +276,7 @@ bmm = op(
 addmm = op(
     "addmm(self, mat1, mat2; beta, alpha)",
     addmm_kernel,
+    formula="beta * self + alpha * (mat1 @ mat2)",
     kind="contraction",
     zero="product",
     node="AddmmBackward0",
@@ -287,6 +293,7 @@ addmm = op(
 addmv = op(
     "addmv(self, mat, vec; beta, alpha)",
     addmv_kernel,
+    formula="beta * self + alpha * (mat @ vec)",
     kind="contraction",
     zero="product",
     node="AddmvBackward0",
@@ -297,6 +304,7 @@ addmv = op(
 addr = op(
     "addr(self, vec1, vec2; beta, alpha)",
     addr_kernel,
+    formula="out[i, j] = beta * self[i, j] + alpha * vec1[i] * vec2[j]",
     kind="contraction",
     node="AddrBackward0",
     self=d("", lambda xp, g, out, self, vec1, vec2, beta, alpha: scaled(g, beta)),
@@ -306,6 +314,7 @@ addr = op(
 addbmm = op(
     "addbmm(self, batch1, batch2; beta, alpha)",
     addbmm_kernel,
+    formula="beta * self + alpha * sum[b](batch1[b] @ batch2[b])",
     kind="contraction",
     node="AddbmmBackward0",
     self=d("", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(g, beta)),
@@ -325,6 +334,7 @@ addbmm = op(
 baddbmm = op(
     "baddbmm(self, batch1, batch2; beta, alpha)",
     lambda input, a, b, beta, alpha: scaled_sum(input, beta, bmm_kernel(a, b), alpha),
+    formula="beta * self[b] + alpha * (batch1[b] @ batch2[b])",
     kind="contraction",
     zero="product",
     node="BaddbmmBackward0",

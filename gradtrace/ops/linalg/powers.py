@@ -74,6 +74,7 @@ def exp_grad(xp: XP, g: Operand, a: Operand) -> Operand:
 matrix_exp = op(
     "matrix_exp(self)",
     exp_kernel,
+    formula="sum[k, 0, inf](self**k / factorial(k))",
     kind="linalg",
     cost=("length", 60),
     node="LinalgMatrixExpBackward0",

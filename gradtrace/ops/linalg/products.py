@@ -57,6 +57,7 @@ def addcmul_kernel(a: Array, b: Array, c: Array, value: float) -> Array:
 cross = op(
     "cross(self, other; dim)",
     cross_kernel,
+    formula="out[i] = self[j] * other[k] - self[k] * other[j]; j = (i + 1) % 3; k = (i + 2) % 3",
     kind="contraction",
     node="LinalgCrossBackward0",
     promote="arith",
@@ -67,6 +68,7 @@ cross = op(
 cdist = op(
     "cdist(x1, x2; p)",
     cdist_kernel,
+    formula="out[i, j] = sum[k](abs(x1[i, k] - x2[j, k])**p)**(1 / p)",
     kind="contraction",
     cost=("pairs", 3),
     node="CdistBackward0",
@@ -92,6 +94,7 @@ not_differentiable(
 lerp_scalar = op(
     "lerp_scalar(self, end; weight)",
     lerp_kernel,
+    formula="self + weight * (end - self)",
     kind="elementwise",
     node="LerpBackward0",
     self=d("", lambda xp, g, out, self, end, weight: g * (1 - weight)),
@@ -100,6 +103,7 @@ lerp_scalar = op(
 lerp = op(
     "lerp(self, end, weight)",
     lerp_kernel,
+    formula="self + weight * (end - self)",
     kind="elementwise",
     node="LerpBackward1",
     self=d("weight", lambda xp, g, out, self, end, weight: g * (1 - weight)),
@@ -109,6 +113,7 @@ lerp = op(
 addcmul = op(
     "addcmul(self, tensor1, tensor2; value)",
     addcmul_kernel,
+    formula="self + value * tensor1 * tensor2",
     kind="elementwise",
     node="AddcmulBackward0",
     promote="arith",
@@ -120,6 +125,7 @@ addcmul = op(
 addcdiv = op(
     "addcdiv(self, tensor1, tensor2; value)",
     lambda a, b, c, value: a + value * b / c,
+    formula="self + value * tensor1 / tensor2",
     kind="elementwise",
     node="AddcdivBackward0",
     promote="arith",

@@ -217,6 +217,7 @@ def solve_grad(
 matmul = op(
     "matmul(self, other)",
     "matmul",
+    formula="out[..., i, j] = sum[k](self[..., i, k] * other[..., k, j])",
     kind="contraction",
     commutative=False,
     sign="@",
@@ -228,6 +229,7 @@ matmul = op(
 inv_ex = op(
     "inv_ex(A)",
     inverse_kernel,
+    formula="inverse(A)",
     kind="linalg",
     cost=("length", 2),
     node="LinalgInvExBackward0",
@@ -238,6 +240,7 @@ inv_ex = op(
 solve_ex = op(
     "solve_ex(A, B; left, vector)",
     solve_kernel,
+    formula="A @ out == B if left else out @ A == B",
     kind="linalg",
     cost=("length", 2),
     node="LinalgSolveExBackward0",
@@ -248,6 +251,7 @@ solve_ex = op(
 det = op(
     "det(A)",
     det_kernel,
+    formula="sum[s](sign(s) * prod[i](A[i, s[i]]))",
     kind="linalg",
     cost=("length", 1),
     node="LinalgDetBackward0",
@@ -260,6 +264,7 @@ det = op(
 slogdet = op(
     "slogdet(A)",
     lambda a: tuple(np.linalg.slogdet(a)),
+    formula="sign(det(A)), log(abs(det(A)))",
     kind="linalg",
     cost=("length", 1),
     node="LinalgSlogdetBackward0",

@@ -138,6 +138,7 @@ def old_triangular_kernel(b: Array, a: Array, upper: bool, transpose: bool, unit
 solve_triangular_record = op(
     "solve_triangular(A, B; upper, left, unitriangular)",
     solve_triangular_kernel,
+    formula="A @ out == B if left else out @ A == B",
     kind="linalg",
     cost=("length", 1),
     node="LinalgSolveTriangularBackward0",
@@ -147,6 +148,7 @@ solve_triangular_record = op(
 triangular_solve_record = op(
     "triangular_solve(self, A; upper, transpose, unitriangular)",
     old_triangular_kernel,
+    formula="A @ out == self",
     kind="linalg",
     cost=("length", 1),
     outputs=2,
@@ -158,6 +160,7 @@ triangular_solve_record = op(
 cholesky_ex_record = op(
     "cholesky_ex(A; upper)",
     cholesky_kernel,
+    formula="A == L @ T(L); out = T(L) if upper else L",
     kind="linalg",
     cost=("length", 1),
     node="LinalgCholeskyExBackward0",
@@ -168,6 +171,7 @@ cholesky_ex_record = op(
 old_cholesky_record = op(
     "cholesky(A; upper)",
     lambda a, upper: cholesky_kernel(a, upper)[0],
+    formula="A == L @ T(L); out = T(L) if upper else L",
     kind="linalg",
     cost=("length", 1),
     node="CholeskyBackward0",
@@ -176,6 +180,7 @@ old_cholesky_record = op(
 cholesky_inverse_record = op(
     "cholesky_inverse(self; upper)",
     cholesky_inverse_kernel,
+    formula="inverse(self @ T(self))",
     kind="linalg",
     cost=("length", 2),
     node="CholeskyInverseBackward0",
@@ -185,6 +190,7 @@ cholesky_inverse_record = op(
 cholesky_solve_record = op(
     "cholesky_solve(self, factor; upper)",
     cholesky_solve_kernel,
+    formula="inverse(factor @ T(factor)) @ self",
     kind="linalg",
     cost=("length", 2),
     node="CholeskySolveBackward0",

@@ -129,6 +129,7 @@ def dist_grad(xp: XP, g: Operand, out: Operand, self: Operand, other: Operand, p
 vector_norm = op(
     "vector_norm(self; ord, dim, keepdim, dtype)",
     norm_kernel,
+    formula="sum[i](abs(self[..., i, ...])**ord)**(1 / ord)",
     kind="reduction",
     dims="dim",
     node="LinalgVectorNormBackward0",
@@ -140,6 +141,7 @@ vector_norm = op(
 dist = op(
     "dist(self, other; p)",
     lambda a, b, p: norm_kernel(a - b, p, None, False),
+    formula="sum[i](abs(self[i] - other[i])**p)**(1 / p)",
     kind="reduction",
     node="DistBackward0",
     promote="arith",
@@ -149,6 +151,7 @@ dist = op(
 renorm = op(
     "renorm(self; p, dim, maxnorm)",
     renorm_kernel,
+    formula="out[..., i, ...] = self[..., i, ...] * min(1, maxnorm / norm(self[..., i, ...], p))",
     kind="normalization",
     c_order=True,
     node="RenormBackward0",

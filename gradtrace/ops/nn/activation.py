@@ -90,6 +90,8 @@ def back(name: str) -> Derivative:
 gelu_record = op(
     "gelu(self; approximate)",
     gelu_kernel,
+    formula="self / 2 * (1 + erf(self / sqrt(2))) if approximate == 'none' "
+    "else self / 2 * (1 + tanh(sqrt(2 / pi) * (self + 0.044715 * self**3)))",
     kind="elementwise",
     zero="saturated",
     scalar=gelu_of_float,
@@ -100,6 +102,7 @@ gelu_record = op(
 silu_record = op(
     "silu(self)",
     silu_kernel,
+    formula="self / (1 + exp(-self))",
     kind="elementwise",
     scalar=scalars.silu,
     node="SiluBackward0",
@@ -109,6 +112,7 @@ silu_record = op(
 softplus_record = op(
     "softplus(self; beta, threshold)",
     softplus_kernel,
+    formula="where(beta * self > threshold, self, log(1 + exp(beta * self)) / beta)",
     kind="elementwise",
     zero="saturated",
     symbolic=lambda s, a: s.log(1 + s.exp(a)),
@@ -120,6 +124,7 @@ softplus_record = op(
 mish_record = op(
     "mish(self)",
     lambda x: x * tanh(softplus_kernel(x, 1.0, 20.0)),
+    formula="self * tanh(log(1 + exp(self)))",
     kind="elementwise",
     node="MishBackward0",
     unsupported_dtypes=("bi", "mish_cpu"),
@@ -132,6 +137,7 @@ mish_record = op(
 leaky_relu_record = op(
     "leaky_relu(self; slope)",
     lambda x, slope: select(x > 0, x, x * slope),
+    formula="where(self > 0, self, slope * self)",
     kind="elementwise",
     zero="rectifier",
     scalar=scalars.leaky_relu,
@@ -143,6 +149,7 @@ leaky_relu_record = op(
 elu_record = op(
     "elu(self; alpha, scale, input_scale)",
     elu_kernel,
+    formula="scale * where(self > 0, self, alpha * (exp(input_scale * self) - 1))",
     kind="elementwise",
     zero="rectifier",
     scalar=scalars.elu,
@@ -154,6 +161,7 @@ elu_record = op(
 celu_record = op(
     "celu(self; alpha)",
     lambda x, alpha: elu_kernel(x, alpha, 1.0, 1 / alpha),
+    formula="where(self > 0, self, alpha * (exp(self / alpha) - 1))",
     kind="elementwise",
     node="CeluBackward0",
     inplace_node="CeluBackward1",
@@ -163,6 +171,7 @@ celu_record = op(
 hardtanh_record = op(
     "hardtanh(self; low, high)",
     lambda x, low, high: np.clip(x, low, high).astype(x.dtype),
+    formula="min(max(self, low), high)",
     kind="elementwise",
     zero="clamp",
     node="HardtanhBackward0",
@@ -172,6 +181,7 @@ hardtanh_record = op(
 hardswish_record = op(
     "hardswish(self)",
     lambda x: (x * np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
+    formula="self * min(max(self + 3, 0), 6) / 6",
     kind="elementwise",
     zero="saturated",
     node="HardswishBackward0",
@@ -181,6 +191,7 @@ hardswish_record = op(
 hardsigmoid_record = op(
     "hardsigmoid(self)",
     lambda x: (np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
+    formula="min(max(self + 3, 0), 6) / 6",
     kind="elementwise",
     zero="clamp",
     node="HardsigmoidBackward0",
@@ -190,6 +201,7 @@ hardsigmoid_record = op(
 logsigmoid_record = op(
     "log_sigmoid(self)",
     lambda x: np.minimum(x, 0) - log1p(exponential(-np.abs(x))),
+    formula="-log(1 + exp(-self))",
     kind="elementwise",
     c_order=True,
     scalar=scalars.log_sigmoid,
@@ -200,6 +212,7 @@ logsigmoid_record = op(
 prelu_record = op(
     "prelu(self, weight)",
     lambda x, w: select(x > 0, x, x * w),
+    formula="where(self > 0, self, weight * self)",
     kind="elementwise",
     node="PreluKernelBackward0",
     unsupported_dtypes=("bi", "prelu_cpu"),
@@ -210,6 +223,7 @@ prelu_record = op(
 threshold_record = op(
     "threshold(self; threshold, value)",
     lambda x, threshold, value: np.where(x <= threshold, np.asarray(value, x.dtype), x),
+    formula="where(self > threshold, self, value)",
     kind="elementwise",
     zero="rectifier",
     node="ThresholdBackward0",
@@ -219,6 +233,7 @@ threshold_record = op(
 softshrink_record = op(
     "softshrink(self; lambd)",
     softshrink_kernel,
+    formula="where(self > lambd, self - lambd, where(self < -lambd, self + lambd, 0))",
     kind="elementwise",
     zero="rectifier",
     node="SoftshrinkBackward0",
@@ -228,6 +243,7 @@ softshrink_record = op(
 hardshrink_record = op(
     "hardshrink(self; lambd)",
     lambda x, lambd: np.where((x >= -lambd) & (x <= lambd), np.zeros_like(x), x),
+    formula="where(abs(self) > lambd, self, 0)",
     kind="elementwise",
     zero="rectifier",
     node="HardshrinkBackward0",
@@ -237,6 +253,7 @@ hardshrink_record = op(
 glu_record = op(
     "glu(self; dim)",
     glu_kernel,
+    formula="a / (1 + exp(-b)); (a, b) = chunk(self, 2, dim)",
     kind="structural",
     dims="dim",
     node="GluBackward0",
@@ -434,6 +451,7 @@ def rrelu(
 rrelu_record = op(
     "rrelu(self; slopes)",
     lambda x, slopes: x * slopes,
+    formula="slopes * self",
     kind="elementwise",
     node="RreluWithNoiseBackward0",
     inplace_node="RreluWithNoiseBackward1",
@@ -442,6 +460,7 @@ rrelu_record = op(
 rrelu_middle = op(
     "rrelu_middle(self; slope)",
     lambda x, slope: select(x > 0, x, x * slope),
+    formula="where(self > 0, self, slope * self)",
     kind="elementwise",
     node="RreluWithNoiseBackward0",
     inplace_node="RreluWithNoiseBackward1",
@@ -451,6 +470,7 @@ rrelu_middle = op(
 times_array = op(
     "times_array(self; array)",
     lambda x, array: x * array,
+    formula="self * array",
     kind="elementwise",
     node="MulBackward0",
     self=d("", lambda xp, g, out, self, array: xp.times_array(g, array)),

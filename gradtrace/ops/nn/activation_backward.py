@@ -38,13 +38,19 @@ def select(xp: XP, condition: Operand, a: Operand, g: Operand) -> Operand:
 
 
 def masked(
-    name: str, numbers: str, kernel: Callable[..., Any], node: str, scalar: Callable[..., float] | None = None
+    name: str,
+    numbers: str,
+    kernel: Callable[..., Any],
+    node: str,
+    formula: str,
+    scalar: Callable[..., float] | None = None,
 ) -> None:
     """Return a record "NAME_backward(g, self; numbers)" that is linear in g and has no gradient for its input."""
     backward = f"{name}_backward"
     op(
         f"{backward}(g, self; {numbers})",
         lambda g, x, *more: kernel(g, x, *more).astype(g.dtype),
+        formula=formula,
         kind="elementwise",
         scalar=scalar,
         node=node,
@@ -58,31 +64,48 @@ masked(
     "slope",
     lambda g, x, slope: either(x > 0, g, g * slope),
     "LeakyReluBackwardBackward0",
+    "where(self > 0, g, slope * g)",
     lambda g, x, slope: g if x > 0 else g * slope,
 )
-masked("rrelu_middle", "slope", lambda g, x, slope: either(x > 0, g, g * slope), "RreluWithNoiseBackwardBackward0")
+masked(
+    "rrelu_middle",
+    "slope",
+    lambda g, x, slope: either(x > 0, g, g * slope),
+    "RreluWithNoiseBackwardBackward0",
+    "where(self > 0, g, slope * g)",
+)
 masked(
     "hardtanh",
     "low, high",
     lambda g, x, low, high: where_kept(~((x <= low) | (x >= high)), g),
     "HardtanhBackwardBackward0",
+    "where((low < self) & (self < high), g, 0)",
 )
-masked("threshold", "threshold", lambda g, x, threshold: where_kept(~(x <= threshold), g), "ThresholdBackwardBackward0")
+masked(
+    "threshold",
+    "threshold",
+    lambda g, x, threshold: where_kept(~(x <= threshold), g),
+    "ThresholdBackwardBackward0",
+    "where(self > threshold, g, 0)",
+)
 masked(
     "hardshrink",
     "lambd",
     lambda g, x, lambd: where_kept(~((x >= -lambd) & (x <= lambd)), g),
     "HardshrinkBackwardBackward0",
+    "where(abs(self) > lambd, g, 0)",
 )
 masked(
     "softshrink",
     "lambd",
     lambda g, x, lambd: where_kept(~((x >= -lambd) & (x <= lambd)), g),
     "SoftshrinkBackwardBackward0",
+    "where(abs(self) > lambd, g, 0)",
 )
 hardsigmoid = op(
     "hardsigmoid_backward(g, self)",
     lambda g, x: np.where((x > -3) & (x < 3), g * SIXTH, 0).astype(g.dtype),
+    formula="where(abs(self) < 3, g / 6, 0)",
     kind="elementwise",
     undefined=True,
 )
@@ -134,6 +157,7 @@ def log_sigmoid_curve(xp: XP, g: Operand, x: Operand) -> Operand:
 op(
     "elu_backward(g, self; alpha, scale, input_scale)",
     lambda g, x, a, s, i: either(x <= 0, g * i * (a * s) * exponential(np.minimum(x, 0) * i), g * s).astype(g.dtype),
+    formula="g * scale * where(self > 0, 1, alpha * input_scale * exp(input_scale * self))",
     kind="elementwise",
     scalar=scalars.elu_backward,
     node="EluBackwardBackward0",
@@ -146,6 +170,7 @@ op(
 op(
     "hardswish_backward(g, self)",
     hardswish_grad,
+    formula="g * where(self <= -3, 0, where(self < 3, self / 3 + 1 / 2, 1))",
     kind="elementwise",
     node="HardswishBackwardBackward0",
     g=d("self", lambda xp, gg, out, g, self: xp.hardswish_backward(gg, self)),
@@ -154,6 +179,7 @@ op(
 op(
     "softplus_backward(g, self; beta, threshold)",
     softplus_grad,
+    formula="where(beta * self > threshold, g, g / (1 + exp(-beta * self)))",
     kind="elementwise",
     node="SoftplusBackwardBackward0",
     scalar=lambda g, x, beta, threshold: g if x * beta > threshold else g * scalars.sigmoid(x * beta),
@@ -163,6 +189,7 @@ op(
 op(
     "log_sigmoid_backward(g, self)",
     log_sigmoid_grad,
+    formula="g / (1 + exp(self))",
     kind="elementwise",
     node="LogSigmoidBackwardBackward0",
     scalar=lambda g, x: g * scalars.sigmoid(-x),
@@ -205,6 +232,7 @@ fused("glu_backward(g, self; dim)", glu_grad, "GluBackwardBackward0", kind="stru
 op(
     "prelu_input_backward(g, self, weight)",
     lambda g, x, weight: prelu_input_grad(ARRAY, g, x, weight),
+    formula="where(self > 0, g, weight * g)",
     kind="elementwise",
     node="PreluKernelBackwardBackward0",
     g=d("self weight", lambda xp, gg, out, g, self, weight: xp.where(self >= 0, gg, gg * weight)),
@@ -214,6 +242,7 @@ op(
 op(
     "prelu_weight_backward(g, self, weight)",
     lambda g, x, weight: prelu_weight_grad(ARRAY, g, x, weight),
+    formula="where(self > 0, 0, self * g)",
     kind="elementwise",
     node="PreluKernelBackwardBackward0",
     g=d("self", lambda xp, gg, out, g, self, weight: below_zero(xp, self, gg * self)),
@@ -223,6 +252,7 @@ op(
 op(
     "rrelu_backward(g, self; slopes)",
     lambda g, x, slopes: g * slopes,
+    formula="slopes * g",
     kind="elementwise",
     node="RreluWithNoiseBackwardBackward0",
     g=d("self", lambda xp, gg, out, g, self, slopes: xp.rrelu_backward(gg, self, slopes)),

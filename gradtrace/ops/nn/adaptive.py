@@ -63,6 +63,10 @@ def max_kernel(a: Array, outs: Ints) -> tuple[Array, Array]:
     return best, index
 
 
+# The window of an output: sizes are those of the output, n those of the input.
+WINDOW = "floor(x * n / sizes) <= i < ceil((x + 1) * n / sizes)"
+
+
 def average_record(n: int) -> OneResult:
     name, node = f"adaptive_avg_pool{n}d", f"AdaptiveAvgPool{n}DBackward"
     op(
@@ -76,6 +80,7 @@ def average_record(n: int) -> OneResult:
     return op(
         f"{name}(self; sizes)",
         average_kernel,
+        formula=f"out[x] = sum[i](self[i]) / n; {WINDOW}",
         kind="window",
         node=node + "0",
         self=d("self", lambda xp, g, out, self, sizes: getattr(xp, name + "_back")(g, self)),
@@ -84,7 +89,13 @@ def average_record(n: int) -> OneResult:
 
 averages = {n: average_record(n) for n in (2, 3)}
 maxima = {
-    n: index_record(f"adaptive_max_pool{n}d(self; sizes)", max_kernel, f"AdaptiveMaxPool{n}DBackward", n)
+    n: index_record(
+        f"adaptive_max_pool{n}d(self; sizes)",
+        max_kernel,
+        f"AdaptiveMaxPool{n}DBackward",
+        n,
+        f"out[x] = max[i](self[i]); {WINDOW}",
+    )
     for n in (2, 3)
 }
 

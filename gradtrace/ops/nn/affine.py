@@ -27,6 +27,7 @@ affine_grid_record = op(
     lambda theta, sizes, corners: np.matmul(base_grid(sizes, corners, theta.dtype), theta.swapaxes(1, 2)).reshape(
         len(theta), *sizes, len(sizes)
     ),
+    formula="out[n, h, w] = theta[n] @ (x[w], y[h], 1)",
     kind="contraction",
     node="AffineGridGeneratorBackward0",
     theta=d("", lambda xp, g, out, theta, sizes, corners: xp.affine_grid_back(g, sizes, corners)),

@@ -29,6 +29,7 @@ def safe_softmax_kernel(a: Array, dim: int) -> Array:
 safe_softmax = op(
     "safe_softmax(self; dim)",
     safe_softmax_kernel,
+    formula="out[..., i, ...] = exp(self[..., i, ...]) / sum[k](exp(self[..., k, ...]))",
     kind="normalization",
     dims="dim",
     node="SafeSoftmaxBackward0",
@@ -82,6 +83,7 @@ def attention_traced(
 fused = op(
     "scaled_dot_product_attention(query, key, value; mask, scale)",
     attention_kernel,
+    formula="out[i] = sum[j](softmax[j](scale * (query[i] @ key[j]) + mask[i, j]) * value[j])",
     kind="contraction",
     node="ScaledDotProductFlashAttentionForCpuBackward0",
     joint=d("query key value out", attention_grad, attention_traced),

@@ -58,6 +58,7 @@ bce = loss_op(
     "BinaryCrossEntropyBackward0",
     "self target",
     "binary_cross_entropy",
+    formula="reduction[i](weight[i] * -(target[i] * log(self[i]) + (1 - target[i]) * log(1 - self[i])))",
     self=lambda xp, g, n, self, target: g * (self - target) / xp.clamp_min((1 - self) * self, TINY) / n,
     target=lambda xp, g, n, self, target: divided(-xp.logit(self, None) * g, n),
     backward=bce_backward,
@@ -68,6 +69,7 @@ bce_logits = loss_op(
     "BinaryCrossEntropyWithLogitsBackward0",
     "self target",
     "log_sigmoid_cpu",
+    formula="reduction[i](weight[i] * (log(1 + exp(self[i])) - target[i] * self[i]))",
     self=lambda xp, g, n, self, target: divided((xp.sigmoid(self) - target) * g, n),
     target=lambda xp, g, n, self, target: divided(-self * g, n),
 )
@@ -77,6 +79,8 @@ bce_pos_weight = loss_op(
     "BinaryCrossEntropyWithLogitsBackward0",
     "self target pos_weight",
     "log_sigmoid_cpu",
+    formula="reduction[i](weight[i] * ((1 - target[i]) * self[i]"
+    " + (1 + (pos_weight - 1) * target[i]) * log(1 + exp(-self[i]))))",
     self=lambda xp, g, n, self, target, pos_weight: divided(pos_weight_slope(xp, self, target, pos_weight) * g, n),
     target=lambda xp, g, n, self, target, pos_weight: divided(((1 - pos_weight) * xp.log_sigmoid(self) - self) * g, n),
 )

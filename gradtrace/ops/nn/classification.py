@@ -85,7 +85,7 @@ def nll_double_backward(
     return xp.sum_dim(products, (1,)) if reduction == "none" and len(gg.shape) > 1 else xp.sum(products)
 
 
-def _nll(name: str, node: str) -> OneResult:
+def _nll(name: str, node: str, formula: str) -> OneResult:
     backward = f"{name}_backward"
     op(
         f"{backward}(g, self; target, weight, reduction, ignore)",
@@ -98,6 +98,7 @@ def _nll(name: str, node: str) -> OneResult:
     return op(
         f"{name}(self; target, weight, reduction, ignore)",
         nll_kernel,
+        formula=formula,
         kind="loss",
         node=node,
         self=d("self", lambda xp, g, out, self, *rest: getattr(xp, backward)(g, self, *rest)),
@@ -108,8 +109,10 @@ def zeros(xp: XP, g: Operand, *_: object) -> Operand:
     return xp.zeros_like(g)
 
 
-nll_record = _nll("nll_loss", "NllLossBackward0")
-nll2d_record = _nll("nll_loss2d", "NllLoss2DBackward0")
+nll_record = _nll("nll_loss", "NllLossBackward0", "reduction[n](-weight[target[n]] * self[n, target[n]])")
+nll2d_record = _nll(
+    "nll_loss2d", "NllLoss2DBackward0", "reduction[n, x](-weight[target[n, x]] * self[n, target[n, x], x])"
+)
 
 
 @public("nll_loss", forms="n")

@@ -104,6 +104,7 @@ def zeros_from(xp: XP, g: Operand, like: Operand) -> Operand:
 convolution = op(
     "convolution(input, weight, bias; stride, padding, dilation, transposed, output_padding, groups)",
     convolve,
+    formula="out[n, o, x] = bias[o] + sum[c, k](weight[o, c, k] * input[n, c, stride * x + dilation * k - padding])",
     kind="contraction",
     zero="product",
     node="ConvolutionBackward0",
@@ -125,6 +126,7 @@ AGAIN = "ConvolutionBackwardBackward0"
 slide_record = op(
     "slide(input, weight; sizes, stride, padding, dilation, groups)",
     slide,
+    formula="out[n, o, x] = sum[c, k](weight[o, c, k] * input[n, c, stride * x + dilation * k - padding])",
     kind="contraction",
     node=AGAIN,
     input=d(
@@ -138,6 +140,7 @@ slide_record = op(
 spread_back_record = op(
     "spread_back(output, weight; sizes, stride, padding, dilation, groups)",
     spread_back,
+    formula="out[n, c, y] = sum[o, k](weight[o, c, k] * output[n, o, x]); stride * x + dilation * k - padding == y",
     kind="contraction",
     node=AGAIN,
     output=d(
@@ -150,6 +153,7 @@ spread_back_record = op(
 weigh_record = op(
     "weigh(output, input; kernel, stride, padding, dilation, groups)",
     weigh,
+    formula="out[o, c, k] = sum[n, x](output[n, o, x] * input[n, c, stride * x + dilation * k - padding])",
     kind="contraction",
     node=AGAIN,
     output=d(

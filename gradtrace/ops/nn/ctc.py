@@ -92,6 +92,7 @@ ctc_backward = op(
 ctc = op(
     "_ctc_loss(log_probs; labels, lengths, blank, zero_infinity)",
     lambda x, labels, lengths, blank, zero_infinity: negative_logs(x, labels, lengths, blank),
+    formula="-log(sum[a](prod[t](exp(log_probs[t, a[t]])))); collapse(a) == labels",
     kind="loss",
     node="CtcLossBackward0",
     unsupported_dtypes=("bi", "ctc_loss_cpu"),

@@ -20,6 +20,7 @@ from gradtrace.ops.shape.expansion import broadcast_tensors
 norm_of = op(
     "norm_of(self; p, dims, keepdim)",
     norm_kernel,
+    formula="sum[i](abs(self[..., i, ...])**p)**(1 / p)",
     kind="reduction",
     dims="dims",
     node="NormBackward1",
@@ -29,6 +30,7 @@ norm_of = op(
 trilinear = op(
     "trilinear(a, weight, b)",
     lambda a, w, b: np.einsum("ni,oij,nj->no", a, w, b, optimize=True),
+    formula="out[n, o] = sum[i, j](a[n, i] * weight[o, i, j] * b[n, j])",
     kind="contraction",
     zero="product",
     node="TrilinearBackward0",
@@ -40,6 +42,7 @@ trilinear = op(
 bilinear_rows = op(
     "bilinear_rows(g, weight, b)",
     lambda g, w, b: np.einsum("no,oij,nj->ni", g, w, b, optimize=True),
+    formula="out[n, i] = sum[o, j](g[n, o] * weight[o, i, j] * b[n, j])",
     kind="contraction",
     node="TrilinearBackward0",
     g=d("weight b", lambda xp, h, out, g, weight, b: xp.trilinear(h, weight, b)),
@@ -49,6 +52,7 @@ bilinear_rows = op(
 outer_sum = op(
     "outer_sum(g, a, b)",
     lambda g, a, b: np.einsum("no,ni,nj->oij", g, a, b, optimize=True),
+    formula="out[o, i, j] = sum[n](g[n, o] * a[n, i] * b[n, j])",
     kind="contraction",
     node="TrilinearBackward0",
     g=d("a b", lambda xp, h, out, g, a, b: xp.trilinear(a, h, b)),
@@ -114,6 +118,7 @@ def pdist_grad(xp: XP, g: Operand, x: Operand, out: Operand, p: float, first: Ar
 pdist_record = op(
     "pdist(self; p, first, second)",
     lambda x, p, i, j: norm_kernel(x[i] - x[j], p, (1,), False),
+    formula="out[i, j] = sum[k](abs(self[i, k] - self[j, k])**p)**(1 / p); i < j",
     kind="contraction",
     cost=("pairs", 3),
     node="PdistBackward0",

@@ -46,6 +46,7 @@ def looked_up_again(xp: XP, gg: Operand, indices: Array, padding: int) -> Operan
 embedding_record = op(
     "embedding(weight; indices, padding, by_frequency)",
     lambda w, indices, *_: w[indices],
+    formula="out[i, j] = weight[indices[i], j]",
     kind="gather",
     zero="padding",
     node="EmbeddingBackward0",
@@ -54,6 +55,7 @@ embedding_record = op(
 embedding_rows_record = op(
     "embedding_rows(g; shape, indices, padding, by_frequency)",
     embedding_rows,
+    formula="out[v, j] = sum[i](g[i, j] if indices[i] == v else 0)",
     kind="gather",
     node="EmbeddingDenseBackwardBackward0",
     g=d(
@@ -106,6 +108,7 @@ def max_of_bags_grad(xp: XP, g: Operand, weight: Operand, index: Array, bag: Arr
 embedding_bag_sum = op(
     "embedding_bag_sum(weight, factors; index, bag, share, frequency, count)",
     sum_of_bags,
+    formula="out[b, j] = sum[i](factors[i] * weight[index[i], j] if bag[i] == b else 0)",
     kind="gather",
     zero="padding",
     node="EmbeddingBagBackward0",
@@ -125,6 +128,7 @@ embedding_bag_sum = op(
 embedding_bag_max = op(
     "embedding_bag_max(weight; index, bag, count)",
     max_of_bags,
+    formula="out[b, j] = max[i](weight[index[i], j] if bag[i] == b else -inf)",
     kind="gather",
     zero="choice",
     node="EmbeddingBagBackward0",

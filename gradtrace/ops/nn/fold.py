@@ -43,6 +43,7 @@ def image_kernel(columns: Array, sizes: Ints, kernel: Ints, dilation: Ints, padd
 im2col = op(
     "im2col(self; kernel, dilation, padding, stride)",
     columns_kernel,
+    formula="out[n, c * K + k, x] = self[n, c, stride * x + dilation * k - padding]",
     kind="window",
     node="Im2ColBackward0",
     self=d("~self", lambda xp, g, out, self, *window: xp.col2im(g, tuple(self.shape[-2:]), *window)),
@@ -50,6 +51,7 @@ im2col = op(
 col2im = op(
     "col2im(self; sizes, kernel, dilation, padding, stride)",
     image_kernel,
+    formula="out[n, c, y] = sum[k, x](self[n, c * K + k, x]); stride * x + dilation * k - padding == y",
     kind="window",
     node="Col2ImBackward0",
     self=d("", lambda xp, g, out, self, sizes, *window: xp.im2col(g, *window)),

@@ -161,6 +161,7 @@ def pick_back(g: Array, index: Array, size: int) -> Array:
 op(
     "grid_pick(self; index)",
     pick,
+    formula="flat(out)[i] = flat(self)[index[i]]",
     kind="gather",
     node="GatherBackward0",
     self=d("~self", lambda xp, g, out, self, index: xp.grid_pick_back(g, index, self.shape[2])),
@@ -168,6 +169,7 @@ op(
 op(
     "grid_pick_back(g; index, size)",
     pick_back,
+    formula="out[j] = sum[i](g[i] if index[i] == j else 0)",
     kind="gather",
     node="ScatterAddBackward0",
     g=d("", lambda xp, gg, out, g, index, size: xp.grid_pick(gg, index)),
@@ -226,6 +228,7 @@ def sample_record(n: int) -> OneResult:
     return op(
         f"grid_sampler_{n}d(input, grid; mode, padding, corners)",
         sample_kernel,
+        formula="out[n, c, x] = sum[i](w[grid[n, x] - i] * input[n, c, i]); w[u] = prod[k](max(0, 1 - abs(u[k])))",
         kind="window",
         node=f"GridSampler{n}DBackward0",
         joint=d("input grid", sample_grads),

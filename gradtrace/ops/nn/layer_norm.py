@@ -159,6 +159,7 @@ def normalise_record(
     return op(
         f"{name}(input, weight, bias; seen, over, others, eps)",
         normalise_kernel,
+        formula="weight * (input - mean) / sqrt(var + eps) + bias",
         kind="normalization",
         node=node,
         outputs=3,
@@ -242,6 +243,7 @@ group_normal = normalise_record(
 batch_fixed = op(
     "batch_norm_fixed(input, weight, bias, mean, var; eps)",
     running_stats_kernel,
+    formula="weight * (input - mean) / sqrt(var + eps) + bias",
     kind="normalization",
     node="NativeBatchNormBackward0",
     nondifferentiable=("mean", "var"),

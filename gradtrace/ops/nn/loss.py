@@ -62,6 +62,7 @@ def loss_op(
     node: str,
     needs: str,
     kernel_name: str,
+    formula: str,
     backward_node: str | None = None,
     backward: Op | None = None,
     **rules: Callable[..., Any],
@@ -101,6 +102,7 @@ def loss_op(
     return op(
         f"{name}({operands}; weight, reduction)",
         kernel,
+        formula=formula,
         kind="loss",
         node=node,
         promote="arith",
@@ -123,7 +125,9 @@ def soft_margin_slope(xp: XP, g: Operand, x: Operand, y: Operand, n: float) -> O
     return -y * (z / (1 + z)) * g / n
 
 
-def bounded(name: str, node: str, kernel_name: str, kernel: Callable[..., Any], slope: Callable[..., Any]) -> OneResult:
+def bounded(
+    name: str, node: str, kernel_name: str, kernel: Callable[..., Any], slope: Callable[..., Any], formula: str
+) -> OneResult:
     """Return a record "NAME(self, target; bound, reduction)" of a loss of |self - target| with a bound."""
 
     def rule(xp: XP, g: Operand, a: Operand, b: Operand, bound: float, reduction: str) -> Operand:
@@ -135,6 +139,7 @@ def bounded(name: str, node: str, kernel_name: str, kernel: Callable[..., Any], 
     return op(
         f"{name}(self, target; bound, reduction)",
         lambda a, b, bound, reduction: reduce_array(kernel(np.abs(a - b), bound).astype(a.dtype), None, reduction),
+        formula=formula,
         kind="loss",
         node=node,
         promote="arith",
@@ -152,10 +157,18 @@ def bounded(name: str, node: str, kernel_name: str, kernel: Callable[..., Any], 
     )
 
 
-mse = bounded("mse_loss", "MseLossBackward0", "mse_cpu", lambda z, _: z * z, lambda xp, x, _: 2 * x)
+mse = bounded(
+    "mse_loss",
+    "MseLossBackward0",
+    "mse_cpu",
+    lambda z, _: z * z,
+    lambda xp, x, _: 2 * x,
+    "reduction[i]((self[i] - target[i])**2)",
+)
 soft_margin = op(
     "soft_margin_loss(self, target; reduction)",
     lambda a, y, reduction: reduce_array(np.log(1 + np.exp(-y * a)), None, reduction),
+    formula="reduction[i](log(1 + exp(-target[i] * self[i])))",
     kind="loss",
     node="SoftMarginLossBackward0",
     promote="arith",
@@ -180,6 +193,7 @@ smooth_l1 = bounded(
     "smooth_l1_cpu",
     lambda z, beta: np.where(z < beta, 0.5 * z * z / beta, z - 0.5 * beta),
     lambda xp, x, beta: xp.where(xp.abs(x) >= beta, xp.sign(x), x / beta),
+    "reduction[i](z**2 / (2 * bound) if z < bound else z - bound / 2); z = abs(self[i] - target[i])",
 )
 huber = bounded(
     "huber_loss",
@@ -187,6 +201,7 @@ huber = bounded(
     "huber_cpu",
     lambda z, delta: np.where(z <= delta, 0.5 * z * z, delta * (z - 0.5 * delta)),
     huber_slope,
+    "reduction[i](z**2 / 2 if z <= bound else bound * (z - bound / 2)); z = abs(self[i] - target[i])",
 )
 
 

@@ -121,6 +121,7 @@ multi_margin = op(
     lambda x, target, p, margin, weight, reduction: reduced_rows(
         multi_margin_parts(x, target, p, margin, weight)[0], target.shape, reduction
     ),
+    formula="reduction[n](sum[j](max(0, margin - self[n, y] + self[n, j])**p) / C); y = target[n]; j != y",
     kind="loss",
     node="MultiMarginLossBackward0",
     unsupported_dtypes=("bi", "multi_margin_loss_cpu_kernel"),
@@ -137,6 +138,7 @@ op(
 multilabel_margin = op(
     "multilabel_margin_loss(self; target, reduction)",
     lambda x, target, reduction: reduced_rows(multilabel_parts(x, target)[0], x.shape[:-1], reduction),
+    formula="reduction[n](sum[j, k](max(0, 1 - (self[n, target[n, j]] - self[n, k]))) / C); k not in target[n]",
     kind="loss",
     node="MultilabelMarginLossBackward0",
     self=d(

@@ -77,13 +77,14 @@ def repeating_back(kind: str) -> Kernel:
 constant_pad = op(
     "constant_pad(self; pads, value)",
     constant_kernel,
+    formula="out[i] = self[i - before] if 0 <= i - before < n else value",
     kind="structural",
     node="ConstantPadNdBackward0",
     self=d("", lambda xp, g, out, self, pads, value: xp.constant_pad(g, tuple(-p for p in pads), 0)),
 )
 
 
-def _repeating(kind: str, name: str, n: int) -> OneResult:
+def _repeating(kind: str, name: str, n: int, formula: str) -> OneResult:
     record, node = f"{name}_pad{n}d", f"{name.title()}Pad{n}DBackward"
     back = record + "_back"
     op(
@@ -97,6 +98,7 @@ def _repeating(kind: str, name: str, n: int) -> OneResult:
     return op(
         f"{record}(self; pads)",
         repeating_kernel(kind),
+        formula=formula,
         kind="structural",
         node=node + "0",
         self=d("self", lambda xp, g, out, self, pads: getattr(xp, back)(g, self, pads)),
@@ -104,8 +106,11 @@ def _repeating(kind: str, name: str, n: int) -> OneResult:
 
 
 repeating = {
-    (kind, n): _repeating(kind, name, n)
-    for kind, name in (("reflect", "reflection"), ("replicate", "replication"))
+    (kind, n): _repeating(kind, name, n, formula)
+    for kind, name, formula in (
+        ("reflect", "reflection", "out[i] = self[n - 1 - abs(n - 1 - abs(i - before))]"),
+        ("replicate", "replication", "out[i] = self[min(max(i - before, 0), n - 1)]"),
+    )
     for n in (1, 2, 3)
 }
 

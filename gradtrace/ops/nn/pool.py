@@ -124,6 +124,7 @@ def average_back(
 planes_take_record = op(
     "planes_take(self; index, n)",
     planes_take,
+    formula="out[i] = self[index[i]]",
     kind="gather",
     node="GatherBackward0",
     self=d("~self", lambda xp, g, out, self, index, n: xp.planes_put(g, index, tuple(self.shape[-n:]))),
@@ -131,6 +132,7 @@ planes_take_record = op(
 planes_put_record = op(
     "planes_put(g; index, sizes)",
     planes_put,
+    formula="out[j] = sum[i](g[i] if index[i] == j else 0)",
     kind="gather",
     node="ScatterAddBackward0",
     g=d("", lambda xp, gg, out, g, index, sizes: xp.planes_take(gg, index, len(sizes))),
@@ -142,7 +144,7 @@ def zero_input_grad(xp: XP, gg: Operand, out: Operand, g: Operand, self: Operand
     return xp.zeros_like(self)
 
 
-def index_record(signature: str, kernel: Kernel, node: str, n: int) -> SeveralResults:
+def index_record(signature: str, kernel: Kernel, node: str, n: int, formula: str) -> SeveralResults:
     """Return a record with results (values, indices) whose gradient goes to the positions in indices."""
     back = signature.partition("(")[0] + "_back"
     op(
@@ -156,6 +158,7 @@ def index_record(signature: str, kernel: Kernel, node: str, n: int) -> SeveralRe
     return op(
         signature,
         kernel,
+        formula=formula,
         kind="window",
         zero="choice",
         node=node + "0",
@@ -178,6 +181,7 @@ def average_record(n: int) -> OneResult:
     return op(
         f"{name}(self; kernel, stride, padding, ceil_mode, include_pad, divisor)",
         average_kernel,
+        formula="out[x] = sum[k](self[stride * x + k - padding]) / n",
         kind="window",
         node=node + "0",
         self=d(
@@ -192,6 +196,7 @@ maxima = {
         max_kernel,
         f"MaxPool{n}DWithIndicesBackward",
         n,
+        "out[x] = max[k](self[stride * x + dilation * k - padding])",
     )
     for n in (2, 3)
 }

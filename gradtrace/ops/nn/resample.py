@@ -23,6 +23,18 @@ from gradtrace.ops.nn.resample_tables import TABLES, Table
 
 Scales = tuple[float | None, ...]
 MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
+# A result along one dim, of n elements: at its place in the input, where corners are aligned if `corners`.
+PLACE = "u = x * (n - 1) / (sizes - 1) if corners else (x + 1 / 2) * n / sizes - 1 / 2"
+SMOOTHED = "out[x] = sum[i](w[i] * self[i]) / sum[i](w[i]); w[i] = "
+FORMULAS = {
+    "nearest": "out[x] = self[floor(x * n / sizes)]",
+    "nearest_exact": "out[x] = self[floor((x + 1 / 2) * n / sizes)]",
+    "linear": f"out[x] = sum[i](max(0, 1 - abs(u - i)) * self[i]); {PLACE}",
+    "cubic": f"out[x] = sum[i](cubic(u - i) * self[i]); {PLACE}",
+    "linear_aa": f"{SMOOTHED}max(0, 1 - abs(u - i) / max(1, n / sizes)); {PLACE}",
+    "cubic_aa": f"{SMOOTHED}cubic((u - i) / max(1, n / sizes)); {PLACE}",
+    "lanczos_aa": f"{SMOOTHED}lanczos((u - i) / max(1, n / sizes)); {PLACE}",
+}
 # mode: the table, the number of spatial dims (0: any), the name in PyTorch's nodes
 LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}
 NAMES = {
@@ -85,6 +97,7 @@ def resample_record(kind: str, n: int, shown: str) -> OneResult:
     return op(
         f"{name}(self; sizes, corners, scales)",
         resample_kernel(kind),
+        formula=FORMULAS[kind],
         kind="window",
         node=node + "0",
         self=d(

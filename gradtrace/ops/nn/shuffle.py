@@ -35,6 +35,7 @@ def between_groups(a: Array, groups: int) -> Array:
 pixel_shuffle_record = op(
     "pixel_shuffle(self; factor)",
     to_pixels,
+    formula="out[n, c, h * r + i, w * r + j] = self[n, c * r**2 + i * r + j, h, w]; r = factor",
     kind="structural",
     node="PixelShuffleBackward0",
     self=d("", lambda xp, g, out, self, factor: xp.pixel_unshuffle(g, factor)),
@@ -42,6 +43,7 @@ pixel_shuffle_record = op(
 pixel_unshuffle_record = op(
     "pixel_unshuffle(self; factor)",
     to_channels,
+    formula="out[n, c * r**2 + i * r + j, h, w] = self[n, c, h * r + i, w * r + j]; r = factor",
     kind="structural",
     node="PixelUnshuffleBackward0",
     self=d("", lambda xp, g, out, self, factor: xp.pixel_shuffle(g, factor)),
@@ -51,12 +53,17 @@ pixel_unshuffle_record = op(
 channel_shuffle_record = op(
     "channel_shuffle(self; groups)",
     between_groups,
+    formula="out[n, k * groups + m] = self[n, m * (C / groups) + k]",
     kind="structural",
     node="ChannelShuffleBackward0",
     self=d("~self", lambda xp, g, out, self, groups: xp.channel_shuffle(g, self.shape[1] // groups)),
 )
 native_channel_shuffle_record = op(
-    "native_channel_shuffle(self; groups)", between_groups, kind="structural", undefined=True
+    "native_channel_shuffle(self; groups)",
+    between_groups,
+    formula="out[n, k * groups + m] = self[n, m * (C / groups) + k]",
+    kind="structural",
+    undefined=True,
 )
 
 

@@ -63,6 +63,7 @@ def log_softmax_grad(g: Array, result: Array, dims: tuple[int, ...]) -> Array:
 logsumexp = op(
     "logsumexp(self; dim, keepdim)",
     log_sum_exp,
+    formula="log(sum[i](exp(self[..., i, ...])))",
     kind="reduction",
     dims="dim",
     node="LogsumexpBackward0",
@@ -78,6 +79,7 @@ logsumexp = op(
 softmax = op(
     "softmax(self; dim)",
     softmax_kernel,
+    formula="out[..., i, ...] = exp(self[..., i, ...]) / sum[k](exp(self[..., k, ...]))",
     kind="normalization",
     dims="dim",
     zero="saturated",
@@ -88,6 +90,7 @@ softmax = op(
 softmax_backward = op(
     "softmax_backward(g, result; dim)",
     softmax_grad,
+    formula="out[..., i, ...] = result[..., i, ...] * (g[..., i, ...] - sum[k](g[..., k, ...] * result[..., k, ...]))",
     kind="normalization",
     node="SoftmaxBackwardDataBackward0",
     g=d("result", lambda xp, gg, out, g, result, dim: xp.softmax_backward(gg, result, dim)),
@@ -101,6 +104,7 @@ softmax_backward = op(
 log_softmax = op(
     "log_softmax(self; dim)",
     log_softmax_kernel,
+    formula="out[..., i, ...] = self[..., i, ...] - log(sum[k](exp(self[..., k, ...])))",
     kind="normalization",
     dims="dim",
     zero="saturated",
@@ -111,6 +115,7 @@ log_softmax = op(
 log_softmax_backward = op(
     "log_softmax_backward(g, result; dim)",
     log_softmax_grad,
+    formula="out[..., i, ...] = g[..., i, ...] - exp(result[..., i, ...]) * sum[k](g[..., k, ...])",
     kind="normalization",
     node="LogSoftmaxBackwardDataBackward0",
     g=d("result", lambda xp, gg, out, g, result, dim: gg - xp.sum_dim(gg * xp.exp(result), dim, True)),

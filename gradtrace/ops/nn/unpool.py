@@ -30,6 +30,7 @@ def unpool_record(n: int) -> OneResult:
     return op(
         f"max_unpool{n}d(self; index, sizes)",
         place_kernel,
+        formula="out[index[i]] = self[i]",
         kind="gather",
         node=f"MaxUnpool{n}DBackward0",
         unsupported_dtypes=("bi", f"max_unpool{n}d"),

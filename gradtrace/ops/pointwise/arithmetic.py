@@ -62,6 +62,7 @@ ARITH = {"promote": "arith"}
 add = op(
     "add(self, other)",
     "add",
+    formula="self + other",
     kind="elementwise",
     commutative=True,
     sign="+",
@@ -77,6 +78,7 @@ add = op(
 add_scaled = op(
     "add_scaled(self, other; alpha)",
     lambda a, b, alpha: plus_scaled(a, b, alpha),
+    formula="self + alpha * other",
     kind="elementwise",
     aten="add_.Tensor",
     scalar=lambda a, b, alpha: a + b * alpha,
@@ -88,6 +90,7 @@ add_scaled = op(
 sub = op(
     "sub(self, other)",
     "subtract",
+    formula="self - other",
     kind="elementwise",
     commutative=False,
     sign="-",
@@ -104,6 +107,7 @@ sub = op(
 sub_scaled = op(
     "sub_scaled(self, other; alpha)",
     lambda a, b, alpha: minus_scaled(a, b, alpha),
+    formula="self - alpha * other",
     kind="elementwise",
     aten="sub_.Tensor",
     unsupported_dtypes=refuse_bools,
@@ -116,6 +120,7 @@ sub_scaled = op(
 rsub_scalar = op(
     "rsub_scalar(self, other)",
     reversed_subtract,
+    formula="other - self",
     kind="elementwise",
     public="sub",
     reversed_operands=True,
@@ -128,6 +133,7 @@ rsub_scalar = op(
 rsub_tensor = op(
     "rsub(self, other; alpha)",
     lambda a, b, alpha: np.subtract(b, scaled(a, alpha)),
+    formula="other - alpha * self",
     kind="elementwise",
     node="RsubBackward0",
     unsupported_dtypes=refuse_bools,
@@ -139,6 +145,7 @@ rsub_tensor = op(
 mul = op(
     "mul(self, other)",
     "multiply",
+    formula="self * other",
     kind="elementwise",
     commutative=True,
     sign="*",
@@ -155,6 +162,7 @@ mul = op(
 div = op(
     "div(self, other)",
     "true_divide",
+    formula="self / other",
     kind="elementwise",
     commutative=False,
     sign="/",
@@ -182,6 +190,7 @@ def number_minus(number: float, x: Tensor) -> Tensor:
 div_mode = op(
     "div_mode(self, other; mode)",
     rounded_division,
+    formula="floor(self / other) if mode == 'floor' else trunc(self / other)",
     kind="elementwise",
     public="div",
     aten="div_.Tensor_mode",
@@ -196,6 +205,7 @@ div_mode = op(
 div_none = op(
     "div_none(self, other)",
     "true_divide",
+    formula="self / other",
     kind="elementwise",
     scalar=py.truediv,
     node="DivBackward2",
@@ -206,6 +216,7 @@ div_none = op(
 floor_divide = op(
     "floor_divide(self, other)",
     floor_division,
+    formula="floor(self / other)",
     kind="elementwise",
     commutative=False,
     sign="//",
@@ -217,6 +228,7 @@ floor_divide = op(
 neg = op(
     "neg(self)",
     negate,
+    formula="-self",
     kind="elementwise",
     symbolic=lambda s, a: -a,
     scalar=py.neg,
@@ -227,6 +239,7 @@ neg = op(
 pow_scalar = op(
     "pow_scalar(self; exponent)",
     power_scalar_kernel,
+    formula="self**exponent",
     kind="elementwise",
     aten="pow_.Scalar",
     scalar=scalars.power_of,
@@ -236,6 +249,7 @@ pow_scalar = op(
 pow_record = op(
     "pow(self, exponent)",
     power_kernel,
+    formula="self**exponent",
     kind="elementwise",
     commutative=False,
     sign="**",
@@ -253,6 +267,7 @@ pow_of_scalar = op(
     lambda exponent, base: power_kernel(
         np.asarray(base, exponent.dtype if exponent.dtype.kind == "f" else None), exponent
     ),
+    formula="base**exponent",
     kind="elementwise",
     public="pow",
     reversed_operands=True,
@@ -263,6 +278,7 @@ pow_of_scalar = op(
 remainder = op(
     "remainder(self, other)",
     python_remainder,
+    formula="self - other * floor(self / other)",
     kind="elementwise",
     commutative=False,
     sign="%",
@@ -276,6 +292,7 @@ remainder = op(
 remainder_scalar = op(
     "remainder_scalar(self, other)",
     python_remainder,
+    formula="self - other * floor(self / other)",
     kind="elementwise",
     scalar=scalars.remainder,
     node="RemainderBackward0",
@@ -285,6 +302,7 @@ remainder_scalar = op(
 remainder_of_number = op(
     "remainder_of_number(self, other)",
     lambda a, b: python_remainder(np.asarray(b, a.dtype if a.dtype.kind == "f" else None), a),
+    formula="other - self * floor(other / self)",
     kind="elementwise",
     scalar=lambda a, b: scalars.remainder(b, a),
     undefined="remainder",
@@ -293,6 +311,7 @@ remainder_of_number = op(
 fmod = op(
     "fmod(self, other)",
     truncated_remainder,
+    formula="self - other * trunc(self / other)",
     kind="elementwise",
     scalar=math.fmod,
     node="FmodBackward1",
@@ -308,6 +327,7 @@ fmod = op(
 fmod_scalar = op(
     "fmod_scalar(self, other)",
     truncated_remainder,
+    formula="self - other * trunc(self / other)",
     kind="elementwise",
     scalar=math.fmod,
     node="FmodBackward0",
@@ -317,6 +337,7 @@ fmod_scalar = op(
 maximum = op(
     "maximum(self, other)",
     lambda a, b: np.maximum(b, a),
+    formula="where(self > other, self, other)",
     kind="elementwise",
     zero="choice",
     scalar=scalars.maximum,  # of equal values numpy takes b
@@ -328,6 +349,7 @@ maximum = op(
 minimum = op(
     "minimum(self, other)",
     lambda a, b: np.minimum(b, a),
+    formula="where(self < other, self, other)",
     kind="elementwise",
     zero="choice",
     scalar=scalars.minimum,  # of equal values numpy takes b
@@ -339,6 +361,7 @@ minimum = op(
 fmax = op(
     "fmax(self, other)",
     lambda a, b: first_extreme(np.greater_equal, a, b),
+    formula="where(isnan(other) | (self >= other), self, other)",
     kind="elementwise",
     zero="choice",
     node="FmaxBackward0",
@@ -351,6 +374,7 @@ fmax = op(
 fmin = op(
     "fmin(self, other)",
     lambda a, b: first_extreme(np.less_equal, a, b),
+    formula="where(isnan(other) | (self <= other), self, other)",
     kind="elementwise",
     zero="choice",
     node="FminBackward0",
@@ -363,6 +387,7 @@ fmin = op(
 where = op(
     "where(condition, self, other)",
     select,
+    formula="where(condition, self, other)",
     kind="elementwise",
     zero="branch",
     scalar=scalars.where,
@@ -374,6 +399,7 @@ where = op(
 zeroed = op(
     "zeroed(self; mask)",
     lambda a, mask: where_kept(np.logical_not(mask), a),
+    formula="where(mask, 0, self)",
     kind="elementwise",
     zero="mask",
     public="masked_fill",
@@ -381,8 +407,8 @@ zeroed = op(
     node="MaskedFillBackward0",
     self=d("mask", lambda xp, g, out, self, mask: xp.zeroed(g, mask)),
 )
-zeros_like = op("zeros_like(self)", "zeros_like", kind="fill", constant=0.0, scalar=lambda x: 0.0)
-ones_like = op("ones_like(self)", "ones_like", kind="fill", constant=1.0, scalar=lambda x: 1.0)
+zeros_like = op("zeros_like(self)", "zeros_like", formula="0", kind="fill", constant=0.0, scalar=lambda x: 0.0)
+ones_like = op("ones_like(self)", "ones_like", formula="1", kind="fill", constant=1.0, scalar=lambda x: 1.0)
 
 
 def pow_of_scalar_grad(xp: XP, g: Operand, out: Operand, exponent: Operand, base: float) -> Operand:

@@ -10,19 +10,94 @@ from gradtrace.ops.api import binary, operator, unary
 from gradtrace.ops.pointwise.arithmetic import ARITH
 
 COMPARE = {"promote": "compare"}
-eq = op("eq(self, other)", "equal", kind="elementwise", commutative=True, sign="==", scalar=py.eq, **COMPARE)
-ne = op("ne(self, other)", "not_equal", kind="elementwise", commutative=True, sign="!=", scalar=py.ne, **COMPARE)
-lt = op("lt(self, other)", "less", kind="elementwise", commutative=False, sign="<", scalar=py.lt, **COMPARE)
-le = op("le(self, other)", "less_equal", kind="elementwise", commutative=False, sign="<=", scalar=py.le, **COMPARE)
-gt = op("gt(self, other)", "greater", kind="elementwise", commutative=False, sign=">", scalar=py.gt, **COMPARE)
-ge = op("ge(self, other)", "greater_equal", kind="elementwise", commutative=False, sign=">=", scalar=py.ge, **COMPARE)
-logical_and = op("logical_and(self, other)", "logical_and", kind="elementwise", scalar=lambda a, b: bool(a) and bool(b))
-logical_or = op("logical_or(self, other)", "logical_or", kind="elementwise", scalar=lambda a, b: bool(a) or bool(b))
-logical_xor = op("logical_xor(self, other)", "logical_xor", kind="elementwise", scalar=lambda a, b: bool(a) != bool(b))
-logical_not = op("logical_not(self)", "logical_not", kind="elementwise", scalar=lambda a: not a)
+eq = op(
+    "eq(self, other)",
+    "equal",
+    formula="1 if self == other else 0",
+    kind="elementwise",
+    commutative=True,
+    sign="==",
+    scalar=py.eq,
+    **COMPARE,
+)
+ne = op(
+    "ne(self, other)",
+    "not_equal",
+    formula="1 if self != other else 0",
+    kind="elementwise",
+    commutative=True,
+    sign="!=",
+    scalar=py.ne,
+    **COMPARE,
+)
+lt = op(
+    "lt(self, other)",
+    "less",
+    formula="1 if self < other else 0",
+    kind="elementwise",
+    commutative=False,
+    sign="<",
+    scalar=py.lt,
+    **COMPARE,
+)
+le = op(
+    "le(self, other)",
+    "less_equal",
+    formula="1 if self <= other else 0",
+    kind="elementwise",
+    commutative=False,
+    sign="<=",
+    scalar=py.le,
+    **COMPARE,
+)
+gt = op(
+    "gt(self, other)",
+    "greater",
+    formula="1 if self > other else 0",
+    kind="elementwise",
+    commutative=False,
+    sign=">",
+    scalar=py.gt,
+    **COMPARE,
+)
+ge = op(
+    "ge(self, other)",
+    "greater_equal",
+    formula="1 if self >= other else 0",
+    kind="elementwise",
+    commutative=False,
+    sign=">=",
+    scalar=py.ge,
+    **COMPARE,
+)
+logical_and = op(
+    "logical_and(self, other)",
+    "logical_and",
+    formula="1 if self != 0 and other != 0 else 0",
+    kind="elementwise",
+    scalar=lambda a, b: bool(a) and bool(b),
+)
+logical_or = op(
+    "logical_or(self, other)",
+    "logical_or",
+    formula="1 if self != 0 or other != 0 else 0",
+    kind="elementwise",
+    scalar=lambda a, b: bool(a) or bool(b),
+)
+logical_xor = op(
+    "logical_xor(self, other)",
+    "logical_xor",
+    formula="1 if (self != 0) != (other != 0) else 0",
+    kind="elementwise",
+    scalar=lambda a, b: bool(a) != bool(b),
+)
+logical_not = op(
+    "logical_not(self)", "logical_not", formula="1 if self == 0 else 0", kind="elementwise", scalar=lambda a: not a
+)
 bitwise_and = op(
     "bitwise_and(self, other)",
     "bitwise_and",
+    formula="self & other",
     kind="elementwise",
     sign="&",
     unsupported_dtypes=("f", "bitwise_and_cpu"),
@@ -31,6 +106,7 @@ bitwise_and = op(
 bitwise_or = op(
     "bitwise_or(self, other)",
     "bitwise_or",
+    formula="self | other",
     kind="elementwise",
     sign="|",
     unsupported_dtypes=("f", "bitwise_or_cpu"),
@@ -39,15 +115,19 @@ bitwise_or = op(
 bitwise_xor = op(
     "bitwise_xor(self, other)",
     "bitwise_xor",
+    formula="self ^ other",
     kind="elementwise",
     sign="^",
     unsupported_dtypes=("f", "bitwise_xor_cpu"),
     **ARITH,
 )
-bitwise_not = op("bitwise_not(self)", "invert", kind="elementwise", unsupported_dtypes=("f", "bitwise_not_cpu"))
+bitwise_not = op(
+    "bitwise_not(self)", "invert", formula="-self - 1", kind="elementwise", unsupported_dtypes=("f", "bitwise_not_cpu")
+)
 bitwise_left_shift = op(
     "bitwise_left_shift(self, other)",
     "left_shift",
+    formula="self * 2**other",
     kind="elementwise",
     sign="<<",
     unsupported_dtypes=("bf", "lshift_cpu"),
@@ -56,6 +136,7 @@ bitwise_left_shift = op(
 bitwise_right_shift = op(
     "bitwise_right_shift(self, other)",
     "right_shift",
+    formula="floor(self / 2**other)",
     kind="elementwise",
     sign=">>",
     unsupported_dtypes=("bf", "rshift_cpu"),

@@ -42,6 +42,7 @@ def zero(xp: XP, g: Operand, *_: object) -> Operand:
 abs_record = op(
     "abs(self)",
     "abs",
+    formula="abs(self)",
     kind="elementwise",
     symbolic=lambda s, a: s.sqrt(a**2),
     scalar=abs,
@@ -53,6 +54,7 @@ abs_record = op(
 sign = op(
     "sign(self)",
     lambda x: sign_kernel(x),
+    formula="where(self > 0, 1, where(self < 0, -1, 0))",
     kind="elementwise",
     zero="flat",
     scalar=scalars.sign,
@@ -62,6 +64,7 @@ sign = op(
 sgn = op(
     "sgn(self)",
     lambda x: sign_kernel(x),
+    formula="where(self > 0, 1, where(self < 0, -1, 0))",
     kind="elementwise",
     zero="flat",
     scalar=scalars.sign,
@@ -71,6 +74,7 @@ sgn = op(
 exp = op(
     "exp(self)",
     in_float64("exp"),
+    formula="exp(self)",
     kind="elementwise",
     zero="saturated",
     symbolic="exp",
@@ -82,6 +86,7 @@ exp = op(
 exp2 = op(
     "exp2(self)",
     in_float64("exp2"),
+    formula="2**self",
     kind="elementwise",
     symbolic=lambda s, a: 2**a,
     scalar=lambda x: 2.0**x,
@@ -92,6 +97,7 @@ exp2 = op(
 expm1 = op(
     "expm1(self)",
     in_float64("expm1"),
+    formula="exp(self) - 1",
     kind="elementwise",
     symbolic=lambda s, a: s.exp(a) - 1,
     scalar=math.expm1,
@@ -102,6 +108,7 @@ expm1 = op(
 log = op(
     "log(self)",
     in_float64("log"),
+    formula="exp(out) == self",
     kind="elementwise",
     symbolic="log",
     scalar=math.log,
@@ -112,6 +119,7 @@ log = op(
 log1p = op(
     "log1p(self)",
     in_float64("log1p"),
+    formula="log(1 + self)",
     kind="elementwise",
     symbolic=lambda s, a: s.log(1 + a),
     scalar=math.log1p,
@@ -122,6 +130,7 @@ log1p = op(
 log2 = op(
     "log2(self)",
     in_float64("log2"),
+    formula="log(self) / log(2)",
     kind="elementwise",
     symbolic=lambda s, a: s.log(a) / s.log(2),
     scalar=math.log2,
@@ -132,6 +141,7 @@ log2 = op(
 log10 = op(
     "log10(self)",
     in_float64("log10"),
+    formula="log(self) / log(10)",
     kind="elementwise",
     symbolic=lambda s, a: s.log(a) / s.log(10),
     scalar=math.log10,
@@ -142,6 +152,7 @@ log10 = op(
 sqrt = op(
     "sqrt(self)",
     "sqrt",
+    formula="self**0.5",
     kind="elementwise",
     symbolic="sqrt",
     scalar=math.sqrt,
@@ -152,6 +163,7 @@ sqrt = op(
 rsqrt = op(
     "rsqrt(self)",
     lambda x: 1 / np.sqrt(x),
+    formula="1 / sqrt(self)",
     kind="elementwise",
     symbolic=lambda s, a: 1 / s.sqrt(a),
     scalar=scalars.rsqrt,
@@ -162,6 +174,7 @@ rsqrt = op(
 reciprocal = op(
     "reciprocal(self)",
     "reciprocal",
+    formula="1 / self",
     kind="elementwise",
     symbolic=lambda s, a: 1 / a,
     scalar=scalars.reciprocal,
@@ -192,6 +205,7 @@ cos = op(
 tan = op(
     "tan(self)",
     in_float64("tan"),
+    formula="sin(self) / cos(self)",
     kind="elementwise",
     symbolic="tan",
     scalar=math.tan,
@@ -202,6 +216,7 @@ tan = op(
 asin = op(
     "asin(self)",
     in_float64("arcsin"),
+    formula="sin(out) == self; -pi / 2 <= out <= pi / 2",
     kind="elementwise",
     symbolic="asin",
     scalar=math.asin,
@@ -212,6 +227,7 @@ asin = op(
 acos = op(
     "acos(self)",
     in_float64("arccos"),
+    formula="cos(out) == self; 0 <= out <= pi",
     kind="elementwise",
     symbolic="acos",
     scalar=math.acos,
@@ -222,6 +238,7 @@ acos = op(
 atan = op(
     "atan(self)",
     in_float64("arctan"),
+    formula="tan(out) == self; -pi / 2 < out < pi / 2",
     kind="elementwise",
     symbolic="atan",
     scalar=math.atan,
@@ -232,6 +249,7 @@ atan = op(
 atan2 = op(
     "atan2(self, other)",
     "arctan2",
+    formula="2 * atan(self / (sqrt(self**2 + other**2) + other))",
     kind="elementwise",
     commutative=False,
     scalar=math.atan2,
@@ -243,6 +261,7 @@ atan2 = op(
 sinh = op(
     "sinh(self)",
     in_float64("sinh"),
+    formula="(exp(self) - exp(-self)) / 2",
     kind="elementwise",
     symbolic="sinh",
     scalar=math.sinh,
@@ -253,6 +272,7 @@ sinh = op(
 cosh = op(
     "cosh(self)",
     in_float64("cosh"),
+    formula="(exp(self) + exp(-self)) / 2",
     kind="elementwise",
     symbolic="cosh",
     scalar=math.cosh,
@@ -269,6 +289,7 @@ def tanh_slope(g: Operand, result: Operand) -> Operand:
 tanh = op(
     "tanh(self)",
     in_float64("tanh"),
+    formula="(exp(self) - exp(-self)) / (exp(self) + exp(-self))",
     kind="elementwise",
     zero="saturated",
     symbolic="tanh",
@@ -284,6 +305,7 @@ tanh_backward = op(
         if result.dtype.itemsize == 8
         else g * multiply_add(np.ones((), result.dtype), -result, result)
     ),
+    formula="g * (1 - result**2)",
     kind="elementwise",
     scalar=tanh_slope,
     node="TanhBackwardBackward0",
@@ -293,6 +315,7 @@ tanh_backward = op(
 asinh = op(
     "asinh(self)",
     "arcsinh",
+    formula="log(self + sqrt(self**2 + 1))",
     kind="elementwise",
     scalar=math.asinh,
     node="AsinhBackward0",
@@ -303,6 +326,7 @@ asinh = op(
 acosh = op(
     "acosh(self)",
     "arccosh",
+    formula="log(self + sqrt(self**2 - 1))",
     kind="elementwise",
     scalar=math.acosh,
     node="AcoshBackward0",
@@ -313,6 +337,7 @@ acosh = op(
 atanh = op(
     "atanh(self)",
     in_float64("arctanh"),
+    formula="log((1 + self) / (1 - self)) / 2",
     kind="elementwise",
     scalar=math.atanh,
     node="AtanhBackward0",
@@ -323,6 +348,7 @@ atanh = op(
 sigmoid = op(
     "sigmoid(self)",
     sigmoid_kernel,
+    formula="1 / (1 + exp(-self))",
     kind="elementwise",
     zero="saturated",
     symbolic=lambda s, a: 1 / (1 + s.exp(-a)),
@@ -334,6 +360,7 @@ sigmoid = op(
 sigmoid_backward = op(
     "sigmoid_backward(g, result)",
     lambda g, result: g * (1 - result) * result,
+    formula="g * result * (1 - result)",
     kind="elementwise",
     scalar=lambda g, result: g * (1 - result) * result,
     node="SigmoidBackwardBackward0",
@@ -343,6 +370,7 @@ sigmoid_backward = op(
 relu = op(
     "relu(self)",
     lambda x: relu_kernel(x),
+    formula="max(self, 0)",
     kind="elementwise",
     zero="rectifier",
     scalar=scalars.relu,
@@ -354,6 +382,7 @@ relu = op(
 relu_grad = op(
     "relu_grad(g, result)",
     lambda g, result: where_kept(np.logical_not(result <= 0), g),
+    formula="where(result > 0, g, 0)",
     kind="elementwise",
     scalar=lambda g, result: 0.0 if result <= 0 else g,
     node="ThresholdBackwardBackward0",
@@ -363,6 +392,7 @@ relu_grad = op(
 floor = op(
     "floor(self)",
     "floor",
+    formula="floor(self)",
     kind="elementwise",
     zero="flat",
     scalar=scalars.floor,
@@ -373,6 +403,7 @@ floor = op(
 ceil = op(
     "ceil(self)",
     "ceil",
+    formula="ceil(self)",
     kind="elementwise",
     zero="flat",
     scalar=scalars.ceil,
@@ -383,6 +414,7 @@ ceil = op(
 trunc = op(
     "trunc(self)",
     "trunc",
+    formula="where(self < 0, ceil(self), floor(self))",
     kind="elementwise",
     zero="flat",
     scalar=scalars.trunc,
@@ -393,6 +425,7 @@ trunc = op(
 round_record = op(
     "round(self)",
     lambda x: np.rint(x) if x.dtype.kind == "f" else x.copy(),
+    formula="round(self)",
     kind="elementwise",
     zero="flat",
     scalar=scalars.round_half_even,
@@ -403,6 +436,7 @@ round_record = op(
 round_to = op(
     "round_to(self; decimals)",
     round_decimals,
+    formula="round(self * 10**decimals) / 10**decimals",
     kind="elementwise",
     zero="flat",
     node="RoundBackward1",
@@ -412,6 +446,7 @@ round_to = op(
 frac = op(
     "frac(self)",
     lambda x: x - np.trunc(x),
+    formula="self - trunc(self)",
     kind="elementwise",
     scalar=lambda x: x - math.trunc(x) + 0.0,
     node="FracBackward0",
@@ -421,6 +456,7 @@ frac = op(
 clamp = op(
     "clamp(self; min, max)",
     lambda x, low, high: clamp_kernel(x, low, high),
+    formula="minimum(maximum(self, min), max)",
     kind="elementwise",
     zero="clamp",
     scalar=scalars.clamp,
@@ -430,6 +466,7 @@ clamp = op(
 clamp_min = op(
     "clamp_min(self; min)",
     lambda x, low: clamp_kernel(x, low, None),
+    formula="maximum(self, min)",
     kind="elementwise",
     zero="clamp",
     scalar=lambda x, low: scalars.clamp(x, low, None),
@@ -439,6 +476,7 @@ clamp_min = op(
 clamp_max = op(
     "clamp_max(self; max)",
     lambda x, high: clamp_kernel(x, None, high),
+    formula="minimum(self, max)",
     kind="elementwise",
     zero="clamp",
     scalar=lambda x, high: scalars.clamp(x, None, high),
@@ -448,6 +486,7 @@ clamp_max = op(
 clamp_tensor = op(
     "clamp_tensor(self, min, max)",
     lambda x, low, high: clamp_kernel(x, low, high),
+    formula="minimum(maximum(self, min), max)",
     kind="elementwise",
     zero="clamp",
     promote="arith",
@@ -470,6 +509,7 @@ clamp_tensor = op(
 clamp_min_tensor = op(
     "clamp_min_tensor(self, min)",
     lambda x, low: clamp_kernel(x, low, None),
+    formula="maximum(self, min)",
     kind="elementwise",
     zero="clamp",
     promote="arith",
@@ -480,6 +520,7 @@ clamp_min_tensor = op(
 clamp_max_tensor = op(
     "clamp_max_tensor(self, max)",
     lambda x, high: clamp_kernel(x, None, high),
+    formula="minimum(self, max)",
     kind="elementwise",
     zero="clamp",
     promote="arith",
@@ -490,18 +531,35 @@ clamp_max_tensor = op(
 nan_to_num = op(
     "nan_to_num(self; nan, posinf, neginf)",
     lambda x, nan, posinf, neginf: np.nan_to_num(x, nan=nan or 0.0, posinf=posinf, neginf=neginf),
+    formula="where(isnan(self), nan, where(self == inf, posinf, where(self == -inf, neginf, self)))",
     kind="elementwise",
     node="NanToNumBackward0",
     self=d(
         "self", lambda xp, g, out, self, *_: g * xp.where(xp.isfinite(self), xp.ones_like(self), xp.zeros_like(self))
     ),
 )
-isnan = op("isnan(self)", "isnan", kind="elementwise", scalar=math.isnan)
-isinf = op("isinf(self)", "isinf", kind="elementwise", scalar=math.isinf)
-isfinite = op("isfinite(self)", "isfinite", kind="elementwise", scalar=math.isfinite)
-isposinf = op("isposinf(self)", "isposinf", kind="elementwise", scalar=lambda x: x == math.inf)
-isneginf = op("isneginf(self)", "isneginf", kind="elementwise", scalar=lambda x: x == -math.inf)
-signbit = op("signbit(self)", "signbit", kind="elementwise", scalar=lambda x: math.copysign(1.0, x) < 0)
+isnan = op("isnan(self)", "isnan", formula="1 if self != self else 0", kind="elementwise", scalar=math.isnan)
+isinf = op("isinf(self)", "isinf", formula="1 if abs(self) == inf else 0", kind="elementwise", scalar=math.isinf)
+isfinite = op(
+    "isfinite(self)", "isfinite", formula="1 if abs(self) < inf else 0", kind="elementwise", scalar=math.isfinite
+)
+isposinf = op(
+    "isposinf(self)", "isposinf", formula="1 if self == inf else 0", kind="elementwise", scalar=lambda x: x == math.inf
+)
+isneginf = op(
+    "isneginf(self)",
+    "isneginf",
+    formula="1 if self == -inf else 0",
+    kind="elementwise",
+    scalar=lambda x: x == -math.inf,
+)
+signbit = op(
+    "signbit(self)",
+    "signbit",
+    formula="1 if copysign(1, self) < 0 else 0",
+    kind="elementwise",
+    scalar=lambda x: math.copysign(1.0, x) < 0,
+)
 
 
 def relu_kernel(x: Array) -> Array:

@@ -20,6 +20,7 @@ def copysign_grad(xp: XP, g: Operand, out: Operand, x: Operand) -> Operand:
 copysign = op(
     "copysign(self, other)",
     "copysign",
+    formula="where(signbit(other), -abs(self), abs(self))",
     kind="elementwise",
     node="CopysignBackward0",
     promote="float",
@@ -33,6 +34,7 @@ copysign = op(
 copysign_number = op(
     "copysign_number(self, other)",
     "copysign",
+    formula="where(signbit(other), -abs(self), abs(self))",
     kind="elementwise",
     node="CopysignBackward1",
     promote="float",
@@ -45,6 +47,7 @@ copysign_number = op(
 heaviside = op(
     "heaviside(self, values)",
     lambda a, b: np.heaviside(a, b).astype(a.dtype),
+    formula="where(self == 0, values, where(self > 0, 1, 0))",
     kind="elementwise",
     zero="flat",
     promote="arith",
@@ -60,11 +63,26 @@ nextafter = op(
     self=d("self other", lambda xp, g, out, self, other: xp.where(self == other, xp.zeros_like(g), g)),
     other=d("", lambda xp, g, out, self, other: xp.zeros_like(g)),
 )
-gcd = op("gcd(self, other)", "gcd", kind="elementwise", promote="arith", unsupported_dtypes=("fb", "gcd_cpu"))
-lcm = op("lcm(self, other)", "lcm", kind="elementwise", promote="arith", unsupported_dtypes=("fb", "lcm_cpu"))
+gcd = op(
+    "gcd(self, other)",
+    "gcd",
+    formula="gcd(self, other)",
+    kind="elementwise",
+    promote="arith",
+    unsupported_dtypes=("fb", "gcd_cpu"),
+)
+lcm = op(
+    "lcm(self, other)",
+    "lcm",
+    formula="abs(self * other) / gcd(self, other)",
+    kind="elementwise",
+    promote="arith",
+    unsupported_dtypes=("fb", "lcm_cpu"),
+)
 ldexp_record = op(
     "ldexp(self, other)",
     lambda a, b: a * np.exp2(b),
+    formula="self * 2**other",
     kind="elementwise",
     node="LdexpBackward0",
     promote="float",
@@ -74,6 +92,7 @@ ldexp_record = op(
 frexp_record = op(
     "frexp(self)",
     lambda a: np.frexp(a),
+    formula="self == mantissa * 2**exponent; 1 / 2 <= abs(mantissa) < 1",
     kind="elementwise",
     node="FrexpBackward0",
     outputs=2,

@@ -24,7 +24,7 @@ from gradtrace.ops.random.stream import Stream
 SMALLEST = -(2**63)  # int64
 
 
-def redraw(name: str, node: str, public: str = "", aten: str = "") -> Op:
+def redraw(name: str, node: str, formula: str, public: str = "", aten: str = "") -> Op:
     """Return the record of random numbers, which cut the history: the previous values get a zero gradient.
 
     `public` is the function's name and `aten` that of PyTorch's operator, where they are not `name` and `name_`.
@@ -32,6 +32,7 @@ def redraw(name: str, node: str, public: str = "", aten: str = "") -> Op:
     return op(
         f"{name}(self; values)",
         lambda a, values: values,
+        formula=formula,
         kind="random",
         public=public or name,
         aten=aten or f"{public or name}_",
@@ -40,15 +41,20 @@ def redraw(name: str, node: str, public: str = "", aten: str = "") -> Op:
     )
 
 
-uniform = redraw("uniform", "UniformBackward0")
-normal = redraw("normal_fill", "NormalBackward0", "normal")
-random_from_to = redraw("random_from_to", "RandomBackward0", "random", "random_.from")
-random_to = redraw("random_to", "RandomBackward1", "random", "random_.to")
-random_any = redraw("random_any", "RandomBackward2", "random")
-bernoulli_sample = redraw("bernoulli_sample", "BernoulliBackward0", "bernoulli", "bernoulli")
+uniform = redraw("uniform", "UniformBackward0", "out[i] ~ Uniform(low, high)")
+normal = redraw("normal_fill", "NormalBackward0", "out[i] ~ Normal(mean, std**2)", "normal")
+random_from_to = redraw(
+    "random_from_to", "RandomBackward0", "out[i] ~ DiscreteUniform(low, high - 1)", "random", "random_.from"
+)
+random_to = redraw("random_to", "RandomBackward1", "out[i] ~ DiscreteUniform(0, high - 1)", "random", "random_.to")
+random_any = redraw("random_any", "RandomBackward2", "out[i] ~ DiscreteUniform(0, 2**digits)", "random")
+bernoulli_sample = redraw(
+    "bernoulli_sample", "BernoulliBackward0", "out[i] ~ Bernoulli(self[i])", "bernoulli", "bernoulli"
+)
 bernoulli_each = op(
     "bernoulli_each(self, p; values)",
     lambda a, p, values: values,
+    formula="out[i] ~ Bernoulli(p[i])",
     kind="random",
     public="bernoulli",
     aten="bernoulli_.Tensor",
@@ -56,13 +62,17 @@ bernoulli_each = op(
     self=d("", lambda xp, g, out, self, p, values: xp.zeros_like(g)),
     p=d("p", lambda xp, g, out, self, p, values: xp.zeros_like(p)),
 )
-bernoulli_fill = redraw("bernoulli_fill", "BernoulliBackward2", "bernoulli", "bernoulli_.float")
-exponential = redraw("exponential", "ExponentialBackward0")
-log_normal = redraw("log_normal", "LogNormalBackward0")
-cauchy = redraw("cauchy", "CauchyBackward0")
-geometric = redraw("geometric", "GeometricBackward0")
-poisson_sample = redraw("poisson_sample", "PoissonBackward0", "poisson", "poisson")
-binomial_sample = redraw("binomial_sample", "BinomialBackward0", "binomial", "binomial")
+bernoulli_fill = redraw(
+    "bernoulli_fill", "BernoulliBackward2", "out[i] ~ Bernoulli(p)", "bernoulli", "bernoulli_.float"
+)
+exponential = redraw("exponential", "ExponentialBackward0", "out[i] ~ Exponential(lambd)")
+log_normal = redraw("log_normal", "LogNormalBackward0", "log(out[i]) ~ Normal(mean, std**2)")
+cauchy = redraw("cauchy", "CauchyBackward0", "out[i] ~ Cauchy(median, sigma)")
+geometric = redraw("geometric", "GeometricBackward0", "out[i] ~ Geometric(p)")
+poisson_sample = redraw("poisson_sample", "PoissonBackward0", "out[i] ~ Poisson(self[i])", "poisson", "poisson")
+binomial_sample = redraw(
+    "binomial_sample", "BinomialBackward0", "out[i] ~ Binomial(count[i], prob[i])", "binomial", "binomial"
+)
 
 
 def fill(

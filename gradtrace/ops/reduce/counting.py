@@ -19,6 +19,7 @@ from gradtrace.ops.results import Result, result_type, values_and_indices
 kth = op(
     "kthvalue(self; dim, index)",
     lambda a, dim, index: take_entries(a, index, dim).squeeze(dim if a.ndim else ()),
+    formula="sort(self[..., i, ...])[k - 1]",
     kind="gather",
     zero="choice",
     node="KthvalueBackward0",
@@ -67,6 +68,7 @@ def no_derivative(name: str) -> Rule:
 unique_record = op(
     "unique2(self; values)",
     lambda a, values: values,
+    formula="out[i] < out[i + 1]; {out[i]} == {self[j]}",
     kind="gather",
     node="Unique2Backward0",
     self=d("", no_derivative("_unique2")),

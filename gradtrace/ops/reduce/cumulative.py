@@ -104,6 +104,7 @@ def positive_part(xp: XP, g: Operand, self: Operand, out: Operand, dim: int) -> 
 shift = op(
     "shift(self; dim, steps, fill)",
     shift_kernel,
+    formula="out[..., i, ...] = self[..., i - steps, ...]",
     kind="structural",
     dims="dim",
     node="ConstantPadNdBackward0",
@@ -112,6 +113,7 @@ shift = op(
 cumsum = op(
     "cumsum(self; dim, dtype)",
     running("add"),
+    formula="out[..., i, ...] = sum[k, 0, i](self[..., k, ...])",
     kind="scan",
     dims="dim",
     c_order=True,
@@ -121,6 +123,7 @@ cumsum = op(
 cumprod = op(
     "cumprod(self; dim, dtype)",
     running("multiply"),
+    formula="out[..., i, ...] = prod[k, 0, i](self[..., k, ...])",
     kind="scan",
     dims="dim",
     c_order=True,
@@ -130,6 +133,7 @@ cumprod = op(
 logcumsumexp = op(
     "logcumsumexp(self; dim)",
     running_log_sum,
+    formula="out[..., i, ...] = log(sum[k, 0, i](exp(self[..., k, ...])))",
     kind="scan",
     dims="dim",
     c_order=True,

@@ -173,6 +173,7 @@ def aminmax_grad(
 fill_where = op(
     "fill_where(onto, value; mask)",
     lambda onto, value, mask: np.where(mask, value, 0).astype(value.dtype),
+    formula="where(mask, value, 0)",
     kind="gather",
     node="MaskedFillBackward1",
     onto=d("", no_gradient),
@@ -181,16 +182,18 @@ fill_where = op(
 pick = op(
     "pick(self, index; dim)",
     pick_kernel,
+    formula="out = self[..., index, ...]",
     kind="gather",
     node="GatherBackward0",
     self=d("~self index", lambda xp, g, out, self, index, dim: index_grad(xp, g, index, self, dim)),
 )
 
 
-def _place(name: str, node: str) -> None:
+def _place(name: str, node: str, formula: str) -> None:
     op(
         f"{name}(onto, src; index, dim, size)",
         lambda onto, g, *rest: place_kernel(g, *rest),
+        formula=formula,
         kind="gather",
         node=node,
         onto=d("", no_gradient),
@@ -198,14 +201,15 @@ def _place(name: str, node: str) -> None:
     )
 
 
-_place("place", "ScatterAddBackward0")
-_place("place_chosen", "ScatterBackward0")
+_place("place", "ScatterAddBackward0", "out[..., j, ...] = src if j == index else 0")
+_place("place_chosen", "ScatterBackward0", "out[..., j, ...] = src if j == index else 0")
 
 
-def _of_all(name: str, kernel: str | Kernel, node: str) -> Op:
+def _of_all(name: str, kernel: str | Kernel, node: str, formula: str) -> Op:
     return op(
         f"{name}(self)",
         kernel,
+        formula=formula,
         kind="reduction",
         zero="choice",
         node=node,
@@ -213,10 +217,11 @@ def _of_all(name: str, kernel: str | Kernel, node: str) -> Op:
     )
 
 
-def _along(name: str, kernel: Kernel, node: str) -> Op:
+def _along(name: str, kernel: Kernel, node: str, formula: str) -> Op:
     return op(
         f"{name}(self; dim, keepdim)",
         kernel,
+        formula=formula,
         kind="reduction",
         dims="dim",
         zero="choice",
@@ -231,10 +236,11 @@ def _along(name: str, kernel: Kernel, node: str) -> Op:
     )
 
 
-def _in_groups(name: str, ufunc: str, node: str) -> Op:
+def _in_groups(name: str, ufunc: str, node: str, formula: str) -> Op:
     return op(
         f"{name}(self; dim, keepdim)",
         lambda a, dims, keepdim: fold(ufunc, a, dims, keepdim),
+        formula=formula,
         kind="reduction",
         dims="dim",
         zero="choice",
@@ -243,10 +249,11 @@ def _in_groups(name: str, ufunc: str, node: str) -> Op:
     )
 
 
-def _running(name: str, ufunc: str, node: str) -> Op:
+def _running(name: str, ufunc: str, node: str, formula: str) -> Op:
     return op(
         f"{name}(self; dim)",
         running_extreme(ufunc),
+        formula=formula,
         kind="scan",
         dims="dim",
         node=node,
@@ -258,20 +265,32 @@ def _running(name: str, ufunc: str, node: str) -> Op:
     )
 
 
-max_all = _of_all("max", lambda a: fold("maximum", a, None), "MaxBackward1")
-min_all = _of_all("min", lambda a: fold("minimum", a, None), "MinBackward1")
-median_all = _of_all("median", median_of_all(False), "MedianBackward0")
-nanmedian_all = _of_all("nanmedian", median_of_all(True), "NanmedianBackward0")
-max_dim = _along("max_dim", extreme_along("argmax"), "MaxBackward0")
-min_dim = _along("min_dim", extreme_along("argmin"), "MinBackward0")
-median_dim = _along("median_dim", median_along(False), "MedianBackward1")
-nanmedian_dim = _along("nanmedian_dim", median_along(True), "NanmedianBackward1")
-mode = _along("mode", mode_along, "ModeBackward0")
-amax = _in_groups("amax", "maximum", "AmaxBackward0")
-amin = _in_groups("amin", "minimum", "AminBackward0")
+max_all = _of_all("max", lambda a: fold("maximum", a, None), "MaxBackward1", "max[i](self[i])")
+min_all = _of_all("min", lambda a: fold("minimum", a, None), "MinBackward1", "min[i](self[i])")
+median_all = _of_all("median", median_of_all(False), "MedianBackward0", "sort(self)[(n - 1) // 2]")
+nanmedian_all = _of_all(
+    "nanmedian", median_of_all(True), "NanmedianBackward0", "sort(z)[(n - 1) // 2]; z = self[not isnan(self)]"
+)
+max_dim = _along(
+    "max_dim", extreme_along("argmax"), "MaxBackward0", "max[i](self[..., i, ...]), argmax[i](self[..., i, ...])"
+)
+min_dim = _along(
+    "min_dim", extreme_along("argmin"), "MinBackward0", "min[i](self[..., i, ...]), argmin[i](self[..., i, ...])"
+)
+median_dim = _along("median_dim", median_along(False), "MedianBackward1", "sort[i](self[..., i, ...])[(n - 1) // 2]")
+nanmedian_dim = _along(
+    "nanmedian_dim",
+    median_along(True),
+    "NanmedianBackward1",
+    "sort[i](self[..., i, ...])[(n - 1) // 2]; not isnan(self[..., i, ...])",
+)
+mode = _along("mode", mode_along, "ModeBackward0", "argmax[v](sum[i](1 if self[..., i, ...] == v else 0))")
+amax = _in_groups("amax", "maximum", "AmaxBackward0", "max[i](self[..., i, ...])")
+amin = _in_groups("amin", "minimum", "AminBackward0", "min[i](self[..., i, ...])")
 aminmax = op(
     "aminmax(self; dim, keepdim)",
     lowest_and_highest,
+    formula="min[i](self[..., i, ...]), max[i](self[..., i, ...])",
     kind="reduction",
     dims="dim",
     node="AminmaxBackward0",
@@ -279,13 +298,19 @@ aminmax = op(
     undefined_grad="none",
     self=d("self out", lambda xp, g, out, self, dim, keepdim: aminmax_grad(xp, g, self, out, dim, keepdim)),
 )
-cummax = _running("cummax", "maximum", "CummaxBackward0")
-cummin = _running("cummin", "minimum", "CumminBackward0")
+cummax = _running("cummax", "maximum", "CummaxBackward0", "out[..., i, ...] = max[k, 0, i](self[..., k, ...])")
+cummin = _running("cummin", "minimum", "CumminBackward0", "out[..., i, ...] = min[k, 0, i](self[..., k, ...])")
 argmax = op(
-    "argmax(self; dim, keepdim)", lambda a, dim, keepdim: np.argmax(a, axis=dim, keepdims=keepdim), kind="reduction"
+    "argmax(self; dim, keepdim)",
+    lambda a, dim, keepdim: np.argmax(a, axis=dim, keepdims=keepdim),
+    formula="argmax[i](self[..., i, ...])",
+    kind="reduction",
 )
 argmin = op(
-    "argmin(self; dim, keepdim)", lambda a, dim, keepdim: np.argmin(a, axis=dim, keepdims=keepdim), kind="reduction"
+    "argmin(self; dim, keepdim)",
+    lambda a, dim, keepdim: np.argmin(a, axis=dim, keepdims=keepdim),
+    formula="argmin[i](self[..., i, ...])",
+    kind="reduction",
 )
 
 

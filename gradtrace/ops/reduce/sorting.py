@@ -26,6 +26,7 @@ def in_order(a: Array, dim: int, order: Array) -> Array:
 sort_by = op(
     "sort(self; dim, order)",
     in_order,
+    formula="out[..., i, ...] = self[..., order[..., i, ...], ...]; out[..., i, ...] <= out[..., i + 1, ...]",
     kind="gather",
     zero="choice",
     node="SortBackward0",
@@ -34,6 +35,7 @@ sort_by = op(
 sort_stable = op(
     "sort_stable(self; dim, order)",
     in_order,
+    formula="out[..., i, ...] = self[..., order[..., i, ...], ...]; out[..., i, ...] <= out[..., i + 1, ...]",
     kind="gather",
     zero="choice",
     node="SortBackward1",
@@ -42,6 +44,7 @@ sort_stable = op(
 topk_by = op(
     "topk(self; dim, order)",
     lambda a, dim, order: take_entries(a, order, dim),
+    formula="out[..., i, ...] = sort(self[..., j, ...], descending)[i]; 0 <= i < k",
     kind="gather",
     zero="choice",
     node="TopkBackward0",

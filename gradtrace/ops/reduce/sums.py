@@ -203,6 +203,7 @@ def pair_grad(
 sum_all = op(
     "sum(self; dtype)",
     lambda a, dtype=None: add_up(a, None, False, dtype),
+    formula="sum[i](self[i])",
     kind="reduction",
     symbolic=lambda s, a, *_: a,
     scalar=reduce_float,
@@ -212,6 +213,7 @@ sum_all = op(
 sum_dim = op(
     "sum_dim(self; dim, keepdim, dtype)",
     add_up,
+    formula="sum[i](self[..., i, ...])",
     kind="reduction",
     dims="dim",
     node="SumBackward1",
@@ -223,6 +225,7 @@ sum_dim = op(
 mean_all = op(
     "mean(self; dtype)",
     lambda a, dtype=None: average(a, None, False, dtype),
+    formula="sum[i](self[i]) / n",
     kind="reduction",
     symbolic=lambda s, a, *_: a,
     scalar=reduce_float,
@@ -232,6 +235,7 @@ mean_all = op(
 mean_dim = op(
     "mean_dim(self; dim, keepdim, dtype)",
     average,
+    formula="sum[i](self[..., i, ...]) / n",
     kind="reduction",
     dims="dim",
     node="MeanBackward1",
@@ -245,6 +249,7 @@ mean_dim = op(
 prod_all = op(
     "prod(self; dtype)",
     lambda a, dtype=None: multiply_up(a, None, False, dtype),
+    formula="prod[i](self[i])",
     kind="reduction",
     node="ProdBackward0",
     self=d("self out", lambda xp, g, out, self, dtype=None: prod_grad(xp, g, self, out)),
@@ -252,6 +257,7 @@ prod_all = op(
 prod_dim = op(
     "prod_dim(self; dim, keepdim, dtype)",
     multiply_up,
+    formula="prod[i](self[..., i, ...])",
     kind="reduction",
     dims="dim",
     node="ProdBackward1",
@@ -262,6 +268,7 @@ prod_dim = op(
 var = op(
     "var(self; dim, correction, keepdim)",
     variance,
+    formula="sum[i]((self[..., i, ...] - mean)**2) / (n - correction)",
     kind="reduction",
     dims="dim",
     node="VarBackward0",
@@ -270,6 +277,7 @@ var = op(
 std = op(
     "std(self; dim, correction, keepdim)",
     deviation,
+    formula="sqrt(sum[i]((self[..., i, ...] - mean)**2) / (n - correction))",
     kind="reduction",
     dims="dim",
     node="StdBackward0",
@@ -281,6 +289,7 @@ std = op(
 var_mean = op(
     "var_mean(self; dim, correction, keepdim)",
     with_average(variance),
+    formula="sum[i]((self[..., i, ...] - mean)**2) / (n - correction), mean",
     kind="reduction",
     dims="dim",
     node="VarMeanBackward0",
@@ -296,6 +305,7 @@ var_mean = op(
 std_mean = op(
     "std_mean(self; dim, correction, keepdim)",
     with_average(deviation),
+    formula="sqrt(sum[i]((self[..., i, ...] - mean)**2) / (n - correction)), mean",
     kind="reduction",
     dims="dim",
     node="StdMeanBackward0",
@@ -313,6 +323,7 @@ nansum = op(
     lambda a, dim=None, keepdim=False, dtype=None: add_up(
         np.where(np.isnan(a), a.dtype.type(0), a), dim, keepdim, dtype
     ),
+    formula="sum[i](0 if isnan(self[..., i, ...]) else self[..., i, ...])",
     kind="reduction",
     dims="dim",
     node="NansumBackward0",
@@ -323,14 +334,23 @@ nansum = op(
         ),
     ),
 )
-any_record = op("any(self; dim, keepdim)", logical("logical_or"), kind="reduction", dims="dim")
-all_record = op("all(self; dim, keepdim)", logical("logical_and"), kind="reduction", dims="dim")
+any_record = op(
+    "any(self; dim, keepdim)", logical("logical_or"), formula="any[i](self[..., i, ...])", kind="reduction", dims="dim"
+)
+all_record = op(
+    "all(self; dim, keepdim)", logical("logical_and"), formula="all[i](self[..., i, ...])", kind="reduction", dims="dim"
+)
 count_nonzero = op(
-    "count_nonzero(self; dim)", lambda a, dim: np.count_nonzero(a, axis=dim or None), kind="reduction", dims="dim"
+    "count_nonzero(self; dim)",
+    lambda a, dim: np.count_nonzero(a, axis=dim or None),
+    formula="sum[i](1 if self[..., i, ...] != 0 else 0)",
+    kind="reduction",
+    dims="dim",
 )
 trace = op(
     "trace(self)",
     lambda a: add_up(np.diagonal(a)),
+    formula="sum[i](self[i, i])",
     kind="reduction",
     node="TraceBackward0",
     unsupported_dtypes=("b", "trace"),
@@ -339,6 +359,7 @@ trace = op(
 on_diagonal = op(
     "on_diagonal(self; shape)",
     lambda a, shape: np.eye(*shape, dtype=a.dtype) * a,
+    formula="out[i, j] = self if i == j else 0",
     kind="structural",
     node="TraceBackward0",
     self=d("", lambda xp, g, out, self, shape: xp.trace(g)),

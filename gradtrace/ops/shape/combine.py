@@ -38,6 +38,7 @@ def windows_back(g: Array, shape: Shape, dim: int, size: int, step: int) -> Arra
 unfold_record = op(
     "unfold(self; dim, size, step)",
     windows_kernel,
+    formula="out[..., i, ..., k] = self[..., step * i + k, ...]",
     kind="view",
     dims="dim",
     node="UnfoldBackward0",
@@ -47,6 +48,7 @@ unfold_record = op(
 unfold_place = op(
     "unfold_place(self; shape, dim, size, step)",
     windows_back,
+    formula="out[..., j, ...] = sum[i, k](self[..., i, ..., k] if step * i + k == j else 0)",
     kind="structural",
     node="UnfoldBackwardBackward0",
     self=d("", lambda xp, g, out, self, shape, *rest: xp.unfold(g, *rest)),

@@ -34,6 +34,7 @@ def overwritten(a: Array, part: Callable[[Array], Array], src: Array) -> Array:
 diagonal_copy = op(
     "diagonal_copy(self; offset, dim1, dim2)",
     lambda a, *rest: np.array(np.diagonal(a, *rest)),
+    formula="out[..., k] = self[..., k, k + offset]",
     kind="structural",
     dims="dim1 dim2",
     node="DiagonalBackward0_copy",
@@ -42,6 +43,7 @@ diagonal_copy = op(
 diag_embed_record = op(
     "diag_embed(self; offset, dim1, dim2)",
     embed_kernel,
+    formula="out[..., i, j] = self[..., min(i, j)] if j - i == offset else 0",
     kind="structural",
     node="DiagEmbedBackward0",
     self=d("", lambda xp, g, out, self, *rest: xp.diagonal(g, *rest)),
@@ -49,6 +51,7 @@ diag_embed_record = op(
 diagonal_scatter_record = op(
     "diagonal_scatter(self, src; offset, dim1, dim2)",
     lambda a, src, *rest: overwritten(a, lambda x: writable(x, *rest), src),
+    formula="out[..., i, j] = src[..., min(i, j)] if j - i == offset else self[..., i, j]",
     kind="structural",
     node="DiagonalScatterBackward0",
     self=d(
@@ -59,6 +62,7 @@ diagonal_scatter_record = op(
 select_scatter_record = op(
     "select_scatter(self, src; dim, index)",
     lambda a, src, dim, index: overwritten(a, lambda x: x[(*along(dim, index), ...)], src),
+    formula="out[..., i, ...] = src if i == index else self[..., i, ...]",
     kind="structural",
     node="SelectScatterBackward0",
     self=d(
@@ -72,6 +76,7 @@ select_scatter_record = op(
 slice_scatter_record = op(
     "slice_scatter(self, src; dim, start, stop, step)",
     lambda a, src, dim, *ends: overwritten(a, lambda x: x[along(dim, slice(*ends))], src),
+    formula="out[..., start + step * i, ...] = src[..., i, ...]",
     kind="structural",
     node="SliceScatterBackward0",
     self=d(
@@ -85,6 +90,7 @@ slice_scatter_record = op(
 block_diag_record = op(
     "block_diag(*tensors)",
     lambda arrays: blocks(arrays),
+    formula="out[i, j] = tensors[k][i - r[k], j - c[k]] if r[k] <= i < r[k + 1] and c[k] <= j < c[k + 1] else 0",
     kind="structural",
     node="BlockDiagBackward0",
     joint=d("~tensors", lambda xp, wanted, g, out, tensors: block_grads(xp, wanted, g, tensors)),

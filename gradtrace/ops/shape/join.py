@@ -44,11 +44,18 @@ def rotate_kernel(a: Array, k: int, dims: tuple[int, int]) -> Array:
 
 
 cat = op(
-    "cat(*tensors; dim)", joined, kind="structural", c_order=True, node="CatBackward0", joint=d("~tensors", cat_back)
+    "cat(*tensors; dim)",
+    joined,
+    formula="out[..., s[k] + i, ...] = tensors[k][..., i, ...]; s[k] = sum[m, 0, k - 1](size(tensors[m], dim))",
+    kind="structural",
+    c_order=True,
+    node="CatBackward0",
+    joint=d("~tensors", cat_back),
 )
 stack = op(
     "stack(*tensors; dim)",
     lambda arrays, dim: np.stack(arrays, axis=dim),
+    formula="out[..., k, ...] = tensors[k]",
     kind="structural",
     c_order=True,
     node="StackBackward0",
@@ -62,6 +69,7 @@ stack = op(
 unbind = op(
     "unbind(self; dim)",
     lambda a, dim: tuple(a[(*(slice(None),) * dim, i, ...)] for i in range(a.shape[dim])),
+    formula="out[k] = self[..., k, ...]",
     kind="view",
     dims="dim",
     node="UnbindBackward0",
@@ -72,6 +80,7 @@ unbind = op(
 split = op(
     "split(self; dim, sizes)",
     lambda a, dim, parts: pieces(a, dim, parts),
+    formula="out[k][..., i, ...] = self[..., s[k] + i, ...]; s[k] = sum[m, 0, k - 1](sizes[m])",
     kind="view",
     dims="dim",
     node="SplitBackward0",
@@ -82,6 +91,7 @@ split = op(
 split_sizes = op(
     "split_with_sizes(self; dim, sizes)",
     lambda a, dim, parts: pieces(a, dim, parts),
+    formula="out[k][..., i, ...] = self[..., s[k] + i, ...]; s[k] = sum[m, 0, k - 1](sizes[m])",
     kind="view",
     dims="dim",
     node="SplitWithSizesBackward0",
@@ -92,6 +102,7 @@ split_sizes = op(
 repeat = op(
     "repeat(self; repeats)",
     lambda a, repeats: np.tile(a, repeats),
+    formula="out[i] = self[i % n]",
     kind="structural",
     c_order=True,
     node="RepeatBackward0",
@@ -100,6 +111,7 @@ repeat = op(
 flip = op(
     "flip(self; dims)",
     lambda a, dims: np.flip(a, dims if a.ndim else ()).copy("K"),
+    formula="out[..., i, ...] = self[..., n - 1 - i, ...]",
     kind="structural",
     dims="dims",
     node="FlipBackward0",
@@ -108,6 +120,7 @@ flip = op(
 roll = op(
     "roll(self; shifts, dims)",
     lambda a, shifts, dims: np.roll(a, shifts, dims),
+    formula="out[..., i, ...] = self[..., (i - shifts) % n, ...]",
     kind="structural",
     c_order=True,
     node="RollBackward0",
@@ -116,6 +129,7 @@ roll = op(
 tril = op(
     "tril(self; diagonal)",
     lambda a, diagonal: np.tril(a, diagonal),
+    formula="out[..., i, j] = self[..., i, j] if j - i <= diagonal else 0",
     kind="structural",
     overlap="idempotent",
     node="TrilBackward0",
@@ -124,6 +138,7 @@ tril = op(
 triu = op(
     "triu(self; diagonal)",
     lambda a, diagonal: np.triu(a, diagonal),
+    formula="out[..., i, j] = self[..., i, j] if j - i >= diagonal else 0",
     kind="structural",
     overlap="idempotent",
     node="TriuBackward0",
@@ -132,6 +147,7 @@ triu = op(
 rot90 = op(
     "rot90(self; k, dims)",
     rotate_kernel,
+    formula="out[i, j] = self[j, n - 1 - i]",
     kind="structural",
     node="Rot90Backward0",
     self=d("", lambda xp, g, out, self, k, dims: xp.rot90(g, -k, dims)),
@@ -139,6 +155,7 @@ rot90 = op(
 diagonal = op(
     "diagonal(self; offset, dim1, dim2)",
     lambda a, offset, dim1, dim2: writable(a, offset, dim1, dim2),
+    formula="out[..., k] = self[..., k, k + offset]",
     kind="view",
     dims="dim1 dim2",
     node="DiagonalBackward0",
@@ -151,6 +168,7 @@ diagonal = op(
 diagonal_place = op(
     "diagonal_place(self; shape, offset, dim1, dim2)",
     lambda g, shape, offset, dim1, dim2: on_diagonal(g, shape, offset, dim1, dim2),
+    formula="out[..., i, j] = self[..., min(i, j)] if j - i == offset else 0",
     kind="structural",
     node="DiagonalBackwardBackward0",
     self=d("", lambda xp, g, out, self, shape, offset, dim1, dim2: xp.diagonal(g, offset, dim1, dim2)),

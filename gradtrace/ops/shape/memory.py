@@ -90,6 +90,7 @@ def take_or_zero(a: Array, where: Array) -> Array:
 as_strided_record = op(
     "as_strided(self; size, stride, offset, layout)",
     strided_kernel,
+    formula="out[i] = storage[offset + sum[k](stride[k] * i[k])]",
     kind="view",
     node="AsStridedBackward0",
     view=True,
@@ -98,6 +99,7 @@ as_strided_record = op(
 as_strided_place = op(
     "as_strided_place(self; where, shape)",
     put_back,
+    formula="out[j] = sum[i](self[i] if where[i] == j else 0)",
     kind="structural",
     node="AsStridedBackwardBackward0",
     self=d("", lambda xp, g, out, self, where, shape: xp.as_strided_take(g, where)),
@@ -105,6 +107,7 @@ as_strided_place = op(
 as_strided_take = op(
     "as_strided_take(self; where)",
     take_or_zero,
+    formula="flat(out)[i] = flat(self)[where[i]]",
     kind="structural",
     node="AsStridedBackward0",
     self=d("~self", lambda xp, g, out, self, where: xp.as_strided_place(g, where, tuple(self.shape))),

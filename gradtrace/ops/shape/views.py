@@ -92,11 +92,19 @@ def dims_back(xp: XP, g: Operand, self: Operand, dims: Iterable[int]) -> Operand
 
 RESHAPED = d("~self", reshape_back)
 view = op(
-    "view(self; shape)", view_kernel, kind="view", identity="self", node="ViewBackward0", view=True, self=RESHAPED
+    "view(self; shape)",
+    view_kernel,
+    formula="flat(out)[i] = flat(self)[i]",
+    kind="view",
+    identity="self",
+    node="ViewBackward0",
+    view=True,
+    self=RESHAPED,
 )
 reshape = op(
     "reshape(self; shape)",
     lambda a, shape: a.reshape(shape),
+    formula="flat(out)[i] = flat(self)[i]",
     kind="view",
     identity="self",
     node="ViewBackward0",
@@ -104,11 +112,18 @@ reshape = op(
 )
 # What reshape returns if the tensor is not contiguous but can still be viewed.
 reshape_alias = op(
-    "reshape_alias(self; shape)", view_kernel, kind="view", node="ReshapeAliasBackward0", view=True, self=RESHAPED
+    "reshape_alias(self; shape)",
+    view_kernel,
+    formula="flat(out)[i] = flat(self)[i]",
+    kind="view",
+    node="ReshapeAliasBackward0",
+    view=True,
+    self=RESHAPED,
 )
 unsafe_view = op(
     "unsafe_view(self; shape)",
     lambda a, shape: a.reshape(shape),
+    formula="flat(out)[i] = flat(self)[i]",
     kind="view",
     identity="self",
     node="UnsafeViewBackward0",
@@ -117,6 +132,7 @@ unsafe_view = op(
 alias = op(
     "alias(self)",
     lambda a: a.view(),
+    formula="self",
     kind="elementwise",
     identity="self",
     node="AliasBackward0",
@@ -126,6 +142,7 @@ alias = op(
 unsqueeze = op(
     "unsqueeze(self; dim)",
     unsqueeze_kernel,
+    formula="flat(out)[i] = flat(self)[i]",
     kind="view",
     dims="dim",
     node="UnsqueezeBackward0",
@@ -136,6 +153,7 @@ unsqueeze = op(
 squeeze_all = op(
     "squeeze_all(self)",
     lambda a: np.squeeze(a),
+    formula="flat(out)[i] = flat(self)[i]",
     kind="view",
     node="SqueezeBackward0",
     view=True,
@@ -144,6 +162,7 @@ squeeze_all = op(
 squeeze_dim = op(
     "squeeze_dim(self; dim)",
     lambda a, dim: squeeze_dims_kernel(a, (dim,)),
+    formula="flat(out)[i] = flat(self)[i]",
     kind="view",
     dims="dim",
     node="SqueezeBackward1",
@@ -153,6 +172,7 @@ squeeze_dim = op(
 squeeze_dims = op(
     "squeeze_dims(self; dims)",
     lambda a, dims: squeeze_dims_kernel(a, dims),
+    formula="flat(out)[i] = flat(self)[i]",
     kind="view",
     dims="dims",
     node="SqueezeBackward2",
@@ -162,6 +182,7 @@ squeeze_dims = op(
 permute = op(
     "permute(self; dims)",
     lambda a, dims: a.transpose(dims),
+    formula="out[i] = self[j]; j[dims[k]] = i[k]",
     kind="view",
     dims="dims",
     node="PermuteBackward0",
@@ -171,6 +192,7 @@ permute = op(
 transpose = op(
     "transpose(self; dim0, dim1)",
     lambda a, dim0, dim1: swapped(a, dim0, dim1),
+    formula="out[..., i, ..., j, ...] = self[..., j, ..., i, ...]",
     kind="view",
     dims="dim0 dim1",
     node="TransposeBackward0",
@@ -180,6 +202,7 @@ transpose = op(
 t_record = op(
     "t(self)",
     lambda a: a.transpose(),
+    formula="out[i, j] = self[j, i]",
     kind="view",
     node="TBackward0",
     view=True,
@@ -188,6 +211,7 @@ t_record = op(
 expand = op(
     "expand(self; shape)",
     expand_kernel,
+    formula="out[i] = self[i % n]",
     kind="view",
     identity="self",
     node="ExpandBackward0",
@@ -199,7 +223,7 @@ expand = op(
     ),
 )
 sum_to = op(
-    "sum_to(self; shape)", sum_to_kernel, kind="reduction", identity="self"
+    "sum_to(self; shape)", sum_to_kernel, formula="out[j] = sum[i](self[i, j])", kind="reduction", identity="self"
 )  # for single numbers only: a recorded pass shows its steps
 
 

@@ -38,6 +38,7 @@ def quotient(xp: XP, x: Operand, slope: Callable[[Any], Any]) -> Operand:
 i0 = op(
     "i0(self)",
     on_arrays(kernels.i_plain, 0),
+    formula="integral[t, 0, pi](exp(self * cos(t))) / pi",
     kind="elementwise",
     node="I0Backward0",
     **FLOAT,
@@ -46,6 +47,7 @@ i0 = op(
 i0e = op(
     "i0e(self)",
     on_arrays(kernels.i_scaled, 0),
+    formula="exp(-abs(self)) * i0(self)",
     kind="elementwise",
     node="SpecialI0EBackward0",
     **FLOAT,
@@ -54,6 +56,7 @@ i0e = op(
 i1 = op(
     "i1(self)",
     on_arrays(kernels.i_plain, 1),
+    formula="integral[t, 0, pi](exp(self * cos(t)) * cos(t)) / pi",
     kind="elementwise",
     node="SpecialI1Backward0",
     **FLOAT,
@@ -62,6 +65,7 @@ i1 = op(
 i1e = op(
     "i1e(self)",
     on_arrays(kernels.i_scaled, 1),
+    formula="exp(-abs(self)) * i1(self)",
     kind="elementwise",
     node="SpecialI1EBackward0",
     **FLOAT,
@@ -75,17 +79,22 @@ unary(i0)
 for _record in (i0, i0e, i1, i1e):
     unary(_record, forms="s")
 
-for _name, _kernel, *_rest in (
-    ("bessel_j0", kernels.j, 0),
-    ("bessel_j1", kernels.j, 1),
-    ("bessel_y0", kernels.y, 0),
-    ("bessel_y1", kernels.y, 1),
-    ("modified_bessel_i0", kernels.i_plain, 0),
-    ("modified_bessel_i1", kernels.i_plain, 1),
-    ("modified_bessel_k0", kernels.k_any, 0, False),
-    ("modified_bessel_k1", kernels.k_any, 1, False),
-    ("scaled_modified_bessel_k0", kernels.k_any, 0, True),
-    ("scaled_modified_bessel_k1", kernels.k_any, 1, True),
-    ("spherical_bessel_j0", kernels.spherical_j0),
+for _name, _formula, _kernel, *_rest in (
+    ("bessel_j0", "integral[t, 0, pi](cos(self * sin(t))) / pi", kernels.j, 0),
+    ("bessel_j1", "integral[t, 0, pi](cos(t - self * sin(t))) / pi", kernels.j, 1),
+    (
+        "bessel_y0",
+        "4 / pi**2 * integral[t, 0, pi / 2](cos(self * cos(t)) * (gamma + log(2 * self * sin(t)**2)))",
+        kernels.y,
+        0,
+    ),
+    ("bessel_y1", "-d[self](bessel_y0(self))", kernels.y, 1),
+    ("modified_bessel_i0", "integral[t, 0, pi](exp(self * cos(t))) / pi", kernels.i_plain, 0),
+    ("modified_bessel_i1", "integral[t, 0, pi](exp(self * cos(t)) * cos(t)) / pi", kernels.i_plain, 1),
+    ("modified_bessel_k0", "integral[t, 0, inf](exp(-self * cosh(t)))", kernels.k_any, 0, False),
+    ("modified_bessel_k1", "integral[t, 0, inf](exp(-self * cosh(t)) * cosh(t))", kernels.k_any, 1, False),
+    ("scaled_modified_bessel_k0", "exp(self) * modified_bessel_k0(self)", kernels.k_any, 0, True),
+    ("scaled_modified_bessel_k1", "exp(self) * modified_bessel_k1(self)", kernels.k_any, 1, True),
+    ("spherical_bessel_j0", "sin(self) / self", kernels.spherical_j0),
 ):
-    unary(op(f"{_name}(self)", on_arrays(_kernel, *_rest), kind="elementwise", **FLOAT), forms="s")
+    unary(op(f"{_name}(self)", on_arrays(_kernel, *_rest), formula=_formula, kind="elementwise", **FLOAT), forms="s")

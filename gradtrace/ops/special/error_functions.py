@@ -22,6 +22,7 @@ TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 erf = op(
     "erf(self)",
     erf_kernels.erf,
+    formula="2 / sqrt(pi) * integral[t, 0, self](exp(-t**2))",
     kind="elementwise",
     zero="saturated",
     symbolic="erf",
@@ -33,6 +34,7 @@ erf = op(
 erfc = op(
     "erfc(self)",
     erf_kernels.erfc,
+    formula="1 - erf(self)",
     kind="elementwise",
     scalar=math.erfc,
     node="ErfcBackward0",
@@ -42,6 +44,7 @@ erfc = op(
 logaddexp = op(
     "logaddexp(self, other)",
     "logaddexp",
+    formula="log(exp(self) + exp(other))",
     kind="elementwise",
     node="LogaddexpBackward0",
     **FLOAT,
@@ -52,6 +55,7 @@ logaddexp = op(
 hypot = op(
     "hypot(self, other)",
     "hypot",
+    formula="sqrt(self**2 + other**2)",
     kind="elementwise",
     unsupported_dtypes=("bi", "hypot_cpu"),
     scalar=math.hypot,
@@ -81,6 +85,7 @@ def xlogy_grad(xp: XP, g: Operand, self: Operand, other: Operand) -> Operand:
 xlogy = op(
     "xlogy(self, other)",
     x_log("log"),
+    formula="where(self == 0, 0, self * log(other))",
     kind="elementwise",
     node="XlogyBackward0",
     **FLOAT,
@@ -90,6 +95,7 @@ xlogy = op(
 xlogy_of_number = op(
     "xlogy_of_number(other; number)",
     lambda b, number: x_log("log")(number, b),
+    formula="0 if number == 0 else number * log(other)",
     kind="elementwise",
     node="XlogyBackward1",
     **FLOAT,
@@ -98,6 +104,7 @@ xlogy_of_number = op(
 xlogy_number = op(
     "xlogy_number(self; number)",
     lambda a, number: x_log("log")(a, number),
+    formula="where(self == 0, 0, self * log(number))",
     kind="elementwise",
     node="XlogyBackward2",
     **FLOAT,
@@ -106,6 +113,7 @@ xlogy_number = op(
 deg2rad = op(
     "deg2rad(self)",
     "deg2rad",
+    formula="self * pi / 180",
     kind="elementwise",
     scalar=math.radians,
     node="Deg2RadBackward0",
@@ -115,6 +123,7 @@ deg2rad = op(
 rad2deg = op(
     "rad2deg(self)",
     "rad2deg",
+    formula="self * 180 / pi",
     kind="elementwise",
     scalar=math.degrees,
     node="Rad2DegBackward0",

@@ -123,6 +123,7 @@ def mvlgamma_grad(xp: XP, g: Operand, x: Operand, p: int) -> Operand:
 digamma = op(
     "digamma(self)",
     via_float64(digamma_kernel),
+    formula="d[self](log(gamma(self)))",
     kind="elementwise",
     node="DigammaBackward0",
     promote="float",
@@ -131,6 +132,7 @@ digamma = op(
 lgamma = op(
     "lgamma(self)",
     via_float64(lgamma_kernel),
+    formula="log(abs(gamma(self)))",
     kind="elementwise",
     node="LgammaBackward0",
     promote="float",
@@ -139,6 +141,7 @@ lgamma = op(
 polygamma_record = op(
     "polygamma(self; n)",
     via_float64(polygamma_kernel),
+    formula="d[self, n + 1](log(gamma(self)))",
     kind="elementwise",
     node="PolygammaBackward0",
     promote="float",
@@ -148,6 +151,7 @@ polygamma_record = op(
 mvlgamma_record = op(
     "mvlgamma(self; p)",
     via_float64(mvlgamma_kernel),
+    formula="p * (p - 1) / 4 * log(pi) + sum[i, 1, p](lgamma(self + (1 - i) / 2))",
     kind="elementwise",
     node="MvlgammaBackward0",
     promote="float",

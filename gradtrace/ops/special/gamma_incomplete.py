@@ -150,6 +150,7 @@ def slope(xp: XP, g: Operand, a: Operand, x: Operand) -> Operand:
 igamma = op(
     "igamma(self, other)",
     incomplete(False),
+    formula="integral[t, 0, other](t**(self - 1) * exp(-t)) / gamma(self)",
     kind="elementwise",
     node="IgammaBackward0",
     promote="arith",
@@ -160,6 +161,7 @@ igamma = op(
 igammac = op(
     "igammac(self, other)",
     incomplete(True),
+    formula="integral[t, other, inf](t**(self - 1) * exp(-t)) / gamma(self)",
     kind="elementwise",
     node="IgammacBackward0",
     promote="arith",
@@ -220,6 +222,7 @@ def hurwitz(s: Array, q: Array) -> Array:
 zeta_record = op(
     "zeta(self, other)",
     hurwitz,
+    formula="sum[k, 0, inf](1 / (k + other)**self)",
     kind="elementwise",
     node="SpecialZetaBackward0",
     promote="float",

@@ -71,6 +71,7 @@ def ndtri_kernel(p: Array) -> Array:
 erfcx = op(
     "erfcx(self)",
     on_flat_float64(erfcx_kernel),
+    formula="exp(self**2) * (1 - erf(self))",
     kind="elementwise",
     node="SpecialErfcxBackward0",
     **FLOAT,
@@ -79,6 +80,7 @@ erfcx = op(
 log_ndtr = op(
     "log_ndtr(self)",
     on_flat_float64(log_ndtr_kernel),
+    formula="log((1 + erf(self / sqrt(2))) / 2)",
     kind="elementwise",
     node="SpecialLogNdtrBackward0",
     **FLOAT,
@@ -87,6 +89,7 @@ log_ndtr = op(
 ndtri = op(
     "ndtri(self)",
     on_flat_float64(ndtri_kernel),
+    formula="(1 + erf(out / sqrt(2))) / 2 == self",
     kind="elementwise",
     node="SpecialNdtriBackward0",
     **FLOAT,

@@ -22,18 +22,46 @@ def chebyshev_step(k: int, x: Array, q: Array, p: Array) -> Array:
     return (x + x) * q - p
 
 
-# Name: the polynomial of degree 1, and the step.
-FAMILIES: dict[str, tuple[Callable[[Any], Any], Step]] = record_table(
+# Name: the polynomial of degree 1, the step, and the polynomial of degree `other` at `self`.
+FAMILIES: dict[str, tuple[Callable[[Any], Any], Step, str]] = record_table(
     "ops.polynomials.FAMILIES",
     {
-        "chebyshev_polynomial_t": (lambda x: x, chebyshev_step),
-        "chebyshev_polynomial_u": (lambda x: x + x, chebyshev_step),
-        "chebyshev_polynomial_v": (lambda x: x + x - 1, chebyshev_step),
-        "chebyshev_polynomial_w": (lambda x: x + x + 1, chebyshev_step),
-        "hermite_polynomial_h": (lambda x: x + x, lambda k, x, q, p: (x + x) * q - 2 * k * p),
-        "hermite_polynomial_he": (lambda x: x, lambda k, x, q, p: x * q - k * p),
-        "laguerre_polynomial_l": (lambda x: 1 - x, lambda k, x, q, p: ((k + k + (1 - x)) * q - k * p) / (k + 1)),
-        "legendre_polynomial_p": (lambda x: x, lambda k, x, q, p: ((k + k + 1) * x * q - k * p) / (k + 1)),
+        "chebyshev_polynomial_t": (lambda x: x, chebyshev_step, "cos(other * acos(self))"),
+        "chebyshev_polynomial_u": (
+            lambda x: x + x,
+            chebyshev_step,
+            "sin((other + 1) * acos(self)) / sin(acos(self))",
+        ),
+        "chebyshev_polynomial_v": (
+            lambda x: x + x - 1,
+            chebyshev_step,
+            "cos((2 * other + 1) * acos(self) / 2) / cos(acos(self) / 2)",
+        ),
+        "chebyshev_polynomial_w": (
+            lambda x: x + x + 1,
+            chebyshev_step,
+            "sin((2 * other + 1) * acos(self) / 2) / sin(acos(self) / 2)",
+        ),
+        "hermite_polynomial_h": (
+            lambda x: x + x,
+            lambda k, x, q, p: (x + x) * q - 2 * k * p,
+            "(-1)**other * exp(self**2) * d[self, other](exp(-self**2))",
+        ),
+        "hermite_polynomial_he": (
+            lambda x: x,
+            lambda k, x, q, p: x * q - k * p,
+            "(-1)**other * exp(self**2 / 2) * d[self, other](exp(-self**2 / 2))",
+        ),
+        "laguerre_polynomial_l": (
+            lambda x: 1 - x,
+            lambda k, x, q, p: ((k + k + (1 - x)) * q - k * p) / (k + 1),
+            "exp(self) / factorial(other) * d[self, other](self**other * exp(-self))",
+        ),
+        "legendre_polynomial_p": (
+            lambda x: x,
+            lambda k, x, q, p: ((k + k + 1) * x * q - k * p) / (k + 1),
+            "d[self, other]((self**2 - 1)**other) / (2**other * factorial(other))",
+        ),
     },
 )
 
@@ -59,8 +87,10 @@ def kernel_of(first: Callable[[Any], Any], step: Step, shifted: bool) -> Callabl
     return kernel
 
 
-def _expose(name: str, first: Callable[[Any], Any], step: Step, shifted: bool) -> None:
-    record = op(f"{name}(self, other)", kernel_of(first, step, shifted), kind="elementwise", promote="float")
+def _expose(name: str, first: Callable[[Any], Any], step: Step, formula: str, shifted: bool) -> None:
+    record = op(
+        f"{name}(self, other)", kernel_of(first, step, shifted), formula=formula, kind="elementwise", promote="float"
+    )
 
     def function(input: Tensor | float, n: Tensor | float) -> Tensor:
         if not isinstance(input, Tensor) and not isinstance(n, Tensor):
@@ -72,7 +102,7 @@ def _expose(name: str, first: Callable[[Any], Any], step: Step, shifted: bool) -
     public(name, forms="s")(function)
 
 
-for _name, (_first, _step) in FAMILIES.items():
-    _expose(_name, _first, _step, False)
+for _name, (_first, _step, _formula) in FAMILIES.items():
+    _expose(_name, _first, _step, _formula, False)
     if _name.startswith("chebyshev"):
-        _expose("shifted_" + _name, _first, _step, True)
+        _expose("shifted_" + _name, _first, _step, _formula.replace("self", "(2 * self - 1)"), True)

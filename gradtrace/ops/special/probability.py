@@ -70,6 +70,7 @@ def logit_grad(xp: XP, g: Operand, x: Operand, eps: float | None) -> Operand:
 logit_record = op(
     "logit(self; eps)",
     logit_kernel,
+    formula="log(z / (1 - z)); z = self if eps is None else min(max(self, eps), 1 - eps)",
     kind="elementwise",
     node="LogitBackward0",
     **FLOAT,
@@ -78,6 +79,7 @@ logit_record = op(
 erfinv = op(
     "erfinv(self)",
     erfinv_kernel,
+    formula="erf(out) == self",
     kind="elementwise",
     node="ErfinvBackward0",
     **FLOAT,
@@ -86,6 +88,7 @@ erfinv = op(
 sinc = op(
     "sinc(self)",
     "sinc",
+    formula="where(self == 0, 1, sin(pi * self) / (pi * self))",
     kind="elementwise",
     node="SincBackward0",
     **FLOAT,
@@ -94,6 +97,7 @@ sinc = op(
 logaddexp2 = op(
     "logaddexp2(self, other)",
     "logaddexp2",
+    formula="log2(2**self + 2**other)",
     kind="elementwise",
     node="Logaddexp2Backward0",
     **FLOAT,
@@ -112,6 +116,7 @@ logaddexp2 = op(
 entr = op(
     "entr(self)",
     entr_kernel,
+    formula="where(self > 0, -self * log(self), where(self == 0, 0, -inf))",
     kind="elementwise",
     node="SpecialEntrBackward0",
     **FLOAT,
@@ -127,6 +132,7 @@ def xlog1py_grad(xp: XP, g: Operand, self: Operand, other: Operand) -> Operand:
 xlog1py = op(
     "xlog1py(self, other)",
     x_log("log1p"),
+    formula="where(self == 0, 0, self * log(1 + other))",
     kind="elementwise",
     node="SpecialXlog1PyBackward0",
     **FLOAT,
@@ -136,6 +142,7 @@ xlog1py = op(
 xlog1py_of_number = op(
     "xlog1py_of_number(other; number)",
     lambda b, number: x_log("log1p")(number, b),
+    formula="0 if number == 0 else number * log(1 + other)",
     kind="elementwise",
     node="SpecialXlog1PyBackward1",
     **FLOAT,
@@ -144,6 +151,7 @@ xlog1py_of_number = op(
 xlog1py_number = op(
     "xlog1py_number(self; number)",
     lambda a, number: x_log("log1p")(a, number),
+    formula="where(self == 0, 0, self * log(1 + number))",
     kind="elementwise",
     node="SpecialXlog1PyBackward2",
     **FLOAT,

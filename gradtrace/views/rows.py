@@ -57,14 +57,22 @@ NUMBER = frozenset("0123456789+-.e")
 WORDS = ("inf", "nan", "-inf", "None", "")
 
 
+LONG_NUMBER = r"-?\d+\.\d{6,}(?:e[+-]?\d+)?"
+WIDE, LONGEST = 40, 240  # characters of a cell: above it the column has lines of its own; where a cell ends
+
+
 def latex(columns: Sequence[str], lines: Rows) -> str:
-    """A table in the manner of booktabs, never wider than the text; the comment names its packages."""
-    body = [list(line) for line in lines]
-    places = "".join("r" if is_numeric([line[i] for line in body]) else "l" for i in range(len(columns)))
+    """A table in the manner of booktabs, never wider than the text; the comment names its packages.
+
+    It is for a page: numbers have six digits, long texts wrap, very long ones end in dots. CSV and JSON have all.
+    """
+    body = [[latex_text(cell) for cell in line] for line in lines]
+    wrapped = 6 if len(columns) <= 6 else 3  # cm
+    places = "".join(latex_column([line[i] for line in body], wrapped) for i in range(len(columns)))
     rows = [" & ".join(latex_cell(cell) for cell in line) + r" \\" for line in [columns, *body]]
     return "\n".join(
         [
-            r"% \usepackage{adjustbox,booktabs,textcomp}",
+            r"% \usepackage{adjustbox,array,booktabs,textcomp}",
             r"\begin{adjustbox}{max width=\textwidth}",
             rf"\begin{{tabular}}{{{places}}}",
             r"\toprule",
@@ -79,6 +87,23 @@ def latex(columns: Sequence[str], lines: Rows) -> str:
     )
 
 
+def latex_text(cell: str) -> str:
+    """A cell's text as a page has room for it; a long one ends between two words, never within a number."""
+    import re
+
+    text = " ".join(cell.split())
+    if is_numeric([text]) or text.startswith("["):
+        text = re.sub(LONG_NUMBER, lambda found: f"{float(found[0]):.6g}", text)
+    longest = LONGEST // 3 if text.startswith("[") else LONGEST
+    return text if len(text) <= longest else text[:longest].rpartition(" ")[0] + " …"
+
+
+def latex_column(cells: list[str], wrapped: int) -> str:
+    if is_numeric(cells):
+        return "r"
+    return rf">{{\raggedright\arraybackslash}}p{{{wrapped}cm}}" if any(len(cell) > WIDE for cell in cells) else "l"
+
+
 def is_numeric(cells: list[str]) -> bool:
     """Whether a column holds numbers, so that it stands right."""
     return any(cell not in WORDS for cell in cells) and all(
@@ -89,7 +114,7 @@ def is_numeric(cells: list[str]) -> bool:
 def latex_cell(text: str) -> str:
     if text[:1] == "-" and is_numeric([text]):
         return "$-$" + text[1:]
-    return escaped(" ".join(text.split()))
+    return escaped(text)
 
 
 FORMATS: dict[str, Callable[[Sequence[str], Rows], str]] = {

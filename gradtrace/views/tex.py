@@ -23,7 +23,6 @@ ESCAPES = {
     "|": r"\textbar{}",
     "'": r"\textquotesingle{}",
     "`": r"\textasciigrave{}",
-    "\xa0": "~",
     "…": r"\ldots{}",
     "–": r"\textendash{}",
     "—": r"\textemdash{}",
@@ -49,6 +48,7 @@ SIGNS = {
     },
     **{"≠": "ne", "≈": "approx", "→": "rightarrow", "←": "leftarrow", "↔": "leftrightarrow", "∑": "sum", "∏": "prod"},
     **{"▶": "triangleright", "▸": "triangleright", "◀": "triangleleft", "▼": "triangledown", "▲": "triangle"},
+    **{"◹": "urcorner", "▔": "sqcap", "❐": "square", "○": "bigcirc"},  # the legend's shapes
     **{"²": "{}^2", "³": "{}^3", "¹": "{}^1", "⊙": "odot", "∇": "nabla", "±": "pm", "°": "{}^\\circ", "✓": "surd"},
 }
 MATHS = {chr(0x3B1 + i): name for i, name in enumerate(GREEK)} | CAPITALS | SIGNS

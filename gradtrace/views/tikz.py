@@ -17,6 +17,7 @@ from gradtrace.views.tex import escaped
 HEAD = r"""% Made by gradtrace. Compile with pdflatex, lualatex or xelatex.
 \documentclass[tikz,border=2pt]{standalone}
 \usepackage[T1]{fontenc}
+\IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}
 \usepackage{textcomp}
 \usepackage{amssymb}
 \usepackage{graphicx}
@@ -105,13 +106,15 @@ class Pen:
     def text(self, one: dict[str, Any]) -> Iterator[str]:
         x, y = one["pt"]
         text, width, align = one["text"], one["width"], one["align"]
+        if not text.strip():  # TeX cannot fit what has no height
+            return
         if set(BARS[1:]) & set(text) and set(text) <= {*BARS, "×"}:
             start = x - {"l": 0.0, "c": 0.5, "r": 1.0}[align] * width
             yield from self.bars(text, start, y, width / len(text))
             return
         weight = (r"\bfseries" if self.font & BOLD else "") + (r"\itshape" if self.font & ITALIC else "")
         font = rf"\sffamily{weight}\fontsize{{{self.size:g}bp}}{{{self.size:g}bp}}\selectfont"
-        held = rf"{font} \gradtracefit{{{max(width, 1):g}bp}}{{{escaped(text)}}}"
+        held = rf"{font} \gradtracefit{{{max(width, 1):g}bp}}{{{spaced(text)}}}"
         yield rf"\node[anchor={ANCHORS[align]},text={self.colour(self.line)}] at ({x:g},{y:g}) {{{held}}};"
 
     def bars(self, text: str, x: float, y: float, width: float) -> Iterator[str]:
@@ -126,6 +129,11 @@ class Pen:
             elif char != " ":
                 high = self.size * 0.8 * BARS.index(char) / 8
                 yield rf"\path[fill={colour}] ({left:g},{y:g}) rectangle ++({width * 0.9:.4g},{high:.4g});"
+
+
+def spaced(text: str) -> str:
+    """A text for TeX with its no-break spaces, which hold parts of a label apart."""
+    return "~".join(map(escaped, text.split("\xa0")))
 
 
 def style_of(text: str) -> list[str]:

@@ -94,7 +94,7 @@ def test_markdown(answer):
 
 def test_latex(answer):
     said = answer("eval", "x_1*2", "--x_1", "3", "--format", "latex")
-    assert said.startswith(r"% \usepackage{adjustbox,booktabs,textcomp}") and said.endswith("\\end{adjustbox}\n")
+    assert said.startswith(r"% \usepackage{adjustbox,array,booktabs,textcomp}") and said.endswith("\\end{adjustbox}\n")
     assert r"x\_1 & 3.0 & ()" in said
 
 

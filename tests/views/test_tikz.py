@@ -14,7 +14,20 @@ from gradtrace.views.fold import fold
 from gradtrace.views.model import model
 from gradtrace.views.tex import escaped
 
-COMPILER = next((name for name in ("lualatex", "xelatex", "pdflatex", "tectonic") if shutil.which(name)), None)
+
+def compiler():
+    """The first TeX that has what a drawing and a table load; None if there is none."""
+    for name in ("lualatex", "xelatex", "pdflatex", "tectonic"):
+        if not shutil.which(name):
+            continue
+        needed = ["kpsewhich", "standalone.cls", "adjustbox.sty", "booktabs.sty", "tikz.sty"]
+        found = None if name == "tectonic" else subprocess.run(needed, capture_output=True, text=True, check=False)
+        if found is None or len(found.stdout.splitlines()) == len(needed) - 1:
+            return name
+    return None
+
+
+COMPILER = compiler()
 
 
 def drawn(trace, style="data"):
@@ -59,7 +72,7 @@ def test_escapes():
 def test_a_table_in_the_manner_of_booktabs():
     text = rows.render(["name", "value"], [["a_1", "-2.5"], ["b & c", "1e-05"]], "latex")
     assert text.splitlines() == [
-        r"% \usepackage{adjustbox,booktabs,textcomp}",
+        r"% \usepackage{adjustbox,array,booktabs,textcomp}",
         r"\begin{adjustbox}{max width=\textwidth}",
         r"\begin{tabular}{lr}",
         r"\toprule",
@@ -73,7 +86,20 @@ def test_a_table_in_the_manner_of_booktabs():
     ]
 
 
-@pytest.mark.skipif(COMPILER is None, reason="no TeX is installed")
+def test_a_table_for_a_page():
+    matrix = str([[i / 7 for i in range(30)] for _ in range(9)])
+    text = rows.render(["value", "advice"], [["0.12345678901234567", "a b " * 80], [matrix, ""]], "latex")
+    cells = text.splitlines()[6:8]
+    assert cells[0].startswith("0.123457 & a b") and cells[0].endswith(r"a b \ldots{} \\")
+    assert (
+        cells[1].startswith("[[0.0, 0.142857, 0.285714")
+        and cells[1].endswith(r", \ldots{} &  \\")
+        and len(cells[1]) < 100
+    )
+    assert text.splitlines()[2].count("p{6cm}") == 2
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no TeX with TikZ, standalone, adjustbox and booktabs is installed")
 @pytest.mark.parametrize("what", ["drawing", "table"])
 def test_it_compiles(tmp_path, what):
     names_in = ["λ", "a_b", r"\x", "50%", "汉"]
@@ -82,7 +108,7 @@ def test_it_compiles(tmp_path, what):
         table = rows.render(
             ["name", "a long title of a column"] * 8, [names_in + ["-1", "2", "3"] + ["x"] * 8], "latex"
         )
-        packages = "\\usepackage{adjustbox,booktabs,textcomp}"
+        packages = "\\usepackage{adjustbox,array,booktabs,textcomp}"
         text = f"\\documentclass{{article}}{packages}\\begin{{document}}{table}\\end{{document}}"
     (tmp_path / "g.tex").write_text(text, encoding="utf-8")
     flags = [] if COMPILER == "tectonic" else ["-interaction=nonstopmode", "-halt-on-error"]

@@ -27,12 +27,13 @@ MODELS = [
 ]
 STYLES = ("data", "function", "autograd")
 PATIENCE = 60  # seconds
+CRASH = "crashes Graphviz"  # the embedded one, in some runs and not in others: the last size is kept
 WIDTH, HEIGHT = 1600, 900
 HEAD = """# Twelve models
 
-Each picture is the default one of `gradtrace graph docs/models/NAME.py -o NAME.svg`. A picture is laid out for a
-frame of 16:9 (`--fit`): the last number of each cell is the height of its smallest text, in pixels, when the picture
-fills 1,600 by 900. Sizes are in points. `python docs/make_models.py` makes all of it again.
+The pictures of `gradtrace graph docs/models/NAME.py -o NAME.svg`, in each `--style`; `data` is the default. A picture
+is laid out for a frame of 16:9 (`--fit`): the last number of each cell is the height of its smallest text, in pixels,
+when the picture fills 1,600 by 900. Sizes are in points. `python docs/make_models.py` makes all of it again.
 
 """
 OTHERS = """
@@ -94,7 +95,12 @@ def rendered_size(source: str) -> str:
         )
     except subprocess.TimeoutExpired:
         return f"not drawn in {PATIENCE} s"
-    return size_of(drawn.stdout.decode()) if drawn.returncode == 0 else "crashes Graphviz"
+    return size_of(drawn.stdout.decode()) if drawn.returncode == 0 else CRASH
+
+
+def picture(name: str, title: str, style: str) -> str:
+    """A paragraph with the picture of a model in one style."""
+    return f"`--style {style}`\n\n![{title}, in the {style} style](gallery/models/{name}_{style}.svg)\n"
 
 
 def main(folder: Path) -> None:
@@ -106,12 +112,11 @@ def main(folder: Path) -> None:
     parts = []
     for name, title in MODELS:
         cells = [ours(name, style, pictures / f"{name}_{style}.svg") for style in STYLES]
-        for style in STYLES[1:]:
-            (pictures / f"{name}_{style}.svg").unlink()
-        sizes[name] = others(name) or sizes.get(name, {})
-        cells += [sizes[name].get(tool, "") for tool in ("torchviz", "torchview")]
+        beside = sizes.setdefault(name, {})
+        beside.update({tool: size for tool, size in others(name).items() if size != CRASH or tool not in beside})
+        cells += [beside.get(tool, "") for tool in ("torchviz", "torchview")]
         lines.append(f"| {title} | {' | '.join(cells)} |")
-        parts.append(f"## {title}\n\n![{title}](gallery/models/{name}_data.svg)\n")
+        parts.append("\n".join([f"## {title}\n", *(picture(name, title, style) for style in STYLES)]))
     known.write_text(json.dumps(sizes, indent=1) + "\n", encoding="utf-8")
     (folder / "models.md").write_text(HEAD + "\n".join(lines) + "\n\n" + "\n".join(parts), encoding="utf-8")
 

@@ -139,7 +139,7 @@ def freeze(
         entry.id = i
     calls = [call for call in history.calls if is_kept(call)]
     source = labels.SourceText(run)
-    scopes = Scopes(source, run.env)
+    scopes = Scopes(source, getattr(run, "modules", run.env))
     texts = labels.label_all(kept, calls, source, run.env, gradient_names(kept, history.keeper), scopes)
     leaves = [] if watch is None else watch.leaves_begun_at  # a pass that began at a leaf has no other node
     whole = kept is history.entries and not leaves

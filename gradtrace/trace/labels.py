@@ -207,7 +207,7 @@ def constant_texts(
         text = source.excerpt(call.origin)
         used = [(i, call.inputs[ident(value)]) for i, value in enumerate(call.args) if ident(value) in call.inputs]
         unknown = [(i, entry) for i, entry in used if ident(entry) in wanted and ident(entry) not in found]
-        if not unknown or texts.get(ident(call)) != text:
+        if not unknown or texts.get(ident(call)) != text or differentiates(text):
             continue
         written = operand_texts(text, env)
         if any(entry.names and (i >= len(written) or written[i] not in entry.names) for i, entry in used):
@@ -242,6 +242,15 @@ def operand_texts(text: str, env: Mapping[str, Any]) -> list[str]:
         if len(node.args) == 1 and isinstance(node.args[0], (ast.List, ast.Tuple)):
             parts = node.args[0].elts
     return [ast.get_source_segment(text, part) or "" for part in parts]
+
+
+# What runs operations of its own: their operands are not its arguments.
+DERIVING = ("backward", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "vhp", "vjp")
+
+
+def differentiates(text: str) -> bool:
+    """Whether the expression is a call of a function that differentiates."""
+    return text.partition("(")[0].rpartition(".")[2] in DERIVING
 
 
 def is_number(text: str) -> bool:

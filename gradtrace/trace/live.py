@@ -24,6 +24,7 @@ from gradtrace.engine.summary import Summary, name_of
 from gradtrace.trace import functions
 from gradtrace.trace.capture import Captured
 from gradtrace.trace.history import bound_names, node_of
+from gradtrace.trace.live_modules import scopes_of
 from gradtrace.trace.record import Trace
 from gradtrace.trace.steps import Watch
 from gradtrace.trace.values import Contents, Value, summarized
@@ -58,6 +59,7 @@ class LiveRun(NamedTuple):
     records: tuple[Any, ...]
     scopes: tuple[Any, ...] = ()
     spans: tuple[Any, ...] = ()
+    modules: Mapping[str, Any] = {}  # the variables that hold modules, which name the scopes
 
 
 def trace_of(roots: Sequence[Tensor], variables: Mapping[str, Any], *, rehearse: bool = False) -> Trace:
@@ -105,6 +107,7 @@ class LiveGraph:
         self.roots = roots
         self.nodes = functions.walk(map(node_of, roots)).nodes
         self.unknown: set[int] = set()  # by ident(tensor): of whose elements nothing is known
+        self._variables = variables
         self._named = dict(bound_names(variables))
         self._raws: dict[Slot, Any] = {}
         self._tensors: dict[Slot, Tensor] = {}
@@ -137,7 +140,8 @@ class LiveGraph:
             present.update(ident(arg) for arg in args if isinstance(arg, Tensor))
         env: dict[str, Any] = {name: tensor for name, tensor in self._named.items() if ident(tensor) in present}
         title = next((name for name, tensor in self._named.items() if tensor is self.roots[0]), "tensor")
-        run = LiveRun(Source(title), env, self.roots[0], {}, (), tuple(self.records))
+        scopes = scopes_of(self.nodes, self._variables)
+        run = LiveRun(Source(title), env, self.roots[0], {}, (), tuple(self.records), scopes, modules=self._variables)
         captured = CapturedGraph(run, self.roots, None)
         captured.unknown = self.unknown
         return captured.trace(backward_runs, watch=watch, final=False)

@@ -41,6 +41,11 @@ def clip(source: str, longest: int = LONGEST) -> str:
     """
     if len(source) <= longest:
         return source
+    step = STEP.fullmatch(source)
+    if step is not None and one_call(step[3]):  # the call's arguments say nothing about one of its steps
+        source = f"{step[1]}{step[2]}(…){step[4]}"
+        if len(source) <= longest:
+            return source
     head = longest * 2 // 3
     tail = longest - head - 1
     before, after = source[:head], source[len(source) - tail :]
@@ -49,6 +54,19 @@ def clip(source: str, longest: int = LONGEST) -> str:
     if inside_word(source, len(source) - tail):
         after = whole(after, r"\W.*", tail // 2)
     return before.rstrip() + "…" + after.lstrip()
+
+
+STEP = re.compile(r"(\w+ in )(?:\w+\.)*(\w+)(\(.*\))((?: #\d+)?)")  # "mul in torch.autograd.grad(y, x) #2"
+
+
+def one_call(arguments: str) -> bool:
+    """Whether the first parenthesis is closed by the last one."""
+    depth = 0
+    for i, char in enumerate(arguments):
+        depth += {"(": 1, ")": -1}.get(char, 0)
+        if not depth:
+            return i == len(arguments) - 1
+    return False
 
 
 def inside_word(source: str, at: int) -> bool:

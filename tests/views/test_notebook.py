@@ -1,5 +1,6 @@
 """`gradtrace.draw`: a tensor's graph or a Trace, shown by a notebook and saved in any format."""
 
+import html
 import json
 import re
 
@@ -160,3 +161,34 @@ def test_what_it_refuses():
         gradtrace.draw(samples.notes(), theme="x")
     with pytest.raises(TypeError):
         gradtrace.draw(samples.notes(), colour="red")
+
+
+def shown(picture):
+    """The texts of a picture, in order."""
+    found = re.findall(r">([^<>]+)</text>", picture.svg())
+    return [html.unescape(text).replace("\xa0", " ").strip() for text in found]
+
+
+def test_a_live_network_is_folded_by_its_modules():
+    linear, relu = gradtrace.nn.Linear, gradtrace.nn.ReLU
+    mlp = gradtrace.nn.Sequential(linear(4, 8), relu(), linear(8, 8), relu(), linear(8, 2))
+    y = (mlp(gradtrace.ones(5, 4)) ** 2).mean()
+    texts = shown(gradtrace.draw(y))
+    assert {"mlp", "Sequential", "mlp.0", "mlp.4", "40 parameters", "18 parameters", "relu"} <= set(texts)
+    assert not {"addmm", "t", "mlp.0.weight"} & set(texts)
+    assert "mlp.0.weight" in shown(gradtrace.draw(y, depth=9))
+
+
+def test_a_live_module_that_is_called_twice_is_two_boxes():
+    shared, other = gradtrace.nn.Linear(3, 3), gradtrace.nn.Linear(3, 3)
+    y = shared(other(shared(gradtrace.ones(2, 3)))).sum()
+    texts = shown(gradtrace.draw(y))
+    assert texts.count("shared") == 2 and texts.count("other") == 1
+
+
+def test_a_live_cell_takes_its_steps_in():
+    cell = gradtrace.nn.RNNCell(2, 3)
+    h = gradtrace.zeros(1, 3)
+    for _ in range(3):
+        h = cell(gradtrace.ones(1, 2), h)
+    assert shown(gradtrace.draw(h)).count("cell") == 1

@@ -1,0 +1,122 @@
+"""Which operations of a live graph belong to which module: read off the parameters that they use.
+
+    scopes_of(nodes, variables) -> a Scope or None for each function
+
+Nobody watched the calls. An operation that uses a parameter belongs to the parameter's module, and so does what is done
+to the parameter alone (its transpose). What lies on a way between two operations of a module belongs to it as well:
+the activations between two layers of a network. So a module that was called twice takes all that lies between; where
+other modules lie between, each run of operations with its parameters is a call.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any, Mapping, Sequence
+from gradtrace.engine.ident import ident
+from gradtrace.engine.node import AccumulateGrad, Node
+from gradtrace.engine.watch import Scope
+from gradtrace.trace.scopes import modules_in
+
+MOST = 2_000_000  # modules times operations: beyond, only operations with parameters are looked for
+
+
+def scopes_of(nodes: Sequence[Node], variables: Mapping[str, Any]) -> tuple[Scope | None, ...]:
+    """The scope of each function of `nodes`, which stand in order of creation; leaves have none."""
+    functions = [node for node in nodes if not isinstance(node, AccumulateGrad)]
+    modules = known_modules(variables)
+    numbers = {ident(node): i for i, node in enumerate(functions)}
+    inputs = [[numbers[ident(n)] for n in node.next if ident(n) in numbers] for node in functions]
+    own = own_operations(functions, inputs, modules)
+    members = {path: set(found) for path, found in own.items()}
+    for path in own:
+        for outer in enclosing(path, modules):
+            members.setdefault(outer, set()).update(own[path])
+    calls = filled(members, inputs) if len(members) * len(functions) <= MOST else apart(members)
+    deepest: list[Scope | None] = [None] * len(functions)
+    for path in sorted(members, key=len):  # outer modules first
+        for found in calls[path]:
+            around = next((deepest[i] for i in found if deepest[i] is not None), None)
+            scope = Scope(around, "module", modules[path])
+            for i in found:
+                deepest[i] = scope
+    return tuple(deepest)
+
+
+def known_modules(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """The modules that variables hold, by the first path to each."""
+    found: dict[int, tuple[str, Any]] = {}
+    for path, module in modules_in(variables):
+        found.setdefault(ident(module), (path, module))
+    return dict(found.values())
+
+
+def enclosing(path: str, modules: Mapping[str, Any]) -> list[str]:
+    """The modules around one, innermost first."""
+    parts = path.split(".")
+    return [outer for n in range(len(parts) - 1, 0, -1) if (outer := ".".join(parts[:n])) in modules]
+
+
+def own_operations(
+    functions: Sequence[Node], inputs: Sequence[Sequence[int]], modules: Mapping[str, Any]
+) -> dict[str, list[int]]:
+    """By the path of a module: the operations that use parameters of it, and of no other module."""
+    owners: dict[int, str] = {}
+    for path, module in modules.items():
+        for parameter in module._parameters.values():
+            if parameter is not None:
+                owners.setdefault(ident(parameter), path)
+    of_parameters: list[str] = []  # by function: the module whose parameters are all that it is computed from
+    found: dict[str, list[int]] = {}
+    for i, node in enumerate(functions):
+        ends = [owners.get(ident(n.variable), "") for n in node.next if isinstance(n, AccumulateGrad)]
+        ends += [of_parameters[n] for n in inputs[i]]
+        named = {path for path in ends if path}
+        of_parameters.append(min(named) if len(named) == 1 and all(ends) and keeps_to_itself(node) else "")
+        if len(named) == 1:
+            found.setdefault(min(named), []).append(i)
+    return found
+
+
+def keeps_to_itself(node: Node) -> bool:
+    """Whether it has one operand, so that it says nothing of the data."""
+    return len(node.next) == 1 and node.op is not None and node.op.kind in ("view", "structural")
+
+
+def filled(members: Mapping[str, set[int]], inputs: Sequence[Sequence[int]]) -> dict[str, list[list[int]]]:
+    """By module its calls: one, with all that lies between its operations, where that is of no other module."""
+    whole = {path: between(found, inputs) for path, found in members.items()}
+    alone = apart(members)
+    return {
+        path: alone[path]
+        if any(not related(path, other) and found & members[other] for other in members)
+        else [sorted(found)]
+        for path, found in whole.items()
+    }
+
+
+def apart(members: Mapping[str, set[int]]) -> dict[str, list[list[int]]]:
+    """By module its calls, as far as its operations alone tell: those that follow one another are of one call."""
+    calls: dict[str, list[list[int]]] = {path: [] for path in members}
+    for path, found in members.items():
+        for i in sorted(found):
+            if not calls[path] or calls[path][-1][-1] != i - 1:
+                calls[path].append([])
+            calls[path][-1].append(i)
+    return calls
+
+
+def related(path: str, other: str) -> bool:
+    """Whether one of the modules is the other, or within it."""
+    return path == other or path.startswith(other + ".") or other.startswith(path + ".")
+
+
+def between(found: set[int], inputs: Sequence[Sequence[int]]) -> set[int]:
+    """The functions on ways from one of `found` to another, these included."""
+    after = set(found)
+    for i, sources in enumerate(inputs):
+        if not after.isdisjoint(sources):
+            after.add(i)
+    before = set(found)
+    for i in range(len(inputs) - 1, -1, -1):
+        if i in before:
+            before.update(inputs[i])
+    return after & before

@@ -79,7 +79,7 @@ NOT_TRIED = {
     **{
         "cast": "the dtype",
         "where_mixed": "the dtype",
-        "where": "a condition is no number",
+        "where": "the condition is a mask",
         "once": "of the engine",
         "point": "of the engine",
     },

@@ -1,7 +1,7 @@
 """Map each operator name to the family that defines it, so that looking up a name imports only that family.
 
 `FAMILIES` lists public names and record names, `METHODS` the attributes that families add to Tensor. Both are generated
-by `python -m gradtrace.ops.families`; run it after adding an operator. A name missing from the table is searched for in
+by `python -m gradtrace.ops.generate`; run it after adding an operator. A name missing from the table is searched for in
 every family, which is slow but correct.
 """
 
@@ -79,8 +79,7 @@ def write() -> None:
     at_once = on_tensor()
     lines = [f'    "{family}": """\n{block(names, " " * 8)}\n    """,\n' for family, names in registered().items()]
     methods = f'METHODS = """\n{block(sorted(on_tensor() - at_once), "    ")}\n"""'
-    end = 'if __name__ == "__main__":\n    write()\n'
-    path.write_text(f"{head}{mark}{''.join(lines)}}}\n\n{methods}\n\n{end}")
+    path.write_text(f"{head}{mark}{''.join(lines)}}}\n\n{methods}\n")
 
 
 FAMILIES = {
@@ -358,6 +357,3 @@ METHODS = """
     uniform_ unique unique_consecutive unsqueeze unsqueeze_ untyped_storage var vdot view view_as vsplit where
     xlogy xlogy_ zero_
 """
-
-if __name__ == "__main__":
-    write()

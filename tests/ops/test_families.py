@@ -25,7 +25,7 @@ def said(code):
 
 
 def test_the_table_of_names_is_what_the_families_register():
-    assert said(CODE) == "True", "run: python -m gradtrace.ops.families"
+    assert said(CODE) == "True", "run: python -m gradtrace.ops.generate"
 
 
 def test_a_family_loads_when_one_of_its_names_is_asked_for():

@@ -16,15 +16,18 @@ from __future__ import annotations
 
 from gradtrace.annotations import NamedTuple
 
+# of pictures and records: `views.render` has them, but is not imported to read arguments
 SUFFIXES = (
     ".dot",
     ".svg",
     ".png",
     ".pdf",
+    ".tex",
     ".html",
     ".gif",
     ".apng",
     ".webp",
+    ".mp4",
     ".mmd",
     ".json",
     ".graphml",

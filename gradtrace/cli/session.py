@@ -176,7 +176,7 @@ def as_recorded(program: Program, how: Backward) -> Backward:
 
 
 def record_gradients(
-    program: Program, inputs: Inputs, how: Backward, budget: Budget, part: Part, **further: Any
+    program: Program, inputs: Inputs, how: Backward, budget: Budget, part: Part = Part(), **further: Any
 ) -> Trace:
     """What `stats` and `why` need: every tensor and every pass, without local derivatives.
 

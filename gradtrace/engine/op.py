@@ -200,7 +200,9 @@ class Op:
         self._kernel = kernel
         self.derivatives = {n: fields.pop(n) for n in self.bare_names if isinstance(fields.get(n), Derivative)}
         bare = [n for n in self.bare_names if callable(fields.get(n))]
-        assert not bare, f"{self.name}: the rule of {bare[0]} lacks the names that it needs kept: {bare[0]}=d(NAMES, RULE)"
+        assert not bare, (
+            f"{self.name}: the rule of {bare[0]} lacks the names that it needs kept: {bare[0]}=d(NAMES, RULE)"
+        )
         unknown = fields.keys() - Op.__annotations__.keys()
         assert not unknown, f"{self.name}: unknown fields {', '.join(sorted(unknown))}"
         self.__dict__.update(fields, dims=tuple(fields.get("dims", "").split()))

@@ -213,3 +213,10 @@ def test_completion_knows_the_variables():
 def test_no_arguments_show_the_help_and_are_a_mistake(refusal, answer):
     code, said = refusal()
     assert (code, said) == (2, answer("--help"))
+
+
+def test_a_picture_of_any_suffix_can_be_attached_to_o():
+    from gradtrace.cli import argv
+    from gradtrace.views import render
+
+    assert set(argv.SUFFIXES) == {f".{suffix}" for suffix in (*render.SUFFIXES, "gt")}

@@ -5,6 +5,7 @@
 
 import pytest
 
+from gradtrace.cli.commands import GROUPS
 from gradtrace.cli.group import COMMANDS, cli
 from gradtrace.limits import LIMITS
 
@@ -288,6 +289,10 @@ def tried(command):
             if name in ("--errors", "--color", "--debug")
         }
     return {**shared, **OWN.get(command, {})}
+
+
+def test_every_command_is_in_a_group_of_the_help():
+    assert sorted(COMMANDS) == sorted(name for names in GROUPS.values() for name in names)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -28,7 +28,7 @@ print(x.versine().grad_fn.name())
 from gradtrace import lang
 from gradtrace.trace.capture import capture
 from gradtrace.views.model import model
-trace = capture(lang.run(lang.parse("x = torch.tensor(2.0, requires_grad=True)\\ny = x * 3")))
+trace = capture(lang.run(lang.parse("x = torch.tensor(2.0, requires_grad=True)\\ny = x * 3"), record=True))
 print(tgf(model(trace)))
 """,
     "command": f"""

@@ -60,6 +60,7 @@ _MODULES = {
     "nn": "gradtrace.nn",
     "optim": "gradtrace.optim",
     "func": "gradtrace.func",
+    "distributions": "gradtrace.distributions",
     "autograd": "gradtrace.autograd",
     "linalg": "gradtrace.linalg",
     "utils": "gradtrace.utils",

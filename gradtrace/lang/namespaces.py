@@ -17,6 +17,12 @@ from gradtrace.lang.values import FIXED, Flags
 LIBRARY = {
     "torch": "gradtrace",
     "torch.autograd": "gradtrace.autograd",
+    "torch.distributions": "gradtrace.distributions",
+    **{f"torch.distributions.{name}": "gradtrace.distributions" for name in torch_modules.DISTRIBUTION_FILES},
+    **{
+        f"torch.distributions.{name}": f"gradtrace.distributions.{name}" for name in ("constraints", "kl", "transforms")
+    },
+    "torch.distributions.utils": "gradtrace.distributions.distribution",
     "torch.func": "gradtrace.func",
     "torch.autograd.forward_ad": "gradtrace.func.forward_ad",
     "torch.autograd.function": "gradtrace.engine.function",

@@ -40,7 +40,7 @@ class restored:
     def __enter__(self) -> None:
         self.modes = {name: getattr(state, name) for name in MODES}
         self.dtype, self.options, self.generator = dtypes.get_default_dtype(), print_options(), random_state()
-        self.graphs = graphs([None])
+        self.graphs, self.validates = graphs([None]), validates_arguments(True)
         self.hook, sys.unraisablehook = sys.unraisablehook, lambda unraisable: None
         self.warnings = warnings.catch_warnings()
         self.warnings.__enter__()
@@ -53,6 +53,17 @@ class restored:
         put_print_options(self.options)
         put_random_state(self.generator)
         graphs(self.graphs)
+        validates_arguments(self.validates)
+
+
+def validates_arguments(value: bool) -> bool:
+    """Set whether distributions check their arguments by default, and return what it was."""
+    module = sys.modules.get("gradtrace.distributions.distribution")
+    if module is None:
+        return True
+    before: bool = module.Distribution._validate_args
+    module.Distribution._validate_args = value
+    return before
 
 
 def graphs(stack: list[Any]) -> list[Any]:

@@ -99,6 +99,11 @@ FLAG_TYPES = (bool, int, str, type(None))
 # Files of torch.nn.modules, which scripts import layers from.
 LAYER_FILES = words("""activation batchnorm container conv dropout instancenorm lazy linear loss module
     normalization padding pooling rnn sparse transformer utils""")
+# Files of torch.distributions, which scripts import names from.
+DISTRIBUTION_FILES = words("""bernoulli beta binomial categorical cauchy chi2 dirichlet distribution exp_family
+    exponential gamma geometric gumbel half_cauchy half_normal independent laplace log_normal logistic_normal
+    mixture_same_family multinomial multivariate_normal negative_binomial normal one_hot_categorical pareto poisson
+    relaxed_bernoulli relaxed_categorical studentT transformed_distribution uniform weibull""")
 FUNCTIONAL = words("""atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod
     cdist chain_matmul einsum meshgrid norm split tensordot unique unique_consecutive""")
 UNDERSCORED = words("""__version__ _BatchNorm _ConvNd _LRScheduler _Loss _NormBase _WeightedLoss _calculate_correct_fan

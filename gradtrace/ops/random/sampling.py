@@ -244,7 +244,7 @@ def multinomial(
     weights = input.shared()
     check_weights(input, weights, num_samples, replacement)
     stream = draw(generator)
-    if not replacement:
+    if not replacement or num_samples == 1:
         # The order of independent exponential times with these rates.
         times = distributions.exponential(stream, weights.size, 1.0).astype(weights.dtype)
         ratio = weights / in_memory_order(times, empty_like(input, None))

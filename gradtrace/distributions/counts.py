@@ -1,0 +1,253 @@
+"""Distributions over two outcomes and over counts: Bernoulli, binomial, geometric, negative binomial, Poisson."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradtrace as torch
+from gradtrace.distributions import constraints
+from gradtrace.distributions.distribution import (
+    ExponentialFamily,
+    ProbsOrLogits,
+    broadcast_all,
+    kind_and_shape,
+    shape_of,
+)
+from gradtrace.distributions.gamma import Gamma
+from gradtrace.engine.modes import no_grad
+from gradtrace.engine.tensor import Tensor
+from gradtrace.nn import functional as F
+
+__all__ = ["Bernoulli", "Binomial", "Geometric", "NegativeBinomial", "Poisson"]
+
+
+def binary_entropy(distribution: ProbsOrLogits) -> Tensor:
+    return F.binary_cross_entropy_with_logits(distribution.logits, distribution.probs, reduction="none")
+
+
+def enumerated(count: int, distribution: ProbsOrLogits, expand: bool) -> Tensor:
+    """Return 0 .. count-1 along a new first dim, before dims of size 1 or the batch shape."""
+    batch = distribution.batch_shape
+    values = torch.arange(count, dtype=distribution._param.dtype).view((-1, *(1 for _ in batch)))
+    return values.expand((-1, *batch)) if expand else values
+
+
+class Bernoulli(ProbsOrLogits, ExponentialFamily):
+    """1 with probability `probs`, else 0."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.boolean
+    has_enumerate_support = True
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        self._set_either(probs, logits)
+        super().__init__(shape_of(self._param, logits if probs is None else probs), validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        mode = (self.probs >= 0.5).to(self.probs)
+        mode[self.probs == 0.5] = torch.nan
+        return mode
+
+    @property
+    def variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        with no_grad():
+            return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Any) -> Tensor:
+        self._check_value(value)
+        logits, value = broadcast_all(self.logits, value)
+        return -F.binary_cross_entropy_with_logits(logits, value, reduction="none")
+
+    def entropy(self) -> Tensor:
+        return binary_entropy(self)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        return enumerated(2, self, expand)
+
+
+class Geometric(ProbsOrLogits):
+    """The number of failures before the first success."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.nonnegative_integer
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        self._set_either(probs, logits)
+        super().__init__(shape_of(self._param, logits if probs is None else probs), validate_args=validate_args)
+        if self._validate_args and probs is not None and not (self.probs > 0).all():
+            raise ValueError(
+                f"Expected parameter probs ({kind_and_shape(self.probs)}) of distribution {self!r} to be positive but "
+                f"found invalid values:\n{self.probs.data[~(self.probs > 0)]}"
+            )
+
+    @property
+    def mean(self) -> Tensor:
+        return 1.0 / self.probs - 1.0
+
+    @property
+    def mode(self) -> Tensor:
+        return torch.zeros_like(self.probs)
+
+    @property
+    def variance(self) -> Tensor:
+        return (1.0 / self.probs - 1.0) / self.probs
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        shape, dtype = self._extended_shape(sample_shape), self.probs.dtype
+        with no_grad():
+            uniform = torch.empty(shape, dtype=dtype).uniform_(torch.finfo(dtype).tiny, 1)
+            return (uniform.log() / (-self.probs).log1p()).floor()
+
+    def log_prob(self, value: Any) -> Tensor:
+        self._check_value(value)
+        value, probs = broadcast_all(value, self.probs)
+        probs = probs.clone(memory_format=torch.contiguous_format)
+        probs[(probs == 1) & (value == 0)] = 0  # 0 * log(0) is 0
+        return value * (-probs).log1p() + self.probs.log()
+
+    def entropy(self) -> Tensor:
+        return binary_entropy(self) / self.probs
+
+
+class _Counted(ProbsOrLogits):
+    """A distribution with a `total_count`, which has the dtype of the other parameter."""
+
+    def __init__(
+        self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        (count,) = self._set_either(probs, logits, total_count)
+        self.total_count = count.type_as(self._param)
+        super().__init__(self._param.shape, validate_args=validate_args)
+
+
+class Binomial(_Counted):
+    """The successes of `total_count` independent trials."""
+
+    arg_constraints = {
+        "total_count": constraints.nonnegative_integer,
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
+    has_enumerate_support = True
+
+    @property
+    def support(self) -> Any:
+        return constraints.integer_interval(0, self.total_count)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.total_count * self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        with no_grad():
+            return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
+
+    def log_prob(self, value: Any) -> Tensor:
+        self._check_value(value)
+        count, logits = self.total_count, self.logits
+        of_all, of_value = torch.lgamma(count + 1), torch.lgamma(value + 1)
+        of_rest = torch.lgamma(count - value + 1)
+        # n log(1 + exp(logit)), in the form that does not overflow.
+        positive = (logits.clamp(min=0) + logits - logits.clamp(max=0)) / 2
+        normaliser = count * positive + count * torch.log1p(torch.exp(-torch.abs(logits))) - of_all
+        return value * logits - of_value - of_rest - normaliser
+
+    def _same_count(self, wanted: str) -> int:
+        count = int(self.total_count.max())
+        if not self.total_count.min() == count:
+            raise NotImplementedError(f"Inhomogeneous total count not supported by `{wanted}`.")
+        return count
+
+    def entropy(self) -> Tensor:
+        self._same_count("entropy")
+        log_prob = self.log_prob(self.enumerate_support(False))
+        return -(torch.exp(log_prob) * log_prob).sum(0)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        return enumerated(1 + self._same_count("enumerate_support"), self, expand)
+
+
+class NegativeBinomial(_Counted):
+    """The successes before `total_count` failures."""
+
+    arg_constraints = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
+    support = constraints.nonnegative_integer
+
+    @property
+    def mean(self) -> Tensor:
+        return self.total_count * torch.exp(self.logits)
+
+    @property
+    def mode(self) -> Tensor:
+        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.mean / torch.sigmoid(-self.logits)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        with no_grad():
+            # A Poisson distribution whose rate has a gamma distribution.
+            rates = Gamma(self.total_count, torch.exp(-self.logits), validate_args=False)
+            return torch.poisson(rates.sample(sample_shape))
+
+    def log_prob(self, value: Any) -> Tensor:
+        self._check_value(value)
+        unnormalised = self.total_count * F.logsigmoid(-self.logits) + value * F.logsigmoid(self.logits)
+        normaliser = (
+            -torch.lgamma(self.total_count + value) + torch.lgamma(1.0 + value) + torch.lgamma(self.total_count)
+        )
+        return unnormalised - normaliser.masked_fill(self.total_count + value == 0.0, 0.0)
+
+
+class Poisson(ExponentialFamily):
+    """The Poisson distribution with mean `rate`."""
+
+    arg_constraints = {"rate": constraints.nonnegative}
+    support = constraints.nonnegative_integer
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = broadcast_all(rate)
+        super().__init__(shape_of(self.rate, rate), validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.rate
+
+    @property
+    def mode(self) -> Tensor:
+        return self.rate.floor()
+
+    @property
+    def variance(self) -> Tensor:
+        return self.rate
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        with no_grad():
+            return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Any) -> Tensor:
+        self._check_value(value)
+        rate, value = broadcast_all(self.rate, value)
+        return value.xlogy(rate) - rate - (value + 1).lgamma()

@@ -5,7 +5,9 @@
 from collections.abc import Sequence
 from typing import Any, overload
 
+from gradtrace import amp as amp
 from gradtrace import autograd as autograd
+from gradtrace import distributions as distributions
 from gradtrace import func as func
 from gradtrace import linalg as linalg
 from gradtrace import nn as nn

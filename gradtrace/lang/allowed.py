@@ -172,7 +172,7 @@ BY_NAME: dict[str, frozenset[str]] = {
     "tensorflow.InteractiveSession": words("built close graph run runs"),
 }
 # All public names of instances of classes in these modules (layers, optimisers, schedulers, transforms) are allowed.
-OPEN_MODULES = ("gradtrace.nn.", "gradtrace.optim.", "gradtrace.utils.data.", "gradtrace.distributions.")
+OPEN_MODULES = tuple(f"gradtrace.{name}." for name in ("amp", "distributions", "nn", "optim", "utils.data"))
 # Private names of these instances that scripts read.
 OPEN_PRIVATE = words("_parameters _buffers _modules _get_name _last_lr _step_count")
 

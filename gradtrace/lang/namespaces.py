@@ -16,7 +16,13 @@ from gradtrace.lang.values import FIXED, Flags
 
 LIBRARY = {
     "torch": "gradtrace",
+    "torch.amp": "gradtrace.amp",
+    "torch.amp.autocast_mode": "gradtrace.amp",
+    "torch.amp.grad_scaler": "gradtrace.amp",
     "torch.autograd": "gradtrace.autograd",
+    "torch.cuda.amp": "gradtrace.amp.cuda",
+    "torch.cuda.amp.autocast_mode": "gradtrace.amp.cuda",
+    "torch.cuda.amp.grad_scaler": "gradtrace.amp.cuda",
     "torch.distributions": "gradtrace.distributions",
     **{f"torch.distributions.{name}": "gradtrace.distributions" for name in torch_modules.DISTRIBUTION_FILES},
     **{

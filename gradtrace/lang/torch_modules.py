@@ -43,6 +43,7 @@ MODULES: dict[str, dict[str, Any]] = {
     "torch": {
         "__version__": VERSION,
         "are_deterministic_algorithms_enabled": return_false,
+        "is_autocast_enabled": return_false,
         "is_complex": return_false,
         "get_float32_matmul_precision": return_default,
         "get_num_interop_threads": return_one,

@@ -1,0 +1,42 @@
+"""torch.cuda.amp: the older names of torch.amp for "cuda", with PyTorch's warning."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import gradtrace.amp as amp
+from gradtrace.amp import custom_bwd, custom_fwd
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
+
+
+def warn_of(name: str) -> None:
+    warnings.warn(
+        f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use `torch.amp.{name}('cuda', args...)` instead.",
+        FutureWarning,
+        stacklevel=3,
+    )
+
+
+class autocast(amp.autocast):
+    """torch.amp.autocast("cuda")."""
+
+    def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
+        warn_of("autocast")
+        super().__init__("cuda", dtype, enabled, cache_enabled)
+
+
+class GradScaler(amp.GradScaler):
+    """torch.amp.GradScaler("cuda")."""
+
+    def __init__(
+        self,
+        init_scale: float = 65536.0,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        warn_of("GradScaler")
+        super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)

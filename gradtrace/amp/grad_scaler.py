@@ -1,0 +1,167 @@
+"""torch.amp.GradScaler: a loss multiplied by a scale, so that small gradients do not vanish in float16."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+from gradtrace.engine.modes import no_grad
+from gradtrace.engine.tensor import Tensor
+
+NO_CUDA = "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling."
+
+
+class GradScaler:
+    """Scale losses, unscale gradients, and skip the steps whose gradients are not finite.
+
+    Off for "cuda", with PyTorch's warning: then `scale` returns its argument and `step` is the optimiser's. On "cpu"
+    the scale is multiplied by `backoff_factor` after a step with an inf or nan, and by `growth_factor` after
+    `growth_interval` steps without one.
+    """
+
+    def __init__(
+        self,
+        device: str = "cuda",
+        init_scale: float = 65536.0,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        if enabled and device == "cuda":
+            warnings.warn(NO_CUDA, stacklevel=2)
+        self._enabled = enabled and device != "cuda"
+        if self._enabled and not growth_factor > 1.0:
+            raise AssertionError("The growth factor must be > 1.0.")
+        if self._enabled and not backoff_factor < 1.0:
+            raise AssertionError("The backoff factor must be < 1.0.")
+        self._scale, self._good_steps = float(init_scale), 0
+        self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
+        self._growth_interval = growth_interval
+        self._scaled = False  # whether `scale` was called
+        self._states: dict[int, _OptimizerState] = {}
+
+    def _require_scaled(self, attempt: str) -> None:
+        if not self._scaled:
+            raise AssertionError(
+                f"Attempted {attempt} but _scale is None.  This may indicate your script did not use "
+                "scaler.scale(loss or outputs) earlier in the iteration."
+            )
+
+    def scale(self, outputs: Any) -> Any:
+        """Return a tensor, or an iterable of them, multiplied by the scale."""
+        if not self._enabled:
+            return outputs
+        if isinstance(outputs, Tensor):
+            self._scaled = True
+            return outputs * self._scale
+        if isinstance(outputs, list | tuple):
+            return type(outputs)(map(self.scale, outputs))
+        if isinstance(outputs, Iterable):
+            return map(self.scale, outputs)
+        raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+
+    def unscale_(self, optimizer: Any) -> None:
+        """Divide the gradients of an optimiser's parameters by the scale, once before each step."""
+        if not self._enabled:
+            return
+        self._require_scaled("unscale_")
+        state = self._states.setdefault(id(optimizer), _OptimizerState())
+        if state.stage == "unscaled":
+            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+        if state.stage == "stepped":
+            raise RuntimeError("unscale_() is being called after step().")
+        factor = 1.0 / self._scale
+        with no_grad():
+            for gradient in gradients(optimizer):
+                state.found_inf |= not bool(gradient.isfinite().all())
+                gradient.mul_(factor)
+        state.stage, state.checked = "unscaled", True
+
+    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        """Unscale if that was not done, and step unless a gradient is not finite."""
+        if not self._enabled:
+            return optimizer.step(*args, **kwargs)
+        if "closure" in kwargs:
+            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+        self._require_scaled("step")
+        state = self._states.setdefault(id(optimizer), _OptimizerState())
+        if state.stage == "stepped":
+            raise RuntimeError("step() has already been called since the last update().")
+        if state.stage == "ready":
+            self.unscale_(optimizer)
+        if not any(True for _ in gradients(optimizer)):
+            raise AssertionError("No inf checks were recorded for this optimizer.")
+        state.stage = "stepped"
+        return None if state.found_inf else optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale: Any = None) -> None:
+        """Change the scale after the steps of one iteration, or set it."""
+        if not self._enabled:
+            return
+        self._require_scaled("update")
+        if new_scale is not None:
+            self._scale = float(new_scale)
+        else:
+            checked = [state for state in self._states.values() if state.checked]
+            if not checked:
+                raise AssertionError("No inf checks were recorded prior to update.")
+            self._adapt(any(state.found_inf for state in checked))
+        self._states.clear()
+
+    def _adapt(self, found_inf: bool) -> None:
+        if found_inf:
+            self._scale, self._good_steps = self._scale * self._backoff_factor, 0
+            return
+        self._good_steps += 1
+        if self._good_steps == self._growth_interval:
+            self._scale, self._good_steps = self._scale * self._growth_factor, 0
+
+    def get_scale(self) -> float:
+        """Return the scale; 1.0 if the scaler is off."""
+        return self._scale if self._enabled else 1.0
+
+    def is_enabled(self) -> bool:
+        return self._enabled
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the scale and its settings; empty if the scaler is off."""
+        if not self._enabled:
+            return {}
+        return {
+            "scale": self._scale,
+            "growth_factor": self._growth_factor,
+            "backoff_factor": self._backoff_factor,
+            "growth_interval": self._growth_interval,
+            "_growth_tracker": self._good_steps,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Set what `state_dict` returned; RuntimeError for an empty one."""
+        if not self._enabled:
+            return
+        if not state_dict:
+            raise RuntimeError(
+                "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
+            )
+        self._scale, self._good_steps = state_dict["scale"], state_dict["_growth_tracker"]
+        self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
+        self._growth_interval = state_dict["growth_interval"]
+
+
+class _OptimizerState:
+    """What was done with an optimiser since the last update."""
+
+    __slots__ = ("checked", "found_inf", "stage")
+
+    def __init__(self) -> None:
+        self.stage, self.found_inf, self.checked = "ready", False, False
+
+
+def gradients(optimizer: Any) -> Iterable[Tensor]:
+    """Yield the gradients of an optimiser's parameters."""
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            if parameter.grad is not None:
+                yield parameter.grad

@@ -92,7 +92,7 @@ class SavedTensorSlot:
         self.tensor = tensor if number is None else None
         self.raw = None if tensor is None or number is None else tensor.own_array()
         self.counter = None if tensor is None or number is None else tensor.counter()
-        self.version = 0 if tensor is None else tensor._version
+        self.version = 0 if tensor is None or tensor.is_inference() else tensor._version
         self.packed: Packed | None = None
 
     def pack(self, ctx: BackwardCFunction) -> None:
@@ -214,7 +214,7 @@ class BackwardCFunction(Node, FunctionCtx):
                 t._fn, t._nr, t._req = self, saved.number, True
             return t
         t_in = saved.tensor
-        if t_in is not None and t_in._version != saved.version:
+        if t_in is not None and not t_in.is_inference() and t_in._version != saved.version:
             raise modified(t_in._data, t_in.grad_fn, t_in._nr, t_in._version, saved.version)
         return t_in
 

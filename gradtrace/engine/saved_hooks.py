@@ -45,10 +45,10 @@ class Packed:
     def __init__(self, tensor: Tensor, hooks: tuple[Hook, Hook], is_result: bool) -> None:
         pack, self.unpack = hooks
         state.live_observers += 1
-        version = tensor._version
+        version = None if tensor.is_inference() else tensor._version
         with using(grad_enabled=False):
             self.packed = pack(tensor)
-        if tensor._version != version:
+        if version is not None and tensor._version != version:
             raise RuntimeError(CHANGED_MESSAGE)
         self.req = tensor.requires_grad
         self.is_leaf = self.req and tensor.is_leaf

@@ -219,7 +219,11 @@ class Python:
         return {**gated, "*": lambda name: self.operators(name) or getattr(real_import("operator"), name)}
 
     def names_of_os(self) -> dict[str, Any]:
-        return system_modules.os_names(self.meter, self.tell_once)
+        return {
+            **system_modules.os_names(self.meter, self.tell_once),
+            "remove": self.saved.remove,
+            "unlink": self.saved.remove,
+        }
 
     def names_of_os_path(self) -> dict[str, Any]:
         return system_modules.path_names(self.saved.has)

@@ -54,6 +54,11 @@ class Saved:
             raise UnpicklingError(REFUSED)
         return deepcopy(found)
 
+    def remove(self, path: Any) -> None:
+        """os.remove of what was saved in this run; no other file is seen."""
+        if self.objects.pop(path_of(path), self) is self:
+            raise FileNotFoundError(2, "No such file or directory", path)
+
     def is_plain(self, value: Any) -> bool:
         """Whether a value is made of tensors, numbers, texts and containers only."""
         todo = [value]

@@ -20,7 +20,7 @@ PATH_TEXTS = words("basename commonprefix dirname isabs join normpath split spli
 UNSEEN = words("exists isdir isfile islink lexists")
 OF_FILES = words("exists isfile lexists")
 NAMES = {
-    "os": words("cpu_count environ getcwd getenv linesep makedirs mkdir name sep"),
+    "os": words("cpu_count environ getcwd getenv linesep makedirs mkdir name remove sep unlink"),
     "os.path": PATH_TEXTS | UNSEEN | {"abspath", "expanduser", "realpath", "sep"},
     "time": words("""asctime ctime gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns
         process_time process_time_ns sleep strftime strptime struct_time thread_time time time_ns"""),

@@ -14,6 +14,10 @@ def return_false(*args: Any, **kwargs: Any) -> bool:
     return False
 
 
+def return_true(*args: Any, **kwargs: Any) -> bool:
+    return True
+
+
 def return_none(*args: Any, **kwargs: Any) -> None:
     return None
 
@@ -39,6 +43,13 @@ def default_device(device: Any) -> None:
     check_device(device)
 
 
+OTHER_DEVICE = {
+    "device_count": return_zero,
+    "empty_cache": return_none,
+    "manual_seed": return_none,
+    "manual_seed_all": return_none,
+    "synchronize": return_none,
+}
 MODULES: dict[str, dict[str, Any]] = {
     "torch": {
         "__version__": VERSION,
@@ -56,7 +67,11 @@ MODULES: dict[str, dict[str, Any]] = {
         "use_deterministic_algorithms": return_none,
     },
     "torch.version": {"__version__": VERSION, "cuda": None, "debug": False, "git_version": "", "hip": None},
-    "torch.accelerator": {"is_available": return_false, "device_count": return_zero},
+    "torch.accelerator": {
+        "is_available": return_false,
+        "device_count": return_zero,
+        "current_accelerator": return_none,
+    },
     "torch.backends": {},
     "torch.backends.cuda": {"is_built": return_false},
     "torch.backends.cuda.matmul": {"allow_tf32": False},
@@ -73,6 +88,10 @@ MODULES: dict[str, dict[str, Any]] = {
     "torch.backends.mps": {"is_available": return_false, "is_built": return_false},
     "torch.backends.openmp": {"is_available": return_false},
     "torch.distributed": {"is_available": return_false},
+    "torch.cpu": {"is_available": return_true, "device_count": return_one, "synchronize": return_none},
+    "torch.mps": {"is_available": return_false, **OTHER_DEVICE},
+    "torch.mtia": {"is_available": return_false, **OTHER_DEVICE},
+    "torch.xpu": {"is_available": return_false, **OTHER_DEVICE},
     "torch.cuda": {
         "is_available": return_false,
         "current_device": no_device,
@@ -125,6 +144,8 @@ def unwrapped(data: Any) -> Any:
     kind = type(data)
     if kind is Array:
         return raw(data)
+    if kind.__name__ == "deque" and kind.__module__ == "collections":
+        return unwrapped(list(data))
     if (kind is list or kind is tuple) and data and type(data[0]) in (Array, list, tuple):
         return kind(map(unwrapped, data))
     return data

@@ -16,7 +16,7 @@ from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import NAMES, REFUSED
 from gradtrace.lang.names import CONSTANTS, MATHEMATICS
 from gradtrace.lang.operators import Guarded
-from gradtrace.lang.parse import Program
+from gradtrace.lang.parse import Program, imported_modules
 from gradtrace.lang.scope import NameScope
 from gradtrace.lang.source import Source, Span, span_of
 from gradtrace.lang.strings import Strings
@@ -62,6 +62,7 @@ class Machine:
         self.source = program.source
         self.optional = {given.name for given in program.inputs if given.optional}
         self.imports_torch = program.imports_torch
+        self.tree = program.tree
         self.sources: list[Source] = [program.source]  # by Span.file; an own module adds its own
         self.file = 0
         self.package = ""  # around an own module
@@ -319,4 +320,6 @@ def describe_unbound(name: str, machine: Machine, span: Span) -> UnknownNameErro
         hint = "it gets its value further down; assign it before it is used"
     elif name in machine.optional and not close:
         hint += f", or give it a value: --{name} VALUE"
-    return UnknownNameError(f"name '{name}' is not defined", hint, place)
+    # In an expression file, where any free name is an input, Python's class of the error says nothing.
+    error = "NameError: " if imported_modules(machine.tree) else ""
+    return UnknownNameError(f"{error}name '{name}' is not defined", hint, place)

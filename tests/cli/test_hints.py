@@ -44,7 +44,7 @@ def test_a_name_used_before_it_is_set(process, here):
     (here / "p.py").write_text("import torch\ny = x * 2\nx = torch.tensor(3.0)\n")
     done = process("run", "p.py")
     assert done.returncode == 2
-    assert done.stderr.startswith("p.py:2:5: name 'x' is not defined; it gets its value further down")
+    assert done.stderr.startswith("p.py:2:5: NameError: name 'x' is not defined; it gets its value further down")
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,12 @@ def wrap_overflow(flat: list[Any], wanted: dtypes.dtype) -> Array:
 
 
 def is_sequence(data: Any) -> bool:
-    return isinstance(data, (list, tuple, range)) or is_array(data)
+    if isinstance(data, (list, tuple, range)) or is_array(data):
+        return True
+    if isinstance(data, (Tensor, dict, str, bytes)):
+        return False
+    kind = type(data)  # a deque, or a class of the program
+    return hasattr(kind, "__getitem__") and hasattr(kind, "__len__") and not is_numpy_scalar(data)
 
 
 def nested_shape(data: Any) -> tuple[int, ...]:
@@ -339,7 +344,7 @@ def legacy_tensor(*args: Any) -> Tensor:
     """torch.Tensor(data) or torch.Tensor(2, 3), always of the default dtype."""
     if len(args) == 1 and isinstance(args[0], Tensor):
         return args[0].alias()
-    if (len(args) == 1 and isinstance(args[0], (list, tuple))) or (len(args) == 1 and is_array(args[0])):
+    if len(args) == 1 and is_sequence(args[0]):
         return tensor(args[0], dtype=dtypes.get_default_dtype())
     return Tensor._wrap(np.zeros(legacy_data(args), np_of(None)))
 

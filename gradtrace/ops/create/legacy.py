@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
-from gradtrace.engine.lazy import is_array, np
+from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import api
-from gradtrace.ops.create.factories import checked_sizes, legacy_data, tensor
+from gradtrace.ops.create.factories import checked_sizes, is_sequence, legacy_data, tensor
 
 
 class LegacyType(type):
@@ -27,7 +27,7 @@ class LegacyType(type):
             if args[0].dtype is not cls.dtype:
                 raise TypeError(f"expected a tensor of dtype {cls.dtype}, got one of dtype {args[0].dtype}")
             return args[0].alias()
-        if len(args) == 1 and (isinstance(args[0], (list, tuple)) or is_array(args[0])):
+        if len(args) == 1 and is_sequence(args[0]):
             return tensor(args[0], dtype=cls.dtype)
         return Tensor._wrap(np.zeros(checked_sizes(legacy_data(args)), cls.dtype.np))
 

@@ -34,7 +34,6 @@ def sample_record(name: str, aten: str, node: str) -> Op:
         f"{name}(self; values)",
         lambda a, values: values,
         kind="random",
-        public=name,
         aten=aten,
         node=node,
         self=d("", refuse),

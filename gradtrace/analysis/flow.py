@@ -10,6 +10,7 @@ from gradtrace.annotations import Iterable, Iterator, NamedTuple
 from gradtrace.trace.record import Escape, Operation, TensorRecord, Trace
 
 NUMBERS = ("item", "tolist", "numpy")
+SAME_NUMBERS = ("data", "parameter")  # escapes whose result is a tensor of the same numbers
 
 
 class Cut(NamedTuple):
@@ -44,10 +45,10 @@ class Flow:
         self.data: dict[int, list[Escape]] = {}
         self.origin_of_data: dict[int, Escape] = {}
         for escape in trace.escapes:
-            if escape.tensor is not None and escape.how == "data":
+            if escape.tensor is not None and escape.how in SAME_NUMBERS:
                 self.data.setdefault(self.tensor(escape.tensor), []).append(escape)
                 if escape.out is not None:
-                    self.origin_of_data[escape.out] = escape
+                    self.origin_of_data[self.tensor(escape.out)] = escape
 
     def tensor(self, version: int) -> int:
         """The tensor that a version belongs to: of an updated leaf its last version."""
@@ -66,7 +67,7 @@ class Flow:
             yield from self.trace.operations[operation].outputs
         for escape in self.data.get(tensor, ()):
             if escape.out is not None:
-                yield escape.out
+                yield self.tensor(escape.out)
 
     def _previous(self, tensor: int) -> Iterator[int]:
         operation = self.maker.get(tensor)
@@ -99,17 +100,19 @@ class Flow:
         for index in self.readers.get(tensor, ()):
             operation = self.trace.operations[index]
             for out in operation.outputs:
-                yield out, None if tensors[out].requires_grad else Cut(tensor, out, operation, None)
+                # a result that is a leaf lost its history and began a new one: x.detach().requires_grad_()
+                has_history = tensors[out].requires_grad and not tensors[out].is_leaf
+                yield out, None if has_history else Cut(tensor, out, operation, None)
         for escape in self.data.get(tensor, ()):
             if escape.out is not None:
-                yield escape.out, Cut(tensor, escape.out, None, escape)
+                yield escape.out, Cut(tensor, self.tensor(escape.out), None, escape)
 
     def cut_before(self, tensor: int) -> Cut | None:
         """The nearest place behind a tensor without history where something with history went in; None if none did."""
         waiting, seen = [tensor], {tensor}
         for at in waiting:  # which grows
             escape = self.origin_of_data.get(at)
-            if escape is not None and escape.tensor is not None:
+            if escape is not None and escape.tensor is not None and self.loses_history(escape):
                 return Cut(escape.tensor, at, None, escape)
             operation = self.maker.get(at)
             if operation is None:
@@ -127,6 +130,11 @@ class Flow:
                     seen.add(i)
                     waiting.append(i)
         return None
+
+    def loses_history(self, escape: Escape) -> bool:
+        """Whether a tensor of the same numbers lacks a history that the first one has or could have."""
+        source = escape.tensor
+        return escape.how == "data" or (source is not None and self.trace.tensors[source].requires_grad)
 
     def numbers_from(self, tensors: set[int]) -> list[Escape]:
         """Where values of some tensors became Python numbers or numpy arrays."""

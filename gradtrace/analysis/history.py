@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.analysis import places
 from gradtrace.analysis.answer import Evidence, Facts
-from gradtrace.analysis.causes.cause import plain
+from gradtrace.analysis.causes.cause import plain, spans_of
 from gradtrace.analysis.copies import Reason, copied, numbers_before
 from gradtrace.analysis.flow import Cut, closure
 from gradtrace.lang import syntax as ast
@@ -23,6 +23,14 @@ def is_comparison(name: str) -> bool:
 def describe(facts: Facts, cut: Cut) -> Reason:
     """What a cut was made by, as a noun: "detach() on line 5"."""
     name = facts.label(cut.tensor)
+    if cut.escape is not None and cut.escape.how == "parameter":
+        span = cut.escape.span
+        return Reason(
+            "copied",
+            f"nn.Parameter(){facts.line(span)}, which makes a new leaf of its numbers",
+            [facts.at(f"a new leaf begins here, without the history of {name}", span)],
+            ("leave out nn.Parameter there: compute with the tensor itself, which keeps its history",),
+        )
     if cut.escape is not None:
         span = cut.escape.span
         return Reason(
@@ -47,10 +55,20 @@ def describe(facts: Facts, cut: Cut) -> Reason:
 
 
 def under_no_grad(facts: Facts, operation: Operation) -> Reason:
-    block = facts.text.mode_around(operation.span)
+    block = next((b for span in spans_of(facts, operation) if (b := facts.text.mode_around(span)) is not None), None)
     where = facts.line(operation.span)
     mode = "no_grad"
     evidence = [facts.at(f"{operation.name} ran while gradients were off", operation.span)]
+    switch = facts.text.switched_off if block is None else None
+    if switch is not None:
+        head = places.head_of(switch)
+        return Reason(
+            "set_grad_enabled",
+            f"{operation.name}{where}, which ran while gradients were off: set_grad_enabled(False){facts.line(head)} "
+            "turned them off for the rest of the program",
+            [facts.at("gradients are turned off from here on", head), *evidence],
+            ("with torch.no_grad(): around what needs no gradient; it turns them on again at its end",),
+        )
     if block is not None:
         head = places.head_of(block)
         mode = next((m for m in places.MODES if m in facts.text.line(head)), mode)
@@ -143,7 +161,7 @@ def detached_in_place(facts: Facts, record: TensorRecord) -> Reason | None:
 
 def taken_by_data(facts: Facts, record: TensorRecord) -> Reason | None:
     escape = facts.flow.origin_of_data.get(record.id)
-    if escape is None or escape.tensor is None:
+    if escape is None or escape.tensor is None or escape.how != "data":
         return None
     source = facts.label(escape.tensor)
     return Reason(
@@ -156,9 +174,10 @@ def taken_by_data(facts: Facts, record: TensorRecord) -> Reason | None:
 
 def gradient_without_graph(facts: Facts, record: TensorRecord) -> Reason | None:
     """A gradient itself: what autograd.grad returned, or a leaf's .grad, without create_graph."""
-    if record.operation is not None or record.name is None:
+    name = plain(record.name or record.label)
+    if record.operation is not None or not name.isidentifier():
         return None
-    for statement in facts.text.assignments(record.name):
+    for statement in facts.text.assignments(name):
         value = getattr(statement, "value", None)
         call = places.method_call(statement, ("grad",))
         if call is None and not (isinstance(value, ast.Attribute) and value.attr == "grad"):
@@ -168,7 +187,7 @@ def gradient_without_graph(facts: Facts, record: TensorRecord) -> Reason | None:
         return Reason(
             "no create_graph",
             f"it is a gradient, and {what} was called without create_graph=True",
-            [facts.at(f"{record.name} is a gradient, numbers without history", head)],
+            [facts.at(f"{name} is a gradient, numbers without history", head)],
             (f"call {what} with create_graph=True",),
         )
     return None
@@ -185,6 +204,9 @@ def computed(facts: Facts, record: TensorRecord) -> Reason:
             [facts.origin(facts.trace.tensors[cut.tensor]), *found.evidence],
             found.advice,
         )
+    unused = without_recomputing(facts, record)
+    if unused is not None:
+        return unused
     sources = [facts.trace.tensors[i] for i in sorted(facts.flow.before([record.id]))]
     held = {facts.flow.tensor(i) for one in facts.trace.optimisers for i in one.tensors}
     for source in sorted(sources, key=lambda t: t.id not in held):
@@ -194,6 +216,7 @@ def computed(facts: Facts, record: TensorRecord) -> Reason:
             because = lost.because.replace("it was made", "which was made").replace(
                 "its requires_grad", "whose requires_grad"
             )
+            because = because.replace("it is a gradient, and", "a gradient:")
             return lost._replace(
                 because=f"it {verb} {plain(source.label)}, {because}", evidence=[*lost.evidence, facts.origin(record)]
             )
@@ -215,12 +238,36 @@ def computed(facts: Facts, record: TensorRecord) -> Reason:
     )
 
 
+def without_recomputing(facts: Facts, record: TensorRecord) -> Reason | None:
+    """A reentrant checkpoint none of whose inputs requires grad: it runs its block under no_grad and keeps no graph."""
+    if not any(t.is_parameter and t.requires_grad for t in facts.trace.tensors):
+        return None
+    before = facts.flow.before([record.id])
+    for operation in facts.operations(("CheckpointFunction",)):
+        if not operation.grad_enabled or not before.intersection(operation.outputs):
+            continue
+        given = next((i for o in operation.inputs if (i := o.tensor) is not None), None)
+        name = "its input" if given is None else plain(facts.label(given))
+        return Reason(
+            "reentrant checkpoint",
+            f"it comes through checkpoint(use_reentrant=True){facts.line(operation.span)}, which gives the parameters "
+            f"of its block a gradient only if one of its inputs requires grad, and {name} does not",
+            [facts.at(f"the block runs under no_grad, for {name} does not require grad", operation.span)],
+            (
+                "checkpoint(..., use_reentrant=False), which needs no such input",
+                f"or {name}.requires_grad_() before it",
+            ),
+        )
+    return None
+
+
 def lost_at(facts: Facts, source: TensorRecord) -> Reason | None:
     """Why a leaf itself has no history: it is a copy, or frozen. Asked once for each leaf."""
     if source.operation is not None and not source.is_parameter:
         return None
     if source.id not in facts.lost:
-        facts.lost[source.id] = copied(facts, source) or frozen(facts, source)
+        lost = copied(facts, source) or frozen(facts, source)
+        facts.lost[source.id] = lost or gradient_without_graph(facts, source)
     found: Reason | None = facts.lost[source.id]
     return found
 

@@ -33,6 +33,7 @@ def filled(facts: Facts, record: TensorRecord) -> Answer:
     sentence = f"{name}.grad is {total}, from backward{facts.line(facts.storing[-1].span if facts.storing else None)}"
     advice: tuple[str, ...] = ()
     cause = "backward"
+    evidence += of_its_own(facts, record)
     evidence += turns(facts, visits, name)
     evidence += cut_off(facts, record)
     stored = [step for step in visits if step.grad_before is not None and not is_zero(step.grad_before)]
@@ -43,7 +44,9 @@ def filled(facts: Facts, record: TensorRecord) -> Answer:
     hooked = [hook for step in visits for hook in step.hooks if hook.changed]
     if hooked:
         cause = "hook"
-        sentence = f"{name}.grad is {total}: the hook {hooked[-1].name} replaced what backward brought"
+        call = places.hook_call(facts.text, hooked[-1].name, name)
+        where = "" if call is None else facts.line(places.span_of(call))
+        sentence = f"{name}.grad is {total}: the hook {hooked[-1].name}{where} replaced what backward brought"
         advice = ("return nothing from the hook to leave the gradient as it is",)
     stale = history.stale_optimiser(facts, record)
     if stale is not None:
@@ -131,6 +134,18 @@ def cut_off(facts: Facts, record: TensorRecord) -> list[Evidence]:
                 told = f"this cuts off another way on which {facts.root_names()} depends on {record.label}"
                 return [found.evidence[-1]._replace(text=told)]
     return []
+
+
+def of_its_own(facts: Facts, record: TensorRecord) -> list[Evidence]:
+    """That a Parameter was made of another leaf's numbers, which does not tie the two."""
+    at, made = facts.trace.tensors[record.id].first, None
+    while (escape := facts.flow.origin_of_data.get(facts.flow.tensor(at))) is not None and escape.tensor is not None:
+        made, at = made or escape, escape.tensor
+    source = facts.trace.tensors[facts.flow.tensor(at)]
+    if made is None or made.how != "parameter" or not (source.is_leaf and source.requires_grad and source.name):
+        return []
+    told = f"{record.label} is a leaf of its own, made of {source.label}'s numbers: they do not share a gradient"
+    return [facts.at(told, made.span)]
 
 
 def unseen_changes(facts: Facts) -> list[Change]:

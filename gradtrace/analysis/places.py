@@ -73,21 +73,45 @@ class Text:
         return list(self._bindings.get(name.partition(".")[0].partition("[")[0], ()))
 
     def mode_around(self, span: Span | None) -> Any:
-        """The innermost `with torch.no_grad():` or the like around a place, or None."""
+        """The innermost `with torch.no_grad():` or decorator `@torch.no_grad()` around a place, or None."""
         if span is None or span.file:
             return None
-        around = [
-            node
-            for node in self.statements
-            if isinstance(node, ast.With)
-            and node.lineno <= span.line <= (node.end_lineno or 0)
-            and any(mode in self.cut(item.context_expr) for item in node.items for mode in MODES)
-        ]
+        around = []
+        for node in self.statements:
+            if isinstance(node, (ast.With, ast.FunctionDef)) and node.lineno <= span.line <= (node.end_lineno or 0):
+                with_block = isinstance(node, ast.With)
+                switches = [item.context_expr for item in node.items] if with_block else node.decorator_list
+                found = [one for one in switches if any(mode in self.cut(one) for mode in MODES)]
+                around += [node if with_block else one for one in found[:1]]
         return max(around, key=starts, default=None)
+
+    @property
+    def switched_off(self) -> Any:
+        """The first call `torch.set_grad_enabled(False)` that stands alone, so that nothing ends it, or None."""
+        for node in self.simple:
+            call = node.value if isinstance(node, ast.Expr) else None
+            if isinstance(call, ast.Call) and self.cut(call).endswith("set_grad_enabled(False)"):
+                return node
+        return None
 
 
 def starts(node: Any) -> tuple[int, int]:
     return node.lineno, node.col_offset
+
+
+HOOKS = ("register_hook", "register_prehook", "register_post_accumulate_grad_hook", "register_full_backward_hook")
+
+
+def hook_call(text: Text, hook: str, name: str) -> Any:
+    """The call that registers a hook: of this function, on this tensor if several do; None if the text has none."""
+    found = [
+        node
+        for node in ast.walk(text.tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in HOOKS
+    ]
+    found = [node for node in found if hook == "<lambda>" or hook in text.cut(node)]
+    own = [node for node in found if text.cut(node.func.value) == name]  # type: ignore[attr-defined]
+    return next(iter(own or found), None)
 
 
 def direct_forwards(text: Text) -> list[Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from gradtrace.analysis import copies, history, numbers, zeros
 from gradtrace.analysis.answer import Answer, Evidence, Facts, is_finite, is_zero
-from gradtrace.analysis.flow import reachable_functions
+from gradtrace.analysis.flow import Cut, reachable_functions
 from gradtrace.analysis.words import brief
 from gradtrace.trace.record import TensorRecord, Trace
 
@@ -175,6 +175,14 @@ def stopped(facts: Facts, record: TensorRecord) -> Answer | None:
     return answer(record, "no gradient", "no gradient came along the paths that lead to it", evidence)
 
 
+def avoidable(facts: Facts, cuts: list[Cut]) -> Cut:
+    """The first cut that a program could leave out; an argmax or a comparison has no derivative in any case."""
+    for cut in cuts if len(cuts) > 1 else ():
+        if history.describe(facts, cut).cause not in ("integer", "comparison", "no derivative"):
+            return cut
+    return cuts[0]
+
+
 def unreached(facts: Facts, record: TensorRecord) -> Answer | None:
     """It is on no path to a root: cut off, or not used for it at all."""
     made, run = facts.origin(record), facts.backward(facts.storing[-1])
@@ -182,7 +190,7 @@ def unreached(facts: Facts, record: TensorRecord) -> Answer | None:
     into = facts.flow.before(facts.roots)
     cuts = [cut for cut in facts.flow.cuts_after(record.id) if cut.result in into]
     if cuts:
-        found = history.describe(facts, cuts[0])
+        found = history.describe(facts, avoidable(facts, cuts))
         return answer(
             record,
             found.cause,

@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
+from gradtrace.analysis import places
 from gradtrace.analysis.answer import Answer, Evidence, Facts, is_zero, last_change
-from gradtrace.analysis.causes.cause import made_at, named
+from gradtrace.analysis.causes.cause import named
+from gradtrace.analysis.ranges import SHORT, SMALLEST
 from gradtrace.analysis.words import brief
+from gradtrace.analysis.zero_factors import RECTIFIED, makers_of_zero, product, reason_of, underflows
 from gradtrace.engine.tables import function_table
-from gradtrace.trace.operands import record_of
-from gradtrace.trace.record import BackwardStep, Change, Operation, TensorRecord
+from gradtrace.trace.record import BackwardStep, Change, HookRun, Operation, TensorRecord
 
-# Why the gradient of a public function of several operators can be 0, in the words of the records' `zero`.
-FUNCTIONS = function_table(
-    "analysis.zeros.FUNCTIONS",
-    {
-        "clip": "clamp",
-        "relu6": "clamp",
-        "dropout": "mask",
-        "linear": "product",
-        "outer": "product",
-        "einsum": "product",
-        "bilinear": "product",
-        "conv1d": "product",
-        "conv2d": "product",
-        "conv3d": "product",
-        "embedding_bag": "padding",
-    },
-)
-
-
-def reason_of(name: str) -> str:
-    """Why an operator's derivative can be 0 everywhere: its record's `zero`; "" if that says nothing."""
-    record = None if name in FUNCTIONS else record_of(name)
-    return FUNCTIONS.get(name, "") if record is None else record.zero
+Reason = tuple[str, str, list[Evidence], tuple[str, ...]]  # cause, clause, evidence, advice
 
 
 def zero(facts: Facts, record: TensorRecord) -> Answer:
@@ -52,6 +32,9 @@ def zero(facts: Facts, record: TensorRecord) -> Answer:
     found = [facts.origin(record), facts.backward(facts.trace.passes[visits[-1].number])]
     cause, because, evidence, advice = origin_of_zero(facts, visits[-1])
     return Answer(name, "zero", cause, f"{name}.grad is 0: {because}.", (*found, *evidence), advice, record.grad)
+
+
+SCALED = ("multiply the loss by 2 ** 10 or more before backward, and divide the gradients after it (GradScaler)",)
 
 
 def zeroed(facts: Facts, record: TensorRecord, change: Change) -> Answer:
@@ -122,18 +105,13 @@ def clipped(facts: Facts, record: TensorRecord, change: Change, culprit: Backwar
     )
 
 
-def origin_of_zero(facts: Facts, step: BackwardStep) -> tuple[str, str, list[Evidence], tuple[str, ...]]:
+def origin_of_zero(facts: Facts, step: BackwardStep) -> Reason:
     """Goes up from a step that got zero to whatever made it zero."""
     seen: set[int] = set()
     while True:
         for hook in step.hooks:
             if hook.changed and is_zero(hook.after) and not is_zero(hook.before):
-                return (
-                    "hook",
-                    f"the hook {hook.name} replaced the gradient by zero",
-                    [],
-                    ("return nothing from the hook",),
-                )
+                return of_hook(facts, step, hook)
         parts = facts.arrivals.at(step)
         if not parts or step.function in seen:
             return (
@@ -155,6 +133,16 @@ def origin_of_zero(facts: Facts, step: BackwardStep) -> tuple[str, str, list[Evi
 ROUTING = function_table("analysis.zeros.ROUTING", ("stack", "cat", "unbind", "split", "chunk"))
 
 
+def of_hook(facts: Facts, step: BackwardStep, hook: HookRun) -> Reason:
+    """A hook that replaced a gradient by zero, with the line that registers it."""
+    leaf = facts.trace.functions[step.function].variable
+    call = places.hook_call(facts.text, hook.name, "" if leaf is None else facts.label(leaf))
+    where = "" if call is None else facts.line(places.span_of(call))
+    evidence = [] if call is None else [facts.at("the hook is registered here", places.span_of(call))]
+    because = f"the hook {hook.name}{where} replaced the gradient by zero"
+    return "hook", because, evidence, ("take the hook away: handle.remove(), or return nothing from it",)
+
+
 def chosen_before(facts: Facts, step: BackwardStep, index: int) -> tuple[BackwardStep, int]:
     """Where several tensors were joined: the operation that chose among them, if one did."""
     operation = facts.arrivals.operations.get(step.function)
@@ -167,7 +155,7 @@ def chosen_before(facts: Facts, step: BackwardStep, index: int) -> tuple[Backwar
     return step, index
 
 
-def blame(facts: Facts, step: BackwardStep, index: int) -> tuple[str, str, list[Evidence], tuple[str, ...]]:
+def blame(facts: Facts, step: BackwardStep, index: int) -> Reason:
     """The function whose local derivative is zero there, and why."""
     function = facts.trace.functions[step.function]
     operation = facts.arrivals.operations.get(function.id)
@@ -178,15 +166,17 @@ def blame(facts: Facts, step: BackwardStep, index: int) -> tuple[str, str, list[
     label = "its input" if operand is None else facts.label(operand)
     shown = "" if value is None else f" ({label} is {brief(value)})"
     upstream = next((v for v in step.upstream if v is not None), None)
-    if upstream is not None and underflows(facts, operation, operand):
+    if upstream is not None and underflows(facts, operation, operand, upstream):
+        smallest = f"{SMALLEST[upstream.dtype]:.2g}, the smallest" if upstream.dtype in SMALLEST else "any"
         return (
             "underflow",
-            f"it has shrunk to {brief(upstream)} on its way, and {name}{where} makes it less than "
-            f"{upstream.dtype} holds",
+            f"it has shrunk to {brief(upstream)} on its way, and {name}{where} makes it less than {smallest} "
+            f"{upstream.dtype}, so it underflows",
             [facts.at(f"{name} sends back 0 here", function.span)],
             (
                 "gradients vanish on a way of many small factors: gradtrace stats shows where",
                 "scale the factors up, shorten the way, or compute in float64",
+                *SCALED[: upstream.dtype in SHORT],
             ),
         )
     alone = over_one(facts, operation)
@@ -198,9 +188,6 @@ def blame(facts: Facts, step: BackwardStep, index: int) -> tuple[str, str, list[
     cause, because, advice = zero_reason(facts, name, operation, operand, shown, where)
     made = makers_of_zero(facts, operation, operand, name.rstrip("_"))
     return cause, because, [*made, facts.at(f"{name} sends back 0 here", function.span)], advice
-
-
-Reason = tuple[str, str, list[Evidence], tuple[str, ...]]
 
 
 def over_one(facts: Facts, operation: Operation | None) -> Reason | None:
@@ -260,7 +247,7 @@ def zero_reason(
         return (
             "dead relu",
             f"{name}{where} lets nothing back where its input is not positive{shown}",
-            ("change the inputs or the bias so that some are positive", "leaky_relu or softplus never die"),
+            RECTIFIED,
         )
     if reason == "clamp":
         return (
@@ -310,100 +297,3 @@ def straight_code(facts: Facts, operation: Operation | None, operand: int | None
     soft = named(facts, operand)
     soft = soft if soft.isidentifier() or len(soft) < 12 else "x"
     return f"a straight-through estimate: {soft} + (torch.{operation.name}({soft}) - {soft}).detach()"
-
-
-def product(
-    facts: Facts, base: str, reason: str, operation: Operation | None, operand: int | None, where: str
-) -> tuple[str, str, tuple[str, ...]]:
-    """The other factor is zero."""
-    others = factors(operation, operand)
-    if base == "dropout" or (operation is not None and "dropout" in operation.text):
-        return "dropout", f"dropout{where} dropped every element", ("lower p, or call eval() to switch it off",)
-    zeros = [i for i in others if is_zero(facts.trace.tensors[i].value)]
-    number = next((o.text for o in operation.inputs if o.tensor is None), "") if operation is not None else ""
-    factor = next((named(facts, i) for i in zeros or others), number or "the other factor")
-    cause = "mask" if reason == "mask" else "zero factor"
-    remedies: tuple[str, ...] = (f"look at {factor}",)
-    if zeros and facts.trace.tensors[zeros[0]].is_leaf and facts.trace.tensors[zeros[0]].requires_grad:
-        short = factor.rpartition(".")[2]
-        remedies = (
-            f"start {factor} from other values than zeros: two layers of zeros get no gradient",
-            f"nn.init.normal_({factor}, std=0.02), or torch.randn(...) * 0.02 for {short}",
-        )
-    elif zeros and (leaf := zero_leaf(facts, zeros[0])) is not None:
-        factor += f" (for {leaf} is 0)"
-        remedies = (f"start {leaf} from other values than zeros: nn.init.kaiming_normal_({leaf})",)
-    elif zeros and (compared := comparison_behind(facts, zeros[0])) is not None:
-        text = compared.text.partition(" = ")[2] or compared.text
-        remedies = (f"look at {text}: is the mask the right way round? {opposite(text)}",)
-    return cause, f"{factor}, which it is multiplied by{where}, is 0 everywhere", remedies
-
-
-def zero_leaf(facts: Facts, tensor: int) -> str | None:
-    """The parameter of zeros that a value of zeros comes from."""
-    waiting, seen = [tensor], {tensor}
-    while waiting and len(seen) < 50:
-        record = facts.trace.tensors[waiting.pop()]
-        if record.is_leaf and record.requires_grad and (record.value is None or len(record.value.shape) > 1):
-            return named(facts, record.id)
-        if record.operation is None:
-            continue
-        for operand in facts.trace.operations[record.operation].inputs:
-            i = operand.tensor
-            if i is not None and i not in seen and is_zero(facts.trace.tensors[i].value):
-                seen.add(i)
-                waiting.append(i)
-    return None
-
-
-def comparison_behind(facts: Facts, tensor: int) -> Operation | None:
-    """The comparison that a mask was made by, one or two operations back."""
-    for _ in range(3):
-        made = facts.trace.tensors[tensor].operation
-        if made is None:
-            return None
-        operation = facts.trace.operations[made]
-        record = record_of(operation.name)
-        if record is not None and record.promote == "compare":
-            return operation
-        inputs = [o.tensor for o in operation.inputs if o.tensor is not None]
-        if not inputs:
-            return None
-        tensor = inputs[0]
-    return None
-
-
-def opposite(text: str) -> str:
-    """A comparison the other way round."""
-    for sign, other in (("==", "!="), ("!=", "=="), (">=", "<"), ("<=", ">"), (">", "<="), ("<", ">=")):
-        if sign in text:
-            return text.replace(sign, other, 1)
-    return f"~({text})"
-
-
-def makers_of_zero(facts: Facts, operation: Operation | None, operand: int | None, base: str) -> list[Evidence]:
-    """Where the factor that is 0 was made."""
-    zeros = [i for i in factors(operation, operand) if is_zero(facts.trace.tensors[i].value)]
-    if reason_of(base) not in ("mask", "product") or not zeros:
-        return []
-    record = facts.trace.tensors[zeros[0]]
-    compared = comparison_behind(facts, zeros[0])
-    span = compared.span if compared is not None else made_at(facts, record)
-    if record.is_leaf and record.requires_grad:
-        span = next((b.span for b in facts.trace.begun if b.tensor == facts.flow.tensor(record.id)), span)
-    return [] if span is None else [facts.at(f"{named(facts, record.id)} is made here, and is 0", span)]
-
-
-def factors(operation: Operation | None, operand: int | None) -> list[int]:
-    """What an operand is multiplied by; itself, if that stands on both sides."""
-    tensors = [] if operation is None else [o.tensor for o in operation.inputs if o.tensor is not None]
-    return [i for i in tensors if i != operand] or (tensors if len(tensors) > 1 else [])
-
-
-def underflows(facts: Facts, operation: Operation | None, operand: int | None) -> bool:
-    """Whether a product of a gradient and a factor is zero although neither is: it is less than the dtype holds."""
-    if operation is None or operation.name.rstrip("_") not in ("mul", "div"):
-        return False
-    others = [facts.trace.tensors[i].value for i in factors(operation, operand)]
-    numbers = [o.text for o in operation.inputs if o.tensor is None]
-    return all(not is_zero(value) for value in others) and all(text.strip("-0.") for text in numbers)

@@ -49,6 +49,8 @@ class Parameter(Tensor):
         self._req = bool(requires_grad)
         if requires_grad and state.watcher is not None:
             state.watcher.begins(self)
+            if data is not None:
+                state.watcher.escapes("parameter", data, self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         """Return an independent parameter with the same values; the gradient is not copied."""

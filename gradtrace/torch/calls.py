@@ -386,6 +386,26 @@ def data_taken(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name
     return out
 
 
+def parameter_made(rec: Recorder, original: Any) -> Any:
+    """nn.Parameter(x), which no mode sees: a leaf of the same numbers as x."""
+
+    def __new__(cls: Any, data: Any = None, *args: Any, **kwargs: Any) -> Any:
+        made = original(cls, data, *args, **kwargs)
+        known = rec.known.get(id(data)) if isinstance(data, Tensor) and private.mode_depth() else None
+        if known is not None and known.ref() is data and not rec.quiet:
+
+            def note() -> None:
+                source, leaf = rec.entry(data), rec.meet_tensor(made, True)
+                entry = rec.new_entry(made, leaf, None, 0)
+                rec.escapes.append(("parameter", source, len(rec.calls), rec.places.here(4), entry))
+
+            with private.without_torch_function():
+                guarded(rec, note, "nn.Parameter()")
+        return made
+
+    return __new__
+
+
 def data_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
     def before() -> None:
         rec.entry(args[0])

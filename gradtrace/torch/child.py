@@ -77,7 +77,7 @@ def recorded(out: str, level: str, script: str, status: dict[str, Any]) -> int:
         code = 1
     status["exit"] = code
     try:
-        content = recording.file_content(recorder.trace())
+        content = recording.file_content(recorder._checked())
     except Exception as error:
         status["fault"] = f"{type(error).__name__}: {error}"
         if os.environ.get("GRADTRACE_DEBUG"):

@@ -2,6 +2,7 @@
 
 the engine's entrance        passes                          Function.apply   one operator, its forward unseen
 Module._call_impl            a scope                         torch.compile    compiled models run as written
+Parameter.__new__            the same numbers as its data, without their history
 has_torch_function*          of functions in Python: what they call is seen, not they
 optimisers' global hooks     a step is one change
 """
@@ -14,7 +15,7 @@ from typing import Any
 
 import torch
 
-from gradtrace.torch import calls, optimizers, passes, private
+from gradtrace.torch import calls, functions, optimizers, passes, private
 from gradtrace.torch.recorder import Recorder
 
 Module = torch.nn.Module
@@ -46,6 +47,8 @@ class Patches:
             for name in private.ASKING:
                 if hasattr(module, name):
                     self._replace(module, name, private.asking(getattr(module, name)))
+        parameter = torch.nn.Parameter
+        self._replace(parameter, "__new__", staticmethod(calls.parameter_made(self.rec, parameter.__new__)))
         optimizer = torch.optim.Optimizer
         self._replace(optimizer, "zero_grad", self.zeroing(optimizer.zero_grad))
         self._replace(torch, "compile", self.compiling(torch.compile))
@@ -184,6 +187,9 @@ def applied(rec: Recorder, original: Any) -> Any:
             finally:
                 rec.quiet -= 1
 
+        if is_checked(rec, cls):
+            with private.without_torch_function(), torch.no_grad():
+                calls.guarded(rec, lambda: note_function(rec, cls, args, kwargs), cls.__name__)
         mode = private.pop_mode()
         try:
             return calls.operate(rec, unseen, args, kwargs, cls.__name__)
@@ -191,3 +197,14 @@ def applied(rec: Recorder, original: Any) -> Any:
             private.push_mode(mode)
 
     return apply
+
+
+def is_checked(rec: Recorder, cls: Any) -> bool:
+    """Whether this is the first call of a Function of the program's own whose derivative counts."""
+    if rec.level == "structure" or cls.__name__ in rec.functions or not torch.is_grad_enabled() or rec.watching:
+        return False
+    return not cls.__module__.startswith("torch.")
+
+
+def note_function(rec: Recorder, cls: Any, args: Any, kwargs: Any) -> None:
+    rec.functions[cls.__name__] = functions.first_call(cls, args, kwargs, rec.places.here(4))

@@ -68,7 +68,8 @@ class NodeKind:
         self.name = node.name().rpartition("::")[2]
         self.accumulates = hasattr(node, "variable")
         self.custom = isinstance(node, torch.autograd.function.BackwardCFunction)
-        self.saved = [(name, "_raw" + name, name.removeprefix("_saved_")) for name in saved_names(type(node))]
+        names = [] if self.custom else saved_names(type(node))
+        self.saved = [(name, "_raw" + name, name.removeprefix("_saved_")) for name in names]
 
 
 _kinds: dict[Any, NodeKind] = {}

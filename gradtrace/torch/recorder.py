@@ -16,6 +16,7 @@ from torch.overrides import TorchFunctionMode
 from gradtrace.torch import calls, private
 from gradtrace.torch.contents import SMALL, Contents, Noted, is_dense
 from gradtrace.torch.events import Call, Entry, Known, Node, PassEvent, Scope, Turn
+from gradtrace.torch.functions import FirstCall
 from gradtrace.torch.optimizers import Held
 from gradtrace.torch.places import Places
 
@@ -65,6 +66,7 @@ class Recorder(TorchFunctionMode):
         self.thread = threading.get_ident()
         self.optimizers: dict[int, Held] = {}
         self.steps: list[tuple[int, int, int]] = []  # optimisers' steps: calls and passes before, place
+        self.functions: dict[str, FirstCall] = {}  # the program's own Functions, by name
         self.quiet = 0
         self.suspended = False
 

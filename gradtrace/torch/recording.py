@@ -19,6 +19,7 @@ import torch
 
 from gradtrace.torch import contents, private
 from gradtrace.torch.build import ENGINE, Builder, Ending
+from gradtrace.torch.functions import FirstCall, checks
 from gradtrace.torch.patches import Patches, active
 from gradtrace.torch.recorder import Recorder
 from gradtrace.trace.record import Trace
@@ -50,6 +51,8 @@ class record:
         self._main = ""
         self._env: dict[str, Any] | None = None  # of a script: its module's variables
         self._ids: dict[int, Any] = {}
+        self._functions: dict[str, FirstCall] = {}  # not yet checked
+        self._places: Any = None
 
     def __enter__(self) -> record:
         if active() is not None:
@@ -78,6 +81,7 @@ class record:
             failure = None if error is None else failed(recorder, error, tb)
             self._ids = dict(recorder.known)
             self._ending = Ending(recorder, env, failure)
+        self._functions, self._places = recorder.functions, recorder.places
         recorder.quiet = 1
 
     def __del__(self) -> None:
@@ -104,8 +108,12 @@ class record:
         return self._trace
 
     def why(self, what: Any = None) -> str:
-        """Say why a gradient is what it is: of a tensor, or of what has this name; without one, of every name."""
-        return undisturbed(lambda: answers(self.trace(), self._name(what)))
+        """Say why a gradient is what it is: of a tensor, or of what has this name; without one, of every name.
+
+        The first question runs each autograd Function of the program again, on copies of small arguments, to compare
+        its backward with finite differences.
+        """
+        return undisturbed(lambda: answers(self._checked(), self._name(what)))
 
     def stats(self) -> str:
         """Norms, zeros, NaN and what they say together, as `gradtrace stats`."""
@@ -129,6 +137,15 @@ class record:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         return self.show()._repr_mimebundle_(include, exclude)
+
+    def _checked(self) -> Trace:
+        """The trace, with the program's own Functions compared with finite differences."""
+        trace = self.trace()
+        functions, self._functions = self._functions, {}
+        if functions and rank() is None:
+            with private.without_torch_function():
+                trace = self._trace = trace._replace(checks=checks(functions, self._places.spans(self._main)))
+        return trace
 
     def _name(self, what: Any) -> Any:
         """A name, or the id of a tensor in the trace."""

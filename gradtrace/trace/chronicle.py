@@ -61,7 +61,8 @@ class Chronicle:
         steps = tuple(self.step(number, turn) for number, turn in turns)
         self.shown = sorted(turn.number for _, turn in turns)
         passes = tuple(self.one_pass(number, event) for number, event in enumerate(self.watch.passes))
-        escapes = tuple(self.escape(*item) for item in self.watch.escaped)
+        noted = [self.escape(*item) for item in self.watch.escaped]
+        escapes = tuple(one for one in noted if one.how != "parameter" or None not in (one.tensor, one.out))
         return {
             "steps": steps,
             "passes": passes,

@@ -227,14 +227,14 @@ class TrainingStep(NamedTuple):
 
 
 class Escape(NamedTuple):
-    """A value that left the graph: `how` is "data", "item", "tolist", "numpy" or "detach_"."""
+    """A value that left the graph: `how` is "data", "parameter", "item", "tolist", "numpy" or "detach_"."""
 
     how: str
     tensor: int | None
     after: int  # how many operations had run before
     span: Span | None
     text: str
-    out: int | None = None  # the tensor that .data gave
+    out: int | None = None  # the tensor that .data or nn.Parameter() gave
 
 
 class Change(NamedTuple):

@@ -211,3 +211,8 @@ def highest(value: Value) -> float | None:
 def operator(operation: Operation) -> str:
     """The operator's name without the underscore of its in-place form."""
     return operation.name.rstrip("_")
+
+
+def unit(facts: Facts, operation: Operation) -> str:
+    """ "log on line 14"."""
+    return f"{operator(operation)}{at_line(operation.span)}"

@@ -40,6 +40,7 @@ OF_TENSORS = (
     ("tolist", "taken as Python numbers"),
     ("numpy", "taken as a numpy array"),
     ("copied", "copied into a new tensor: torch.tensor([a, b])"),
+    ("reentrant checkpoint", "a reentrant checkpoint none of whose inputs requires grad"),
     ("late", "used before it required grad"),
     ("no grad", "a leaf without requires_grad"),
     ("frozen", "its requires_grad was set to False"),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from gradtrace.analysis import places
 from gradtrace.analysis.answer import Answer, Facts, is_zero
 from gradtrace.analysis.causes.cause import Cause, at_line, code_at, named, plain, stores
+from gradtrace.analysis.flow import reachable_functions
 from gradtrace.analysis.why import explain
+from gradtrace.annotations import Any
+from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import PassRecord, Span, TensorRecord
 
 # What explains a gradient that is None as a mistake, most serious first.
@@ -63,6 +67,44 @@ def only_zeros(facts: Facts) -> Cause | None:
     if own is None or (own.cause == "cancelled" and len(zero) < len(known)):
         return None  # a bias whose gradients cancel out is usual where two outputs are compared
     return as_cause(facts, own, zero)
+
+
+def never_used(facts: Facts) -> Cause | None:
+    """The question: a layer whose parameters an optimiser holds, and that no operation of the run reads."""
+    if facts.trace.failure is not None or not facts.storing:
+        return None
+    lacking = [t for t in held(facts) if t.requires_grad and t.id not in facts.stored and not facts.used(t.id)]
+    for record in lacking:
+        layer = record.label.rpartition(".")[0]
+        own = [t for t in held(facts) if t.label.startswith(f"{layer}.")]
+        if not layer or any(t not in lacking for t in own):
+            continue
+        made = layer_made(facts, layer)
+        head = None if made is None else places.head_of(made)
+        what = f"self.{layer.rpartition('.')[2]}" if made is not None else layer
+        cause = as_cause(facts, explain(facts, record), own)
+        evidence = [] if head is None else [facts.at("the layer is made here", head)]
+        return cause._replace(
+            code="unused layer",
+            because=f"{what}{at_line(head)} is never used: no operation reads its parameters",
+            span=head or cause.span,
+            evidence=(*evidence, *cause.evidence),
+            fix=(f"call {what} in forward", f"or leave it out, or freeze it: {layer}.requires_grad_(False)"),
+        )
+    return None
+
+
+def layer_made(facts: Facts, layer: str) -> Any:
+    """The statement `self.head = ...` behind the path "model.head" or "model.heads.0", if there is one such."""
+    for part in reversed(layer.split(".")[1:]):
+        found = [
+            s
+            for s in facts.text.simple
+            if isinstance(s, ast.Assign) and any(facts.text.cut(t) == f"self.{part}" for t in s.targets)
+        ]
+        if len(found) == 1:
+            return found[0]
+    return None
 
 
 def as_cause(facts: Facts, own: Answer, records: list[TensorRecord]) -> Cause:
@@ -142,8 +184,8 @@ def cut_there(facts: Facts, operation: int) -> bool:
 def told(facts: Facts, one: PassRecord, name: str, record: TensorRecord, root: int) -> Cause:
     call = code_at(facts, one.span)
     fix = f"{call.removesuffix(')')}, create_graph=True)" if call.endswith(")") else "pass create_graph=True"
-    behind = facts.flow.before(one.roots)
-    leaves = frozenset(i for i in behind if facts.trace.tensors[i].is_leaf and facts.trace.tensors[i].requires_grad)
+    behind = reachable_functions(facts.trace, one.roots)
+    leaves = frozenset(facts.flow.tensor(t.id) for t in facts.trace.tensors if t.is_leaf and t.function in behind)
     reader = min(facts.flow.readers[record.id])
     end = named(facts, root)
     return Cause(

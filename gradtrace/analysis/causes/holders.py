@@ -211,10 +211,10 @@ def other_tensors(facts: Facts, loose: list[int], optimiser: OptimiserRecord, bo
 
 
 def call_of(facts: Facts, leaves: list[int]) -> Span | None:
-    """Where one of some leaves is used, as the program's own statement: the outermost call of a module around it."""
+    """Where a gradient of some leaves comes from, as the program's own statement: the outermost call of a module."""
     for leaf in leaves:
-        for index in facts.flow.readers.get(leaf, ())[:1]:
-            operation = facts.trace.operations[index]
+        reading = [facts.trace.operations[index] for index in facts.flow.readers.get(leaf, ())]
+        for operation in sorted(reading, key=lambda one: not one.grad_enabled)[:1]:
             modules = [s.span for s in scopes_of(facts, operation) if s.kind == "module" and s.span is not None]
             found: Span | None = modules[-1] if modules else operation.span
             return found

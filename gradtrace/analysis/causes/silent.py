@@ -187,6 +187,51 @@ def not_logs(facts: Facts, operation: Operation, tensor: int | None) -> Cause | 
     )
 
 
+def constant_sum(facts: Facts) -> Cause | None:
+    """The question: the sum of a softmax over its own dimension, which is 1 whatever it is computed from."""
+    into = facts.flow.before(facts.roots)
+    for operation in facts.operations(("softmax",)):
+        result = facts.trace.tensors[operation.outputs[0]]
+        dim, shape = dimension(operation), () if result.value is None else result.value.shape
+        readers = [facts.trace.operations[i] for i in facts.flow.readers.get(result.id, ())]
+        useful = [one for one in readers if not into.isdisjoint(one.outputs)]
+        if not result.requires_grad or not shape or dim is None or not useful:
+            continue
+        if not all(adds_all(one, dim, len(shape)) for one in useful):
+            continue
+        adding, name = useful[0], named(facts, result.id)
+        return Cause(
+            "constant sum",
+            f"{facts.root_names()} does not depend on what goes into softmax{at_line(operation.span)}",
+            f"{operator(adding)}{at_line(adding.span)} adds up a whole softmax, which gives 1: the gradients cancel",
+            adding.span,
+            (
+                facts.at(f"{name} sums to 1 over dim={dim}", operation.span),
+                facts.at("and is summed over that dimension here", adding.span),
+            ),
+            (
+                f"take one of the probabilities: {name}.max({dim}).values, {name}.gather(...)",
+                f"or sum something else of it: ({name} * {name}.log()).sum({dim})",
+            ),
+        )
+    return None
+
+
+def dimension(operation: Operation) -> int | None:
+    """The single dim that an operation was given."""
+    text = next((o.text.partition("=")[2] for o in operation.inputs if o.text.startswith("dim=")), "")
+    return int(text) if text.lstrip("-").isdigit() else None
+
+
+def adds_all(operation: Operation, dim: int, ndim: int) -> bool:
+    """Whether an operation sums over this dimension, or over all."""
+    if operator(operation) not in ("sum", "mean"):
+        return False
+    dims = [o.text for o in operation.inputs if o.text.startswith("dim=")]
+    own = dimension(operation)
+    return not dims or (operator(operation) == "sum" and own is not None and own % ndim == dim % ndim)
+
+
 def over_the_batch(facts: Facts) -> Cause | None:
     """The question: a softmax over the samples of a batch, on the way to a loss with a label for each sample."""
     for operation in facts.operations(("softmax", "log_softmax")):

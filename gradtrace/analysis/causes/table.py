@@ -25,6 +25,7 @@ QUESTIONS = (
             ("empty softmax", "a softmax over a row of -inf alone"),
             ("spread of one", "the standard deviation or variance of one element"),
             ("mean of nothing", "a mean over no element"),
+            ("gradient overflow", "a gradient beyond what float16 holds, and what made it so large"),
             ("not finite", "a value or a derivative outside of an operator's domain, or that is infinite"),
         ),
         unless=("diverges",),
@@ -48,10 +49,11 @@ QUESTIONS = (
         (),
         unless=("cleared early", "other tensors", "stale optimiser", "no step"),
     ),
+    Question(silent.constant_sum, (("constant sum", "a softmax that is summed over its own dimension"),)),
     Question(
         cuts.only_zeros,
         (),
-        unless=("cleared early", "not finite"),
+        unless=("cleared early", "not finite", "gradient overflow", "constant sum"),
     ),
     Question(
         silent.wrong_backward, (("wrong backward", "a Function whose backward is not the derivative of forward"),)
@@ -71,7 +73,12 @@ QUESTIONS = (
             ("vanishes", "a gradient that shrinks on a long way of like factors"),
             ("explodes", "a gradient that grows on a long way of like factors"),
         ),
-        unless=("diverges", "not finite", "nan in data"),
+        unless=("diverges", "not finite", "gradient overflow", "nan in data", "constant sum"),
+    ),
+    Question(
+        cuts.never_used,
+        (("unused layer", "a layer that an optimiser holds and that nothing uses"),),
+        unless=("plain container", "stale optimiser", "other tensors", "no step", "cleared early"),
     ),
 )
 

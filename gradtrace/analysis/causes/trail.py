@@ -19,7 +19,7 @@ def back(facts: Facts, tensor: int, is_bad: Callable[[Value | None], bool]) -> t
     while waiting:
         at = waiting.pop()
         operation = facts.trace.tensors[at].operation
-        escape = facts.flow.origin_of_data.get(at)
+        escape = facts.flow.origin_of_data.get(facts.flow.tensor(at))
         if operation is None:
             if escape is not None and escape.tensor is not None and is_bad(facts.trace.tensors[escape.tensor].value):
                 before = [escape.tensor]

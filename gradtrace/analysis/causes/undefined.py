@@ -14,7 +14,9 @@ from gradtrace.analysis.causes.cause import (
     operands,
     operator,
     result,
+    unit,
 )
+from gradtrace.analysis.causes.overflow import WIDER, gradient_too_large, too_large
 from gradtrace.analysis.causes.trail import source_of_inf
 from gradtrace.analysis.words import brief
 from gradtrace.annotations import Any
@@ -69,11 +71,6 @@ LOG_OF = function_table(
         "exp": "use {z} itself in place of log(exp(...)), or torch.logsumexp",
     },
 )
-
-
-def unit(facts: Facts, operation: Operation) -> str:
-    """ "log on line 14"."""
-    return f"{operator(operation)}{at_line(operation.span)}"
 
 
 def reads(facts: Facts, operation: Operation) -> str:
@@ -199,7 +196,7 @@ def of_infinity(facts: Facts, operation: Operation) -> Cause:
         )
     made = result(facts, maker)
     gave = f"{unit(facts, maker)} already gave {'a value' if made is None else gist(made)} in forward"
-    because = f"{gave}{facts.step(maker)}{at_point(facts, maker)}, and {combined}"
+    because = f"{gave}{facts.step(maker)}{too_large(facts, maker) or at_point(facts, maker)}, and {combined}"
     below = origin_of_argument(facts, maker) if operator(maker) in ("div", "reciprocal") else None
     if below is not None:
         because += f": what {operator(below)}{at_line(below.span)} gave has underflowed to 0"
@@ -344,6 +341,8 @@ def fixes_of_inf(
         return ("torch.xlogy(p, q), F.kl_div: 0 * log(0) is 0 in them", *fixes(facts, maker, "log")[:1])
     if name == "exp" and met is not None and operator(met) == "div":
         return ("torch.softmax(z, dim=1), which subtracts the maximum first", *fixes(facts, maker)[:1])
+    if too_large(facts, maker):
+        return WIDER
     if name in SAFE:
         return fixes(facts, maker)
     return ("keep the numbers of forward finite there: clamp, + eps, smaller steps, float64",)
@@ -356,7 +355,8 @@ def made_inf(facts: Facts, operation: Operation) -> Cause:
     earlier = origin_of_argument(facts, operation)
     evidence: list[Evidence] = [facts.at(f"{operator(operation)} gives {gave} here", operation.span)]
     because = (
-        f"{unit(facts, operation)} already gave {gave} in forward{facts.step(operation)}{at_point(facts, operation)}"
+        f"{unit(facts, operation)} already gave {gave} in forward{facts.step(operation)}"
+        f"{too_large(facts, operation) or at_point(facts, operation)}"
     )
     if earlier is not None and operator(operation).startswith("log"):
         small = operands(facts, operation)
@@ -372,6 +372,9 @@ def made_inf(facts: Facts, operation: Operation) -> Cause:
 def bad_derivative(facts: Facts, operation: Operation, step: BackwardStep) -> Cause:
     """An operation whose derivative is not finite at this point."""
     name = operator(operation)
+    overflow = gradient_too_large(facts, operation, step)
+    if overflow is not None:
+        return overflow
     evidence = [facts.at(f"the derivative of {name} is not finite here{reads(facts, operation)}", operation.span)]
     because = (
         f"the derivative of {unit(facts, operation)} is not finite{facts.step(operation)}{at_point(facts, operation)}"

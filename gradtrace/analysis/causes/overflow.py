@@ -1,0 +1,73 @@
+"""Numbers beyond what float16 holds: results of forward, and gradients that a loss scale made too large."""
+
+from __future__ import annotations
+
+from gradtrace.analysis.answer import Facts, is_finite
+from gradtrace.analysis.causes.cause import Cause, operands, operator, result, unit
+from gradtrace.analysis.ranges import LARGEST, magnitude
+from gradtrace.trace.record import BackwardStep, Operation
+
+WIDER = (
+    "compute it in float32: with torch.autocast(device, enabled=False), or .float() before it",
+    "or in bfloat16, which has the range of float32; or make its factors smaller",
+)
+
+
+def too_large(facts: Facts, operation: Operation) -> str:
+    """ ": float16 holds nothing larger than 65504" of a result that overflowed in float16; "" of any other."""
+    value = result(facts, operation)
+    given = [v for _, v in operands(facts, operation)]
+    if value is None or value.dtype != "float16" or operator(operation).startswith("log"):
+        return ""
+    if not given or not all(is_finite(v) for v in given):
+        return ""
+    if operator(operation) in ("div", "reciprocal", "rsqrt") and given[-1].zeros:
+        return ""
+    return f": float16 holds nothing larger than {LARGEST['float16']:.0f}"
+
+
+def gradient_too_large(facts: Facts, operation: Operation, step: BackwardStep) -> Cause | None:
+    """A gradient that float16 cannot hold, and what made it so large; None for another reason."""
+    sent = [v for v in step.downstream if v is not None and not v.all_finite]
+    sizes = [size for v in step.upstream if (size := magnitude(v)) is not None]
+    if not sent or any(v.dtype != "float16" for v in sent) or not sizes or max(sizes) < LARGE:
+        return None
+    name = operator(operation)
+    because = (
+        f"the gradient becomes inf in {unit(facts, operation)}{facts.step(operation)}: up to {max(sizes):.4g} comes "
+        f"there, and float16 holds nothing larger than {LARGEST['float16']:.0f}"
+    )
+    evidence = [facts.at(f"{name} sends back inf in float16 here", operation.span)]
+    grown = largest_growth(facts, step)
+    if grown is not None:
+        maker, ratio = grown
+        because += f"; {unit(facts, maker)} made it {ratio:.6g} times as large"
+        evidence.insert(0, facts.at(f"this multiplies every gradient by {ratio:.6g}", maker.span))
+    return Cause(
+        "gradient overflow",
+        "",
+        because,
+        operation.span if grown is None else grown[0].span,
+        tuple(evidence),
+        (
+            "use a smaller loss scale; torch.amp.GradScaler finds one, and skips the steps that overflow",
+            "or compute in bfloat16, which has the range of float32 and needs no scale",
+        ),
+    )
+
+
+LARGE = 1000.0  # a gradient from which a derivative of everyday size leads beyond float16
+
+
+def largest_growth(facts: Facts, step: BackwardStep) -> tuple[Operation, float] | None:
+    """The operation before a step of the same pass that made gradients grow most, if it was by a factor of 100."""
+    found: tuple[Operation, float] | None = None
+    for one in facts.trace.steps:
+        if one.number != step.number or one.function == step.function:
+            continue
+        got = max((size for v in one.upstream if (size := magnitude(v))), default=0.0)
+        gave = max((size for v in one.downstream if (size := magnitude(v))), default=0.0)
+        operation = facts.arrivals.operations.get(one.function)
+        if got and operation is not None and gave / got >= max(100.0, found[1] if found else 0.0):
+            found = operation, gave / got
+    return found

@@ -1,0 +1,171 @@
+"""The program's own autograd Functions: each one's backward against finite differences of its forward, afterwards.
+
+While a program is recorded, the arguments of the first call of each Function are copied if they are small. `checks`
+runs the Function again on copies of them, when somebody asks `why`; random state is put back, and what it prints is
+dropped. It is not tried in one of several processes, where a Function may wait for the others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+
+from gradtrace.torch.places import SpanTable
+from gradtrace.trace.finite import FLOAT64, WRONG, Judged, judge
+from gradtrace.trace.record import FunctionCheck
+
+SMALL = 10_000  # elements of an argument up to which a Function is run again
+FEW = 12  # elements of an input that are tried
+PLAIN = (int, float, bool, str, type(None))
+Tensor = torch.Tensor
+Outputs = list[Any]
+
+
+class FirstCall(NamedTuple):
+    """A Function with copies of the arguments of its first call; or why it is not tried."""
+
+    function: Any
+    args: tuple[Any, ...]
+    place: int
+    note: str = ""
+
+
+def first_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: int) -> FirstCall:
+    """Copy the arguments of a call, which must not be seen by a recorder."""
+    tensors = [a for a in args if isinstance(a, Tensor)]
+    others = [a for a in args if not isinstance(a, Tensor)]
+    if kwargs or not all(isinstance(a, PLAIN) for a in others):
+        return FirstCall(None, (), place, "its arguments are not tensors and numbers alone")
+    if any(t.numel() > SMALL for t in tensors):
+        return FirstCall(None, (), place, f"its arguments have more than {SMALL} elements")
+    if any(type(t) not in (Tensor, torch.nn.Parameter) or t.device.type != "cpu" for t in tensors):
+        return FirstCall(None, (), place, "its arguments are not plain tensors on the CPU")
+    return FirstCall(function, tuple(copied(a) for a in args), place)
+
+
+def copied(value: Any) -> Any:
+    """A tensor of the same numbers, with the same flag."""
+    return value.detach().clone().requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
+
+
+def checks(calls: dict[str, FirstCall], spans: SpanTable) -> tuple[FunctionCheck, ...]:
+    """Compare each Function with finite differences."""
+    found = []
+    for name, call in calls.items():
+        span = spans.span(call.place)
+        result = call.note or quietly(lambda call=call: check(call))  # type: ignore[misc]
+        if isinstance(result, str):
+            found.append(FunctionCheck(name, "not tried" if result else "ok", result, span))
+        else:
+            place, element, analytic, judged = result
+            found.append(FunctionCheck(name, "wrong", "", span, place, element, analytic, judged.numeric))
+    return tuple(found)
+
+
+Wrong = tuple[int, int, float, Judged]  # which input, which element, the derivative of backward, the verdict
+
+
+def quietly(work: Callable[[], str | Wrong]) -> str | Wrong:
+    """Run a Function again without a trace of it in random state or output."""
+    try:
+        with (
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()),
+            torch.random.fork_rng(devices=[]),
+        ):
+            return work()
+    except Exception as error:
+        return f"its second call failed ({type(error).__name__})"
+
+
+def check(call: FirstCall) -> str | Wrong:
+    """The worst disagreement; "" if there is none; else why the Function has no finite differences to agree with.
+
+    A Function that gives its argument on as it is (a gradient reversed or clipped on purpose) and one whose forward is
+    flat where its backward is not (a straight-through estimate) are right in their own way.
+    """
+    forward = call.function.apply
+    weights = weights_of(outputs_of(forward, call.args))
+    first = weighted(outputs_of(forward, call.args), weights)
+    if first != first or first != weighted(outputs_of(forward, call.args), weights):
+        return "its forward does not give the same result again"
+    found = worst(forward, call.args, weights)
+    if found is None:
+        return ""
+    if not found[3].numeric and found[2]:
+        return "its forward is flat there, so its backward is an estimate"
+    if gives_argument(forward, call.args):
+        return "its forward gives the argument itself"
+    return found
+
+
+def outputs_of(forward: Any, args: tuple[Any, ...]) -> Outputs:
+    """The tensors that a Function gives for copies of some arguments, without a graph."""
+    with torch.no_grad():
+        out = forward(*map(copied, args))
+    return [one for one in (out if isinstance(out, tuple) else (out,)) if isinstance(one, Tensor)]
+
+
+def weights_of(outputs: Outputs) -> Outputs:
+    """A gradient for each output: 1 for a single number, else one without symmetry."""
+    from gradtrace.trace.probe import direction
+
+    return [
+        torch.ones_like(one) if one.numel() == 1 else torch.as_tensor(direction(number, tuple(one.shape))).to(one.dtype)
+        for number, one in enumerate(outputs)
+    ]
+
+
+def weighted(outputs: Outputs, weights: Outputs) -> float:
+    pairs = zip(outputs, weights, strict=True)
+    return sum(float((o.double() * w.double()).sum()) for o, w in pairs if o.is_floating_point())
+
+
+def worst(forward: Any, args: tuple[Any, ...], weights: Outputs) -> Wrong | None:
+    """The element whose derivative is furthest from finite differences; None if all agree."""
+    inputs = tuple(map(copied, args))
+    with torch.enable_grad():
+        out = forward(*inputs)
+    outputs = [one for one in (out if isinstance(out, tuple) else (out,)) if isinstance(one, Tensor)]
+    pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
+    leaves = [i for i, one in enumerate(inputs) if isinstance(one, Tensor) and one.requires_grad]
+    given = [inputs[i] for i in leaves]
+    grads = torch.autograd.grad([o for o, _ in pairs], given, [w for _, w in pairs], allow_unused=True)
+    used = [w if o.requires_grad else torch.zeros_like(w) for o, w in zip(outputs, weights, strict=True)]
+    found: Wrong | None = None
+    for place, grad in zip(leaves, grads, strict=True):
+        analytic = torch.zeros_like(inputs[place]) if grad is None else grad
+        flat, slopes = args[place].detach().double().flatten(), analytic.detach().double().flatten()
+        eps = FLOAT64 if args[place].dtype is torch.float64 else float(torch.finfo(args[place].dtype).eps)
+        for element in chosen(len(flat)):
+
+            def f(by: float, place: int = place, element: int = element) -> float:
+                return weighted(outputs_of(forward, shifted(args, place, element, by)), used)
+
+            judged = judge(f, float(slopes[element]), float(flat[element]), eps)
+            if judged.verdict == WRONG and (found is None or judged.error > found[3].error):
+                found = place, element, float(slopes[element]), judged
+    return found
+
+
+def shifted(args: tuple[Any, ...], place: int, element: int, by: float) -> tuple[Any, ...]:
+    """The arguments with one element of one tensor shifted, in copies."""
+    changed = args[place].detach().clone().contiguous()
+    changed.view(-1)[element] += by
+    return (*args[:place], changed.requires_grad_(args[place].requires_grad), *args[place + 1 :])
+
+
+def gives_argument(forward: Any, args: tuple[Any, ...]) -> bool:
+    """Whether a Function's forward gives its first floating-point argument, also another one."""
+    first = next(i for i, one in enumerate(args) if isinstance(one, Tensor) and one.is_floating_point())
+    other = (*args[:first], copied(args[first].detach() * 2 + 1), *args[first + 1 :])
+    return all(torch.equal(outputs_of(forward, given)[0], given[first]) for given in (args, other))
+
+
+def chosen(size: int) -> list[int]:
+    """Which elements to try: all, or some of them spread over the whole."""
+    return list(range(size)) if size <= FEW else [size * k // FEW for k in range(FEW)]

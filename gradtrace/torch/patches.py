@@ -41,8 +41,8 @@ class Patches:
         private.set_engine(passes.watched(self.rec, engine))
         self.undo.append(lambda: private.set_engine(engine))
         self._replace(Module, private.MODULE_CALL, module_call(self.rec, private.module_call()))
-        function = torch.autograd.Function
-        self._replace(function, "apply", classmethod(applied(self.rec, function.__dict__["apply"])))
+        function, name = private.function_base(), private.FUNCTION_APPLY
+        self._replace(function, name, classmethod(applied(self.rec)))
         for module in private.python_modules():
             for name in private.ASKING:
                 if hasattr(module, name):
@@ -58,9 +58,10 @@ class Patches:
         self.run_eager()
 
     def _replace(self, owner: Any, name: str, value: Any) -> None:
-        old = owner.__dict__[name]
+        inherited = name not in owner.__dict__
+        old = owner.__dict__.get(name)
         setattr(owner, name, value)
-        self.undo.append(lambda: setattr(owner, name, old))
+        self.undo.append(lambda: delattr(owner, name) if inherited else setattr(owner, name, old))
 
     def remove(self) -> None:
         for undo in reversed(self.undo):
@@ -170,20 +171,20 @@ def module_call(rec: Recorder, original: Any) -> Any:
     return _call_impl
 
 
-def applied(rec: Recorder, original: Any) -> Any:
+def applied(rec: Recorder) -> Any:
     """Function.apply as one operator; what its forward calls is not part of the graph."""
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        inner = original.__func__
+        inner = private.apply_of(cls)
         if rec.quiet or not private.mode_depth() or private.in_transform():
-            return inner(cls, *args, **kwargs)
+            return inner(*args, **kwargs)
         if threading.get_ident() != rec.thread and not rec.watching:
-            return inner(cls, *args, **kwargs)
+            return inner(*args, **kwargs)
 
         def unseen(*args: Any, **kwargs: Any) -> Any:
             rec.quiet += 1
             try:
-                return inner(cls, *args, **kwargs)
+                return inner(*args, **kwargs)
             finally:
                 rec.quiet -= 1
 

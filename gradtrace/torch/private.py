@@ -93,6 +93,19 @@ def module_call() -> Any:
 MODULE_CALL = "_call_impl"
 
 
+def function_base() -> Any:
+    """The class whose `apply` every Function's apply calls, also one that was taken before: `swish = Swish.apply`."""
+    return torch.autograd.function._SingleLevelFunction
+
+
+FUNCTION_APPLY = "apply"
+
+
+def apply_of(function: Any) -> Any:
+    """What that `apply` does for a Function."""
+    return _C._FunctionBase.__dict__["apply"].__get__(None, function)
+
+
 # ---- tensors
 
 

@@ -227,6 +227,29 @@ CAUSES = {
         "softmax over the batch", 6, "the 4 samples of the batch, not over the 3 classes", "dim=1 in place of dim=0",
         "torch.ones(4, 2)), 0)", "torch.ones(4, 2)), 1)",
     ),
+    "a softmax that is summed": (
+        NET.replace("nn.Linear(2, 1)", "nn.Linear(2, 3)") + "for i in range(2):\n    p = torch.softmax(net(x), dim=-1)\n"
+        "    loss = 1 - p.sum(-1).mean()\n" + STEP,
+        "constant sum", 10, "sum on line 10 adds up a whole softmax", "p.max(1)", "p.sum(-1)", "p.max(-1).values",
+    ),
+    "a layer that is not used": (
+        TORCH + "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.a = nn.Linear(2, 1)\n        self.b = nn.Linear(2, 1)\n"
+        "    def forward(self, x):\n        return self.a(x) + self.a(x)\n"
+        "net = Net()\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\nx, y = torch.randn(6, 2), torch.randn(6, 1)\n" + LOOP,
+        "unused layer", 9, "self.b on line 9 is never used", "call self.b in forward", "+ self.a(x)", "+ self.b(x)",
+    ),
+    # ---- half precision
+    "a result beyond float16": (
+        TORCH + "w = torch.full((2,), 300., requires_grad=True)\nh = w.half() * w.half()\nloss = h.float().sum()\n"
+        "loss.backward()\n",
+        "not finite", 6, "float16 holds nothing larger than 65504", "bfloat16", "300.", "3.",
+    ),
+    "a loss scale beyond float16": (
+        TORCH + "w = torch.ones(2, requires_grad=True)\nloss = w.half().float().sum()\nscaled = loss * 2.0**24\n"
+        "scaled.backward()\n",
+        "gradient overflow", 7, "mul on line 7 made it 1.67772e+07 times as large", "GradScaler", "2.0**24", "2.0**10",
+    ),
 }  # fmt: skip
 
 # Answers about a tensor by its name: id: (program, name, status, cause, line, words, advice, replaced, by)
@@ -270,6 +293,33 @@ NAMED = {
         TORCH + "a = torch.zeros(2, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\n"
         "torch.stack([a, b]).max(0).values.sum().backward()\n",
         "a", "zero", "not chosen", 7, "chose other elements", "logsumexp", "a = torch.zeros", "a = 2 + torch.zeros",
+    ),
+    "a hook left over": (
+        TORCH + "w = torch.ones(2, requires_grad=True)\nw.register_hook(lambda g: g * 0)\n(w * 2).sum().backward()\n",
+        "w", "zero", "hook", 6, "the hook <lambda> on line 6 replaced the gradient by zero", "remove()", "g * 0", "g * 1",
+    ),
+    "a Parameter made of a result": (
+        TORCH + "w = torch.ones(2, requires_grad=True)\np = nn.Parameter(w * 2)\n(p * p).sum().backward()\n",
+        "w", "none", "copied", 6, "nn.Parameter() on line 6", "leave out nn.Parameter", "nn.Parameter(w * 2)", "(w * 2)",
+    ),
+    "gradients turned off for good": (
+        TORCH + "w = torch.ones(2, requires_grad=True)\ntorch.set_grad_enabled(False)\na = w * 2\n"
+        "torch.set_grad_enabled(True)\n(a + torch.ones(2, requires_grad=True)).sum().backward()\n",
+        "w", "none", "set_grad_enabled", 6, "set_grad_enabled(False) on line 6", "no_grad",
+        "torch.set_grad_enabled(False)", "torch.set_grad_enabled(True)",
+    ),
+    "a factor that a relu made zero": (
+        TORCH + "w = torch.ones(2, requires_grad=True)\nh = torch.relu(torch.tensor([-3., -1.]))\n(w * h).sum().backward()\n",
+        "w", "zero", "dead relu", 6, "relu on line 6 gets nothing but negative numbers", "leaky_relu", "-3.", "3.",
+    ),
+    "a mask that leaves nothing": (
+        TORCH + "w = torch.ones(2, requires_grad=True)\nx = torch.tensor([0., 5.])\nh = x * (x == 0).float()\n"
+        "(w * h).sum().backward()\n",
+        "w", "zero", "mask", 7, "mul on line 7 multiplies each element that is not 0 by a 0", "x != 0", "==", "!=",
+    ),
+    "a gradient below float16": (
+        TORCH + "w = torch.ones(100, requires_grad=True)\n(w.half().mean().float() * 1e-6).backward()\n",
+        "w", "zero", "underflow", 6, "the smallest float16", "GradScaler", "1e-6", "1.0",
     ),
     "a gradient that is None where it is used": (
         TORCH + "w = torch.ones(2, requires_grad=True)\n(w.detach() * torch.ones(2, requires_grad=True)).sum().backward()\n"

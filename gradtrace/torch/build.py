@@ -48,6 +48,11 @@ class Ending:
     def __init__(self, rec: Recorder, env: Mapping[str, Any], failure: tuple[str, str, int] | None) -> None:
         self.rec = rec
         self.failure = failure
+        for known in list(rec.known.values()):
+            tensor = known.ref()
+            if tensor is not None:
+                rec.entry(tensor)
+                rec.check_contents(tensor, known)
         self.paths = names.bind(rec, env)
         self.modules = {key for key, value in env.items() if type(value).__name__ == "module"}
         self.grads: dict[int, Any] = {}
@@ -204,8 +209,9 @@ class Builder:
         requires = entry.requires_grad
         is_leaf = entry.is_leaf
         grad = value_of(self.ending.grads.get(entry.number) if entry.last else entry.grad)
-        kind = LEAF if requires else RESULT if call is not None else DATA if entry.names else CONSTANT
-        function = entry.fn if not is_leaf else self.rec.accumulators.get(entry.tensor) if requires else None
+        made = call or entry.tensor.first.call  # of a version that was written unseen, what made the first one
+        kind = LEAF if requires else RESULT if made is not None else DATA if entry.names else CONSTANT
+        function = entry.fn if not is_leaf else self.rec.accumulators.get(entry.tensor)
         return TensorRecord(
             entry.id,
             entry.names[0] if entry.names else None,

@@ -108,7 +108,7 @@ def how(func: Any) -> How:
 
 def _how(func: Any) -> How:
     name = getattr(func, "__name__", None) or str(func)
-    if name in ("__get__", "__set__"):
+    if name in ("__get__", "__set__", "__delete__"):
         return of_attribute(getattr(func.__self__, "__name__", ""), name)
     if func is Tensor.backward:
         return How(backward, name)
@@ -132,6 +132,8 @@ def _how(func: Any) -> How:
 
 
 def of_attribute(what: str, kind: str) -> How:
+    if kind == "__delete__":
+        return How(grad_deleted, what) if what == "grad" else QUIET
     if kind == "__set__":
         return {"data": How(data_set, what), "grad": How(grad_set, what), "requires_grad": How(flag_set, what)}.get(
             what, QUIET
@@ -444,6 +446,11 @@ def grad_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
     out = func(*args, **kwargs)
     guarded(rec, note, ".grad =")
     return out
+
+
+def grad_deleted(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
+    """del tensor.grad"""
+    return grad_set(rec, lambda tensor, _: func(tensor), (args[0], None), {}, name)
 
 
 def flag_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:

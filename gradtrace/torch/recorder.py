@@ -21,6 +21,7 @@ from gradtrace.torch.optimizers import Held
 from gradtrace.torch.places import Places
 
 KEY = "gradtrace"  # in a node's metadata
+WRITTEN = -2  # in place of a version: written to by the storage's last writer, through a tensor with another counter
 Tensor = torch.Tensor
 Parameter = torch.nn.Parameter
 
@@ -178,7 +179,7 @@ class Recorder(TorchFunctionMode):
         before.last = False
         before.grad = self.grads[known][1] if known in self.grads else None
         call, at = self.written.get(known.storage, (None, 0)) if known.storage is not None else (None, 0)
-        if at <= known.version or at != private.version_of(tensor):
+        if known.version != WRITTEN and (at <= known.version or at != private.version_of(tensor)):
             call = None
         entry = self.new_entry(tensor, known, call, before.version + 1)
         if call is not None:
@@ -186,6 +187,17 @@ class Recorder(TorchFunctionMode):
         if not entry.is_leaf:
             self.attach(entry, tensor, call)
         return entry
+
+    def check_contents(self, tensor: Any, known: Known) -> None:
+        """At the end: a small tensor that holds other numbers than were noted was written to by numpy, or the like."""
+        noted = known.last.value
+        if noted is None or noted.copy is None or noted.device != "cpu" or tensor.shape != noted.copy.shape:
+            return
+        now = tensor.detach()
+        if not torch.equal(now, noted.copy) and not bool(
+            ((now == noted.copy) | ((now != now) & (noted.copy != noted.copy))).all()
+        ):
+            self.changed_unseen(tensor, known)
 
     # ---- calls
 
@@ -275,6 +287,11 @@ class Recorder(TorchFunctionMode):
         tensor = known.ref()
         if storage is not None and not of_grad and tensor is not None:
             self.written[storage] = (call, private.version_of(tensor))
+            for other in there:  # x.data has the storage of x, and a counter of its own
+                if other is not known and other.version >= 0:
+                    alias = other.ref()
+                    if alias is not None and private.version_of(alias) == other.version:
+                        other.version = WRITTEN
 
     def written_by(self, how: str, tensors: list[Any], of_grad: bool) -> None:
         """Note that an optimiser has written to tensors that are known, or to their gradients."""

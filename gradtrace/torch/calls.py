@@ -415,8 +415,10 @@ def data_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
     def after() -> None:
         known = rec.entry(args[0]).tensor
         rec.written_to("data", known.storage, known, None)
-        known.storage = private.storage_of(args[0])
-        known.version = -1  # the numbers are others now
+        storage = private.storage_of(args[0])
+        if storage is None or storage != known.storage:  # x.data += 1 gives it its own storage again
+            known.version = -1  # the numbers are others now
+        known.storage = storage
 
     guarded(rec, before, ".data =")
     out = func(*args, **kwargs)

@@ -566,3 +566,35 @@ def test_pictures_and_notebooks(tmp_path):
         r.draw(tmp_path / f"net.{suffix}")
         assert (tmp_path / f"net.{suffix}").stat().st_size > 500
     assert "<svg" in r.show()._repr_mimebundle_()["image/svg+xml"]
+
+
+# ---- writes that no call shows
+
+
+def test_a_write_through_data_or_numpy_is_a_version_with_the_new_numbers():
+    with gt.record() as r:
+        a = torch.ones(3) * 1
+        alias = a.data
+        alias[0] = 5
+        b = a * 1
+        a.numpy()[1] = 7
+        p = nn.Parameter(torch.zeros(2))
+        p.data += 1
+        q = p * 1
+    trace = r.trace()
+    a_last, b_last = trace.tensor("a"), trace.tensor("b")
+    assert b_last.value.data.tolist() == [5, 1, 1]
+    assert a_last.value.data.tolist() == [5, 7, 1]
+    assert a_last.kind == "result"
+    assert trace.tensor("p").value.data.tolist() == trace.tensor("q").value.data.tolist() == [1, 1]
+    assert trace.tensor("p").version == 1
+    assert b.tolist() == [5, 1, 1] and q.shape == (2,)
+
+
+def test_del_grad_clears_it():
+    w = torch.ones(2, requires_grad=True)
+    with gt.record() as r:
+        w.sum().backward()
+        del w.grad
+    assert "set to None" in r.why("w")
+    assert w.grad is None

@@ -76,14 +76,18 @@ class Text:
         """The innermost `with torch.no_grad():` or decorator `@torch.no_grad()` around a place, or None."""
         if span is None or span.file:
             return None
-        around = []
+        around: list[Any] = []
         for node in self.statements:
-            if isinstance(node, (ast.With, ast.FunctionDef)) and node.lineno <= span.line <= (node.end_lineno or 0):
-                with_block = isinstance(node, ast.With)
-                switches = [item.context_expr for item in node.items] if with_block else node.decorator_list
-                found = [one for one in switches if any(mode in self.cut(one) for mode in MODES)]
-                around += [node if with_block else one for one in found[:1]]
+            if not node.lineno <= span.line <= (node.end_lineno or 0):
+                continue
+            if isinstance(node, ast.With) and any(self.is_mode(item.context_expr) for item in node.items):
+                around.append(node)
+            elif isinstance(node, ast.FunctionDef):
+                around += [one for one in node.decorator_list if self.is_mode(one)]
         return max(around, key=starts, default=None)
+
+    def is_mode(self, node: Any) -> bool:
+        return any(mode in self.cut(node) for mode in MODES)
 
     @property
     def switched_off(self) -> Any:

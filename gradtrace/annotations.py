@@ -1,4 +1,4 @@
-"""What annotations and plain records need of `typing` and `collections.abc`, without importing either.
+"""The parts of `typing` and `collections.abc` that annotations and plain records need, without importing either.
 
 To a type checker these are the real names. While running, `typing` would take longer to import than a scalar expression
 takes to evaluate (it brings re, enum, functools and contextlib), so here is what runs in its place: `Any`, `Protocol`

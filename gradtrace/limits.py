@@ -1,4 +1,4 @@
-"""What a program may use: the one list of limits, from which messages, options and variables come.
+"""The limits of a program: one list from which messages, options and environment variables are made.
 
 Kept apart from the language so that `--help` can name the options without loading it.
 """
@@ -71,6 +71,6 @@ DEEPEST = 5000  # of call_depth: more than this, and C code under the calls coul
 
 
 def advice(field: str) -> str:
-    """What to do about a limit: its option and its variable."""
+    """Return what to do about a limit: its option and its variable."""
     limit = BY_FIELD[field]
     return f"raise the limit with {limit.flag} or {limit.variable}"

@@ -1,4 +1,4 @@
-"""Why a tensor's gradient is what it is, told after the fact from the tensor itself and the graph it still belongs to.
+"""Explain a tensor's gradient from the tensor itself and the graph that it still belongs to, without a recorded run.
 
     afterwards(w, "w", loss) -> Answer
 
@@ -46,7 +46,7 @@ def afterwards(tensor: Tensor, name: str, loss: Tensor | None = None) -> Answer:
 
 
 def of_gradient(name: str, grad: Value) -> Answer:
-    """The answer about a gradient that is there."""
+    """Answer about a gradient that is not None."""
     if not grad.all_finite:
         bad = grad.summary.nan + grad.summary.inf
         sentence = f"{name}.grad is not finite in {bad} of {grad.numel} elements."

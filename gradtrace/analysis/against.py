@@ -1,4 +1,4 @@
-"""A run compared with the same program in PyTorch: values, gradients, flags, grad_fn names of every variable."""
+"""Compare a run with the same program in PyTorch: values, gradients, flags, grad_fn names of every variable."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Compared(NamedTuple):
 
 
 def against(trace: Trace, theirs: dict[str, dict[str, Any]]) -> tuple[Compared, ...]:
-    """What the variables that both have say; `theirs` as `torch_child` tells it."""
+    """Compare the gradients of the variables that both engines have; `theirs` is the report of `torch_child`."""
     found: list[Compared] = []
     known = dict(trace.names)
     for name, other in theirs.items():

@@ -1,4 +1,4 @@
-"""What an explanation consists of, and what every explanation starts from."""
+"""The parts of an explanation, and the facts that every explanation starts from."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Answer(NamedTuple):
 
 
 class Facts:
-    """A trace with what explanations ask of it."""
+    """A trace with the lookups that explanations need."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -115,7 +115,7 @@ class Facts:
         return "a leaf that requires grad" if record.requires_grad else "a leaf that does not require grad"
 
     def backward(self, one: PassRecord) -> Evidence:
-        """Where a pass was called."""
+        """The place where a pass was called."""
         called = "backward" if one.stores else "autograd.grad"
         starts = ", ".join(self.label(i) for i in one.roots) or "a tensor"
         where = "" if one.span is not None else " (called by this command)"
@@ -136,7 +136,7 @@ class Facts:
         return self.trace.tensors[tensor].label
 
     def called(self, versions: tuple[int, ...]) -> str:
-        """What one tensor, of which these are the versions and aliases, goes by: its variable if it has one."""
+        """Return the name of a tensor, given its versions and aliases: its variable if it has one, else its label."""
         named = [self.trace.tensors[i].name for i in versions if self.trace.tensors[i].name]
         return named[0] or "" if named else self.label(versions[-1])
 
@@ -158,7 +158,7 @@ class Facts:
 
     @property
     def roots(self) -> tuple[int, ...]:
-        """Where the last pass that stores gradients began; else what the program computed."""
+        """Return the tensors at which the last pass that stores gradients began; without a pass, the results."""
         return self.storing[-1].roots if self.storing else self.trace.roots
 
     def root_names(self) -> str:

@@ -1,4 +1,4 @@
-"""What arrived where in a trace's backward passes, looked up by one index: a run may have 100,000 steps."""
+"""An index of the gradients that arrived at each function in a trace's passes; a run may have 100,000 steps."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ class Arrivals:
                     self._sent.setdefault((step.number, target[0]), []).append((step, index))
 
     def at(self, step: BackwardStep) -> list[Arrival]:
-        """What the step's function was sent in that pass: by whom, along which edge, and how much."""
+        """Return what the step's function received in that pass: the sender, the edge and the gradient of each
+        contribution.
+        """
         return [
             Arrival(sender, index, Contribution(self.source(sender), sender.downstream[index]))  # type: ignore[arg-type]
             for sender, index in self._sent.get((step.number, step.function), ())

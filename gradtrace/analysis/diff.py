@@ -40,7 +40,7 @@ class Diff(NamedTuple):
 
 
 def diff(a: Trace, b: Trace) -> Diff:
-    """Compares two runs, captured with `everything`."""
+    """Compare two runs, captured with `everything`."""
     grads = gradients(a), gradients(b)
     rows = [row(a, b, i, j, grads) for i, j in matched_inputs(a, b)]
     for i, j in matched_operations(a, b):
@@ -61,7 +61,7 @@ def diff(a: Trace, b: Trace) -> Diff:
 
 
 def matched_inputs(a: Trace, b: Trace) -> list[tuple[int | None, int | None]]:
-    """What no operation made: by name, the unnamed by their labels."""
+    """Match the tensors that no operation made: by name, unnamed ones by label."""
     first, second = inputs_of(a), inputs_of(b)
     pairs: list[tuple[int | None, int | None]] = [(i, second.get(label)) for label, i in first.items()]
     return pairs + [(None, j) for label, j in second.items() if label not in first]
@@ -102,7 +102,7 @@ def between(first: list[Any], second: list[Any], start: int) -> list[tuple[int |
 
 
 def key(trace: Trace, operation: int) -> Any:
-    """What an operation is: its name and constants, and the variable that takes its result."""
+    """Return the identity of an operation: its name and constants, and the variable that takes its result."""
     record = trace.operations[operation]
     names = tuple(trace.tensors[i].name for i in record.outputs)
     return record.label, names

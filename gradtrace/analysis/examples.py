@@ -110,7 +110,7 @@ def example(name: str) -> tuple[str, str]:
 
 
 def calls(name: str) -> Iterator[tuple[str, Inputs]]:
-    """Calls of the operator as the language has it, with inputs."""
+    """Call of the operator as the language has it, with inputs."""
     if name in OWN:
         yield OWN[name]
         return
@@ -127,7 +127,7 @@ def calls(name: str) -> Iterator[tuple[str, Inputs]]:
 
 
 def form_of(name: str) -> str | None:
-    """How the operator is written on x: a method, a plain function, or one of PyTorch's modules."""
+    """Return how the operator is written on x: as a method, a function, or one of PyTorch's modules."""
     if name in vars(Tensor):
         return f"(x * 1).{name}({{rest}})" if name.endswith("_") else f"x.{name}({{rest}})"
     if is_known(name):

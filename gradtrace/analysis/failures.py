@@ -1,4 +1,4 @@
-"""What a program failed by, when it is one of autograd's classic errors: which tensor, which line saved it, which
+"""Explain a program's failure if it is one of autograd's classic errors: which tensor, which line saved it, which
 changed it; and what to do.
 
 `explain_failure(trace)` gives an Answer with status "failed", or None for a program that came to its end.
@@ -19,7 +19,7 @@ Found = tuple[str, str, str, list[Evidence], tuple[str, ...]]  # cause, tensor's
 
 
 def explain_failure(trace: Trace) -> Answer | None:
-    """Why a program failed; None if it did not."""
+    """Explain a program's failure; None if it did not fail."""
     if trace.failure is None:
         return None
     facts = Facts(trace)
@@ -140,7 +140,7 @@ def freed(facts: Facts, failure: Failure) -> Found | None:
 
 
 def root_of(facts: Facts, failure: Failure) -> tuple[str, TensorRecord | None]:
-    """What backward was called on: the X of X.backward(), the argument of autograd.backward or grad."""
+    """Return the tensor that backward was called on: X in X.backward(), the argument of autograd.backward or grad."""
     statement = facts.text.statement(failure.span)
     call = places.method_call(statement, ("backward", "grad"))
     node: Any = None
@@ -195,7 +195,7 @@ def forward_without_apply(facts: Facts, failure: Failure) -> Found | None:
 
 
 def not_scalar(facts: Facts, failure: Failure) -> Found | None:
-    """grad can be implicitly created only for scalar outputs."""
+    """Explain the error "grad can be implicitly created only for scalar outputs"."""
     name, record = root_of(facts, failure)
     shape = "" if record is None or record.value is None else f" {record.value.shape}"
     return (
@@ -333,7 +333,7 @@ def no_grad_input(facts: Facts, failure: Failure) -> Found | None:
 
 
 def underived(facts: Facts, failure: Failure) -> Found | None:
-    """derivative for aten::floor_divide is not implemented."""
+    """Explain the error "derivative for aten::floor_divide is not implemented"."""
     function = failing_function(facts)
     operation = None if function is None else facts.arrivals.operations.get(function.id)
     if function is None or operation is None:

@@ -1,4 +1,4 @@
-"""Where data flows in a trace, with and without gradients, and where the gradient's way is cut.
+"""The flow of data in a trace, with and without gradients, and the places that cut gradients.
 
 A value can flow on where its gradient cannot come back: through detach(), under no_grad, through integers and
 comparisons, through .data, or through Python numbers. `Flow` finds these places. Nothing here recurses.
@@ -82,7 +82,9 @@ class Flow:
     # ---- cuts
 
     def cuts_after(self, tensor: int) -> list[Cut]:
-        """Where the gradient's way back to a tensor is cut, in the program's order: on each way the first place."""
+        """Return the places that cut gradients on the way back to a tensor, in the program's order, the first of
+        each path.
+        """
         found = []
         waiting, seen = [self.tensor(tensor)], {self.tensor(tensor)}
         while waiting:
@@ -137,7 +139,7 @@ class Flow:
         return escape.how == "data" or (source is not None and self.trace.tensors[source].requires_grad)
 
     def numbers_from(self, tensors: set[int]) -> list[Escape]:
-        """Where values of some tensors became Python numbers or numpy arrays."""
+        """Return where values of the given tensors became Python numbers or numpy arrays."""
         return [e for e in self.trace.escapes if e.how in NUMBERS and e.tensor in tensors]
 
 

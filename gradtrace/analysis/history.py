@@ -1,4 +1,6 @@
-"""Why a tensor has no history, or not the one that its name suggests: what cut it off, who the leaf really is."""
+"""Explain why a tensor has no history, or another one than its name suggests: what cut it, and which tensor is the
+leaf.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ def is_comparison(name: str) -> bool:
 
 
 def describe(facts: Facts, cut: Cut) -> Reason:
-    """What a cut was made by, as a noun: "detach() on line 5"."""
+    """Return the noun phrase for what made a cut: "detach() on line 5"."""
     name = facts.label(cut.tensor)
     if cut.escape is not None and cut.escape.how == "parameter":
         span = cut.escape.span
@@ -125,7 +127,7 @@ def without_derivative(facts: Facts, cut: Cut, operation: Operation) -> Reason:
 
 
 def no_history(facts: Facts, record: TensorRecord) -> Reason:
-    """Why a tensor does not require grad."""
+    """Explain why a tensor does not require grad."""
     for look in (frozen, detached_in_place, taken_by_data, copied, gradient_without_graph):
         found = look(facts, record)
         if found is not None:
@@ -262,7 +264,7 @@ def without_recomputing(facts: Facts, record: TensorRecord) -> Reason | None:
 
 
 def lost_at(facts: Facts, source: TensorRecord) -> Reason | None:
-    """Why a leaf itself has no history: it is a copy, or frozen. Asked once for each leaf."""
+    """Explain why a leaf has no history: it is a copy, or frozen. Called once for each leaf."""
     if source.operation is not None and not source.is_parameter:
         return None
     if source.id not in facts.lost:
@@ -273,7 +275,7 @@ def lost_at(facts: Facts, source: TensorRecord) -> Reason | None:
 
 
 def cut_of_held(facts: Facts, record: TensorRecord) -> Cut | None:
-    """Where the way from an optimiser's tensor to a result is cut; of the way that a reader cares for."""
+    """Return what cuts the path from an optimiser's tensor to a result, on the path that matters to a reader."""
     held = dict.fromkeys(facts.flow.tensor(i) for one in facts.trace.optimisers for i in one.tensors)
     into = facts.flow.before([record.id]) if held else set()
     for leaf in held:

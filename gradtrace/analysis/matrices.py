@@ -1,4 +1,4 @@
-"""What a Jacobian and a Hessian say: blocks, weighted sums, symmetry, eigenvalues, definiteness."""
+"""Facts about a Jacobian and a Hessian: blocks, weighted sums, symmetry, eigenvalues, definiteness."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def summed_up(of: str, by: Sequence[tuple[str, tuple[int, ...]]], matrix: Value)
 
 
 def definiteness(values: Sequence[float]) -> str:
-    """What the signs of the eigenvalues say; those that are zero but for rounding count as zero."""
+    """Return the definiteness that the eigenvalues' signs give; those within rounding error of zero count as zero."""
     zero = ROUNDING * max(map(abs, values), default=0.0)
     positive, negative = sum(v > zero for v in values), sum(v < -zero for v in values)
     if not positive and not negative:

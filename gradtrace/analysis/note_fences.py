@@ -107,7 +107,7 @@ def is_doctest(text: str, language: str) -> bool:
 
 
 def indent_of(opening: str, body: list[str]) -> str:
-    """What stands before each line of a fence's body: blanks below a list's mark, or the marks of a quotation."""
+    """Return the text before each line of a fence's body: a list item's indentation, or the marks of a quotation."""
     found = re.match(r"[\s>*\-]*", opening)
     mark = found[0] if found else ""
     written = [line for line in body if line.strip()]

@@ -96,7 +96,7 @@ def ends_paragraph(lines: list[str], i: int) -> bool:
 
 
 def header_end(lines: list[str]) -> int:
-    """Where the YAML header in comments ends."""
+    """Return the line at which the YAML header in comments ends."""
     if not lines or not re.match(r"^# ?---\s*$", lines[0]):
         return 0
     return next((i + 1 for i in range(1, len(lines)) if re.match(r"^# ?---\s*$", lines[i])), 0)

@@ -66,7 +66,7 @@ def joined(source: Any) -> str:
 
 
 def recorded(outputs: Any) -> str | None:
-    """What a notebook's cell printed, its result, or its error's last line."""
+    """Return the recorded output of a notebook's cell: printed text, result, or the last line of its error."""
     parts = []
     for out in outputs:
         if out.get("output_type") == "stream" and out.get("name", "stdout") == "stdout":
@@ -104,7 +104,7 @@ def from_prompts(lines: list[str]) -> Iterator[Cell]:
 
 
 def split(lines: list[str], start: int, end: int) -> tuple[int, tuple[int, int] | None]:
-    """Where a cell's code ends, and where its output is (None: there is none)."""
+    """Return the end of a cell's code, and of its output (None without output)."""
     code_end = start
     for first, last in paragraphs(lines, start, end):
         code = without_magics("\n".join(lines[start:last]))[0]

@@ -1,4 +1,4 @@
-"""Why a gradient is the number that it is: where it comes from, where the first NaN arose."""
+"""Explain the number that a gradient is: its contributions, or where the first NaN arose."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradtrace.trace.record import BackwardStep, Change, Operation, TensorRecord
 
 
 def filled(facts: Facts, record: TensorRecord) -> Answer:
-    """Where an ordinary gradient comes from."""
+    """Explain where an ordinary gradient comes from."""
     assert record.grad is not None
     visits = facts.visits_of(record)
     evidence = [facts.origin(record)]
@@ -125,7 +125,7 @@ TIMES = {2: "twice"}
 
 
 def cut_off(facts: Facts, record: TensorRecord) -> list[Evidence]:
-    """Where further ways on which the result depends on a tensor are cut on purpose."""
+    """Return the further paths from a tensor to the result that the program cuts on purpose."""
     into = facts.flow.before(facts.roots)
     for cut in facts.flow.cuts_after(record.id):
         if cut.result in into:
@@ -188,7 +188,7 @@ def zero_share(value: Value) -> str:
 
 
 def not_finite(facts: Facts, record: TensorRecord) -> Answer:
-    """Where the first NaN or infinity of a gradient arose: in forward, or in backward."""
+    """Explain the first NaN or infinity of a gradient: in forward, or in backward."""
     name = record.label
     assert record.grad is not None
     evidence = [facts.origin(record)]
@@ -240,7 +240,7 @@ def not_finite(facts: Facts, record: TensorRecord) -> Answer:
 
 
 def began_bad(facts: Facts, bad: Operation | None) -> str:
-    """Where the numbers were not finite before backward began."""
+    """Return the cause where numbers were not finite before backward began."""
     if bad is None or not facts.trace.training:
         return "it was not finite where backward began"
     return f"{bad.name}{facts.line(bad.span)} gave {brief_of(facts, bad)} in forward{facts.step(bad)}"

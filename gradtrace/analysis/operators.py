@@ -63,7 +63,7 @@ def names() -> list[str]:
 
 
 def operator(name: str) -> Operator:
-    """What there is to say of one name. KeyError if there is none."""
+    """Return the description of one operator. KeyError for an unknown name."""
     ops.load()
     known = ops.api.catalogue[name][1]
     record = records.get(known) if known else records.get(name)
@@ -82,7 +82,7 @@ def operator(name: str) -> Operator:
 
 
 def forms_of(name: str) -> tuple[str, ...]:
-    """Where the name stands."""
+    """Return the forms that a name has: function, method, in-place method and so on."""
     tables = {
         "f": ops.api.functions,
         "m": vars(Tensor),
@@ -183,7 +183,7 @@ def slope(call: Callable[..., Any], x: float) -> tuple[float, float]:
 
 
 def kinks(name: str) -> tuple[Kink, ...]:
-    """Where a function of one number has no derivative, among the usual places."""
+    """Return the points, among the usual ones, at which a function of one number has no derivative."""
     call = function(name)
     found = []
     for x in POINTS if call is not None else ():

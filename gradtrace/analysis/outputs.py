@@ -36,7 +36,7 @@ class Compared(NamedTuple):
 
 
 def compare(record: str, printed: str, draws: bool, integers: bool = False, ellipsis: bool = False) -> Compared:
-    """Compares a record with what was printed now; `draws`: numbers may be random, integers too if `integers`;
+    """Compare a record with what was printed now; `draws`: numbers may be random, integers too if `integers`;
     `ellipsis`: ... is any text."""
     old, new = normal(record), normal(printed)
     if same(old, new) or (ellipsis and fits(old, new)):

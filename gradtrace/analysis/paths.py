@@ -92,7 +92,7 @@ class Web:
         return counts
 
     def along(self, edge: PathEdge, gradient: Any) -> Any:
-        """What a gradient becomes along an edge: times the local derivative, or the matrix."""
+        """Carry a gradient along an edge: multiply by the local derivative, or by the matrix."""
         step = self.steps[edge.source]
         sent = step.downstream[edge.place]
         assert sent is not None

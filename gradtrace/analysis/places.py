@@ -1,4 +1,4 @@
-"""Where things stand in a program's text: the statements that bind a name, the one at a place, the block around it.
+"""Places in a program's text: the statements that bind a name, the statement at a place, the block around it.
 
 Only the text of a trace is needed; it is parsed once for each `Text`.
 """

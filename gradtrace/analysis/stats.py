@@ -154,7 +154,7 @@ def stats(trace: Trace) -> Stats:
 
 
 def numbers_of(value: Value | None) -> Numbers | None:
-    """What there is to say of a value; None of none, and of what holds no floats."""
+    """Return the statistics of a value; None without a value or without floats."""
     if value is None or not value.is_float or not value.numel or not value.is_measured:
         return None
     if not value.shape:
@@ -375,7 +375,7 @@ def common(trace: Trace, operations: list[Any]) -> tuple[tuple[str, ...], ...]:
 
 
 def memory(trace: Trace, grads: dict[int, Value]) -> Memory:
-    """What backward needs kept, and what keeping every gradient would cost."""
+    """Return the memory that backward keeps, and the cost of keeping every gradient."""
     kept = {s.tensor for f in trace.functions for s in f.saved if s.tensor is not None}
     results = [t for t in trace.tensors if t.requires_grad and not t.is_leaf and not t.retains_grad]
     retained = sum(size_of(grads.get(t.id) or t.value) for t in results if t.id in grads)

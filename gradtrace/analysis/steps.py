@@ -73,14 +73,14 @@ class Started(NamedTuple):
 
 
 class Contribution(NamedTuple):
-    """What one function added to a gradient: `source` is the tensor that it made."""
+    """A summand of a gradient, sent by one function; `source` is the tensor that the function made."""
 
     source: str
     value: Value
 
 
 class Passed(NamedTuple):
-    """What went along one edge: `value` is the downstream gradient, sent to `to`."""
+    """A gradient that went along one edge: `value` is the downstream gradient, sent to `to`."""
 
     to: str
     tensor: int | None
@@ -119,7 +119,7 @@ class Ended(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """What ended the program: the expression that failed, the tensors in it, and the exception."""
+    """The end of a program that failed: the expression, the tensors in it, and the exception."""
 
     number: int
     text: str
@@ -179,7 +179,7 @@ def failed(trace: Trace, number: int) -> Failed:
 
 
 class EdgeTable:
-    """Where a function's edges lead, and which tensors its operands were."""
+    """The targets of a function's edges, and the tensors that were its operands."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -225,7 +225,7 @@ def forward(trace: Trace, operation: Operation, number: int, number_of_pass: int
 
 
 def kept(trace: Trace, function: FunctionRecord) -> tuple[Kept, ...]:
-    """What a function keeps, or kept until it was freed."""
+    """Return what a function keeps for backward, or kept until it was freed."""
     return tuple(Kept(saved.name, saved_label(trace, saved), saved_bytes(trace, saved)) for saved in function.saved)
 
 

@@ -292,7 +292,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = function_table(
 
 
 def formula_of(name: str) -> Callable[..., Any] | None:
-    """What an operator is over the expressions of its operands, as a function of sympy and of these."""
+    """Return an operator's formula as a function of sympy and of the operands' expressions."""
     if name in FUNCTIONS:
         return FUNCTIONS[name]
     record = record_of(name)

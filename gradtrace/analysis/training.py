@@ -119,14 +119,14 @@ def named(t: TensorRecord, versions: dict[int, list[TensorRecord]]) -> str:
 
 
 def loss_of(trace: Trace, step: TrainingStep) -> float | None:
-    """What the step's last pass began at."""
+    """Return the tensor at which the step's last pass began."""
     values = [trace.tensors[i].value for i in step.roots]
     last: Any = next((v for v in reversed(values) if v is not None and v.numel == 1), None)
     return None if last is None else float(last.summary.mean if last.shape else last.data)
 
 
 def update_of(t: TensorRecord, versions: list[TensorRecord]) -> float | None:
-    """How far the next version is from this one, by the norm of this one."""
+    """Return the norm of the change to the next version, relative to this version's norm."""
     later = versions[t.version + 1] if t.version + 1 < len(versions) else None
     if later is None or later.value is None or t.value is None:
         return None

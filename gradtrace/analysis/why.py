@@ -1,4 +1,4 @@
-"""Why a tensor's gradient is what it is: None, zero, NaN, or the number that it has.
+"""Explain a tensor's gradient: None, zero, NaN, or a number.
 
     answer = why(trace, trace.tensor("w").id)
 
@@ -149,7 +149,7 @@ def left_out(facts: Facts, record: TensorRecord) -> Answer | None:
 
 
 def stopped(facts: Facts, record: TensorRecord) -> Answer | None:
-    """It is on a path, but nothing arrived: a pass failed, or a Function gave None."""
+    """Explain a gradient that did not arrive at a tensor on its path: a pass failed, or a Function returned None."""
     paths = [one for one in facts.storing if record.function in reachable_functions(facts.trace, one.roots)]
     if not paths or record.function is None:
         return None

@@ -1,4 +1,4 @@
-"""Why a gradient is zero everywhere: the hook, the operation, the factor or the cancellation that made it so."""
+"""Explain a gradient that is zero everywhere: the hook, operation, factor or cancellation that made it so."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Reason = tuple[str, str, list[Evidence], tuple[str, ...]]  # cause, clause, evid
 
 
 def zero(facts: Facts, record: TensorRecord) -> Answer:
-    """Why a gradient is zero everywhere."""
+    """Explain a gradient that is zero everywhere."""
     name = record.label
     visits = facts.visits_of(record)
     wiped = last_change(facts, record)
@@ -144,7 +144,7 @@ def of_hook(facts: Facts, step: BackwardStep, hook: HookRun) -> Reason:
 
 
 def chosen_before(facts: Facts, step: BackwardStep, index: int) -> tuple[BackwardStep, int]:
-    """Where several tensors were joined: the operation that chose among them, if one did."""
+    """Return the operation that chose among several joined tensors, if one did."""
     operation = facts.arrivals.operations.get(step.function)
     if operation is None or operation.name not in ROUTING:
         return step, index

@@ -43,7 +43,7 @@ __all__ = [
 
 
 class Engine:
-    """What a program may ask of the engine while a backward pass runs."""
+    """The engine's interface for a program while a backward pass runs."""
 
     def queue_callback(self, callback: Callable[[], object]) -> None:
         """Call `callback` when the running backward pass is over. RuntimeError if none runs."""

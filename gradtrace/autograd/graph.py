@@ -39,7 +39,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Notes that a tensor, or each of several, was changed in place behind autograd's back."""
+    """Note that a tensor, or each of several, was changed in place behind autograd's back."""
     for each in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not each.is_inference():
             each.counter().n += 1
@@ -146,7 +146,7 @@ class MultiHandle(RemovableHandle):
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
 ) -> RemovableHandle:
-    """Calls `fn` once in each backward pass.
+    """Call `fn` once in each backward pass.
 
     With mode "all" when all gradients that the pass computes for `tensors` are there: `fn(list)`, None for the others.
     With "any" at the first of them: `fn(gradient)`. ValueError for another mode.

@@ -15,7 +15,7 @@ NOTED = 10  # bad rows listed individually
 
 
 class Job(NamedTuple):
-    """What to do with each chunk of a table."""
+    """The work to do with each chunk of a table."""
 
     line: Callable[[int], str]  # describes a row in messages
     bound: dict[str, str]  # input: column

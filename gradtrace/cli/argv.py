@@ -1,4 +1,4 @@
-"""Finding the source among the arguments before the options of its variables exist.
+"""Find the source among the arguments before the options of its variables exist.
 
 The variables of an expression become options (`--w -1`), but which ones there are is known only when the source has
 been read; and which argument is the source is known only when one knows which options take a value. The way out:
@@ -37,7 +37,7 @@ SUFFIXES = (
 
 
 class Split(NamedTuple):
-    """The arguments, taken apart."""
+    """The arguments of a command line by kind."""
 
     options: list[list[str]]  # each with the values it takes
     positionals: list[str]
@@ -46,7 +46,7 @@ class Split(NamedTuple):
 
 
 def split(args: list[str], arity: dict[str, int], passes_on: bool = False) -> Split:
-    """Takes `args` apart; `arity` has the number of values of each of the tool's options.
+    """Sort `args` by kind; `arity` has the number of values of each of the tool's options.
 
     Of a command that `passes_on` arguments to the program, those after the source and `--` are the program's.
     """
@@ -96,7 +96,7 @@ def _is_long(token: str) -> bool:
 
 
 def normal(name: str) -> str:
-    """An option's name as Python would normalise the variable's (NFKC): µ and μ are one letter."""
+    """Normalise an option's name as Python normalises a variable's (NFKC): µ and μ are one letter."""
     if name.isascii():
         return name
     from unicodedata import normalize
@@ -110,7 +110,7 @@ def renamed(options: list[list[str]], names: set[str]) -> list[list[str]]:
 
 
 def incomplete(options: list[list[str]], arity: dict[str, int]) -> str:
-    """The first option that lacks a value (click would take the next argument, whatever that is); "" if none does."""
+    """Return the first option that lacks a value, which click would take from the next argument; "" if none does."""
     return next((option[0] for option in options if len(option) - 1 < arity.get(option[0], 0)), "")
 
 

@@ -1,4 +1,4 @@
-"""Calling backward on a run as the flags say."""
+"""Call backward on a run as the flags ask."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def differentiate(
     run: Any, roots: list[Tensor], tensors: dict[str, Tensor], vectors: list[Any], how: Backward, called: bool = False
 ) -> int:
-    """Calls backward as the flags say, and returns how often. ProgramError, with a hint, if the engine refuses.
+    """Call backward as the flags say, and return how often. ProgramError, with a hint, if the engine refuses.
 
     `vectors` is raw data, one for each of the --grad-tensors; `called` says that the program called backward itself.
     What code of the program raises passes through.
@@ -50,7 +50,7 @@ def differentiate(
 
 
 def left_out(how: Backward, why: str) -> int:
-    """Backward is not called: a note if flags ask for something of it. How often it was called: 0."""
+    """Note that backward is not called if flags need it; return 0, the number of calls."""
     tell_idle(
         how,
         ("retain_graph", "create_graph", "grad_tensors", "inputs", "retain_grad", "zero_grad"),
@@ -61,7 +61,7 @@ def left_out(how: Backward, why: str) -> int:
 
 
 def tell_idle(how: Backward, fields: tuple[str, ...], why: str, remedy: str = "") -> None:
-    """A note on stderr if any of these flags was given, which are without effect because of `why`."""
+    """Note on stderr that the given flags have no effect because of `why`."""
     idle = [f"--{field.replace('_', '-')}" for field in fields if getattr(how, field)]
     if idle:
         from gradtrace.cli import report
@@ -106,7 +106,7 @@ def read(run: Any) -> list[Tensor]:
 
 
 def has_grad(tensor: Tensor) -> bool:
-    """Asked without the warning that `.grad` of a non-leaf gives."""
+    """Read `.grad` without the warning that a non-leaf gives."""
     return tensor._x is not None and tensor._x.grad is not None
 
 
@@ -141,7 +141,7 @@ def clear(made: list[Tensor]) -> None:
 
 
 def refused(run: Any, error: Exception) -> ProgramError:
-    """An error of a backward that the tool called, placed at the expression that it started from."""
+    """Convert an error of a backward that the tool called to one at the expression that it started from."""
     span = root_span(run)
     place = None if span is None else place_of(run, span)
     text = "" if place is None else place.text[place.column - 1 :]

@@ -1,4 +1,4 @@
-"""Running a program again and again for `check`: as it is, and with one element of one leaf shifted."""
+"""Run a program repeatedly for `check`: as it is, and with one element of one leaf shifted."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Runner:
         return probe
 
     def result(self, run: Any, probe: Probe) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
-        """What to differentiate if the program does not call backward, with the vectors given."""
+        """Return the tensor to differentiate if the program does not call backward, with the vectors given."""
         wanted = names(self.how.output)
         roots = [run.env[name] for name in wanted if name in run.env] if wanted else session.roots_of(run)
         if not any(root.requires_grad for root in roots):
@@ -118,7 +118,7 @@ def copy_of(tensor: Any) -> Any:
 
 
 def check(program: Program, inputs: Inputs, how: Backward, budget: Budget, order: int, most: int) -> analysis.Check:
-    """Everything that `gradtrace check` says."""
+    """Return the whole report of `gradtrace check`."""
     runner = Runner(program, inputs, how, budget)
     checked: list[opcheck.Checked] = []
     first = runner.run(examine=own_functions(checked))
@@ -166,7 +166,7 @@ def check(program: Program, inputs: Inputs, how: Backward, budget: Budget, order
 
 
 def restricted(leaves: list[tuple[int, str]], wanted: tuple[str, ...]) -> list[tuple[int, str]]:
-    """The leaves that --inputs names, or all. UsageError for a name that is none."""
+    """Return the leaves that --inputs names, or all. UsageError for an unknown name."""
     known = [name for _, name in leaves]
     for name in wanted:
         if name not in known:
@@ -184,7 +184,7 @@ def where(runner: Runner, first: Probe) -> str:
 
 
 def spread(size: int, most: int) -> list[int]:
-    """All elements, or `most` of them spread over the whole."""
+    """Return all elements, or `most` of them, evenly spaced."""
     return list(range(size)) if size <= most else [size * k // most for k in range(most)]
 
 
@@ -192,7 +192,7 @@ def spread(size: int, most: int) -> list[int]:
 
 
 def own_functions(checked: list[opcheck.Checked]) -> Any:
-    """Checks the first calls of each Function of the program."""
+    """Check the first calls of each Function of the program."""
     seen: dict[str, int] = {}
 
     def examine(node: Any, gradient: Any, call: Any) -> None:
@@ -234,7 +234,7 @@ def place(runner: Runner, origin: int) -> tuple[Any, str]:
 
 
 def twice(runner: Runner) -> list[analysis.Wrong]:
-    """The Functions of the program whose second derivative is wrong on its own."""
+    """Return the Functions of the program whose second derivative is wrong."""
     from gradtrace.func.gradcheck import gradgradcheck
 
     found: list[analysis.Wrong] = []
@@ -272,7 +272,7 @@ def with_gradients(gradgradcheck: Any, apply: Any, inputs: tuple[Any, ...]) -> b
 
 
 def facts_of(program: Program, inputs: Inputs, how: Backward, budget: Budget) -> Facts:
-    """What the program does, to look for what no derivative rule is to blame for."""
+    """Return the facts about a program that explain differences which no derivative rule causes."""
     from gradtrace.analysis.answer import Facts
 
     return Facts(
@@ -281,7 +281,7 @@ def facts_of(program: Program, inputs: Inputs, how: Backward, budget: Budget) ->
 
 
 def hidden_changes(facts: Facts) -> tuple[str, ...]:
-    """Saved values that were changed before backward used them, unseen by autograd."""
+    """Return saved values that were changed before backward used them, without autograd noticing."""
     from gradtrace.analysis.numbers import unseen_changes
 
     return tuple(
@@ -291,7 +291,7 @@ def hidden_changes(facts: Facts) -> tuple[str, ...]:
 
 
 def cut_names(facts: Facts) -> tuple[tuple[str, ...], Any]:
-    """What cuts gradients on purpose on the way to the result, and which leaves that concerns."""
+    """Return what cuts gradients on purpose on the way to the result, and the leaves concerned."""
     from gradtrace.analysis.history import describe
 
     trace = facts.trace

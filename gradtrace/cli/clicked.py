@@ -143,7 +143,7 @@ class ClickCommand(click.Command):
             raise
 
     def no_source(self, ctx: click.Context, found: argv.Split, arity: dict[str, int]) -> NoReturn:
-        """Nothing is left for a source: it is missing, or a mistyped flag has taken it for its value."""
+        """Raise the error for a missing source; a mistyped flag may have taken it as its value."""
         from difflib import get_close_matches
 
         unknown = [option for option in found.options if option[0].partition("=")[0] in found.unknown]
@@ -170,14 +170,14 @@ class ClickCommand(click.Command):
                     formatter.write_dl([(option.ljust(widest), help) for option, help in records], col_max=WIDEST)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Line by line as written: it holds examples."""
+        """Write the epilog line by line, as it contains examples."""
         if self.epilog:
             formatter.write_paragraph()
             formatter.write("\n".join(self.epilog.splitlines()) + "\n")
 
 
 def check_names(ctx: click.Context, groups: list[list[str]], names: set[str], arity: dict[str, int]) -> None:
-    """Refuses a name that is neither an option nor a variable; NoSuchOption, with what there is."""
+    """Refuse a name that is neither an option nor a variable; NoSuchOption, with what there is."""
     for group in groups:
         name = group[0].partition("=")[0]
         if not name.startswith("--") or name in arity or name[2:] in names:
@@ -195,7 +195,7 @@ def check_names(ctx: click.Context, groups: list[list[str]], names: set[str], ar
 
 
 def there_are(names: set[str]) -> str:
-    """Which variables there are; if the only one is called as a file here, the shell may have made it of a pattern."""
+    """List the variables; the shell may have expanded a pattern if the only one is named like a file here."""
     if not names:
         return "the program has no variables"
     known = f"the variables are {', '.join(sorted(names))}"
@@ -206,7 +206,7 @@ def there_are(names: set[str]) -> str:
 
 
 def refuse_option(ctx: click.Context, found: argv.Split) -> None:
-    """Of several positional arguments the first is not a source if it looks like a short option."""
+    """Refuse a short option in the source's place, if there are several positional arguments."""
     if len(found.positionals) > 1 and forced(found) is None:
         first = found.positionals[0]
         if len(first) == 2 and first != "--" and first[0] == "-":

@@ -1,4 +1,4 @@
-"""What the terminal is like: whether to colour (the one place that decides it), and how wide it is."""
+"""Properties of the terminal: its width, and whether to colour, which is decided here only."""
 
 from __future__ import annotations
 

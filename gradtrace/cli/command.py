@@ -1,4 +1,4 @@
-"""What a command on a SOURCE is, in plain data: the one list of its options, used by both parsers of arguments.
+"""A command on a SOURCE as plain data, with the one list of its options, which both parsers of arguments use.
 
 Two read them. `plain` reads the well-formed case by itself, without click, whose import takes longer than the whole of
 a small run. `clicked` makes a click command of the same list: help, completion, and every error about arguments.
@@ -85,7 +85,7 @@ class SourceCommand(NamedTuple):
 
 
 def start(command: SourceCommand, flags: dict[str, Any]) -> Any:
-    """Calls the command, unless its output would overwrite what it reads, or a file of another kind."""
+    """Call the command, unless its output would overwrite what it reads, or a file of another kind."""
     name = flags.get("output_file")
     if name is not None:
         from gradtrace.cli import destination
@@ -116,7 +116,7 @@ def read_program(found: Split, always_file: bool, with_words: bool = False) -> P
 
 
 def timed(budget: Budget) -> Any:
-    """The time limit of a run, for reading and parsing its source: a pipe may never end."""
+    """Apply the run's time limit to reading and parsing its source too: a pipe may never end."""
     from gradtrace.lang.budget import Meter
     from gradtrace.lang.watchdog import nowhere, watched
 
@@ -150,7 +150,7 @@ def early_budget(found: Split) -> Budget:
 
 
 def early_limit(found: Split, field: str) -> str:
-    """What the option of a limit says, or its variable; "" if neither is given."""
+    """Return the value of a limit's option, or of its environment variable; "" if neither is given."""
     limit = BY_FIELD[field]
     return early_value(found, limit.flag) or os.environ.get(limit.variable, "")
 

@@ -1,4 +1,4 @@
-"""What completion offers beyond click's own: the program's variables, operators, files where files are meant."""
+"""Completion beyond click's: the program's variables, operators, and files for options that take a file."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
 def read(place: str, option: str) -> Any:
-    """What `@PLACE` holds: a float, nested lists of floats, or an ndarray."""
+    """Read the value of `@PLACE`: a float, nested lists of floats, or an ndarray."""
     if place == "-":
         return read_text_or_binary(source.read_stdin(option), source.STDIN, "", option)
     name, _, key = place.partition("#")
@@ -31,7 +31,7 @@ def reader_of(name: str, option: str) -> Callable[[bytes, str, str, str], Any]:
 
 
 def read_text_or_binary(content: bytes, name: str, key: str, option: str) -> Any:
-    """Stdin has no suffix: its first bytes tell."""
+    """Read stdin, which has no suffix: its first bytes show the format."""
     if content.startswith(NPY):
         return npy(content, name, key, option)
     if content.startswith(ZIP):
@@ -81,7 +81,7 @@ def load(content: bytes, name: str, option: str) -> Any:
 
 
 def guarded(work: Callable[[], Any], name: str, option: str) -> Any:
-    """A stranger's bytes can make numpy's and zipfile's readers raise almost anything."""
+    """Convert the errors of numpy's and zipfile's readers, which an unknown file can make raise almost anything."""
     try:
         return work()
     except MemoryError:

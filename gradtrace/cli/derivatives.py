@@ -1,4 +1,4 @@
-"""Runs for `jacobian` and `hessian`: a program stopped where it calls backward, and what to differentiate by what."""
+"""Run a program for `jacobian` and `hessian` up to its call of backward, and choose what to differentiate."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def at_the_end(
     wrt: tuple[str, ...],
     work: Callable[[Choice], T],
 ) -> T:
-    """What `work` makes of the choice, while what held during the run still holds."""
+    """Return the result of `work` on the choice, called while the settings of the run still hold."""
     from gradtrace.trace.probe import Stop
 
     dtype = session.dtype_of(program, inputs.dtype)

@@ -39,7 +39,7 @@ TREE = ("├", "└", "│", "←", "|", "`", "<", " ")  # what the lines of a t
 
 
 def check(name: str, flags: dict[str, Any]) -> None:
-    """Refuses an output that would overwrite an input or a file of another kind. UsageError, before anything runs."""
+    """Refuse an output that would overwrite an input or a file of another kind. UsageError, before anything runs."""
     with suppress(OSError, ValueError):
         known = os.stat(name)
         for what, place in inputs_of(flags):
@@ -61,7 +61,7 @@ def same(known: os.stat_result, place: str) -> bool:
 
 
 def inputs_of(flags: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What the command reads: in words, and its name."""
+    """Return what the command reads: a description and the file's name."""
     for name in source.files():
         yield "the program", name
     for word in flags.get("words", ()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Exit:
-    """What the process tells its caller."""
+    """The exit codes of the process."""
 
     OK = 0
     FAILED = 1  # the computation or a check failed

@@ -16,7 +16,7 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?,?")
 
 
 def hint(positionals: list[str], others: list[str], found: Split) -> str:
-    """What to do about `others`, the arguments after the source."""
+    """Return what to do about `others`, the arguments after the source."""
     extra = others[0]
     if all(map(os.path.exists, positionals)):
         return "the shell made names of files of a pattern: quote the expression"

@@ -62,7 +62,7 @@ class Tool(click.Group):
         raise UsageError(f"no such command '{report.clip(name)}'", _meant(name))
 
     def run(self, args: list[str], prog_name: str = "gradtrace") -> int:
-        """Runs a command line and returns its exit code; errors go to stderr, in the form `report` gives them."""
+        """Run a command line and return its exit code; errors go to stderr, in the form `report` gives them."""
         return guard.ended(lambda: self.obey(args, prog_name), args)
 
     def obey(self, args: list[str], prog_name: str) -> int | None:

@@ -1,4 +1,4 @@
-"""How a command line ends: whatever leaves it becomes an exit code, and `report` tells an error."""
+"""End a command line: turn any exception that leaves it into an exit code and a report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradtrace.errors import GradtraceError, ProgramError
 
 
 def ended(job: Callable[[], int | None], args: list[str]) -> int:
-    """Does the job of the command line `args`, and returns its exit code; None of a job is a good end."""
+    """Run the job of the command line `args` and return its exit code; a job that returns None succeeded."""
     try:
         if sys.stdout is None:
             raise GradtraceError("stdout is closed", "leave out >&-, or drop the results with >/dev/null")
@@ -30,7 +30,7 @@ def ended(job: Callable[[], int | None], args: list[str]) -> int:
 
 
 def contain() -> None:
-    """Programs that this process runs from now on are held by the second wall and the watchdog."""
+    """Put programs that this process runs from now on under the audit hook and the watchdog."""
     from gradtrace.lang import wall, watchdog
 
     wall.build()
@@ -51,7 +51,7 @@ def told(error: Exception, args: list[str]) -> int:
 
 
 def abandon_output() -> None:
-    """The reader has gone, or the disk is full: what is still in stdout's buffer must not be tried again at the end."""
+    """Drop stdout's buffer, so that the exit does not try to write it to a closed pipe or a full disk again."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):

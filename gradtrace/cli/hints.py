@@ -1,4 +1,4 @@
-"""What to do about the engine's own errors, which speak in PyTorch's words of Python calls, not of options."""
+"""Advice for the engine's own errors, whose text is PyTorch's and knows nothing of options."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def of_backward(message: str, text: str = "") -> str:
 
 
 def of_extreme(name: str) -> str:
-    """What max(x, 0) is, which returns a pair; "" for any other name."""
+    """Explain that max(x, 0) and min(x, 0) return a pair; "" for any other name."""
     hint = ELEMENTWISE.get(name)
     return f"{name}(x, 0) is along dim 0, a pair of values and indices; {hint}" if hint else ""
 
 
 def of_program(message: str, inputs: Iterable[tuple[str, Any]]) -> str:
-    """The hint for an error within the program: what was meant, or for shapes that do not fit, those of the inputs."""
+    """Return the hint for an error within the program: the name that was meant, or the inputs' shapes."""
     if message.startswith('"bitwise_xor_cpu" not implemented'):
         return "'^' is exclusive or; a power is x**2"
     if message.startswith("unsupported operand type"):

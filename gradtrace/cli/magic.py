@@ -33,7 +33,7 @@ class Drawing(NamedTuple):
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """What `%load_ext gradtrace` calls."""
+    """Register the magics; IPython calls this for `%load_ext gradtrace`."""
 
     def gradtrace(line: str, cell: str | None = None) -> Any:
         """Run a command of gradtrace, on the cell if there is one."""
@@ -88,7 +88,7 @@ def run(words: list[str], program: str) -> subprocess.CompletedProcess[str]:
 
 
 def report(done: subprocess.CompletedProcess[str]) -> Any:
-    """What a command printed; its messages go to stderr."""
+    """Return the printed text of a command for display, and write its messages to stderr."""
     from gradtrace.views.rich import OTHER, Report
 
     if done.stderr:

@@ -15,7 +15,7 @@ GC_THRESHOLDS = (200_000, 50, 50)
 
 
 def main() -> NoReturn:
-    """Runs the command line in `sys.argv` and exits."""
+    """Run the command line in `sys.argv` and exits."""
     gc.set_threshold(*GC_THRESHOLDS)
     try:
         status = run(sys.argv[1:])
@@ -25,7 +25,7 @@ def main() -> NoReturn:
 
 
 def leave(status: int) -> NoReturn:
-    """Ends the process, without taking every module and graph apart first: that takes milliseconds with numpy loaded.
+    """End the process, without taking every module and graph apart first: that takes milliseconds with numpy loaded.
 
     What asked to be called at the end is called. Where others look on (a profiler, a debugger, `python -i`), or threads
     are at work, or output cannot be written, the process ends as any other.
@@ -51,7 +51,7 @@ def is_watched() -> bool:
 
 
 def run(args: list[str]) -> int:
-    """Runs a command line and returns its exit code: well-formed arguments without click, all others with it."""
+    """Run a command line and return its exit code: well-formed arguments without click, all others with it."""
     completing = "_GRADTRACE_COMPLETE" in os.environ
     if any(token[:8] in ("--engine", "--python") for token in args) and not completing:
         from gradtrace.cli import torch_engine

@@ -25,7 +25,7 @@ DTYPES = ("float64", "float32")
 
 
 class Inputs(NamedTuple):
-    """What --set, --params and their like say; `given` and `own` as `command` describes them."""
+    """The values of --set, --params and similar options; `given` and `own` as `command` describes them."""
 
     given: dict[str, str]
     own: set[str]
@@ -37,7 +37,7 @@ class Inputs(NamedTuple):
 
 
 class Backward(NamedTuple):
-    """How to call backward."""
+    """The options about calling backward."""
 
     output: tuple[str, ...]
     backward: int | None

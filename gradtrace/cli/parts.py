@@ -1,4 +1,4 @@
-"""Which part of a run a command shows: --step and --pass."""
+"""The options --step and --pass, which select the part of a run that a command shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ALL = "all"
 
 
 class Part(NamedTuple):
-    """What --step and --pass say."""
+    """The values of --step and --pass."""
 
     step: str | None = None
     pass_number: int | None = None

@@ -1,4 +1,4 @@
-"""Well-formed arguments, read without click, whose import takes longer than the whole of a small run.
+"""Read well-formed arguments without click, whose import takes longer than the whole of a small run.
 
     gradtrace COMMAND SOURCE --VARIABLE VALUE ... --OPTION [VALUE] ...
 
@@ -29,7 +29,7 @@ class Unusual(Exception):
 
 
 def run(args: list[str]) -> int | None:
-    """Runs a command line and returns its exit code; None if click must read it."""
+    """Run a command line and return its exit code; None if click must read it."""
     command = named(args[0]) if args else None
     if command is None or any(option.envvar in os.environ for option in command.params if option.envvar):
         return None
@@ -45,7 +45,7 @@ def named(name: str) -> SourceCommand | None:
 
 
 def call(command: SourceCommand, args: list[str]) -> int | None:
-    """Reads the program and the arguments, and does what they say; UNUSUAL, before that, where click must."""
+    """Read the program and the arguments, and do what they say; UNUSUAL, before that, where click must."""
     found = argv.split(args, command.arity, command.passes_on)
     sources = int(forced(found) is None)
     few, many = len(found.positionals) < sources, len(found.positionals) > sources and not command.words
@@ -62,7 +62,7 @@ def call(command: SourceCommand, args: list[str]) -> int | None:
 
 
 def read(command: SourceCommand, program: Program, found: argv.Split) -> dict[str, Any]:
-    """What the callback of a command gets."""
+    """Return the keyword arguments of the command's callback."""
     arity = command.arity
     options = {name: option for option in command.params for name in option.names if name in arity}
     own = {given.name for given in program.inputs if f"--{given.name}" not in arity}
@@ -95,7 +95,7 @@ def written(group: list[str], arity: dict[str, int]) -> list[str]:
 
 
 def take(option: ToolOption, values: list[str], flags: dict[str, Any]) -> None:
-    """Puts the option's value among the flags. Unusual if there is none, or it is not of the option's kind."""
+    """Put the option's value among the flags. Unusual if there is none, or it is not of the option's kind."""
     if len(values) != (not option.is_flag):
         raise Unusual
     value = True if option.is_flag else converted(option, values[0])
@@ -115,7 +115,7 @@ def converted(option: ToolOption, text: str) -> Any:
 
 
 def number(option: ToolOption, text: str) -> int | float:
-    """A number within the option's range, in digits (what else Python reads as a number is click's to say)."""
+    """Read a number within the option's range; anything but digits is left to click."""
     whole = option.type is int
     if not text.isascii() or len(text) > 15 or not (text if whole else text.replace(".", "", 1)).isdigit():
         raise Unusual

@@ -1,4 +1,4 @@
-"""What takes longer than a moment says so on stderr: on a terminal a line that counts the seconds and then goes away.
+"""Report on stderr what takes longer than a moment: on a terminal a line that counts the seconds and disappears.
 
     with progress.shown("graph", "drawing 2,006 nodes"):
         ...

@@ -1,4 +1,4 @@
-"""Where the entries of `gradtrace repl` come from: a person at a terminal, or a pipe.
+"""The entries of `gradtrace repl`, typed at a terminal or read from a pipe.
 
 An entry is a statement, of one or more lines, or a line that begins with a colon. At a terminal a compound statement
 ends at an empty line, as Python's own prompt has it; in a pipe at the next statement, so that a script with empty lines
@@ -68,14 +68,14 @@ class Terminal:
                 self.readline.read_history_file(history)
 
     def complete(self, text: str, number: int) -> str | None:
-        """readline's question: the number-th name that begins so."""
+        """Return the number-th name that begins with `text`, as readline asks for it."""
         if not text.strip():
             return "    " if number == 0 else None
         found = [name for name in self.names() if name.startswith(text)]
         return found[number] if number < len(found) else None
 
     def entries(self) -> Iterator[str]:
-        """Until the end of input (Ctrl-D). Ctrl-C drops what was typed of an entry."""
+        """Yield entries until the end of input (Ctrl-D). Ctrl-C discards an entry that is being typed."""
         while True:
             try:
                 yield self.entry()

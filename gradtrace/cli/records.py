@@ -63,7 +63,7 @@ class Saving:
 
 
 class Wanted(NamedTuple):
-    """What a command needs of a trace."""
+    """The parts of a trace that a command needs."""
 
     watched: bool  # the backward passes
     everything: bool  # what neither the result nor a variable depends on
@@ -87,7 +87,7 @@ def saved(record: Record, inputs: Inputs, how: Backward, wanted: Wanted) -> Trac
 
 
 def options_of(record: Record, how: Backward) -> Backward:
-    """How a run again calls backward: as the command says, or else as it was called when the run was recorded."""
+    """Return the backward options of a repeated run: the command's, else those of the recorded run."""
     known: dict[str, Any] = {name: value for name, value in record.about.options if type(value) is KINDS.get(name)}
     return how if any(how) else how._replace(**known)
 
@@ -132,7 +132,7 @@ def of_torch(
 
 
 def ended(trace: Trace) -> ProgramError:
-    """What ended a recorded program, as an error with its place."""
+    """Return the error that ended a recorded program, with its place."""
     from gradtrace.lang.source import Source, Span
 
     failure = trace.failure
@@ -152,7 +152,7 @@ def not_run_again(name: str) -> UsageError:
 
 
 def refuse_random(program: Program) -> None:
-    """UsageError if the recorded program draws numbers that no seed fixes, so that it cannot run again as it did."""
+    """UsageError if the recorded program draws unseeded random numbers, so that a second run would differ."""
     for one in (program, *(program.modules or {}).values()):
         if draws_unseeded(one):
             raise UsageError(

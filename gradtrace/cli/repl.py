@@ -39,7 +39,7 @@ class Repl:
         self.failure: Any = None  # of the last entry, if it failed by an error of the program's
 
     def serve(self, entries: Iterable[str]) -> int:
-        """Runs the entries; returns the exit code that the program asked for, else 0."""
+        """Run the entries; return the exit code that the program asked for, else 0."""
         for entry in entries:
             text = entry.strip()
             if text in GOODBYE or text in (":quit", ":q"):
@@ -69,7 +69,7 @@ class Repl:
                 repl_commands.variables(self, "")
 
     def run(self, entry: str) -> None:
-        """Runs a statement, and prints what it comes to."""
+        """Run a statement and print its value."""
         program = self.talk.parse(entry + "\n")
         self.declare(program)
         self.source = program.source
@@ -103,7 +103,7 @@ class Repl:
         output.write(text + "\n")
 
     def known_names(self) -> list[str]:
-        """What Tab completes: commands, variables, the language's names."""
+        """Return the names that Tab completes: commands, variables, the language's names."""
         from gradtrace.cli.repl_commands import COMMANDS
         from gradtrace.lang.builtins import NAMES
         from gradtrace.lang.names import MATHEMATICS
@@ -119,7 +119,7 @@ class Repl:
         return sorted({*commands, *self.talk.variables, *fields, *offered})
 
     def interrupted(self) -> None:
-        """Ctrl-C while an entry ran: what was noted of its last operation may be half of it."""
+        """Discard the last operation after Ctrl-C: its notes may be incomplete."""
         report.write("interrupted")
         watch, past = self.talk.watcher, self.talk.past
         whole = min(map(len, (past.records, past.scopes, watch.grad_modes)))
@@ -127,7 +127,7 @@ class Repl:
             del notes[whole:]
 
     def forget(self) -> None:
-        """What was recorded goes; variables stay."""
+        """Discard the recorded operations; variables stay."""
         self.talk.forget()
         self.talk.watcher = Watch()
 

@@ -1,4 +1,4 @@
-"""What can be asked at the prompt of `gradtrace repl` with a colon, answered by the commands' analyses and views."""
+"""The commands with a colon of `gradtrace repl`, answered by the analyses and views of the commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Command = Callable[["Repl", str], None]
 
 
 def run(repl: Repl, line: str) -> None:
-    """Does what a line such as ":why w" says. UsageError for one that is not known."""
+    """Do what a line such as ":why w" says. UsageError for one that is not known."""
     name, _, rest = line[1:].strip().partition(" ")
     found = [key for key in COMMANDS if key.startswith(name)] if name else []
     if name not in COMMANDS and len(found) != 1:
@@ -67,7 +67,7 @@ def gradients(repl: Repl, rest: str) -> None:
 
 
 def why(repl: Repl, rest: str) -> None:
-    """Of the tensors named; else of the entry that has just failed; else of all variables, a line each."""
+    """Answer about the tensors named; else the entry that has just failed; else all variables, a line each."""
     from gradtrace.analysis.answer import Facts
     from gradtrace.analysis.failures import explain_failure
     from gradtrace.analysis.why import explain
@@ -146,7 +146,7 @@ def forget(repl: Repl, rest: str) -> None:
 
 
 def quit(repl: Repl, rest: str) -> None:
-    """The loop ends itself; this is for the list."""
+    """Do nothing: the loop ends itself; this is for the list of commands."""
 
 
 INTRODUCTION = """Statements and expressions run as they are typed, in one session.

@@ -1,4 +1,4 @@
-"""How errors are reported: on stderr, in one form, with an exit code.
+"""Report errors on stderr, in one form, with an exit code.
 
     file:line:column: what; what to do        or, without a place,  gradtrace eval: what; what to do
         the source line
@@ -28,7 +28,7 @@ LONGEST = 100  # columns of a source line where stderr is not a terminal
 
 
 class Settings(NamedTuple):
-    """What the options say about errors."""
+    """The options about reporting errors."""
 
     json: bool = False
     debug: bool = False
@@ -63,17 +63,17 @@ class Report(NamedTuple):
 
 
 def escaped(text: str) -> str:
-    """A text of a program's, on as many lines, without what would command the terminal."""
+    """Escape control characters in a program's text, which keeps its lines."""
     return "\n".join(map(cells.visible, text.split("\n")))
 
 
 def shortened(text: str) -> str:
-    """A message without its middle, if that is a name or a value of a megabyte."""
+    """Cut the middle out of a message that contains a very long name or value."""
     return text if len(text) <= LONG else f"{text[: LONG // 2]}…{text[-LONG // 4 :]}"
 
 
 def show(error: Exception, settings: Settings) -> int:
-    """Writes the error to stderr and returns the exit code."""
+    """Write the error to stderr and return the exit code."""
     if settings.debug:
         import traceback
 
@@ -96,7 +96,7 @@ def interrupted() -> int:
 
 
 def write(text: str) -> None:
-    """To stderr, whatever state that is in."""
+    """Write to stderr; do nothing if it is closed."""
     stream = sys.stderr
     if stream is None:
         return
@@ -110,7 +110,7 @@ def write(text: str) -> None:
 
 
 def describe(error: Exception) -> Report:
-    """Any exception that may leave a command."""
+    """Return the report of any exception that may leave a command."""
     if isinstance(error, ProgramError):
         return program_error(error)
     if isinstance(error, GradtraceError):
@@ -152,7 +152,7 @@ def is_clicks(error: Exception) -> bool:
 
 
 def click_error(error: Any) -> Report:
-    """click's own words, in our form."""
+    """Return the report of an error that click raised."""
     import click
 
     path = getattr(getattr(error, "ctx", None), "command_path", "gradtrace")
@@ -185,7 +185,7 @@ def lines(found: Report, settings: Settings) -> list[str]:
 
 
 def sentence(found: Report) -> str:
-    """What went wrong, on one line; a Python exception is named as Python names it."""
+    """Return the message on one line; a Python exception keeps Python's name."""
     text = cells.visible(found.message)
     if found.exception is None or found.kind == "InternalError":
         return text
@@ -213,7 +213,7 @@ def python_lines(found: Report, settings: Settings) -> list[str]:
 
 
 def of_forward(found: Report, paint: Any) -> list[str]:
-    """Where the operation stands whose backward failed, if that is another place."""
+    """Return the lines about the forward operation whose backward failed, if it is at another place."""
     place, start = found.forward, found.place
     if place is None or (start is not None and (place.line, place.column) == (start.line, start.column)):
         return []

@@ -1,4 +1,4 @@
-"""How wide and how colourful a table may be: the terminal that stdout is, or a pipe's plain text as wide as it gets."""
+"""The width and colours of tables: those of the terminal that stdout is; a pipe gets plain text of any width."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from gradtrace.views.layout import LayoutOptions
 
 
 def options(color: str | None, everything: bool = False) -> LayoutOptions:
-    """What a table's layout needs to know of stdout."""
+    """Return the layout options that fit stdout."""
     width = colour.columns() if colour.is_terminal(sys.stdout) else None
     return LayoutOptions(width, colour.wanted(color, sys.stdout), not output.speaks_unicode(), everything)

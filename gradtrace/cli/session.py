@@ -41,7 +41,7 @@ def record(
     picture: bool = False,
     save: str | None = None,
 ) -> Trace:
-    """Runs the program, calls backward as the flags say, and returns what happened; `watched`, with backward's steps.
+    """Run the program, calls backward as the flags say, and return what happened; `watched`, with backward's steps.
 
     `everything` keeps also what neither the result nor a variable depends on. With `failing` a program that raised has
     a trace too, with what it raised in `failure`. With `failures`, a list that gets the error, the operation that
@@ -167,7 +167,7 @@ def ended(
 
 
 def as_recorded(program: Program, how: Backward) -> Backward:
-    """How to call backward; of a program that comes with a record, as it was called then."""
+    """Return the backward options; for a program that comes with a record, those of the recorded run."""
     if program.record is None:
         return how
     from gradtrace.cli import records
@@ -178,7 +178,7 @@ def as_recorded(program: Program, how: Backward) -> Backward:
 def record_gradients(
     program: Program, inputs: Inputs, how: Backward, budget: Budget, part: Part = Part(), **further: Any
 ) -> Trace:
-    """What `stats` and `why` need: every tensor and every pass, without local derivatives.
+    """Record a program for `stats` and `why`: every tensor and every pass, without local derivatives.
 
     Of a long loop the first passes, the last one and the first bad one are recorded node by node. `further` are
     options of `record`: failing, checking.
@@ -199,7 +199,7 @@ def save(program: Program, inputs: Inputs, budget: Budget, path: str, out: Any) 
 
 
 class Printed:
-    """What a program prints while a command records it: stderr, below a heading where a person sees both streams."""
+    """The output of a program that a command records: stderr, below a heading where both streams are a terminal."""
 
     muted = False
 
@@ -300,7 +300,7 @@ def failed(error: ProgramError, begun: list[Any], tensors: dict[str, Tensor], wa
 
 
 def failure_of(error: ProgramError, program: str) -> Any:
-    """What a program raised, as a trace has it."""
+    """Return the exception of a program as a trace stores it."""
     from gradtrace.trace import Failure
 
     place: Any = error.place
@@ -353,7 +353,7 @@ def execute(program: Program, tensors: dict[str, Tensor], dtype: str, stdout: An
 
 
 def new_drawings() -> Any:
-    """What a program draws, for `views/figures.py`."""
+    """Return the drawings of a program for `views/figures.py`."""
     from gradtrace.lang.figures import Drawings
 
     return Drawings()
@@ -464,7 +464,7 @@ def recorded_inputs(program: Program) -> dict[str, tuple[Any, bool]]:
 
 
 def default(program: Program, given: Any, dtype: str, budget: Budget | None = None) -> Any:
-    """What `w: leaf = 1.0` says of w. UsageError, with its place, if that is not a value."""
+    """Return the default value of `w` in `w: leaf = 1.0`. UsageError, with its place, if it is not a value."""
     try:
         return values.constant(given.default, f"the default of {given.name}", evaluator(dtype, budget))
     except UsageError as error:

@@ -80,7 +80,9 @@ def read_bytes(name: str, longest: int = -1, hint: str = "", who: str = "") -> b
 
 
 class reported:
-    """What goes wrong with a file within it is a UsageError, begun by `who`, with `hint` if it does not exist."""
+    """Context manager: convert an OSError about a file to a UsageError that begins with `who` and has `hint` if it
+    is missing.
+    """
 
     def __init__(self, name: str, hint: str = "", who: str = "") -> None:
         if not name:
@@ -140,7 +142,7 @@ def files() -> list[str]:
 
 
 def forget() -> None:
-    """Between command lines (several may run in one process, in tests)."""
+    """Reset the state between command lines that run in one process, in tests."""
     global _stdin_taken_by
     _stdin_taken_by = ""
     for found in _read.values():

@@ -1,4 +1,4 @@
-"""What `gradtrace map` needs of the command line: which input is which column, the plan, progress, the fingerprint."""
+"""The command-line part of `gradtrace map`: columns for inputs, the plan, progress, the fingerprint."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Progress:
         self.shown = True
 
     def share(self, rows: int) -> float | None:
-        """How much of the table is done, if that is known."""
+        """Return the share of the table that is done, if it is known."""
         total: int | None = getattr(self.table, "rows", None)
         if total:
             return min(1.0, rows / total)

@@ -1,4 +1,4 @@
-"""Runs a program in real PyTorch and tells what its variables are, in JSON. A process of its own, without gradtrace:
+"""Run a program in real PyTorch and print its variables as JSON. Runs as a process of its own, without gradtrace.
 
     python torch_child.py < request.json > answer.json
 
@@ -24,7 +24,7 @@ def safe(data: Any) -> Any:
 
 
 def told(tensor: Any) -> dict[str, Any]:
-    """A tensor as plain data."""
+    """Return a tensor as plain data."""
     fn = tensor.grad_fn
     kept = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
     return {

@@ -46,7 +46,7 @@ def is_asked(args: list[str]) -> bool:
 
 
 def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
-    """Runs the sources, and then `go_on` with the command line in which their records take their places."""
+    """Run the sources, and then `go_on` with the command line in which their records take their places."""
     status = 0
 
     def work() -> int:
@@ -70,7 +70,7 @@ def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
 
 
 def sources_of(asked: Asked) -> int:
-    """How many of the arguments are scripts."""
+    """Return the number of arguments that are scripts."""
     return 2 if asked.command == "diff" else 1
 
 
@@ -131,7 +131,7 @@ def check_sources(asked: Asked) -> None:
 
 
 def run_script(asked: Asked, out: str, level: str, script: str) -> tuple[int, dict[str, Any]]:
-    """Runs a script in the other Python; returns its exit code and what it said of itself."""
+    """Run a script in the other Python; return its exit code and what it said of itself."""
     script = script.removeprefix("@")
     shown = report.escaped(script)
     report.write(f"gradtrace {asked.command}: {shown} runs in real PyTorch with full rights: files, network, processes")

@@ -1,4 +1,4 @@
-"""Asking real PyTorch, in a process of its own."""
+"""Run a program in real PyTorch, in a subprocess."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ CHILD = Path(__file__).with_name("torch_child.py")
 
 
 def variables(program: Program, inputs: Inputs, how: Backward, python: str | None, seconds: float) -> dict[str, Any]:
-    """What PyTorch says of the program's variables. UsageError if it is not there, ProgramError if that fails."""
+    """Return PyTorch's gradients of the program's variables. UsageError if PyTorch is missing, ProgramError if it
+    fails.
+    """
     from gradtrace.trace.values import frozen
 
     dtype = session.dtype_of(program, inputs.dtype)

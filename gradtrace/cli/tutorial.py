@@ -1,4 +1,4 @@
-"""Runs the steps of `gradtrace tutorial`, at a terminal or straight through.
+"""Run the steps of `gradtrace tutorial`, at a terminal or without questions.
 
 Commands run in processes of their own, in a temporary folder that holds the tutorial's programs. No shell is involved:
 what the learner types is a gradtrace command line or an expression.
@@ -27,11 +27,11 @@ KEYS = "Enter runs the command. Or type one of your own, or an expression; `skip
 
 
 class Left(Exception):
-    """The learner wants to end."""
+    """Raised when the learner ends the tutorial."""
 
 
 class Tutorial:
-    """A walk through the steps; `interactive` says whether someone answers."""
+    """The tutorial in its folder; `interactive` if its questions are asked."""
 
     def __init__(self, folder: str, interactive: bool, coloured: bool) -> None:
         self.folder = folder
@@ -114,7 +114,7 @@ class Tutorial:
             self.say(done.stdout.rstrip())
 
     def printed(self, command: str) -> str:
-        """What a command prints to stdout, without the white space around it."""
+        """Return the text that a command prints to stdout, stripped."""
         return self.process(shlex.split(command), subprocess.PIPE).stdout.strip()
 
     def process(

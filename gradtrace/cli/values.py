@@ -74,7 +74,7 @@ def constant(text: str, option: str, evaluate: Evaluate) -> Any:
 
 
 def plain(value: Any, option: str, text: str) -> Any:
-    """What a constant expression gave, as raw data; tensors may stand anywhere in nested sequences."""
+    """Return the value of a constant expression as raw data; tensors may be nested in sequences."""
     if isinstance(value, (bool, float)):
         return value
     if isinstance(value, int):
@@ -190,5 +190,5 @@ def parameter(value: Any, option: str, evaluate: Evaluate) -> Any:
 
 
 def wrong(option: str, text: str, error: GradtraceError) -> UsageError:
-    """The error of a value that is not a constant expression."""
+    """Return the error for a value that is not a constant expression."""
     return UsageError(f"{option}: '{text}' is not a value: {error.message}", f"a value is {NUMBERS}")

@@ -53,7 +53,7 @@ class Notebook:
         self.numbers: set[int] = set()  # of the cells so far
 
     def check(self, cell: Cell) -> Checked:
-        """Runs a cell, and once more if its record is of that."""
+        """Run a cell; run it again if its record is of a second run."""
         found = self.check_once(cell)
         if found.verdict == outputs.DIFFERS and outputs.error_of(outputs.normal(cell.record or "")):
             missing = self.number_before(cell)
@@ -67,13 +67,15 @@ class Notebook:
         return found
 
     def number_before(self, cell: Cell) -> int:
-        """The number before a cell's if no cell so far has it: it was taken by a run whose output is gone; else 0."""
+        """Return the number before a cell's if no earlier cell has it: the cell was run twice, and this was the
+        first run.
+        """
         number = NUMBERED.match(cell.label)
         before = int(number[1]) - 1 if number else 0
         return before if before not in self.numbers else 0
 
     def check_once(self, cell: Cell) -> Checked:
-        """Runs a cell and compares what it printed."""
+        """Run a cell and compare what it printed."""
         if cell.skipped:
             return Checked(cell, SKIPPED, cell.skipped, "")
         found = self.compared(cell)
@@ -82,7 +84,7 @@ class Notebook:
         return found._replace(detail="; ".join(filter(None, (found.detail, f"left out: {', '.join(cell.left_out)}"))))
 
     def compared(self, cell: Cell) -> Checked:
-        """What a cell printed, beside its record."""
+        """Compare a cell's output with its record."""
         self.draws = self.draws or bool(DRAWS.search(cell.code))
         self.draws_integers = self.draws_integers or bool(INTEGERS.search(cell.code))
         printed, error = self.run(cell)
@@ -102,7 +104,7 @@ class Notebook:
         return Checked(cell, found.verdict, found.detail, shown, line)
 
     def run(self, cell: Cell) -> tuple[str, GradtraceError | None]:
-        """What a cell prints, the value of its last expression included; and its error."""
+        """Run a cell; return its output, with the value of the last expression, and its error."""
         out = io.StringIO()
         try:
             program = self.talk.parse(displayed(cell.code))

@@ -126,7 +126,7 @@ def check_versions(node: Node) -> None:
 
 
 def checked_arguments(node: Node) -> tuple[Any, ...]:
-    """What a node keeps of its operands; plain arguments, such as running statistics, may change meanwhile."""
+    """Return what a node keeps of its operands; plain arguments, such as running statistics, may change later."""
     return node.args if node.op is None else node.args[: node.op.arity]
 
 

@@ -40,7 +40,7 @@ class Size(tuple[int, ...]):
 
 
 class device:
-    """Where a tensor lives. There is one device, the CPU."""
+    """The device of a tensor, always the CPU."""
 
     __slots__ = ("index", "type")
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Counter:
-    """How often a storage was changed in place; shared by all tensors on that storage."""
+    """The version counter of a storage, shared by all tensors on it."""
 
     __slots__ = ("n",)
 

@@ -65,7 +65,7 @@ class Version(Kept):
 
 
 class Mark:
-    """When a backward pass began, or an optimiser had updated its parameters: after how many calls and passes."""
+    """The numbers of calls and passes at the start of a backward pass, or after an optimiser's update."""
 
     __slots__ = ("calls", "origin", "passes", "roots", "scope", "stores")
 

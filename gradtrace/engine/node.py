@@ -49,7 +49,7 @@ FREED = Freed(("freed",))
 
 
 class Meta(NamedTuple):
-    """What a node keeps of a tensor if a rule needs its shape and dtype but not its values."""
+    """The shape and dtype of a tensor, kept where a rule does not need its values."""
 
     shape: Shape
     dtype: NumpyDtype | None
@@ -261,7 +261,7 @@ class Node:
 
     @property
     def kept(self) -> tuple[Any, ...]:
-        """What is kept of each argument; raw data of those in `plan.raw_mask`."""
+        """The saved arguments; raw data for those in `plan.raw_mask`."""
         layout = self.plan.layout
         if layout == TWO:
             return (self.saved_a, self.saved_b)
@@ -272,7 +272,7 @@ class Node:
 
     @property
     def args(self) -> tuple[Any, ...]:
-        """What is kept of each argument, with tensors that have their history for raw data."""
+        """The saved arguments, with tensors that have their history in place of raw data."""
         if self.plan.raw_mask and self.saved_a is not FREED:
             from gradtrace.engine.saved import restored
 

@@ -1,4 +1,4 @@
-"""What is left of an array that is too large to be kept whole: its shape, its range and its distribution."""
+"""A summary of an array that is too large to be kept whole: shape, range and distribution."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def array_options() -> dict[str, Any]:
 
 
 class Style(NamedTuple):
-    """How every cell of one tensor is written: a format spec, what follows a finite number, and a width."""
+    """The format of a tensor's elements: a format spec, the suffix of a finite number, and a width."""
 
     spec: str
     point: str
@@ -227,7 +227,7 @@ def _nested(cells: list[str], shape: Shape, cut: tuple[bool, ...], width: int, i
 
 
 def _groups(items: list[str], size: int, is_cut: bool, dots: str) -> Iterator[list[str]]:
-    """Runs of `size` items, with `dots` halfway where the axis is cut."""
+    """Run of `size` items, with `dots` halfway where the axis is cut."""
     for start in range(0, len(items), size):
         group = items[start : start + size]
         if is_cut:

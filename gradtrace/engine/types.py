@@ -64,7 +64,7 @@ else:
 
 
 class Operand(Protocol):
-    """What a rule works on: a Python float, an array, or a Tensor.
+    """The operand of a rule: a Python float, an array, or a Tensor.
 
     All three have the arithmetic; only arrays and Tensors have shapes and items, so a rule that uses those never runs
     on floats. Iterating gives the results of an operator with several of them.

@@ -24,7 +24,7 @@ NO_KEYWORDS: dict[str, Any] = {}  # must not be modified
 
 
 class Arguments(NamedTuple):
-    """How a call gets its arguments: from `single` if there is one, from `several` if there are more; else none.
+    """The arguments of a call: `single` if there is one, `several` if there are more, else none.
 
     `several` and `keywords` also take the called object, for their error messages.
     """

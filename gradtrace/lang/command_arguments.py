@@ -233,7 +233,7 @@ class Parser(Group):
 
 
 class Subparsers(Frozen):
-    """What `add_subparsers` returns."""
+    """The result of `add_subparsers`."""
 
     __slots__ = ("_maker", "_real")
 

@@ -11,7 +11,7 @@ from gradtrace.lang.values import Frozen, ProgramFunction
 
 
 class Managed(Frozen):
-    """What a function decorated with `contextmanager` returns."""
+    """The result of a function decorated with `contextmanager`."""
 
     __slots__ = ("_generator", "_make")
 

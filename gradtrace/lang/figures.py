@@ -47,7 +47,7 @@ Step = tuple[str, Any]  # (".", name) or ("[", key)
 
 
 class Drawings:
-    """What a program has drawn: its calls as plain data, and the meter that counts what is written."""
+    """The plotting calls of a program as plain data, and the meter that counts what is written."""
 
     def __init__(self) -> None:
         self.calls: list[dict[str, Any]] = []

@@ -12,7 +12,7 @@ TOO_DEEP = "maximum recursion depth exceeded"
 
 
 class Closing(BaseException):
-    """What `close` throws into the Python generators; at the `yield` it becomes GeneratorExit.
+    """The exception that `close` throws into the Python generators; at the `yield` it becomes GeneratorExit.
 
     Python would not pass a GeneratorExit on to an inner generator, but close that one first.
     """

@@ -158,7 +158,7 @@ def part_of_join(key: Any) -> Any:
 
 
 class Limits(Frozen):
-    """What np.finfo and np.iinfo give."""
+    """The result of np.finfo and np.iinfo."""
 
     def __init__(self, found: Any, names: str) -> None:
         self.__dict__.update({name: from_numpy(getattr(found, name)) for name in names.split()})

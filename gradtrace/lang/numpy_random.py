@@ -18,7 +18,7 @@ NAMES = LEGACY | words("shuffle RandomState default_rng get_state set_state")
 
 
 class State(Frozen):
-    """What `np.random.get_state` returns, for `np.random.set_state`."""
+    """The result of `np.random.get_state`, for `np.random.set_state`."""
 
     __slots__ = ("_state",)
 

@@ -227,7 +227,7 @@ class OwnModules:
         return module
 
     def names(self, module: OwnModule) -> list[str]:
-        """What `import *` takes from a module that has run: what `__all__` lists, else all without an underscore."""
+        """Return the names that `import *` takes from a module: those in `__all__`, else all without an underscore."""
         listed = module._frame.get("__all__")
         if listed is None:
             return [name for name in module._frame if name[:1] != "_"]

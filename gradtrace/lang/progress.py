@@ -127,7 +127,7 @@ def find_names(module: str, streams: Streams, ranges: Callable[..., Any]) -> dic
 
 
 class Rich(Frozen):
-    """What a notebook would show as more than text."""
+    """An object that a notebook would display in another form than text."""
 
     __slots__ = ("data",)
     __module__ = "IPython.core.display"

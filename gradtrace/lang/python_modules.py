@@ -291,7 +291,7 @@ class Python:
 
     @cached_property
     def saved(self) -> Saved:
-        """What torch.save has kept."""
+        """The data that torch.save stored."""
         return Saved(self.meter, self.tell_once)
 
     @cached_property

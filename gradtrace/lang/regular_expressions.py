@@ -112,7 +112,7 @@ class Pattern(Frozen):
 
 
 class Match(Frozen):
-    """What a pattern has matched."""
+    """The result of a match."""
 
     __slots__ = ("_match", "re")
     __module__ = "re"

@@ -29,7 +29,7 @@ UnpicklingError.__module__ = "builtins"  # where programs may name exceptions fr
 
 
 class Saved:
-    """What the programs of one run have saved."""
+    """The data that the programs of one run stored with torch.save."""
 
     def __init__(self, meter: Meter, tell_once: Callable[[str], None]) -> None:
         self.meter = meter

@@ -1,4 +1,5 @@
-"""What scripts use of `os`, `os.path`, `pathlib`, `time`, `timeit`, `gc` and `platform`, without the machine behind it.
+"""The parts of `os`, `os.path`, `pathlib`, `time`, `timeit`, `gc` and `platform` for scripts, without access to the
+machine.
 
 A program sees no file and no environment: `os.path.exists` is False, `os.environ` is empty and belongs to the run, and
 folders are made only inside that of --allow-write. Functions on the text of a path are Python's.

@@ -36,7 +36,7 @@ UNBOUND_FREE = "cannot access free variable '{}' where it is not associated with
 
 
 class Operand(NamedTuple):
-    """How a closure reads an operand: from the frame variable `name`, or by `read` if `name` is None or unbound."""
+    """The source of an operand in a closure: the frame variable `name`, or `read` if `name` is None or unbound."""
 
     name: str | None
     read: Code

@@ -88,7 +88,7 @@ class Optimizer(metaclass=Homed):
     # ---- parameters
 
     def add_param_group(self, param_group: Group) -> None:
-        """Adds parameters with their own options; those not given are the defaults."""
+        """Add parameters with their own options; those not given are the defaults."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params, names = _named(param_group["params"])
@@ -124,7 +124,7 @@ class Optimizer(metaclass=Homed):
             raise ValueError("some parameters appear in more than one parameter group")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Clears the gradients of all parameters."""
+        """Clear the gradients of all parameters."""
         for group in self.param_groups:
             for param in group["params"]:
                 clear_grad(param, set_to_none)
@@ -189,7 +189,7 @@ class Optimizer(metaclass=Homed):
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over a state_dict of an optimiser with groups of the same sizes; ValueError otherwise."""
+        """Take over a state_dict of an optimiser with groups of the same sizes; ValueError otherwise."""
         state_dict = state_dict.copy()
         for hook in self._hooks["load_state_dict_pre"].values():
             replaced = hook(self, state_dict)

@@ -33,7 +33,7 @@ def torch(name: str) -> Any:
 
 
 class Points:
-    """How a window is to be made: its length, dtype and whether it requires grad."""
+    """The length and dtype of a window, and whether it requires grad."""
 
     def __init__(
         self, name: str, M: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False

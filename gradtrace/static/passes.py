@@ -82,7 +82,7 @@ def filled(value: PlanValue, number: float) -> Any:
 
 
 class Context:
-    """What the rewrites need: the values, and the step that computes each."""
+    """The data that the rewrites need: the values, and the step that computes each."""
 
     def __init__(self, plan: Plan, fast: bool) -> None:
         self.values = list(plan.values)

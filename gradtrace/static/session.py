@@ -15,7 +15,9 @@ from gradtrace.static.replay import ancestors, plan_of
 
 
 class Request(NamedTuple):
-    """What a run computes: the tensors, the assignments among them, and the values that the session provides."""
+    """A request to a session: the tensors to compute, the assignments among them, and the values that the session
+    provides.
+    """
 
     wanted: tuple[Tensor, ...]
     assignments: tuple[Operation, ...]

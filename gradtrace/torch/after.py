@@ -1,4 +1,4 @@
-"""What can be told of a real PyTorch tensor after the fact, from the graph that it still holds."""
+"""Explain and draw a real PyTorch tensor from the graph that it still holds, without a recording."""
 
 from __future__ import annotations
 

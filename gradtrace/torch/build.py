@@ -1,4 +1,4 @@
-"""What a recorder noted, as a Trace: ids in the order of creation, edges, labels, steps of a training loop."""
+"""Build a Trace from a recorder's notes: ids in the order of creation, edges, labels, steps of a training loop."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ENGINE = f"torch {torch.__version__.partition('+')[0]}"
 
 
 class Ending:
-    """What is needed of the live program when its recording ends; `Builder` works from this alone."""
+    """The facts about the live program at the end of its recording; `Builder` works from these alone."""
 
     def __init__(self, rec: Recorder, env: Mapping[str, Any], failure: tuple[str, str, int] | None) -> None:
         self.rec = rec
@@ -242,7 +242,7 @@ class Builder:
         )
 
     def note(self, entry: Entry) -> str:
-        """Why a gradient is None."""
+        """Return why a gradient is None."""
         if not entry.last:
             return "overwritten in place"
         if not entry.requires_grad:

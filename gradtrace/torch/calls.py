@@ -1,4 +1,4 @@
-"""What is done about each public function of PyTorch when it is called under a recorder.
+"""How each public function of PyTorch is treated when it is called under a recorder.
 
 `HOW` gives for each function how its call is noted; `how` finds that out once. Most functions are operators; the
 others leave the graph (`.data`, `item()`), change flags, start backward, or say nothing (`QUIET`).
@@ -98,7 +98,7 @@ FILLS = frozenset(
 
 
 def how(func: Any) -> How:
-    """How a function's calls are noted; found once."""
+    """Return how calls of a function are recorded; cached."""
     try:
         found = HOW[func] = _how(func)
     except TypeError:  # not hashable
@@ -298,7 +298,7 @@ def name_of_index(call: Call, args: Any) -> str:
 
 
 def saved_of(rec: Recorder, node: Any, kind: private.NodeKind) -> list[tuple[str, Any, str]]:
-    """What a node keeps for backward: tensors as entries, anything else as text."""
+    """Return what a node keeps for backward: tensors as entries, anything else as text."""
     found: list[tuple[str, Any, str]] = []
     for name, raw_name, shown in kind.saved:
         raw = getattr(node, raw_name, None)

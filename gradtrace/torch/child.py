@@ -20,7 +20,7 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def load_package() -> None:
-    """Makes `gradtrace` importable from where this file is, without its neighbours in that folder."""
+    """Make `gradtrace` importable from where this file is, without its neighbours in that folder."""
     spec = importlib.util.spec_from_file_location(
         "gradtrace", os.path.join(PACKAGE, "__init__.py"), submodule_search_locations=[PACKAGE]
     )
@@ -120,7 +120,7 @@ def execute(script: str, module: ModuleType) -> None:
 
 
 def exit_code(end: SystemExit) -> int:
-    """What Python makes of sys.exit's argument."""
+    """Convert the argument of sys.exit to an exit code, as Python does."""
     if end.code is None:
         return 0
     if isinstance(end.code, int):

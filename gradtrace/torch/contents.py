@@ -1,4 +1,4 @@
-"""What a tensor holds, noted while the program runs: a copy of a small one, statistics of a large one.
+"""Record the contents of a tensor while the program runs: a copy of a small one, statistics of a large one.
 
     structure   shapes and dtypes; single numbers whole
     summary     arrays of at most `SMALL` elements whole, of others statistics (a copy costs more than those)
@@ -129,7 +129,7 @@ class Contents:
         self.pool = Pool()
 
     def note(self, tensor: Any) -> Noted:
-        """What a tensor holds now. Neither a mode nor autograd may be at work on what this calls."""
+        """Record the current contents of a tensor. Call it without any mode and without autograd."""
         shape, dtype = tuple(tensor.shape), dtype_name(tensor.dtype)
         found = Noted(shape, dtype, device_name(tensor.device))
         count = math.prod(shape)
@@ -164,7 +164,7 @@ def has_numpy() -> bool:
 
 
 def measure(found: Noted, data: Any, pool: Pool) -> None:
-    """Puts the statistics of a tensor of at least one element into a Noted."""
+    """Put the statistics of a tensor of at least one element into a Noted."""
     for dim, stride in enumerate(data.stride()):
         if not stride and data.shape[dim] > 1:  # an expanded dimension: the same elements again
             found.times *= data.shape[dim]

@@ -1,4 +1,4 @@
-"""What the recorder notes while a program runs. No live tensor and no node of the graph is held by any of it."""
+"""The events that the recorder notes while a program runs. None of them holds a live tensor or a node of the graph."""
 
 from __future__ import annotations
 

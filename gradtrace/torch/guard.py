@@ -145,7 +145,7 @@ def stop_step(optimizer: Any, args: Any, kwargs: Any) -> None:
 
 
 def answer_of(recorded: record) -> str:
-    """What `why` says of the first name whose gradient is not finite; else where the loss went wrong."""
+    """Return the answer of `why` about the first name whose gradient is not finite; else about the loss."""
     trace = recorded.trace()
     bad = next((t for t in trace.named if t.grad is not None and not t.grad.all_finite), None)
     if bad is not None:
@@ -154,7 +154,7 @@ def answer_of(recorded: record) -> str:
 
 
 def first_bad(result: Any, parameters: list[Any]) -> str:
-    """What is not finite after a step, in words; "" if nothing is."""
+    """Describe what is not finite after a step; "" if nothing is."""
     losses = [one for one in flat(result) if one.is_floating_point() and one.numel() == 1]
     grads = [p.grad for p in parameters if p.grad is not None]
     if losses and not all_finite(losses):
@@ -212,7 +212,7 @@ def environment(step: Any, args: Any, kwargs: Any) -> dict[str, Any]:
 
 
 class State:
-    """What a step may overwrite, as it was before it: cheap to keep, since large tensors are kept by reference.
+    """A copy of what a step may overwrite, taken before it; large tensors are kept by reference.
 
     Gradients that a step replaces (`zero_grad` sets them to None) are kept by their references; one that it adds to in
     place, and buffers, are copied. Parameters change only in an update, before which `keep` copies them if needed.
@@ -227,11 +227,11 @@ class State:
         self.kept: list[tuple[Any, Any]] = []
 
     def keep(self, parameters: list[Any]) -> None:
-        """Copies parameters that an update is about to change."""
+        """Copy parameters that an update is about to change."""
         self.kept += [(p, p.detach().clone()) for p in parameters]
 
     def restore(self) -> Restored:
-        """Puts everything back, and returns what it was after the step."""
+        """Put everything back, and return what it was after the step."""
         after = Restored(self.buffers, self.parameters, self.kept)
         with torch.no_grad():
             for tensor, copy in (*self.buffers, *self.kept):
@@ -248,7 +248,7 @@ class State:
 
 
 class Restored:
-    """What a step left, to be put back after its repetition."""
+    """The state after a step, to be put back after the step's repetition."""
 
     def __init__(self, buffers: list[Any], parameters: list[Any], kept: list[Any]) -> None:
         self.values = [(t, t.detach().clone()) for t, _ in (*buffers, *kept)]

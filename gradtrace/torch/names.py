@@ -1,4 +1,4 @@
-"""What tensors and modules are called: by variables, by modules' parameters, by assignments in the text."""
+"""Name tensors and modules: by variables, by modules' parameters, by assignments in the text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HOLDERS = frozenset([list, tuple, dict])
 
 
 def bind(rec: Recorder, env: Mapping[str, Any]) -> dict[int, str]:
-    """Gives the tensors that variables hold their names, and returns the paths of modules by id()."""
+    """Give the tensors that variables hold their names, and return the paths of modules by id()."""
     later: list[tuple[str, Any]] = []
     paths: dict[int, str] = {}
     for name, value in env.items():

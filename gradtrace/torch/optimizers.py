@@ -1,4 +1,4 @@
-"""What each optimiser of the program holds, and how often it took a step."""
+"""Record the parameters of each optimiser, and its number of steps."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def made(rec: Recorder, original: Any) -> Any:
 
 
 def note(rec: Recorder, optimizer: Any, origin: int = 0) -> Held:
-    """What is known of an optimiser; begun with its first step if it was made before the recording."""
+    """Return the notes about an optimiser; they begin with its first step if it was made before the recording."""
     found = rec.optimizers.get(id(optimizer))
     if found is None or found.ref() is not optimizer:
         found = rec.optimizers[id(optimizer)] = Held(optimizer, origin)

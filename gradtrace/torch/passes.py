@@ -90,7 +90,7 @@ class PassWatch:
         return torch.autograd.graph.get_gradient_edge(one).node
 
     def place(self) -> None:
-        """Puts the hooks on all nodes behind the roots."""
+        """Put the hooks on all nodes behind the roots."""
         rec = self.rec
         with_sent = rec.level != "structure"
         waiting = [node for node in self.starts if node is not None]
@@ -108,7 +108,7 @@ class PassWatch:
             waiting.extend([following for following, _ in node.next_functions if following is not None])
 
     def remove(self) -> None:
-        """Takes the hooks away again: nothing of the record stays on the graph."""
+        """Take the hooks away again: nothing of the record stays on the graph."""
         for handle in self.handles:
             handle.remove()
         self.handles.clear()
@@ -188,7 +188,7 @@ class PassWatch:
             turn.sent.append(noted)
 
     def arrived(self, index: int, number: int, gradient: Any) -> Noted | None:
-        """What a node gets; known already where one node alone sent it, unchanged."""
+        """Return the gradient that a node receives; it is known already if one node alone sent it, unchanged."""
         sent = self.on_way.pop((index, number), ())
         if gradient is None:
             return None
@@ -211,7 +211,7 @@ class PassWatch:
         return self.rec.contents.note(grad)
 
     def kept(self, turn: Turn, leaf: Any) -> None:
-        """What AccumulateGrad left in .grad."""
+        """Return the gradient that AccumulateGrad left in .grad."""
         tensor = leaf.ref()
         grad = None if tensor is None else tensor.grad
         if grad is None:
@@ -226,7 +226,7 @@ class PassWatch:
     # ---- autograd.grad
 
     def taken(self, results: Any) -> None:
-        """What autograd.grad returned for each of its inputs had gathered at their nodes."""
+        """Note the gradients that autograd.grad returned, which were gathered at its inputs' nodes."""
         if self.event.stores or results is None:
             return
         for entry, gradient in zip(self.inputs, results, strict=False):
@@ -243,7 +243,7 @@ class PassWatch:
 
 
 def mark(tensor: Any) -> Any:
-    """What tells that two tensors have the same elements, while both are alive; None where nothing does."""
+    """Return a key that two tensors share if they have the same elements, while both are alive; else None."""
     if tensor.layout is not torch.strided:
         return None
     return tensor.data_ptr(), tensor.numel(), private.version_of(tensor), tensor.dtype

@@ -1,4 +1,4 @@
-"""What is replaced in PyTorch while a recorder is active, and put back when it ends.
+"""The parts of PyTorch that are replaced while a recorder is active, and restored when it ends.
 
 the engine's entrance        passes                          Function.apply   one operator, its forward unseen
 Module._call_impl            a scope                         torch.compile    compiled models run as written

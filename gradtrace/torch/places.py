@@ -1,4 +1,4 @@
-"""Where in the program's text a call stands: frames noted as (code, instruction), turned into spans afterwards.
+"""The places of calls in the program's text: frames noted as (code, instruction), converted to spans later.
 
 A place is the innermost frame that is not PyTorch's, this package's or the standard library's `contextlib` and
 `functools`. Spans name their file; the main one ("") is that of the script, or of the `with record()`.
@@ -77,7 +77,7 @@ class Places:
 
 
 class SpanTable:
-    """What `gradtrace.trace.labels` asks of a program's text, by the numbers of places."""
+    """The interface to a program's text that `gradtrace.trace.labels` uses, by the numbers of places."""
 
     root: Any = None
     last = ""

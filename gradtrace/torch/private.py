@@ -60,7 +60,7 @@ def saved_names(kind: Any) -> list[str]:
 
 
 class NodeKind:
-    """What all nodes of one class have in common."""
+    """The properties that all nodes of one class share."""
 
     __slots__ = ("accumulates", "custom", "name", "saved")
 
@@ -86,7 +86,7 @@ def kind_of(node: Any) -> NodeKind:
 
 
 def module_call() -> Any:
-    """What Module.__call__ calls. It is replaced, not __call__ itself: that would rebuild a slot of every subclass."""
+    """The function that Module.__call__ calls. Replacing __call__ itself would rebuild a slot of every subclass."""
     return torch.nn.Module._call_impl
 
 
@@ -125,7 +125,7 @@ def base_of(tensor: Any) -> Any:
 
 
 def version_of(tensor: Any) -> int:
-    """How often a tensor's storage was written in place; 0 of an inference tensor, which does not count."""
+    """Return the version counter of a tensor's storage; 0 for an inference tensor, which has none."""
     try:
         return int(tensor._version)
     except RuntimeError:
@@ -203,7 +203,7 @@ def is_capturing(device: Any) -> bool:
 
 
 def optimizer_hooks(before: Any, after: Any) -> list[Any]:
-    """Registers functions that every optimiser's step calls, before and after; returns their handles."""
+    """Register functions that every optimiser's step calls, before and after; return their handles."""
     from torch.optim import optimizer
 
     return [optimizer.register_optimizer_step_pre_hook(before), optimizer.register_optimizer_step_post_hook(after)]

@@ -87,7 +87,7 @@ class Recorder(TorchFunctionMode):
         self.left_out.setdefault(what, []).append(self.places.here(2))
 
     def suspend(self) -> bool:
-        """Takes the recorder off the stack of modes for a while, which costs less than to be asked and say nothing."""
+        """Take the recorder off the stack of modes for a while, which costs less than to be asked and say nothing."""
         if self.suspended or not private.mode_depth():
             return False
         mode = private.pop_mode()
@@ -98,7 +98,7 @@ class Recorder(TorchFunctionMode):
         return True
 
     def resume(self) -> bool:
-        """Puts it back; whether it was away."""
+        """Put it back; whether it was away."""
         if not self.suspended:
             return False
         self.suspended = False
@@ -156,7 +156,7 @@ class Recorder(TorchFunctionMode):
         return entry
 
     def note(self, tensor: Any, known: Known) -> Noted | None:
-        """What a tensor holds; a view of the same elements as a tensor whose statistics are known has the same."""
+        """Record the contents of a tensor; a view of the same elements as a tensor with statistics reuses them."""
         try:
             storage = known.storage
             if storage is None or self.level == "structure" or known.size <= SMALL or not is_dense(tensor):
@@ -308,7 +308,7 @@ class Recorder(TorchFunctionMode):
                 self.grads.pop(known, None)
 
     def note_gradient(self, gradient: Any) -> Noted | None:
-        """What a gradient holds, noted inside of backward."""
+        """Record the contents of a gradient inside backward."""
         if gradient is None:
             return None
         with private.without_torch_function():

@@ -162,7 +162,7 @@ OPTIMIZED = 1  # of a code object: a function's, whose variables are no dict
 
 
 def variables_of(frame: Any) -> dict[str, Any]:
-    """What a frame's code can name.
+    """Return the variables that a frame's code can name.
 
     Before Python 3.13 the frame of a function keeps the dict that it is asked for, and with it every tensor in it.
     """
@@ -174,7 +174,7 @@ def variables_of(frame: Any) -> dict[str, Any]:
 
 
 def take_off(recorder: Recorder) -> None:
-    """Takes the recorder off the stack of modes, whatever was put there meanwhile."""
+    """Take the recorder off the stack of modes, whatever was put there meanwhile."""
     above = []
     while private.mode_depth():
         mode = private.pop_mode()
@@ -186,7 +186,7 @@ def take_off(recorder: Recorder) -> None:
 
 
 def failed(recorder: Recorder, error: BaseException, tb: Any) -> tuple[str, str, int] | None:
-    """What ended the block: kind, message and place; None for an orderly end."""
+    """Return what ended the block: kind, message and place; None for an orderly end."""
     if isinstance(error, (SystemExit, GeneratorExit)) or getattr(error, "ends_quietly", False):
         return None
     from gradtrace.torch.places import is_hidden
@@ -200,14 +200,14 @@ def failed(recorder: Recorder, error: BaseException, tb: Any) -> tuple[str, str,
 
 
 def rank() -> int | None:
-    """Which of several processes this is; None if there is one."""
+    """Return the rank of this process among several; None for a single process."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         return int(torch.distributed.get_rank()) if torch.distributed.get_world_size() > 1 else None
     return int(os.environ["RANK"]) if os.environ.get("WORLD_SIZE", "1") != "1" and "RANK" in os.environ else None
 
 
 def undisturbed(work: Callable[[], T]) -> T:
-    """What `work` gives, with numpy's settings for floating-point errors as they were afterwards."""
+    """Return the result of `work`, and restore numpy's floating-point error settings."""
     try:
         import numpy
     except ImportError:

@@ -1,4 +1,4 @@
-"""What happened in a run, as an immutable record: a `Trace`, which `gradtrace.trace.capture.capture` makes.
+"""The immutable record of a run: a `Trace`, which `gradtrace.trace.capture.capture` makes.
 
 Only the records load with the package; capturing needs the engine, which is loaded by then.
 

@@ -47,7 +47,7 @@ def capture(
     gradients: bool = False,
     final: bool = False,
 ) -> Trace:
-    """Freezes `run` (run with `record=True`) after whatever backward passes there were.
+    """Freeze `run` (run with `record=True`) after whatever backward passes there were.
 
     `roots` are the tensors that backward started from; `inputs` the run's named input tensors, which come first.
     Kept are the tensors that the roots, the outputs and the variables were computed from, or all with `everything`.
@@ -110,7 +110,7 @@ class Captured:
         return freeze(self.run, self.history, kept, self.roots, shown, backward_runs, self.contents(final), watch)
 
     def contents(self, final: bool) -> Contents:
-        """What makes the Values of a trace."""
+        """Return the function that makes the Values of a trace."""
         return Contents(self.keeper, final)
 
 
@@ -296,7 +296,7 @@ class RecordBuilder:
         return self.accumulators.get(ident(entry.tensor)) if leaf else None
 
     def note(self, last: bool, is_leaf: bool, requires_grad: bool, retains: bool) -> str:
-        """Why a gradient is None."""
+        """Return why a gradient is None."""
         if not last:
             return "overwritten in place"
         if not requires_grad:

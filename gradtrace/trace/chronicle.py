@@ -1,4 +1,4 @@
-"""What a watcher noted, as records: nodes and tensors as the ids of a trace."""
+"""Convert a watcher's notes to records, with the trace's ids for nodes and tensors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from gradtrace.trace.values import Contents, frozen
 
 
 class Chronicle:
-    """What is needed to tell the notes in ids."""
+    """The tables that convert notes to ids."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Chronicle:
         }
 
     def before(self, at: int) -> int:
-        """How many operations of the trace had run before the recorded call `at`."""
+        """Return the number of the trace's operations that ran before the recorded call `at`."""
         return bisect_left(self.indices, at)
 
     def tensor_of(self, node: Node, number: int) -> int | None:
@@ -228,7 +228,8 @@ class Chronicle:
 
 
 def quotient(got: Value | None, sent: Value | None) -> Value | None:
-    """What a Function of the program multiplied its gradient by, element by element; None where that is not a number.
+    """Return the factor by which a Function of the program multiplied its gradient, elementwise; None if it is not a
+    number.
 
     Its own derivative is known to nobody: this is what it did. A gradient of zero tells nothing.
     """

@@ -35,7 +35,7 @@ SPECIAL = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-i
 
 
 class Damaged(Exception):
-    """What a file has is not what a record has."""
+    """The content of a file does not match the fields of a record."""
 
 
 class Maybe:

@@ -45,7 +45,7 @@ HINT = "record the run again: gradtrace run FILE -o RUN.gt"
 
 
 class About(NamedTuple):
-    """What a record says of its run, besides the traces: what is needed to run the program again."""
+    """The part of a record that describes its run: everything needed to run the program again."""
 
     source_name: str
     source_text: str
@@ -183,7 +183,7 @@ def trace_of(numbers: Any, tables: TableReader) -> Trace:
 
 
 def guarded(name: str, work: Callable[[], T]) -> T:
-    """What `work` returns. UsageError, which names the file, if it finds damage."""
+    """Return the result of `work`. UsageError with the file's name if the file is damaged."""
     try:
         return work()
     except Damaged as error:
@@ -230,7 +230,7 @@ def variants_of(document: Any) -> dict[str, int]:
 
 
 def about_of(document: dict[str, Any], tables: TableReader) -> About:
-    """What a document says of the run."""
+    """Return a document's description of the run."""
     source, seed, failure = fields.mapped(document.get("source")), document.get("seed"), document.get("failure")
     return About(
         fields.text(source.get("name")),

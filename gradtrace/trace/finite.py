@@ -32,7 +32,7 @@ class Judged(NamedTuple):
 
 
 def judge(f: Callable[[float], float], analytic: float, x: float, eps: float = FLOAT64) -> Judged:
-    """Compares `analytic` with the differences of f, whose values are rounded to `eps`."""
+    """Compare `analytic` with the differences of f, whose values are rounded to `eps`."""
     scale = max(1.0, abs(x))
     h = eps ** (1 / 3) * scale
     here, up, down = f(0.0), f(h), f(-h)

@@ -89,7 +89,7 @@ def function_record(
 def saved_values(
     node: Node, outputs: tuple[int, ...], arguments: tuple[Any, ...] | None, ids: dict[int, int], custom: Any = None
 ) -> tuple[SavedRecord, ...]:
-    """What a node keeps for backward (or kept, if it is freed and the call was recorded)."""
+    """Return what a node keeps for backward, or kept if it is freed and the call was recorded."""
     if node.op is None and hasattr(node, "__dict__") and node.__dict__.get("_saved") is not None:
         custom = node.__dict__["_saved"]
     if custom is not None:

@@ -195,7 +195,7 @@ class History:
         return self._next_version(again, before)
 
     def find_functions(self) -> None:
-        """Gives every entry its node, and enters the leaves that only the graph still knows."""
+        """Give every entry its node, and enters the leaves that only the graph still knows."""
         for entry in self.entries:
             if entry.held is not None and not entry.held.is_current:
                 entry.fn = entry.held.fn
@@ -276,7 +276,7 @@ def _held(name: str, value: Any) -> list[tuple[str, Tensor]]:
 
 
 def relevant(history: History, ends: Sequence[Entry]) -> list[Entry]:
-    """What the ends and the named tensors were computed from, in order of creation."""
+    """Return the operations that the ends and the named tensors depend on, in order of creation."""
     waiting = [*ends, *(entry for entry in history.entries if entry.names)]
     seen: set[int] = set()
     while waiting:

@@ -1,4 +1,4 @@
-"""What a tensor is called: its variable, or the text of the expression that made it.
+"""Label tensors: by their variable, or by the text of the expression that made them.
 
 Where one expression made several tensors (a call that is several operators inside), the result takes the text and the
 inner ones take their operator's name beside it; where it made one tensor again and again (a loop), they are numbered.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class CalledModules(Protocol):
-    """What knows in which modules a call was made."""
+    """The interface that returns the modules in which a call was made."""
 
     def called_modules(self, call: Any) -> list[tuple[int, str]]:
         """The modules around a call that the same expression called: numbers and names, innermost first."""
@@ -176,7 +176,7 @@ def expression_texts(calls: Sequence[Call], source: SourceText, scopes: CalledMo
 
 
 def module_text(call: Call, following: Call, scopes: CalledModules) -> str:
-    """What a step within a module goes by; "" outside of modules that the expression calls."""
+    """Return the label of a step within a module; "" outside of modules that the expression calls."""
     own = scopes.called_modules(call)
     after = {number for number, _ in scopes.called_modules(following)}
     ended = [name for number, name in own if number not in after]

@@ -1,4 +1,4 @@
-"""What a tensor's graph alone still tells, after the fact: a Trace of it, and a rehearsal of its backward pass.
+"""Make a Trace from the graph of a live tensor, and rehearse its backward pass.
 
     trace = trace_of([y], variables)              # operations, operands and saved values, from the graph's nodes
     trace = trace_of([y], variables, rehearse=True)     # and the steps of a backward pass from y
@@ -33,7 +33,9 @@ Slot = tuple[int, int]  # ident(node) and the number of its output
 
 
 class Missing:
-    """Stands for an argument that the graph does not hold. (A NamedTuple would be taken for a list of arguments.)"""
+    """Placeholder for an argument that the graph does not hold. (A NamedTuple would be taken for a list of
+    arguments.)
+    """
 
     __slots__ = ("name",)
 
@@ -42,7 +44,7 @@ class Missing:
 
 
 class Source(NamedTuple):
-    """Stands for a program where there is none."""
+    """Placeholder for the program of a tensor without one."""
 
     name: str
     text: str = ""
@@ -87,7 +89,7 @@ def ones_like(tensor: Tensor) -> Tensor:
 
 @contextmanager
 def gradients_put_back(tensors: Sequence[Tensor]) -> Iterator[None]:
-    """Clears the tensors' `.grad` and puts back afterwards what they held."""
+    """Clear the tensors' `.grad` and put back afterwards what they held."""
     held = [(tensor, None if tensor._x is None else tensor._x.grad) for tensor in tensors]
     try:
         for tensor, grad in held:

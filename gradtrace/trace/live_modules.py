@@ -1,4 +1,4 @@
-"""Which operations of a live graph belong to which module: read off the parameters that they use.
+"""Assign the operations of a live graph to modules, by the parameters that they use.
 
     scopes_of(nodes, variables) -> a Scope or None for each function
 

@@ -33,7 +33,7 @@ class Checked(NamedTuple):
 
 
 def check(node: Node, call: tuple[str, tuple[Any, ...], Any, int]) -> Checked | None:
-    """Checks a node that still has its saved values; None for what cannot be run again (in-place, random)."""
+    """Check a node that still has its saved values; None for what cannot be run again (in-place, random)."""
     name, args, out, origin = call
     if name.endswith("_") or node.freed:
         return None
@@ -209,5 +209,5 @@ def copied(value: Any) -> Any:
 
 
 def chosen(size: int) -> list[int]:
-    """Which elements to try: all, or some of them spread over the whole."""
+    """Return the elements to try: all, or some spread evenly over the tensor."""
     return list(range(size)) if size <= FEW else [size * k // FEW for k in range(FEW)]

@@ -145,7 +145,7 @@ def is_silent(name: str, value: Any) -> bool:
 
 
 def option_text(name: str, value: Any) -> str:
-    """An option as the source may have it: "dim=0"."""
+    """Return an option as source text: "dim=0"."""
     if name in ("dim", "dims") and isinstance(value, tuple) and len(value) == 1:
         value = value[0]
     return f"{OPTIONS.get(name, name)}={constant_text(value)}"

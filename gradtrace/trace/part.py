@@ -82,7 +82,7 @@ def before(trace: Trace, roots: Iterable[int], operations: range) -> set[int]:
 
 
 class Part(NamedTuple):
-    """What is kept of a trace, in the trace's own ids."""
+    """The parts of a trace to keep, in the trace's own ids."""
 
     whole: Trace
     tensors: list[int]
@@ -182,7 +182,7 @@ class Renumbered:
         return self.part.step.operations
 
     def count(self, operation: int) -> int:
-        """How many of the part's operations come before one of the whole trace."""
+        """Return how many of the part's operations come before an operation of the whole trace."""
         return sum(o.id < operation for o in self.part.operations)
 
     def tensor(self, t: TensorRecord, new: int) -> TensorRecord:
@@ -271,7 +271,7 @@ def chain(scopes: tuple[ScopeRecord, ...], scope: int | None) -> list[int]:
 
 
 def common_scopes(scopes: tuple[ScopeRecord, ...], operations: list[Operation]) -> set[int]:
-    """The loops, iterations and functions that all of a part runs in: they say nothing about it."""
+    """Return the loops, iterations and functions that contain all of a part, which labels leave out."""
     chains = [set(chain(scopes, o.scope)) for o in operations]
     return set.intersection(*chains) if chains else set()
 
@@ -299,7 +299,7 @@ def labels_of(part: Part) -> dict[int, tuple[str, tuple[str, ...]]]:
 
 
 def place(trace: Trace, t: TensorRecord) -> Any:
-    """Where in the text a tensor was made, and which of the results there it is."""
+    """Return where in the text a tensor was made, and its number among the results there."""
     operation = trace.operations[t.operation or 0]
     return t.span, operation.name, operation.text, operation.outputs.index(t.id)
 

@@ -1,4 +1,4 @@
-"""A run that stops where backward is first called, to measure there: the value, its gradients, its second derivatives.
+"""Run a program up to its first call of backward, and measure there: the value, its gradients, its second derivatives.
 
     probe = Probe(given, shift=Shift(leaf=0, element=3, by=1e-6), first_use={...})
     lang.run(program, inputs, record=True, watcher=probe, ...)
@@ -37,7 +37,7 @@ class Measured(NamedTuple):
 
 
 class Idle:
-    """A watcher that takes note of nothing."""
+    """A watcher that notes nothing."""
 
     def nothing(self, *_: Any) -> None:
         """Ignore the event."""
@@ -105,7 +105,7 @@ class Probe(Idle):
         self._shift()
 
     def starts(self, outputs: tuple[Any, ...], vectors: Any) -> None:
-        """Measures, and ends the program."""
+        """Measure, and end the program."""
         if self.outcome is not None:
             return
         given = vectors if vectors is None or isinstance(vectors, (tuple, list)) else (vectors,)
@@ -128,7 +128,7 @@ class Probe(Idle):
             self._done = True
 
     def measure(self, outputs: tuple[Tensor, ...], vectors: tuple[Any, ...] | None) -> None:
-        """Takes the value and the derivatives of the outputs, weighted by their vectors."""
+        """Take the value and the derivatives of the outputs, weighted by their vectors."""
         self.outputs = outputs
         weights = [weights_of(out, None if vectors is None else vectors[i]) for i, out in enumerate(outputs)]
         value = sum(float((as_array(out) * as_array(w)).sum()) for out, w in zip(outputs, weights, strict=True))
@@ -183,7 +183,7 @@ def as_array(tensor: Tensor) -> Any:
 
 
 def add_to(leaf: Tensor, element: int, by: float) -> None:
-    """Adds to one element, unseen by autograd."""
+    """Add to one element, without autograd noticing."""
     raw = leaf._data
     if type(raw) is float:
         leaf._data = raw + by

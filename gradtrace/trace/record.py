@@ -1,4 +1,4 @@
-"""What happened, as an immutable value: the records that every view and every analysis reads.
+"""The immutable records of a run, which every view and every analysis reads.
 
     Trace
     ├── tensors      TensorRecord, ids 0, 1, 2, ... in creation order (inputs first)
@@ -292,7 +292,7 @@ class FunctionCheck(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """What ended a program: the exception that it did not catch, and where."""
+    """The exception that ended a program, and its place."""
 
     kind: str
     message: str

@@ -8,7 +8,7 @@ from gradtrace.trace.record import Trace
 
 
 def relevant(trace: Trace) -> Trace:
-    """The trace without the operations and tensors that nothing named, no root and no backward pass needs."""
+    """Return the trace without the operations and tensors that no name, root or backward pass needs."""
     kept = needed(trace)
     if len(kept) == len(trace.tensors):
         return trace
@@ -38,7 +38,7 @@ def needed(trace: Trace) -> set[int]:
 
 
 class Whole(Renumbered):
-    """A part that is of the whole run: names and labels stay, and so do all functions."""
+    """A part that is the whole run: names, labels and functions stay."""
 
     def __init__(self, part: Part) -> None:
         super().__init__(part)

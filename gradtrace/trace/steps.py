@@ -1,4 +1,4 @@
-"""What happens in a run beside the operator calls: a watcher of the engine that notes every event in order.
+"""A watcher of the engine that notes in order every event besides the operator calls.
 
     watch = Watch()
     lang.run(program, ..., record=True, watcher=watch)     # and backward within it
@@ -142,7 +142,7 @@ class Watch:
 
     @property
     def beginnings(self) -> set[Node]:
-        """Where the passes began."""
+        """Return the tensors at which the passes began."""
         return {node for event in self.passes for node, _ in event.roots}
 
     @property
@@ -309,14 +309,14 @@ class Watch:
         return known[1]
 
     def by_output(self, node: Node, gradient: Any) -> Values:
-        """What gathered for a node, for each of its outputs."""
+        """Return the gradients gathered for a node, one for each of its outputs."""
         if type(gradient) is dict:
             found = map(gradient.get, range(len(node.shape)))
             return tuple(None if one is None else self.noted(one) for one in found)
         return (None if gradient is None else self.noted(gradient),)
 
     def grad_of(self, leaf: Tensor) -> Noted:
-        """What tells a leaf's `.grad`, which the program can reach."""
+        """Return the marker for a leaf's `.grad`, which the program can reach."""
         grad = None if leaf._x is None else leaf._x.grad
         if grad is None:
             return None

@@ -73,7 +73,7 @@ class ValueWriter:
         return *known, order
 
     def append(self, dtype: str, single: bool, part: Any, count: int) -> tuple[int, int]:
-        """Where elements go: the chunk's number, and the place in it."""
+        """Append elements; return the chunk's number, and the position in it."""
         chunk = self._open.get((dtype, single))
         if chunk is None:
             chunk = self._open[dtype, single] = Chunk(self.chunks)

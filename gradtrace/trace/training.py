@@ -89,7 +89,7 @@ def iteration(scope: Any) -> Scope | None:
 
 
 def between(ends: list[Mark]) -> list[tuple[int, int]]:
-    """The calls up to each end."""
+    """Return the calls up to each end."""
     return [(start, mark.calls) for start, mark in zip([0, *(mark.calls for mark in ends)], ends, strict=False)]
 
 

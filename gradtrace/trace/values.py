@@ -45,7 +45,7 @@ class Value(NamedTuple):
 
     @property
     def summary(self) -> Summary:
-        """The facts about the elements; of a single number too."""
+        """The statistics of the elements, also of a single number."""
         return self.kept or (summarize(self.elements) if self.shape else summary_of_number(self))
 
     @property
@@ -97,7 +97,7 @@ class Value(NamedTuple):
 
     @property
     def zeros(self) -> int:
-        """How many elements are 0."""
+        """The number of elements that are 0."""
         if self.kept is not None:
             return self.kept.zeros
         return int(self.elements == 0) if not self.shape else int((self.elements == 0).sum())
@@ -144,7 +144,7 @@ def frozen(raw: Any) -> Value:
 
 
 def taken(array: Any) -> Value:
-    """An array that nobody changes any more, as a Value without copying it."""
+    """Return an array that will not change any more as a Value, without copying it."""
     if not array.shape:
         return Value((), name_of(array.dtype), array.item(), None)
     if not array.flags.forc:  # so that a file can keep its order, and sums give the same last digit
@@ -215,5 +215,5 @@ class Contents:
 
 
 def summarized(summary: Summary) -> Value:
-    """A Value of which only the summary is there."""
+    """Return a Value that has only its summary."""
     return Value(summary.shape, summary.dtype, None, summary)

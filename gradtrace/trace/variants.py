@@ -1,4 +1,4 @@
-"""The traces of a finished run as each kind of command keeps it, made together: what `trace/file.py` writes.
+"""Make the traces of a finished run as each kind of command needs it: the content that `trace/file.py` writes.
 
     "all"       everything that ran, with the backward passes
     "eval"      what the result and the variables depend on
@@ -35,6 +35,6 @@ def variants(
 
 
 def unwatched(trace: Trace) -> Trace:
-    """The trace as it is of a run that nobody watched."""
+    """Return the trace of the same run without a watcher."""
     operations = tuple(o if o.grad_enabled else o._replace(grad_enabled=True) for o in trace.operations)
     return trace._replace(operations=operations, steps=(), passes=(), escapes=(), changes=(), begun=())

@@ -232,7 +232,7 @@ def detached(inputs: Iterable[Any]) -> tuple[Any, ...]:
 def checkpoint_sequential(
     functions: Any, segments: int, input: Tensor, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """Runs modules or functions one after the other, in `segments` of which all but the last are checkpointed."""
+    """Run modules or functions one after the other, in `segments` of which all but the last are checkpointed."""
     if use_reentrant is None:
         warnings.warn(CHOOSE_SEQUENTIAL, UserWarning, stacklevel=2)
         use_reentrant = True

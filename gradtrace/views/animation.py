@@ -51,7 +51,7 @@ class Frame(NamedTuple):
 
 
 class State:
-    """What is there after a number of moments."""
+    """The nodes and edges that are visible after a number of moments."""
 
     def __init__(self, drawn: Model) -> None:
         self.model = drawn
@@ -123,7 +123,7 @@ def frames(drawn: Model) -> list[Frame]:
 
 
 def caption(trace: Trace, moment: Moment) -> str:
-    """What happens, in words."""
+    """Describe a moment in words."""
     if moment.kind == FORWARD:
         return f"forward   {moment.text}"
     if moment.kind == DONE:
@@ -145,7 +145,7 @@ def caption(trace: Trace, moment: Moment) -> str:
 
 
 def parts(trace: Trace, number: int) -> list[str]:
-    """What a step's gradient is the sum of, in the order in which it came; [] where that is not a sum of numbers."""
+    """Return the summands of a step's gradient, in order of arrival; [] if it is not a sum of numbers."""
     step = trace.steps[number]
     places: dict[int, list[int]] = {}
     for edge in trace.function_edges:

@@ -1,4 +1,4 @@
-"""A picture for a frame: how far to fold, which way the graph goes, and where it goes on in another row.
+"""Fit a picture into a frame: how far to fold, the direction of the graph, and where it is broken into rows.
 
     arrange(trace, options, frame, ...) -> Model, DotOptions
 
@@ -31,7 +31,7 @@ class Way(NamedTuple):
     size: Size
 
     def rank(self, limit: Frame) -> tuple[bool, int, float]:
-        """What is better comes first: what fits; then few rows, to the right before down; then what is smaller."""
+        """Return a sort key of layouts: those that fit first; then fewer rows, right before down; then smaller ones."""
         fits = self.size.fits(limit)
         rows = max(self.options.rows.values(), default=0)
         harder = (1.0 if self.options.direction == "right" else 1.4) * (1 + 0.1 * rows)
@@ -73,7 +73,7 @@ def arrange(
 
 
 def best_way(drawn: Model, options: DotOptions, limit: Frame, direction: str | None) -> Way:
-    """How to lay out one model: in one row to the right or down if that fits; else the best of these and of rows."""
+    """Return the best layout of a model: one row to the right or down if it fits; else the best of these and rows."""
     single: list[Way] = []
     for where in ("right", "down") if direction is None else (direction,):
         chosen = options._replace(direction=where)
@@ -118,7 +118,7 @@ def in_rows(drawn: Model, options: DotOptions) -> Iterator[Way]:
 
 
 def rows_of(rank: dict[str, int], edges: list[tuple[str, str]], cuts: list[int]) -> dict[str, int]:
-    """The row of each node; what nothing leads to stands in the first row that reads it."""
+    """Return the row of each node; a node without inputs is in the first row that reads it."""
     rows = {key: sum(at > here for here in cuts) for key, at in rank.items()}
     made = {target for _, target in edges}
     readers: dict[str, list[int]] = {}

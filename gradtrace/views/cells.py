@@ -1,4 +1,4 @@
-"""Text in cells: how wide it shows, and made to fit.
+"""Measure and shorten text for a terminal's cells.
 
 A terminal's column is not a character: CJK letters take two, combining marks none. Control characters and the marks
 that reorder text are shown escaped, so that no name or source text can move the cursor or lie about its order.
@@ -73,7 +73,7 @@ def clip_middle(text: str, columns: int, ellipsis: str = "…") -> str:
 
 
 def fitting(text: str, columns: int) -> int:
-    """How many characters from the start fit."""
+    """Return how many characters from the start fit."""
     used = 0
     for i, char in enumerate(text):
         used += _char_width(char)
@@ -86,7 +86,7 @@ NUMERIC = frozenset("0123456789.eE+-")
 
 
 def boundary(text: str, cut: int, after: bool = False) -> int:
-    """Where to cut instead of at `cut`: the same place, or if that is in a number, before it (or `after` it).
+    """Return the position near `cut` that is not inside a number: `cut` itself, or before (or `after`) the number.
 
     What begins with a letter is a name, even if it ends in digits: that may be cut.
     """

@@ -1,4 +1,4 @@
-"""What scopes cannot fold: a long formula, or thousands of statements one after the other.
+"""Fold what scopes cannot: a long formula, or thousands of statements one after the other.
 
     taken_together(trace, fold, lines) -> Fold
 
@@ -29,7 +29,7 @@ class Stretch(NamedTuple):
 
 
 def ranges(names: Iterable[str]) -> list[range]:
-    """The lines that "line 7" and "lines 7-20" mean."""
+    """Return the lines that "line 7" and "lines 7-20" mean."""
     found = (re.match(LINES, name.strip()) for name in names)
     return [range(int(m[1]), int(m[2] or m[1]) + 1) for m in found if m is not None]
 
@@ -105,7 +105,7 @@ def stretches(names: list[str], size: int) -> list[Stretch]:
 
 
 def repetitions(names: list[str], size: int) -> list[Stretch]:
-    """Where a block of operations is repeated over `size` of them or more: the longest such stretches, in order."""
+    """Return the longest stretches in which a block of operations repeats, of `size` operations or more, in order."""
     import numpy as np
 
     codes: dict[str, int] = {}

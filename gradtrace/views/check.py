@@ -1,4 +1,4 @@
-"""What `check` found, as text or data.
+"""Write the results of `check` as text or data.
 
     element  order  analytic  numeric  error  verdict
 

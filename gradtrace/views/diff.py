@@ -173,7 +173,7 @@ def dot(found: Diff, a: Trace, b: Trace) -> str:
 
 
 def change(word: str, pair: tuple[Value | None, Value | None]) -> str:
-    """ "2 → 3", or the one number that there is."""
+    """Return "2 → 3", or the number that only one of the two has."""
     first, second = (None if v is None else numbers.short(v) for v in pair)
     if first is None and second is None:
         return ""

@@ -35,7 +35,7 @@ COLORS = ("role", "grad-norm")
 
 
 class DotOptions(NamedTuple):
-    """What to draw. `derivatives` writes each operation's local derivatives on its wires, if the run was watched."""
+    """Drawing options. `derivatives` writes each operation's local derivatives on its edges, if the run was watched."""
 
     style: str = "data"
     theme: str = "light"
@@ -122,7 +122,7 @@ class Canvas:
         )
 
     def place(self, scope: int | None, key: str = "") -> Digraph:
-        """Where a node of that scope is declared."""
+        """Return the part of the DOT text in which a node of that scope is declared."""
         while scope is not None and self._depths[scope] >= DEEPEST:
             scope = self.model.trace.scopes[scope].parent
         if scope is None or not self.frames:
@@ -152,7 +152,7 @@ class Canvas:
         return Digraph(name=f"cluster_s{index}" + (f"r{row}" if row else ""), graph_attr=settings)
 
     def close(self) -> None:
-        """Puts every frame into the one around it, inner ones first; and the rows below one another."""
+        """Put every frame into the one around it, inner ones first; and the rows below one another."""
         for index, row in sorted(self._frames, reverse=True):
             parent = self.model.trace.scopes[index].parent
             while parent is not None and (parent, row) not in self._frames:
@@ -162,7 +162,7 @@ class Canvas:
             self._order()
 
     def _order(self) -> None:
-        """Keeps the rows in order: an unseen node before each, and these below one another."""
+        """Keep the rows in order: an unseen node before each, and these below one another."""
         arrives = {edge.target for edge in self.model.edges if self.row(edge.source) == self.row(edge.target)}
         firsts: dict[int, list[str]] = {}
         for node in self.model.nodes:
@@ -183,7 +183,7 @@ class Canvas:
 
 
 def name_of(drawn: Model, key: str) -> str:
-    """What a node is called: by the node's key."""
+    """Return the name of a node, by its key."""
     number = int(key[1:])
     if key[0] == "g":
         return drawn.groups[number].name
@@ -232,7 +232,7 @@ def check(options: DotOptions) -> None:
 
 
 def text_of(drawn: Model, options: DotOptions) -> str:
-    """The DOT text of a model, in `options` that are known to be right."""
+    """Return the DOT text of a model, for valid `options`."""
     theme = THEMES[options.theme]
     graph = canvas(theme, DIRECTIONS[options.direction], close=bool(options.rows))
     if len(drawn.nodes) > HUGE:  # the last per cent of shortness takes most of the time
@@ -255,7 +255,7 @@ def text_of(drawn: Model, options: DotOptions) -> str:
 
 
 def remarks(drawn: Model, options: DotOptions, flowed: Mapping[int, Value]) -> list[str]:
-    """What holds of most nodes, and is therefore said once."""
+    """Return the statements that hold for most nodes, which are written once."""
     if options.detail:
         return []
     trace = drawn.trace

@@ -23,7 +23,7 @@ LISTED = 6  # saved values written into a node; the tooltip has all
 
 
 def draw(board: Canvas, drawn: Model, options: DotOptions, flowed: dict[int, Value]) -> list[Look]:
-    """Adds the whole graph of functions; returns the looks in use, in the legend's order."""
+    """Add the whole graph of functions; return the looks in use, in the legend's order."""
     trace, theme = drawn.trace, board.theme
     roots = {trace.tensors[t].function for t in trace.roots}
     steps = flow.last_steps(trace)
@@ -52,7 +52,7 @@ def draw(board: Canvas, drawn: Model, options: DotOptions, flowed: dict[int, Val
 
 
 def role_of(function: FunctionRecord, roots: set[int | None]) -> str:
-    """Which look a function gets."""
+    """Return the role that determines a function's look."""
     if function.variable is not None:
         return "accumulate"
     if function.id in roots:

@@ -49,7 +49,7 @@ def is_ordered(name: str) -> bool:
 
 
 def draw(board: Canvas, drawn: Model, options: DotOptions, flowed: dict[int, Value]) -> list[Look]:
-    """Adds the whole data graph; returns the looks in use, in the legend's order."""
+    """Add the whole data graph; return the looks in use, in the legend's order."""
     trace, theme = drawn.trace, board.theme
     bad, where = failed_in_backward(trace) or first_bad(trace)
     fills = dot_extras.fills(drawn, theme, flowed) if options.color_by == "grad-norm" else {}
@@ -81,7 +81,7 @@ def draw(board: Canvas, drawn: Model, options: DotOptions, flowed: dict[int, Val
 
 
 def role_of(tensor: TensorRecord) -> str:
-    """Which look a tensor gets: an output before a retained one before its kind."""
+    """Return the role that determines a tensor's look: output before retained before its kind."""
     if tensor.kind == FAILED:
         return FAILED
     if tensor.is_output and not tensor.is_leaf:
@@ -126,7 +126,7 @@ def _finite(value: Value) -> bool:
 def tensor_lines(
     tensor: TensorRecord, options: DotOptions, theme: Theme, flowed: Value | None, made_by: str = ""
 ) -> list[str]:
-    """What stands in a tensor's node; `made_by` is the operation that is shown in the same box."""
+    """Return the lines of a tensor's node; `made_by` is the operation that is shown in the same box."""
     if tensor.kind == FAILED:
         return failed_lines(tensor, theme)
     if made_by:
@@ -146,7 +146,7 @@ def tensor_lines(
 
 
 def failed_lines(tensor: TensorRecord, theme: Theme) -> list[str]:
-    """What stands in the node of an operation that failed: its text, its line and its message."""
+    """Return the lines of a failed operation's node: its text, line and message."""
     where = "" if tensor.span is None else f"line {tensor.span.where}"
     said = wrap(visible(clip(tensor.grad_note, LONGEST_MESSAGE)), 44)
     return [
@@ -179,7 +179,7 @@ def add_node(
 
 
 def on_fill(lines: list[str], theme: Theme) -> list[str]:
-    """Lines to be read on any fill of the scale: all in ink."""
+    """Return the lines in ink, readable on any fill of the scale."""
     soft = (theme.gradient, theme.gradient_spark, theme.spark, theme.faint)
     for color in soft:
         lines = [line.replace(f'COLOR="{color}"', f'COLOR="{theme.ink}"') for line in lines]
@@ -286,7 +286,7 @@ def accumulate_node(graph: Digraph, tensor: TensorRecord, theme: Theme) -> None:
 
 
 def caption(operation: Operation) -> str:
-    """What stands in the oval: a sign with its constant ("+ 1", "1 −"), or the operation's own label."""
+    """Return the text in an operation's oval: a sign with its constant ("+ 1", "1 −"), or its label."""
     sign = sign_of(operation.name)
     if sign is None or len(operation.inputs) != 2:
         return operation.label
@@ -321,7 +321,7 @@ def wires(board: Canvas, drawn: Model, options: DotOptions, theme: Theme) -> Non
 
 
 def operand_text(drawn: Model, edge: DrawnEdge, known: dict[tuple[int, int], Value], theme: Theme) -> dict[str, str]:
-    """What is written on an operand's wire: its local derivative, else its side where that matters."""
+    """Return the text on an operand's edge: its local derivative, else its side where that matters."""
     trace = drawn.trace
     if edge.operation is None or edge.operand is None:
         return {}

@@ -1,4 +1,4 @@
-"""What a drawing can show on top: levels of what may run at once, and colours by the size of the gradient."""
+"""Additions to a drawing: levels of operations that could run in parallel, and colours by the size of the gradient."""
 
 from __future__ import annotations
 

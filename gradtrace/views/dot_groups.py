@@ -63,7 +63,7 @@ def title(drawn: Model, group: Group, result: int | None, theme: Theme) -> str:
 def contents(
     drawn: Model, group: Group, result: int | None, options: DotOptions, theme: Theme, flowed: dict[int, Value]
 ) -> list[str]:
-    """What a group's box says of values and gradients: of its result and its parameters, or through a series."""
+    """Return the text of a group's box about values and gradients: of its result and parameters, or of a series."""
     lines: list[str] = []
     for shown, name, values, color, spark in (
         (options.values, "value", through(drawn.trace, group, None), theme.ink, theme.spark),
@@ -95,7 +95,7 @@ def gradient_norm(drawn: Model, group: Group) -> float | None:
 
 
 def summary(drawn: Model, group: Group) -> list[str]:
-    """What a group is, what it does and what is hidden in it."""
+    """Describe a group: its kind, its operations, and how many are hidden in it."""
     kinds: dict[str, int] = {}
     for index in group.operations:
         name = drawn.trace.operations[index].name
@@ -129,7 +129,7 @@ def hidden_parameters(drawn: Model, group: Group) -> list[int]:
 
 
 def through(trace: Trace, group: Group, flowed: dict[int, Value] | None) -> Value | None:
-    """What came out of each block of a series: its value, or the length of an array; with `flowed`, of its gradient."""
+    """Return the output of each block of a series: its value, or an array's norm; with `flowed`, of its gradient."""
     if group.copies < 2:
         return None
     import numpy as np

@@ -52,7 +52,7 @@ def sample(look: Look, word: str, size: float, theme: Theme) -> str:
 
 
 def rows_of(words: Sequence[str], remarks: Sequence[str], size: float, width: float) -> list[list[int]]:
-    """Which samples stand in which row, so that no row is wider than the picture."""
+    """Split the legend's samples into rows, none wider than the picture."""
     rows: list[list[int]] = []
     used = width
     for i, word in enumerate([*words, *remarks]):

@@ -167,7 +167,7 @@ def frames_in(lines: list[str]) -> list[str]:
 
 
 def enter(lines: list[str], opened: list[str], wanted: list[str]) -> list[str]:
-    """Closes and opens subgraphs until `wanted` are open."""
+    """Close and opens subgraphs until `wanted` are open."""
     same = 0
     while same < min(len(opened), len(wanted)) and opened[same] == wanted[same]:
         same += 1

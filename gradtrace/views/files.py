@@ -19,7 +19,7 @@ Content = bytes | Callable[[Any], None]  # or a function that writes it to an op
 
 
 def write_output(path: str | os.PathLike[str], content: Content) -> None:
-    """Writes `content` to `path`; an existing file keeps its permissions, a symbolic link stays one.
+    """Write `content` to `path`; an existing file keeps its permissions, a symbolic link stays one.
 
     UsageError if it cannot be written; BrokenPipeError passes through, for the caller to end quietly.
     """
@@ -34,7 +34,7 @@ def write_output(path: str | os.PathLike[str], content: Content) -> None:
 
 
 def check_place(name: str) -> None:
-    """Refuses at once what could not be written at the end: a folder, or a file in a folder that is not there."""
+    """Refuse at once what could not be written at the end: a folder, or a file in a folder that is not there."""
     folder = os.path.dirname(name) or "."
     if os.path.isdir(name):
         error = OSError(errno.EISDIR, "is a directory")

@@ -1,4 +1,4 @@
-"""What flowed back: the gradient of every tensor, kept or not, and the local derivative on every wire.
+"""The gradient of every tensor in a backward pass, kept or not, and the local derivative on every edge.
 
 gradients(trace)                         {tensor id: Value}, of the last pass that reached it
 derivatives(trace)                       {(operation id, operand's place): Value}

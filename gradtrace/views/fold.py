@@ -1,4 +1,4 @@
-"""Which operations a picture draws as one box: modules, functions, loops, series of equal blocks, long chains.
+"""Choose the operations that a picture draws as one box: modules, functions, loops, equal blocks, long chains.
 
     fold(trace, depth=1, expand=("net.layers",)) -> Fold
 
@@ -59,7 +59,7 @@ class Block(NamedTuple):
 
 
 def fold(trace: Trace, depth: int | None = None, expand: Sequence[str] = ()) -> Fold:
-    """Folds `trace` to `depth` open levels (None: what fits); scopes that `expand` names are open with all around them.
+    """Fold `trace` to `depth` open levels (None: what fits); scopes that `expand` names are open with all around them.
 
     A name is a scope's name, the end of it ("layers.0"), or "line 7"; where the text itself is folded, "lines 7-20".
     UsageError for a name that nothing in the program has.
@@ -145,7 +145,7 @@ def expanded(scopes: Sequence[ScopeRecord], names: Iterable[str]) -> frozenset[i
 
 
 def nothing_named(name: str, scopes: Sequence[ScopeRecord]) -> UsageError:
-    """What --expand could have meant."""
+    """Return the error for an unknown name in --expand, with the names that are close."""
     known = list(dict.fromkeys(scope.name for scope in scopes if scope.kind != "pass"))
     if not known:
         return UsageError(
@@ -178,7 +178,7 @@ def innermost(scopes: Sequence[ScopeRecord]) -> frozenset[int]:
 def scoped(
     trace: Trace, chains: Chains, depth: int, opened: frozenset[int], closed_scopes: frozenset[int] = frozenset()
 ) -> Fold:
-    """Folds what lies deeper than `depth`, and `closed_scopes`; but nothing that is `opened`."""
+    """Fold what lies deeper than `depth`, and `closed_scopes`; but nothing that is `opened`."""
     places: list[int | None] = []
     closed: dict[int, Block] = {}
     for operation in trace.operations:
@@ -217,7 +217,7 @@ def series(trace: Trace, blocks: list[Block]) -> list[list[Block]]:
 
 
 def signature(trace: Trace, operations: Sequence[int]) -> tuple[Any, ...]:
-    """What a block does: its operations, and how they use each other's results."""
+    """Return the identity of a block: its operations, and how they use each other's results."""
     made: dict[int, int] = {}
     parts = []
     for number, index in enumerate(operations):
@@ -243,7 +243,7 @@ def group_of(index: int, blocks: list[Block]) -> Group:
 
 
 def longest_path(trace: Trace) -> int:
-    """How many operations stand one after the other at most."""
+    """Return the length of the longest path of operations."""
     return folded_length(trace, None)
 
 

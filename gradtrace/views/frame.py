@@ -1,4 +1,4 @@
-"""How large a drawing will be, without drawing it: from the DOT text, as Graphviz's `dot` would lay it out.
+"""Estimate the size of a drawing from its DOT text, as Graphviz's `dot` would lay it out.
 
     size_of(source, rows) -> Size(width, height) in points
 
@@ -35,7 +35,7 @@ RUN = re.compile(r'<FONT(?: COLOR="[^"]*")?(?: POINT-SIZE="([\d.]+)")?>((?:<B>)?
 
 
 class Frame(NamedTuple):
-    """What a picture is to fit, in points, so that its smallest text has LEAST pixels in a frame of PIXELS."""
+    """The size of a picture in points such that its smallest text has LEAST pixels in a frame of PIXELS."""
 
     width: float
     height: float
@@ -49,7 +49,7 @@ class Size(NamedTuple):
         return self.width <= frame.width and self.height <= frame.height
 
     def excess(self, frame: Frame) -> float:
-        """How many times too large it is."""
+        """Return by what factor the drawing is too large."""
         return max(self.width / frame.width, self.height / frame.height)
 
 
@@ -140,7 +140,7 @@ def node_size(attributes: str) -> Size:
 
 
 def text_width(words: str, size: float, bold: bool) -> float:
-    """How wide a run of text is, in points."""
+    """Return the width of a text in points."""
     plain = html.unescape(words)
     bars = sum("▁" <= char <= "█" for char in plain)
     return size * (bars * BAR + (len(plain) - bars) * (BOLD if bold else WIDE))

@@ -41,7 +41,7 @@ def shape_of(text: str) -> str:
 
 
 def least(columns: Sequence[Column], shrink: Mapping[str, int]) -> int:
-    """How narrow the columns can get."""
+    """Return the smallest widths of the columns."""
     return total(list(columns)) - sum(max(0, c.width - floor(c, shrink)) for c in columns)
 
 
@@ -58,7 +58,7 @@ def is_number(text: str) -> bool:
 
 
 def shortened(columns: list[Column], limit: int, shrink: Mapping[str, int], options: LayoutOptions) -> list[Column]:
-    """The widest of those that may be shortened give way first."""
+    """Shorten the widest of the columns that may be shortened first."""
     widths = [c.width for c in columns]
     floors = [floor(c, shrink) for c in columns]
     over = total(columns) - limit

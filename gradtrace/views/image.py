@@ -108,7 +108,7 @@ def pygraphviz_works() -> bool:
 
 
 def draw(source: str, format: str, resolution: int = 0) -> bytes:
-    """Draws within this process. RenderError if Graphviz refuses the text."""
+    """Draw within this process. RenderError if Graphviz refuses the text."""
     import pygraphviz
 
     with _lock, quiet() as said, fonts():
@@ -126,7 +126,7 @@ def draw(source: str, format: str, resolution: int = 0) -> bytes:
 
 
 def _child(source: str, format: str, resolution: int, time_limit: float) -> bytes:
-    """Draws in a child process, which can be stopped."""
+    """Draw in a child process, which can be stopped."""
     here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     paths = [here, *filter(None, [os.environ.get("PYTHONPATH")])]
     # -P: no module of the current folder may take the place of one of ours
@@ -136,7 +136,7 @@ def _child(source: str, format: str, resolution: int, time_limit: float) -> byte
 
 
 def _system(source: str, format: str, resolution: int, time_limit: float) -> bytes:
-    """Draws with the machine's own `dot`."""
+    """Draw with the machine's own `dot`."""
     import shutil
 
     program = shutil.which("dot")
@@ -181,7 +181,9 @@ def undated(pdf: bytes) -> bytes:
 
 @contextmanager
 def quiet() -> Iterator[Any]:
-    """Keeps what C code writes to file descriptor 2 off the terminal; gives a function that returns its last line."""
+    """Context manager: capture what C code writes to file descriptor 2; yields a function that returns its last
+    line.
+    """
     import tempfile
 
     try:
@@ -209,7 +211,7 @@ FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.lo
 
 @contextmanager
 def fonts() -> Iterator[None]:
-    """Shows fontconfig our own fonts while it starts, on a machine that lacks them (a bare container has none)."""
+    """Offer fontconfig our own fonts while it starts, on a machine without fonts (a bare container)."""
     if sys.platform != "linux" or "FONTCONFIG_FILE" in os.environ or "FONTCONFIG_PATH" in os.environ or _has_font():
         yield
         return

@@ -19,7 +19,7 @@ BELOW = ("shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad.grad_fn"
 
 
 class LayoutOptions(NamedTuple):
-    """How to draw it. `width` None means as wide as it gets (a pipe)."""
+    """The options of a table's layout. `width` None means unlimited (a pipe)."""
 
     width: int | None = None
     color: bool = False
@@ -43,18 +43,20 @@ class Column(NamedTuple):
 
     @property
     def width(self) -> int:
-        """What its widest line takes; the title may be folded over two."""
+        """Return the width of the widest line; the title may be wrapped onto two."""
         head = max(map(cells.width, self.title.split("\n")))
         return max(head, *(cells.width(cell.text) for cell in self.cells))
 
     @property
     def right(self) -> bool:
-        """Numbers stand right, if there is nothing but numbers and None."""
+        """Whether a column is aligned right: it holds numbers and None only."""
         return any(cell.right for cell in self.cells) and all(cell.right or cell.missing for cell in self.cells)
 
 
 def lay_out(columns: list[Column], options: LayoutOptions) -> tuple[list[str], str]:
-    """The lines of the table, and what holds of every row if that is left out of it ("shape (), dtype float64")."""
+    """Return the lines of the table, and the facts that hold for every row if they are left out ("shape (), dtype
+    float64").
+    """
     limit = options.width
     if limit is None:
         return single(columns, options), ""
@@ -73,7 +75,7 @@ def lay_out(columns: list[Column], options: LayoutOptions) -> tuple[list[str], s
 
 
 def shortened(column: Column, longest: int, options: LayoutOptions) -> Column:
-    """The column of names with none longer than that; any other column as it is."""
+    """Return the column of names with long ones shortened; any other column unchanged."""
     if column.title != "name":
         return column
     texts = (cells.clip_middle(cell.text, longest, dots(options)) for cell in column.cells)
@@ -81,7 +83,7 @@ def shortened(column: Column, longest: int, options: LayoutOptions) -> Column:
 
 
 def without_constants(columns: list[Column]) -> tuple[list[Column], str]:
-    """The columns but for those that say one thing, and what that is."""
+    """Return the columns that vary, and what the constant ones say."""
     same = {c.title: c.cells[0].text for c in columns if c.title in CONSTANT and len({x.text for x in c.cells}) == 1}
     return [c for c in columns if c.title not in same], ", ".join(f"{title} {text}" for title, text in same.items())
 
@@ -157,7 +159,7 @@ def packed(columns: list[Column], room: int) -> list[list[Column]]:
 
 
 def shares(left: int, right: int, room: int) -> tuple[int, int]:
-    """Two widths within `room`: each what it wants, or half and half, or one the rest of the other."""
+    """Return two widths within `room`: what each needs, or half each, or the rest of the other's."""
     if left + right <= room:
         return left, right
     half = room // 2

@@ -1,4 +1,4 @@
-"""What a picture says with a mark instead of a box: transposes of matrices, and the results of folded modules.
+"""Replace boxes by marks: transposes of matrices, and the results of folded modules.
 
 transposes(trace, folded, users) -> {tensor: the matrix that it is the transpose of}
 results(trace, folded, shown) -> {group: the one tensor that leaves it}
@@ -66,7 +66,7 @@ def is_result(tensor: TensorRecord) -> bool:
 
 
 def joined(trace: Trace, folded: Fold, transposed: Mapping[int, int]) -> dict[int, int]:
-    """Operations with one result, which a compact picture shows in the result's box."""
+    """Return operations with one result, which a compact picture shows in the result's box."""
     return {
         operation.outputs[0]: operation.id
         for operation in trace.operations

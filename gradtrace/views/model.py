@@ -1,4 +1,4 @@
-"""What a picture consists of, whatever draws it: nodes, edges, and the open scopes around them.
+"""The content of a picture in any format: nodes, edges, and the open scopes around them.
 
     model(trace, style, fold, detail) -> Model
 

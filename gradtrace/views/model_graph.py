@@ -62,7 +62,7 @@ def tensors_in(value: Any) -> list[Tensor]:
 
 
 def names_of(model: Any, count: int) -> list[str]:
-    """What the model's `forward` calls its arguments."""
+    """Return the names of the arguments of the model's `forward`."""
     forward = type(model).forward
     own = getattr(getattr(forward, "_call", None), "positional", None)
     code = getattr(forward, "__code__", None)

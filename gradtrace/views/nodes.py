@@ -1,4 +1,4 @@
-"""What there is to say of each node and edge of a model, as plain data: for JSON, GraphML, Mermaid, the tree, the page.
+"""The facts about each node and edge of a model, as plain data: for JSON, GraphML, Mermaid, the tree, the page.
 
 A node's facts, those that it has:
 
@@ -37,7 +37,7 @@ def facts_of(drawn: Model) -> list[dict[str, Any]]:
 
 
 def facts(drawn: Model, node: DrawnNode, flowed: dict[int, Value]) -> dict[str, Any]:
-    """One node's facts; what it has not is left out."""
+    """Return one node's facts, without those that it lacks."""
     if node.kind == TENSOR:
         own = tensor_facts(drawn.trace.tensors[node.record], flowed.get(node.record))
     elif node.kind == GROUP:

@@ -1,4 +1,4 @@
-"""What a notebook shows: a tensor's graph as a picture or a page with a player, and answers about its gradients.
+"""Display in a notebook: a tensor's graph as a picture or a page with a player, and answers about its gradients.
 
     gradtrace.draw(loss)                 # in a notebook the drawing, at a prompt the tree
     gradtrace.draw(loss).save("g.svg")   # or .png, .html, .mmd, ...: as `gradtrace graph -o`
@@ -45,7 +45,7 @@ class Picture:
         self.options = options
 
     def save(self, path: str | os.PathLike[str], dpi: int | None = None) -> None:
-        """Writes the file, in the format of its suffix. UsageError for another suffix, or a place that cannot be
+        """Write the file, in the format of its suffix. UsageError for another suffix, or a place that cannot be
         written; RenderError if nothing can draw."""
         name = os.fspath(path)
         files.write_output(name, render.render(self.model, self.options, render.suffix_of(name), dpi))
@@ -73,7 +73,7 @@ class Page:
         self.height = height
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the page. UsageError for a place that cannot be written."""
+        """Write the page. UsageError for a place that cannot be written."""
         files.write_output(os.fspath(path), self.text.encode())
 
     def __repr__(self) -> str:
@@ -141,7 +141,7 @@ def page(
 
 
 def why(what: Tensor, loss: Tensor | None = None) -> Report:
-    """Why `what.grad` is what it is; with the loss, also whether that depends on the tensor.
+    """Explain `what.grad`; with the loss, also whether that depends on the tensor.
 
     From the tensor and its graph alone; a recorded run says more. TypeError for what is not a tensor.
     """
@@ -206,7 +206,7 @@ def arranged(
 
 
 def variables(frame: Any) -> dict[str, Any]:
-    """What a frame's code can name, its own variables first; without what a shell keeps of its own."""
+    """Return the variables that a frame's code can name, its own first, without those of the shell."""
     found = {**frame.f_locals, **{k: v for k, v in frame.f_globals.items() if k not in frame.f_locals}}
     return {name: value for name, value in found.items() if name[:1] != "_" and name not in SHELL}
 
@@ -221,5 +221,5 @@ def is_torch(what: Any) -> bool:
 
 
 def of_torch() -> Any:
-    """The layer above, which needs real PyTorch: loaded by its name, and only for a tensor of PyTorch."""
+    """Return `gradtrace.torch.after`, which needs real PyTorch: imported only for a tensor of PyTorch."""
     return import_module("gradtrace.torch.after")

@@ -1,4 +1,4 @@
-"""How numbers are written: short for a cell or a node, in full for files, and JSON-safe.
+"""Format numbers: short for a cell or a node, in full for files, and JSON-safe.
 
     short(value)      "6"   "[1, 2.5]"   "(64, 128)  -0.31..0.42  mean 0.0012"
     full(value)       "6.0" "[1.0, 2.5]"                       reads back to the same number

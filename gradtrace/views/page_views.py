@@ -125,7 +125,7 @@ def folding(views: list[View]) -> list[dict[str, Any]]:
 
 
 def way(view: View, group: Group, opened: set[int], everywhere: list[set[int]]) -> dict[str, Any]:
-    """How a group unfolds: scopes to open, or a view; {} where no drawing shows it."""
+    """Return how a group unfolds: the scopes to open, or a view; {} where no drawing shows it."""
     if group.id in view.into:
         return {"view": view.into[group.id]}
     scopes = hidden(view.model.trace, group)

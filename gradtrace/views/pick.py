@@ -1,4 +1,4 @@
-"""One fact out of a trace, by a short path.
+"""Pick one fact of a trace by a short path.
 
     y   dy/dw   y.value   w.grad   root
     x.shape   a.grad_fn   w.requires_grad   w.grad.grad_fn   w.grad[0,-1]   (x+w).grad
@@ -102,7 +102,7 @@ def column(trace: Trace, path: str) -> str:
 
 
 def bare(text: str) -> str:
-    """Source text without blanks and without parentheses around the whole of it."""
+    """Return source text without blanks and without the parentheses around all of it."""
     text = "".join(text.split())
     while text.startswith("(") and text.endswith(")") and encloses(text):
         text = text[1:-1]
@@ -174,13 +174,13 @@ SYNONYMS = {
 
 
 def meant(word: str) -> str:
-    """ "did you mean ...?" for another word for a field or column; "" if it is none."""
+    """Return "did you mean ...?" for another word for a field or column; "" for other words."""
     known = SYNONYMS.get(word.lower())
     return f"did you mean {known}?" if known else ""
 
 
 def close(word: str, known: Any) -> str:
-    """ "did you mean ...?", or "" where nothing is near."""
+    """Return "did you mean ...?", or "" without a close name."""
     from difflib import get_close_matches
 
     near = get_close_matches(word, known, 1)

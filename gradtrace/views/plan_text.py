@@ -44,7 +44,7 @@ def step_text(plan: Plan, names: dict[int, str], step: Step) -> str:
 
 
 def places(plan: Plan) -> tuple[dict[int, str], int]:
-    """Where each result is (b0, b1: buffers; out0: an output's own array), and how many buffers there are."""
+    """Return where each result is stored (b0, b1: buffers; out0: an output's own array), and the number of buffers."""
     made = emit(plan, tuple(n for _, n in plan.inputs), tuple(dict.fromkeys(n for _, n in plan.outputs)))
     found = {
         n: place.replace("o", "out") if place[0] == "o" else place if place[0] == "b" else ""

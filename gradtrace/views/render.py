@@ -22,14 +22,14 @@ WATCHED = ("html", *ANIMATED)  # they tell also of backward, if the run was watc
 
 
 class Film(NamedTuple):
-    """How an animation runs: how many times as fast, and how large it is in pixels (None: what the drawing needs)."""
+    """The speed of an animation as a factor, and its size in pixels (None: the drawing's)."""
 
     speed: float = 1.0
     size: tuple[int, int] | None = None
 
 
 def suffix_of(name: str, among: tuple[str, ...] = SUFFIXES) -> str:
-    """What to write into a file of that name. UsageError if it does not say."""
+    """Return the format that a file's name asks for. UsageError if its suffix is unknown."""
     suffix = name.rpartition(".")[2].lower() if "." in name else ""
     if suffix not in among:
         raise UsageError(f"cannot tell what to draw from '{name}'", f"end it in .{', .'.join(among)}")

@@ -105,7 +105,7 @@ def latex_column(cells: list[str], wrapped: int) -> str:
 
 
 def is_numeric(cells: list[str]) -> bool:
-    """Whether a column holds numbers, so that it stands right."""
+    """Whether a column holds numbers, so that it is aligned right."""
     return any(cell not in WORDS for cell in cells) and all(
         cell in WORDS or (NUMBER.issuperset(cell) and any(map(str.isdigit, cell))) for cell in cells
     )

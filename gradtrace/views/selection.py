@@ -1,4 +1,4 @@
-"""Which tensors a table shows, in which order, and which columns: --only, --sort, --columns of `eval`.
+"""Select the rows, their order, and the columns of a table: --only, --sort, --columns of `eval`.
 
 chosen = Selection(columns=("name", "grad"), sort="-grad", only="leaf")
 """
@@ -38,7 +38,7 @@ class Selection(NamedTuple):
         return tensor.is_leaf == (self.only == "leaf")
 
     def places(self, titles: Sequence[str]) -> list[int]:
-        """Where the chosen columns stand among `titles`; all of them without --columns."""
+        """Return the positions of the chosen columns among `titles`; all without --columns."""
         if not self.columns:
             return list(range(len(titles)))
         for name in self.columns:
@@ -48,7 +48,9 @@ class Selection(NamedTuple):
 
 
 def selection(columns: Sequence[str], sort: str | None, only: str | None, format: str) -> Selection:
-    """What the options say. UsageError for a column that there is not, or --columns of what has none."""
+    """Return the selection that the options describe. UsageError for an unknown column, or for a format without
+    columns.
+    """
     if columns and format in ("json", "jsonl", "value"):
         raise UsageError(f"--columns is for tables, not for {format}", "take csv, or jq for JSON")
     if sort and sort.removeprefix("-") not in COLUMNS:
@@ -66,7 +68,7 @@ def unknown(name: str, titles: Sequence[str], option: str) -> UsageError:
 
 
 def key_of(tensor: TensorRecord, by: str) -> Any:
-    """What a tensor is sorted by; None if it has it not."""
+    """Return the sort key of a tensor; None if it lacks the value."""
     if by in ("value", "grad"):
         return size_of(tensor.value if by == "value" else tensor.grad)
     if by == "shape":

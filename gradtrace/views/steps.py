@@ -49,7 +49,7 @@ def table(found: Iterable[RunStep], options: LayoutOptions) -> Iterator[str]:
 
 
 def sections(found: Iterable[RunStep]) -> Iterator[tuple[str, list[Any]]]:
-    """Runs of steps of one kind under a title, at most BLOCK in each."""
+    """Run of steps of one kind under a title, at most BLOCK in each."""
     title = ""
     kind: type | None = None
     part: list[Any] = []
@@ -228,7 +228,7 @@ def edge_rows(step: Backward) -> list[tuple[Cell, ...]]:
 
 
 def remarks(step: Backward) -> list[tuple[str, str]]:
-    """What happened in a turn besides the product: the sum, hooks, what was freed, stored or dropped."""
+    """Describe what happened in a step besides the product: the sum, hooks, what was freed, stored or dropped."""
     found = []
     total = plus([numbers.short(c.value) for c in step.contributions])
     if total:

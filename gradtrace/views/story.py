@@ -15,7 +15,7 @@ LEAVES, FORWARD, BACKWARD, DONE = "leaves", "forward", "backward", "done"
 
 
 class Moment(NamedTuple):
-    """What is new: the operations that ran and the tensors that came with them, or one backward step."""
+    """The changes of one moment: the operations that ran and their tensors, or one backward step."""
 
     kind: str
     line: int | None = None

@@ -18,7 +18,7 @@ SMALL_SIZE = 9
 
 
 class Look(NamedTuple):
-    """How one role of node is drawn, and what the legend says of it."""
+    """The look of one role of node, and its text in the legend."""
 
     meaning: str
     shape: str

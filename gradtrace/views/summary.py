@@ -1,4 +1,4 @@
-"""What programs have of TensorBoard: `torch.utils.tensorboard.SummaryWriter` and `tensorboard.notebook`.
+"""TensorBoard in programs: `torch.utils.tensorboard.SummaryWriter` and `tensorboard.notebook`.
 
 A writer writes only inside the folder of --allow-write. `add_graph` runs the model once, as PyTorch does, and writes
 its operations within the boxes of its modules (https://pytorch.org/docs/stable/tensorboard.html).
@@ -113,7 +113,7 @@ class Writer(Frozen):
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
-        """How the numbers of a tensor are distributed. ValueError for an empty one."""
+        """Write the distribution of a tensor's numbers. ValueError for an empty one."""
         import numpy as np
 
         array = np.asarray(unwrap(values), np.float64)
@@ -128,7 +128,7 @@ class Writer(Frozen):
     def add_graph(
         self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
     ) -> None:
-        """Runs `model` on `input_to_model` (a tensor, or a tuple of its arguments) and writes the graph of that."""
+        """Run `model` on `input_to_model` (a tensor, or a tuple of its arguments) and write the graph of that."""
         from gradtrace.views import model_graph, tensorboard
 
         trace = model_graph.traced(model, input_to_model, self._hosting)
@@ -201,7 +201,7 @@ class Notebook:
         self.hosting = hosting
 
     def list(self) -> None:
-        """Prints the TensorBoards that run on this machine."""
+        """Print the TensorBoards that run on this machine."""
         with wall.lowered():
             found = running()
         if not found:
@@ -214,12 +214,12 @@ class Notebook:
         self.hosting.print("Known TensorBoard instances:\n" + "".join(lines))
 
     def start(self, args_string: str = "", *_: Any, **__: Any) -> None:
-        """Says on stderr how to look at the files: a program starts no other one."""
+        """Say on stderr how to look at the files: a program starts no other one."""
         self.hosting.tell(STARTED.format(args_string))
 
 
 def running() -> list[dict[str, Any]]:
-    """What each TensorBoard that runs wrote about itself; anything else is skipped."""
+    """Return the information files of running TensorBoards; unreadable ones are skipped."""
     import json
     import tempfile
 

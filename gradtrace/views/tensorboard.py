@@ -72,7 +72,7 @@ class Named:
 
 
 def clean(text: str) -> str:
-    """What a TensorFlow name can hold: letters, digits and _.- ; never empty."""
+    """Replace the characters that a TensorFlow name cannot hold, all but letters, digits and _.-; never empty."""
     safe = re.sub(r"[^A-Za-z0-9_.\-]+", "_", text)[:80]
     return safe if re.match(r"[A-Za-z0-9.]", safe) else f"n{safe}"
 

@@ -153,7 +153,7 @@ def least_gradient(text: str) -> int:
 
 
 def rest(row: dict[str, Any]) -> list[tuple[str, str]]:
-    """What follows the name, each with its colour."""
+    """Return the parts after the name, each with its colour."""
     parts: list[tuple[str, str]] = []
     if row["kind"] == "group":
         return [(row["text"], "dim")]

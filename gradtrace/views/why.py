@@ -94,7 +94,7 @@ def overview(answers: Sequence[Answer], options: LayoutOptions) -> str:
 
 
 def reason(answer: Answer) -> tuple[str, ...]:
-    """What a tensor's answer has in common with others': all that follows the first colon."""
+    """Return the part of an answer that tensors can share: the text after the first colon."""
     _, colon, why = answer.sentence.partition(": ")
     return (answer.status, answer.cause, why) if colon else (answer.name,)
 

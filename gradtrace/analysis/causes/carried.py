@@ -21,7 +21,7 @@ from gradtrace.trace.record import Change, FunctionRecord, Operation, PassRecord
 
 
 class Crossing(NamedTuple):
-    """Where a later pass's graph reads a result of the graph of an earlier one, and under which name."""
+    """The place where a later pass's graph reads a result of an earlier pass's graph, and the name that it reads."""
 
     tensor: int
     maker: Operation
@@ -88,7 +88,7 @@ def latest_before(facts: Facts, failed: PassRecord) -> PassRecord | None:
 
 
 def used_again(facts: Facts, function: FunctionRecord | None) -> Cause | None:
-    """backward a second time through a graph that an earlier pass has freed, carried over by a name."""
+    """Explain a second backward through a graph that an earlier pass has freed, carried over by a name."""
     failed = next((one for one in reversed(facts.trace.passes) if one.error), None)
     first = (
         None
@@ -141,7 +141,7 @@ def turn_of(facts: Facts, operation: Operation) -> int | None:
 
 
 def twice_in_a_turn(facts: Facts, cross: Crossing, earlier: PassRecord, failed: PassRecord) -> Cause:
-    """Two losses of one graph, with a backward each: the first of them frees what both need."""
+    """Explain two losses of one graph with a backward each: the first one frees what both need."""
     name, head = cross.name, places.head_of(cross.read)
     made = cross.maker.span if cross.made is None else places.head_of(cross.made)
     first = next(
@@ -206,7 +206,7 @@ def is_sum(facts: Facts, cross: Crossing) -> bool:
 
 
 def changed_since(facts: Facts, function: FunctionRecord, change: Change) -> Cause | None:
-    """A step that changed the weights which a graph carried over still needs."""
+    """Explain a step that changed the weights which a graph carried over still needs."""
     failed = next((one for one in reversed(facts.trace.passes) if one.error), None)
     earlier = None if failed is None else latest_before(facts, failed)
     cross = None if failed is None or earlier is None else crossing(facts, failed, earlier)

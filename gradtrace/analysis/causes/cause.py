@@ -10,7 +10,7 @@ from gradtrace.trace.record import Operation, Span, TensorRecord, Value
 
 
 class Cause(NamedTuple):
-    """What is wrong: `because` is a clause without its subject, `what` the symptom that it explains.
+    """A cause: `because` is a clause without its subject, `what` is the symptom that it explains.
 
     `fix` is what to change, best first. `tensors` are the leaves (their last versions) that it is about; None: all.
     """
@@ -51,12 +51,12 @@ class Question(NamedTuple):
 
 
 def plain(label: str) -> str:
-    """A label without the number of its turn or version: "model(x) #5" is "model(x)"."""
+    """Return a label without the number of its iteration or version: "model(x) #5" is "model(x)"."""
     return without(without(label, " #", ""), " (version ", ")").removesuffix("...").strip()
 
 
 def without(label: str, mark: str, end: str) -> str:
-    """A label without what begins with a mark, a number and an end follow."""
+    """Return a label without a suffix that consists of a mark, a number and an end."""
     start = label.find(mark)
     while start >= 0:
         stop = start + len(mark)
@@ -71,7 +71,7 @@ def without(label: str, mark: str, end: str) -> str:
 
 
 def named(facts: Facts, tensor: int) -> str:
-    """What a tensor goes by: its variable, also one within a function; else the text that made it."""
+    """Return a tensor's name: its variable, including one of a function's, else the text that made it."""
     label = plain(facts.label(tensor))
     if len(label) < LONG:
         return label
@@ -100,7 +100,7 @@ def code_at(facts: Facts, span: Span | None) -> str:
 
 
 def made_at(facts: Facts, record: TensorRecord) -> Span | None:
-    """Where a tensor was made: by its operation, else where the text binds its name or has its expression."""
+    """Return where a tensor was made: its operation's place, else where the text binds its name or expression."""
     if record.span is not None:
         return record.span
     first = facts.trace.tensors[record.first]
@@ -128,7 +128,7 @@ def scopes_of(facts: Facts, operation: Operation) -> list[Any]:
 
 
 def spans_of(facts: Facts, operation: Operation) -> list[Span]:
-    """Where an operation was called, then the calls of the functions and modules around it, innermost first."""
+    """Return the place of an operation's call, then of the function and module calls around it, innermost first."""
     around = [s.span for s in scopes_of(facts, operation) if s.kind in ("function", "module") and s.span is not None]
     return [span for span in (operation.span, *around) if span is not None]
 
@@ -140,7 +140,7 @@ def loads(node: Any) -> set[str]:
 
 
 def stores(node: Any) -> set[str]:
-    """Those that it binds, also by augmented assignment."""
+    """Return the variables and attributes that a piece of text binds, also by augmented assignment."""
     return {text for part in ast.walk(node) if (text := place_text(part, ast.Store))}
 
 

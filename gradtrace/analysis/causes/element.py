@@ -1,4 +1,4 @@
-"""Where in a tensor the first bad element is, and on which line of a literal it stands."""
+"""Find the first bad element of a tensor, and its line if the tensor is a literal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a wrong dtype, shape or gradient was made that a program failed by, not only where it was met."""
+"""Find where the wrong dtype, shape or gradient behind a failure was made, which may be long before the failure."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def failure_cause(facts: Facts, failure: Failure) -> Cause | None:
 
 
 def source_of(facts: Facts, record: TensorRecord) -> TensorRecord:
-    """Where a tensor got its dtype: the first on its way that has it."""
+    """Find where a tensor got its dtype: the first tensor on its way that has it."""
     while record.operation is not None and record.value is not None:
         before = [
             facts.trace.tensors[o.tensor]
@@ -62,7 +62,7 @@ def source_of(facts: Facts, record: TensorRecord) -> TensorRecord:
 
 
 def wrong_dtype(facts: Facts, failure: Failure) -> Cause | None:
-    """A tensor of another dtype than the operation, or the rest of the program, wants."""
+    """Explain a tensor whose dtype the operation, or the rest of the program, does not accept."""
     message = failure.message
     told = [DTYPES[word] for word in TYPE.findall(message)]
     if not told or not re.search(r"dtype|scalar type|type", message):
@@ -145,7 +145,7 @@ def wrong_gradient(facts: Facts, failure: Failure) -> Cause | None:
 
 
 def out_of_bounds(facts: Facts, failure: Failure) -> Cause | None:
-    """A class label without a score, or an index beyond an embedding's rows."""
+    """Explain a class label without a score, or an index beyond an embedding's rows."""
     match = TARGET.search(failure.message)
     if match is None and "index out of range" not in failure.message:
         return None
@@ -208,7 +208,7 @@ def beyond_rows(facts: Facts, record: TensorRecord, weight: TensorRecord) -> Cau
 
 
 def operands_at(facts: Facts, failure: Failure) -> list[Evidence]:
-    """What the tensors at the place of a failure are, and where they were made."""
+    """Describe the tensors at the place of a failure, and where they were made."""
     found = []
     for record in tensors_at(facts, failure)[:3]:
         span = made_at(facts, record)
@@ -219,7 +219,7 @@ def operands_at(facts: Facts, failure: Failure) -> list[Evidence]:
 
 
 def one_value(facts: Facts, failure: Failure) -> Cause | None:
-    """A batch of one sample that batch normalisation has no spread of."""
+    """Explain a batch of one sample, which has no variance for batch normalisation."""
     if "Expected more than 1 value per channel" not in failure.message:
         return None
     data = [t for t in tensors_at(facts, failure) if t.value is not None and t.value.shape[:1] == (1,)]
@@ -240,7 +240,7 @@ def one_value(facts: Facts, failure: Failure) -> Cause | None:
 
 
 def other_dimensions(facts: Facts, failure: Failure) -> Cause | None:
-    """gather with an index of fewer dimensions."""
+    """Explain gather with an index of fewer dimensions."""
     if "Index tensor must have the same number of dimensions" not in failure.message:
         return None
     index = next((t for t in tensors_at(facts, failure) if t.value is not None and t.value.dtype == "int64"), None)
@@ -262,7 +262,7 @@ def other_dimensions(facts: Facts, failure: Failure) -> Cause | None:
 
 
 def rows_of(facts: Facts, failure: Failure) -> Cause | None:
-    """A row that was taken while iterating, and is changed in place."""
+    """Explain a row that was taken while iterating and is changed in place."""
     if "is a view and is being modified inplace" not in failure.message:
         return None
     statement = facts.text.statement(failure.span)
@@ -314,7 +314,7 @@ def no_gradient(facts: Facts, failure: Failure) -> Cause | None:
 
 
 def of_none(own: Answer, what: str, name: str) -> Cause:
-    """Why a gradient is None, as the cause of a failure."""
+    """Explain a gradient of None as the cause of a failure."""
     because = own.sentence.partition(": ")[2].removesuffix(".")
     span = next((e.span for e in own.evidence if e.span is not None), None)
     return Cause(own.cause, what, because, span, own.evidence, own.advice, None, "failed", name)

@@ -211,7 +211,7 @@ def other_tensors(facts: Facts, loose: list[int], optimiser: OptimiserRecord, bo
 
 
 def call_of(facts: Facts, leaves: list[int]) -> Span | None:
-    """Where a gradient of some leaves comes from, as the program's own statement: the outermost call of a module."""
+    """Return the statement that uses one of some leaves: the outermost module call around the use."""
     for leaf in leaves:
         reading = [facts.trace.operations[index] for index in facts.flow.readers.get(leaf, ())]
         for operation in sorted(reading, key=lambda one: not one.grad_enabled)[:1]:
@@ -228,7 +228,7 @@ def base_of(facts: Facts, leaves: list[int]) -> str:
 
 
 def held_text(facts: Facts, optimiser: OptimiserRecord) -> str:
-    """What an optimiser was given, as the program writes it: "q_net"."""
+    """Return the parameters given to an optimiser as the program writes them: "q_net"."""
     made = facts.text.statement(optimiser.span)
     call = None if made is None else places.optimiser_call(facts.text, made)
     if call is None or not call.args:

@@ -1,4 +1,4 @@
-"""What goes wrong in a training loop: divergence, gradients never or too early cleared, a name bound again."""
+"""Find errors of training loops: divergence, gradients cleared never or too early, a name bound again."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def is_still(facts: Facts, leaf: int) -> bool:
 
 
 def versions(facts: Facts, leaf: int) -> list[Value]:
-    """What a leaf held from version to version."""
+    """Return the values of a leaf, version by version."""
     first = facts.trace.tensors[leaf].first
     found = [t.value for t in facts.trace.tensors if t.first == first]
     return [value for value in found if value is not None]

@@ -1,4 +1,4 @@
-"""Where the first NaN or infinity of a run arose: NaN before Inf, forward before backward, data before operations."""
+"""Find the first NaN or infinity of a run: NaN before Inf, forward before backward, data before operations."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def first_reader(facts: Facts, tensor: int) -> int:
 
 
 def forward_cause(facts: Facts, root: int, kind: str) -> Cause | None:
-    """Where a value of forward became NaN, or infinite."""
+    """Return the cause of the first NaN or infinity of the forward pass."""
     is_bad = has_nan if kind == "nan" else has_inf
     makers, given = back(facts, root, is_bad)
     data = [i for i in given if facts.trace.tensors[i].version == 0]

@@ -1,4 +1,4 @@
-"""What stands at the place where a program failed: its statements, and the tensors that they name."""
+"""The statements at the place where a program failed, and the tensors that they name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What is wrong without a sign: a loss of broadcast shapes, a softmax twice or over the batch, a wrong backward."""
+"""Find mistakes that raise no error: a loss of broadcast shapes, a softmax applied twice or over the batch, a wrong
+backward.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ def unlike_shapes(facts: Facts) -> Cause | None:
 
 
 def unexpanded(facts: Facts, pair: Pair) -> Pair:
-    """What a tensor was before a loss expanded it to a common shape."""
+    """Return the tensor that a loss expanded to a common shape, as it was before."""
     record = pair[0]
     made = None if record.operation is None else facts.trace.operations[record.operation]
     if made is None or operator(made) != "expand":
@@ -170,7 +172,7 @@ def twice(facts: Facts, operation: Operation, earlier: Operation) -> Cause:
 
 
 def not_logs(facts: Facts, operation: Operation, tensor: int | None) -> Cause | None:
-    """nll_loss of something with positive elements, which no log-probability has."""
+    """Explain nll_loss of a tensor with positive elements, which a log-probability cannot have."""
     value = None if tensor is None else facts.trace.tensors[tensor].value
     top = None if value is None else highest(value)
     if tensor is None or top is None or top <= 1e-6:

@@ -94,7 +94,7 @@ def found(facts: Facts) -> list[Cause]:
 
 
 def about(facts: Facts, record: TensorRecord, causes: list[Cause]) -> Answer:
-    """Why a tensor's gradient is what it is: a cause in the run that is about it, else what is found from it alone."""
+    """Explain a tensor's gradient: by a cause in the run that is about it, else from the tensor alone."""
     name, grad = record.label, record.grad
     mine = [c for c in causes if c.tensors is None or facts.flow.tensor(record.id) in c.tensors]
     if grad is None:

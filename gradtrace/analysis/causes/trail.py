@@ -40,7 +40,7 @@ def back(facts: Facts, tensor: int, is_bad: Callable[[Value | None], bool]) -> t
 
 
 def source_of_inf(facts: Facts, operation: Operation) -> tuple[Operation | None, TensorRecord | None]:
-    """What made the first infinity that an operation read: an operation, or a tensor that was given so."""
+    """Return the source of the first infinity that an operation read: another operation, or an input."""
     for record, value in operands(facts, operation):
         if has_inf(value):
             makers, given = back(facts, record.id, has_inf)

@@ -1,4 +1,4 @@
-"""What an operator's NaN or infinity comes from: outside of its domain, 0 / 0, 0 * inf, a softmax over nothing."""
+"""Find why an operator gave NaN or infinity: outside its domain, 0 / 0, 0 * inf, a softmax over -inf only."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def reads(facts: Facts, operation: Operation) -> str:
 
 
 def at_point(facts: Facts, operation: Operation) -> str:
-    """What of its operand matters, in a few words: " (an element of diff is 0)"."""
+    """Describe in a few words what matters of an operand: " (an element of diff is 0)"."""
     for record, value in operands(facts, operation):
         low, high = lowest(value), highest(value)
         if value.numel > 6 and value.zeros and low is not None:

@@ -27,7 +27,7 @@ EXAMPLES = """Examples:
 
 
 class Side(NamedTuple):
-    """What one way of running came to."""
+    """The outcome of one way of running."""
 
     built: int
     runs: int

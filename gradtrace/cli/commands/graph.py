@@ -35,7 +35,7 @@ EXAMPLES = """Examples:
 
 
 def suffix_of(name: str) -> str:
-    """Refuses, before anything is computed, a name that does not say what to draw."""
+    """Refuse, before anything is computed, a name that does not say what to draw."""
     from gradtrace.views import render
 
     return checked(name, (*render.SUFFIXES, RECORD))
@@ -142,7 +142,7 @@ def graph(
 
 
 class Shape(NamedTuple):
-    """What the reader said of the picture's shape."""
+    """The options about the picture's shape."""
 
     fit: str
     depth: str | None
@@ -159,7 +159,7 @@ def draw(
     color: str | None,
     film: Film,
 ) -> None:
-    """Writes the picture, to stdout without a file."""
+    """Write the picture, to stdout without a file."""
     from gradtrace.views import render
 
     suffix = "" if output_file is None else render.suffix_of(output_file)
@@ -179,7 +179,7 @@ def draw(
 
 
 def shown(drawn: Model, look: DotOptions, color: str | None) -> str:
-    """What goes to stdout: a tree on a terminal, DOT into a pipe."""
+    """Return the text for stdout: a tree for a terminal, DOT for a pipe."""
     from gradtrace.cli import colour
 
     if not colour.is_terminal(sys.stdout):
@@ -202,7 +202,7 @@ def shaped(trace: Trace, look: DotOptions, shape: Shape, suffix: str) -> tuple[M
 
 
 def depth_number(depth: str | None, look: DotOptions) -> int | None:
-    """How many levels are open; None: what fits."""
+    """Return the number of open levels; None for as many as fit."""
     from gradtrace.views.fold import EVERYTHING
 
     if depth is None:
@@ -211,7 +211,7 @@ def depth_number(depth: str | None, look: DotOptions) -> int | None:
 
 
 def show_file(name: str) -> None:
-    """Opens a written file in the browser. UsageError where there is none."""
+    """Open a written file in the browser. UsageError where there is none."""
     import webbrowser
     from pathlib import Path
 
@@ -233,13 +233,13 @@ def size_of(text: str) -> str:
 
 
 def tell_step(trace: Trace, step: str | None, pass_number: int | None) -> None:
-    """Says on stderr that a picture shows one step of a loop, unless that was asked for."""
+    """Say on stderr that a picture shows one step of a loop, unless that was asked for."""
     if step is None and pass_number is None and len(trace.training) == 1:
         report.write(f"gradtrace graph: the last step of the loop, step {trace.training[0].number}; --step N or all")
 
 
 def tell_folding(found: Fold, operations: int) -> None:
-    """Says on stderr that the graph was folded to fit, and how to see more of it."""
+    """Say on stderr that the graph was folded to fit, and how to see more of it."""
     if found.automatic:
         more = "--depth N and --expand NAME show more"
         if len(found.groups) > 1 and any(group.kind == "chain" for group in found.groups):

@@ -27,7 +27,7 @@ FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
 
 def array_file(name: str) -> str:
-    """Refuses, before anything is computed, a name that says no array format."""
+    """Refuse, before anything is computed, a name that says no array format."""
     if name.rpartition(".")[2].lower() not in ("npy", "npz") or "." not in name:
         raise UsageError(f"-o: cannot tell what to write from '{name}'", "end it in .npy or .npz")
     return name

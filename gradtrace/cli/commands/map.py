@@ -172,7 +172,7 @@ def refuse_collision(kept: tuple[str, ...], labels: list[str]) -> None:
 
 
 def rows_at_a_time(table: Any, part_rows: int) -> int:
-    """How many rows to read at a time; for parts, a divisor of a part's rows."""
+    """Return the number of rows to read at a time; for parts, a divisor of a part's rows."""
     size = TEXT_ROWS if getattr(table, "rows", None) is None else ARRAY_ROWS
     if not part_rows:
         return size

@@ -85,7 +85,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
             raise KeyError(f"attribute '{name}' already exists")
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Adds a buffer; with `persistent=False` it stays out of the state_dict."""
+        """Add a buffer; with `persistent=False` it stays out of the state_dict."""
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name("buffer", name, "_buffers")
@@ -100,7 +100,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
             self._non_persistent_buffers_set.add(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Adds a parameter, or the name of one that is absent (None)."""
+        """Add a parameter, or the name of one that is absent (None)."""
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
         self._check_name("parameter", name, "_parameters")
@@ -119,7 +119,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
         self._parameters[name] = _registered(_global_parameter_hooks, self, name, param)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Adds a child module."""
+        """Add a child module."""
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         if not isinstance(name, str):
@@ -234,7 +234,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Puts `module` at a dotted path whose parent exists; with `strict` something must be there already."""
+        """Put `module` at a dotted path whose parent exists; with `strict` something must be there already."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -333,7 +333,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
     # ---- doing something to all of it
 
     def apply(self, fn: Callable[[Module], None]) -> Any:
-        """Calls `fn` on every submodule, children first, then on self; returns self."""
+        """Call `fn` on every submodule, children first, then on self; return self."""
         for module in self.children():
             module.apply(fn)
         fn(self)
@@ -402,7 +402,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
         return self._cast(dtype)
 
     def train(self, mode: bool = True) -> Any:
-        """Sets training mode on self and all submodules."""
+        """Set training mode on self and all submodules."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -419,7 +419,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Clears the gradients of all parameters."""
+        """Clear the gradients of all parameters."""
         for param in self.parameters():
             clear_grad(param, set_to_none)
 

@@ -241,7 +241,7 @@ def embedding_bag(
 
 
 def bag_starts(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[Array, int]:
-    """Where each bag starts in the flat indices, and where the last one ends."""
+    """Return the start of each bag in the flat indices, and the end of the last bag."""
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError(

@@ -110,7 +110,7 @@ def example(name: str) -> tuple[str, str]:
 
 
 def calls(name: str) -> Iterator[tuple[str, Inputs]]:
-    """Call of the operator as the language has it, with inputs."""
+    """Calls of the operator as the language has it, with inputs."""
     if name in OWN:
         yield OWN[name]
         return

@@ -1,4 +1,4 @@
-"""What the floating-point dtypes can hold, and how large a value is."""
+"""The range and precision of the floating-point dtypes."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ FUNCTIONS = function_table(
 
 
 def reason_of(name: str) -> str:
-    """Why an operator's derivative can be 0 everywhere: its record's `zero`; "" if that says nothing."""
+    """Return why an operator's derivative can be 0 everywhere, by its record's `zero`; "" without one."""
     record = None if name in FUNCTIONS else record_of(name)
     return FUNCTIONS.get(name, "") if record is None else record.zero
 
@@ -142,7 +142,7 @@ def opposite(text: str) -> str:
 
 
 def makers_of_zero(facts: Facts, operation: Operation | None, operand: int | None, base: str) -> list[Evidence]:
-    """Where the factor that is 0 was made."""
+    """Return where the factor that is 0 was made."""
     zeros = [i for i in factors(operation, operand) if is_zero(facts.trace.tensors[i].value)]
     if reason_of(base) not in ("mask", "product") or not zeros:
         return []
@@ -158,7 +158,7 @@ def makers_of_zero(facts: Facts, operation: Operation | None, operand: int | Non
 
 
 def factors(operation: Operation | None, operand: int | None) -> list[int]:
-    """What an operand is multiplied by; itself, if that stands on both sides."""
+    """Return what an operand is multiplied by; the operand itself in x * x."""
     tensors = [] if operation is None else [o.tensor for o in operation.inputs if o.tensor is not None]
     return [i for i in tensors if i != operand] or (tensors if len(tensors) > 1 else [])
 

@@ -15,7 +15,7 @@ GC_THRESHOLDS = (200_000, 50, 50)
 
 
 def main() -> NoReturn:
-    """Run the command line in `sys.argv` and exits."""
+    """Run the command line in `sys.argv` and exit."""
     gc.set_threshold(*GC_THRESHOLDS)
     try:
         status = run(sys.argv[1:])

@@ -41,7 +41,7 @@ def record(
     picture: bool = False,
     save: str | None = None,
 ) -> Trace:
-    """Run the program, calls backward as the flags say, and return what happened; `watched`, with backward's steps.
+    """Run the program, call backward as the flags say, and return what happened; `watched`, with backward's steps.
 
     `everything` keeps also what neither the result nor a variable depends on. With `failing` a program that raised has
     a trace too, with what it raised in `failure`. With `failures`, a list that gets the error, the operation that

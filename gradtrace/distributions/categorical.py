@@ -167,7 +167,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
 
 class Multinomial(_OverCategorical):
-    """How often each category comes in `total_count` draws."""
+    """The distribution of the number of times that each category is drawn in `total_count` draws."""
 
     def __init__(
         self,

@@ -103,7 +103,7 @@ def d(needs: str, rule: Rule, traced: Rule | None = None) -> Derivative:
 
 
 class BackwardPlan:
-    """What a node keeps and which rules it runs, for one set of arguments that require grad (`grad_mask`, as bits).
+    """The arguments to save and the rules to run for one set of arguments that require grad (`grad_mask`, as bits).
 
     `actions` has DROP, SAVE or META for each argument; `saved_mask` the SAVE ones as bits, `raw_mask` those of them
     that the fast path keeps as raw data. `irregular`: the edges are not those of the arguments, one by one.
@@ -308,12 +308,12 @@ def in_c_order(kernel: Kernel) -> Kernel:
 if TYPE_CHECKING:
 
     class OneResult(Op):
-        """What a type checker sees of a record with one result."""
+        """The type of a record with one result, for type checkers."""
 
         def __call__(self, *args: object) -> Tensor: ...
 
     class SeveralResults(Op):
-        """What a type checker sees of a record with several results."""
+        """The type of a record with several results, for type checkers."""
 
         def __call__(self, *args: object) -> tuple[Any, ...]: ...
 

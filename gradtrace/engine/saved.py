@@ -1,4 +1,4 @@
-"""What a node keeps of its call's arguments and results: edges, Metas, versions, and how it is read."""
+"""The saved arguments and results of a node: edges, Metas, versions, and reading them."""
 
 from __future__ import annotations
 

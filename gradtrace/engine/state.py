@@ -26,7 +26,7 @@ Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
 
 class State:
-    """What is in force. Set `levels`, `inference`, `in_rule`, `recorder`, `forward` and `saved_hooks` by `set`."""
+    """The active modes. Set `levels`, `inference`, `in_rule`, `recorder`, `forward` and `saved_hooks` by `set`."""
 
     def __init__(self) -> None:
         self.levels: tuple[Any, ...] = ()  # the running transforms of `func`

@@ -227,7 +227,7 @@ def _nested(cells: list[str], shape: Shape, cut: tuple[bool, ...], width: int, i
 
 
 def _groups(items: list[str], size: int, is_cut: bool, dots: str) -> Iterator[list[str]]:
-    """Run of `size` items, with `dots` halfway where the axis is cut."""
+    """Runs of `size` items, with `dots` halfway where the axis is cut."""
     for start in range(0, len(items), size):
         group = items[start : start + size]
         if is_cut:

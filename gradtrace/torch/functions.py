@@ -167,5 +167,5 @@ def gives_argument(forward: Any, args: tuple[Any, ...]) -> bool:
 
 
 def chosen(size: int) -> list[int]:
-    """Which elements to try: all, or some of them spread over the whole."""
+    """Return the elements to try: all, or some spread evenly over the tensor."""
     return list(range(size)) if size <= FEW else [size * k // FEW for k in range(FEW)]

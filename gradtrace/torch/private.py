@@ -102,7 +102,7 @@ FUNCTION_APPLY = "apply"
 
 
 def apply_of(function: Any) -> Any:
-    """What that `apply` does for a Function."""
+    """Return what that `apply` does for a Function."""
     return _C._FunctionBase.__dict__["apply"].__get__(None, function)
 
 

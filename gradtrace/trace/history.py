@@ -195,7 +195,7 @@ class History:
         return self._next_version(again, before)
 
     def find_functions(self) -> None:
-        """Give every entry its node, and enters the leaves that only the graph still knows."""
+        """Give every entry its node, and enter the leaves that only the graph still knows."""
         for entry in self.entries:
             if entry.held is not None and not entry.held.is_current:
                 entry.fn = entry.held.fn

@@ -49,7 +49,7 @@ def table(found: Iterable[RunStep], options: LayoutOptions) -> Iterator[str]:
 
 
 def sections(found: Iterable[RunStep]) -> Iterator[tuple[str, list[Any]]]:
-    """Run of steps of one kind under a title, at most BLOCK in each."""
+    """Runs of steps of one kind under a title, at most BLOCK in each."""
     title = ""
     kind: type | None = None
     part: list[Any] = []

@@ -2,17 +2,22 @@
 
     python tests/docs/draw_texts.py --seed 20261122 --docstrings 30 --messages 30
 
-A docstring is one of a public module, class or function of gradtrace; a message is a text that an exception, a hint or
-an option's help is made of, with {} in place of its values.
+A docstring is one of a public module, class or function of gradtrace. A message is a text of gradtrace's own errors,
+hints, answers and helps, with {} in place of its values; Python's exceptions are left out, since they repeat the words
+of Python and PyTorch.
 """
 
 import argparse
 import ast
+import builtins
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+PYTHON = {name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)}
+OWN = ("analysis", "batch", "cli", "lang", "static", "torch", "trace", "views", "errors.py", "limits.py")
 DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -31,21 +36,23 @@ def docstrings(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
 
 
 def messages(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
-    """(line, what it is for, text): arguments of raised exceptions and of errors, and help= of options."""
+    """(line, what it is for, text): texts of several words, without docstrings and texts for Python's exceptions."""
+    skipped = {id(node.body[0].value) for node in ast.walk(tree) if is_documented(node)}
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Call):
-            continue
-        name = ast.unparse(node.func)
-        if name.endswith(("Error", "refusal")):
-            parts = [text for given in node.args if (text := written(given))]
-            if parts and len(" ".join(parts).split()) > 2:
-                yield node.lineno, name, "; ".join(parts)
-        for keyword in node.keywords:
-            if keyword.arg == "help" and (text := written(keyword.value)):
-                yield node.lineno, "help", text
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in PYTHON:
+            skipped.update(id(inner) for inner in ast.walk(node))
+        if isinstance(node, ast.JoinedStr):
+            skipped.update(id(inner) for inner in ast.walk(node) if inner is not node)
+    for node in ast.walk(tree):
+        if id(node) not in skipped and len(text := written(node)) > 12 and len(re.findall(r"[A-Za-z]{2,}", text)) > 3:
+            yield node.lineno, "text", text
 
 
-def written(node: ast.expr) -> str:
+def is_documented(node: ast.AST) -> bool:
+    return isinstance(node, (ast.Module, *DEFINITIONS)) and ast.get_docstring(node) is not None
+
+
+def written(node: ast.AST) -> str:
     """The text of a literal; "" if it is none."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
@@ -62,7 +69,12 @@ def main() -> None:
     chosen = parser.parse_args()
     lot = random.Random(chosen.seed)
     for find, count in ((docstrings, chosen.docstrings), (messages, chosen.messages)):
-        known = [(path, *found) for path, tree in trees() for found in find(tree)]
+        known = [
+            (path, *found)
+            for path, tree in trees()
+            if find is docstrings or path.split("/")[1] in OWN
+            for found in find(tree)
+        ]
         print(f"=== {count} of {len(known)} {find.__name__}\n")
         for path, line, name, text in lot.sample(known, count):
             print(f"{path}:{line} {name}\n    " + text.replace("\n", "\n    ") + "\n")

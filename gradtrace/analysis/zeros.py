@@ -174,7 +174,7 @@ def blame(facts: Facts, step: BackwardStep, index: int) -> Reason:
             f"{upstream.dtype}, so it underflows",
             [facts.at(f"{name} sends back 0 here", function.span)],
             (
-                "gradients vanish on a way of many small factors: gradtrace stats shows where",
+                "gradients vanish on a path with many small factors: gradtrace stats shows where",
                 "scale the factors up, shorten the way, or compute in float64",
                 *SCALED[: upstream.dtype in SHORT],
             ),

@@ -108,10 +108,10 @@ def backward() -> list[ToolOption]:
             metavar="NAMES",
             multiple=True,
             section=place,
-            help="Start from these tensors, not from the last one.",
+            help="The tensors to call backward on. Default: the last one.",
         ),
         ToolOption(["--backward"], type=int, min=1, metavar="N", section=place, help="Call backward N times."),
-        ToolOption(["--no-backward"], is_flag=True, section=place, help="Do not call it."),
+        ToolOption(["--no-backward"], is_flag=True, section=place, help="Do not call backward."),
         ToolOption(["--retain-graph"], is_flag=True, section=place, help="Keep saved values for another backward."),
         ToolOption(["--create-graph"], is_flag=True, section=place, help="Make the gradients differentiable."),
         ToolOption(
@@ -122,7 +122,11 @@ def backward() -> list[ToolOption]:
             help="The vector of the vector-Jacobian product, one for each output.",
         ),
         ToolOption(
-            ["--inputs"], metavar="NAMES", multiple=True, section=place, help="Accumulate into these tensors alone."
+            ["--inputs"],
+            metavar="NAMES",
+            multiple=True,
+            section=place,
+            help="Accumulate gradients only into these tensors.",
         ),
         ToolOption(
             ["--retain-grad"],
@@ -160,7 +164,7 @@ def part() -> list[ToolOption]:
             min=1,
             metavar="N",
             section=place,
-            help="Show one backward pass, with what led to it.",
+            help="Show one backward pass, with the operations that it differentiates.",
         ),
     ]
 
@@ -175,7 +179,7 @@ def engine() -> list[ToolOption]:
             metavar="torch",
             expose_value=False,
             section=place,
-            help="Run the file in real PyTorch, with full rights; its own arguments stand after --.",
+            help="Run the file in real PyTorch, with full rights; its arguments follow --.",
         ),
         ToolOption(
             ["--python"],

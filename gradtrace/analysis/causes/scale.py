@@ -88,7 +88,7 @@ def shrink_fixes(main: Stretch, name: str) -> tuple[str, ...]:
         )
     return (
         "start from larger factors: nn.init.xavier_uniform_, nn.init.orthogonal_",
-        "or shorten the way: residual connections, a gated cell (nn.LSTM, nn.GRU), truncated steps",
+        "or shorten the path: residual connections, a gated cell (nn.LSTM, nn.GRU), truncated steps",
     )
 
 

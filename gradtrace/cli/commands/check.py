@@ -98,7 +98,7 @@ command = SourceCommand(
             metavar="torch",
             choices=("torch",),
             section="Check",
-            help="Run it in real PyTorch instead, unguarded, and compare every variable.",
+            help="Run the program in real PyTorch, with full rights, and compare every variable.",
         ),
         ToolOption(
             ["--python"], metavar="PATH", section="Check", help="The Python that has PyTorch. Default: this one."

@@ -174,7 +174,7 @@ command = SourceCommand(
             default=1000,
             metavar="N",
             section="Comparison",
-            help="How often to run each. Default: 1000.",
+            help="Number of runs of each. Default: 1000.",
         ),
         ToolOption(
             ["--format"],

@@ -109,7 +109,7 @@ command = SourceCommand(
             metavar="FILE",
             check=drawing,
             section="Output",
-            help="Draw it: .svg, .png, .pdf or .dot.",
+            help="Draw both graphs to .svg, .png, .pdf or .dot.",
         ),
         ToolOption(["--all"], is_flag=True, section="Output", help="Show every tensor."),
         *options.inputs(),

@@ -112,7 +112,7 @@ command = SourceCommand(
             choices=("leaf", "nonleaf", "param"),
             metavar="leaf|nonleaf|param",
             section="Output",
-            help="Show leaves, non-leaves or parameters alone.",
+            help="Show only leaves, only non-leaves or only parameters.",
         ),
         ToolOption(["--all"], is_flag=True, section="Output", help="Show every row, even in long tables."),
         *options.engine(),

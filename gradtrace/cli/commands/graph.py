@@ -298,7 +298,7 @@ def picture() -> list[ToolOption]:
             choices=("right", "down", "up"),
             metavar="right|down|up",
             section=place,
-            help="Where the graph goes. Default: what fits.",
+            help="Direction of the graph. Default: the one that fits.",
         ),
         ToolOption(
             ["--fit"],
@@ -308,9 +308,12 @@ def picture() -> list[ToolOption]:
             help="The frame that the picture is laid out for, with text of at least 10 pixels at 1,600 pixels of "
             "width: it is folded, turned and set in rows for that. Default: 16:9.",
         ),
-        ToolOption(["--simple"], is_flag=True, section=place, help="Names and shapes alone."),
+        ToolOption(["--simple"], is_flag=True, section=place, help="Show only names and shapes."),
         ToolOption(
-            ["--detail"], is_flag=True, section=place, help="Everything in boxes of its own, as large as it gets."
+            ["--detail"],
+            is_flag=True,
+            section=place,
+            help="Draw every tensor and operation in its own box, at any size.",
         ),
         ToolOption(["--no-legend"], is_flag=True, section=place, help="Leave out the legend."),
         ToolOption(["--no-values"], is_flag=True, section=place, help="Leave out the values."),
@@ -320,16 +323,18 @@ def picture() -> list[ToolOption]:
             ["--derivatives"],
             is_flag=True,
             section=place,
-            help="Local derivatives on the edges; in the autograd style what flows back.",
+            help="Write local derivatives on the edges; in the autograd style, gradients.",
         ),
-        ToolOption(["--levels"], is_flag=True, section=place, help="A column for what could run at once."),
+        ToolOption(
+            ["--levels"], is_flag=True, section=place, help="Draw operations that could run in parallel in one column."
+        ),
         ToolOption(
             ["--color-by"],
             choices=("role", "grad-norm"),
             default="role",
             metavar="role|grad-norm",
             section=place,
-            help="Fill by what a tensor is, or by the size of its gradient. Default: role.",
+            help="Colour by a tensor's role, or by the size of its gradient. Default: role.",
         ),
         ToolOption(
             ["--depth"],
@@ -357,14 +362,14 @@ def picture() -> list[ToolOption]:
             max=20,
             metavar="FACTOR",
             section=place,
-            help="How many times as fast an animation runs. Default: 1.",
+            help="Speed of an animation, as a factor. Default: 1.",
         ),
         ToolOption(
             ["--size"],
             metavar="WxH",
             check=size_of,
             section=place,
-            help="The size of an animation in pixels, such as 1280x720. Default: what the drawing needs.",
+            help="The size of an animation in pixels, such as 1280x720. Default: the drawing's size.",
         ),
         ToolOption(["--open"], is_flag=True, section=place, help="Show the written file in the browser (needs -o)."),
     ]

@@ -42,14 +42,14 @@ def shared() -> list[ToolOption]:
             metavar="NAMES",
             multiple=True,
             section=place,
-            help="By these tensors alone. Default: every leaf that requires grad.",
+            help="Differentiate by these tensors. Default: every leaf that requires grad.",
         ),
         ToolOption(
             ["--output", "result"],
             metavar="NAMES",
             multiple=True,
             section=place,
-            help="Of these tensors, not of the result.",
+            help="Differentiate these tensors. Default: the result.",
         ),
         ToolOption(
             ["-o", "output_file"],
@@ -58,7 +58,7 @@ def shared() -> list[ToolOption]:
             section="Output",
             help="Write the numbers to an .npy (one matrix) or .npz.",
         ),
-        ToolOption(["--all"], is_flag=True, section="Output", help="Write out large matrices too."),
+        ToolOption(["--all"], is_flag=True, section="Output", help="Print large matrices in full."),
     ]
 
 

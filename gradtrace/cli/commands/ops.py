@@ -10,8 +10,8 @@ from gradtrace.cli import completing, options, output, screen
 from gradtrace.cli.clicked import SectionOption
 from gradtrace.errors import UsageError
 
-HELP = """Tell about operators: in which forms they are there, what grad_fn they make, their derivatives as the engine
-has them, what the derivative is where there is none (kinks), and an example. Without NAME all names are listed.
+HELP = """Describe operators: their forms, grad_fn and derivatives, the values at kinks (points without a derivative),
+and an example. Without NAME, list all operators.
 
 \b
 Examples:

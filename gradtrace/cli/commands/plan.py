@@ -151,10 +151,14 @@ command = SourceCommand(
             default=1,
             metavar="N",
             section="Plan",
-            help="0: the value alone; 1 (default): its gradients too; 2: also the second derivatives.",
+            help="0: only the value; 1 (default): also its gradients; 2: also the second derivatives.",
         ),
         ToolOption(
-            ["--output"], metavar="NAMES", multiple=True, section="Plan", help="Plan these tensors, not the last one."
+            ["--output"],
+            metavar="NAMES",
+            multiple=True,
+            section="Plan",
+            help="The tensors to plan. Default: the last one.",
         ),
         ToolOption(
             ["--fast-math"],
@@ -168,7 +172,7 @@ command = SourceCommand(
             min=1,
             metavar="N",
             section="Plan",
-            help="Run it N times, and tell the counters and the time.",
+            help="Run the plan N times, and show the counters and the time.",
         ),
         ToolOption(
             ["--format"],
@@ -183,7 +187,7 @@ command = SourceCommand(
             metavar="FILE",
             check=suffix_of,
             section="Output",
-            help="Draw it to .svg, .png, .pdf or .dot, inputs at the bottom.",
+            help="Draw the plan to .svg, .png, .pdf or .dot, inputs at the bottom.",
         ),
         *options.inputs(),
         *options.limits(),

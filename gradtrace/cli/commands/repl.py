@@ -12,8 +12,8 @@ from gradtrace.cli.clicked import SectionOption
 from gradtrace.cli.command import ToolOption
 from gradtrace.cli.exits import Exit
 
-HELP = """Run what is typed, a statement at a time, in one session under the limits, and print what it comes to with its
-flags. A line that begins with a colon asks: :why NAME, :grad, :graph, :trace, :vars, :paths; :help lists them. An error
+HELP = """Run statements as they are typed, in one session under the limits, and print their values with their flags. A
+line that begins with a colon is a question: :why NAME, :grad, :graph, :trace, :vars, :paths; :help lists them. An error
 is reported with its place, and the session goes on.
 
 Input may be a pipe: a script runs as if typed, without prompts, and the exit code is 1 if any of it failed. History is
@@ -25,7 +25,7 @@ Examples:
   gradtrace repl --history ~/.gradtrace_history
   printf 'w: leaf = 1.0\\ny = (2 + w) * (w + 1)\\ny\\ny.backward()\\nw.grad\\n:why w\\n' | gradtrace repl"""
 
-WELCOME = "gradtrace {version}. :help tells what can be asked, Ctrl-D leaves."
+WELCOME = "gradtrace {version}. :help lists the commands, Ctrl-D ends."
 
 
 def repl(color: str | None, dtype: str | None, seed: int | None, history: str | None, **flags: Any) -> int:
@@ -74,7 +74,7 @@ command = click.Command(
                     ["--history"],
                     metavar="FILE",
                     section="Session",
-                    help="Read earlier entries from there, and keep these there. Default: in memory alone.",
+                    help="The file for the history of entries. Default: none, it is kept in memory.",
                 ),
                 *options.limits(),
                 *options.common(),

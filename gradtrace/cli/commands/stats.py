@@ -21,7 +21,7 @@ Of a training loop, a row for each step: loss, norm of the gradients, largest up
 first value that is not finite; then the parameters, and details of the first bad step, or else of the last.
 --step N shows one step in full, --step all the whole run as one graph.
 
---anomaly tells only the first node that is not finite, forward and backward; the exit code is 1 if there is one."""
+--anomaly shows only the first node that is not finite, forward and backward; the exit code is 1 if there is one."""
 
 EXAMPLES = """Examples:
   gradtrace stats "(x+w)*(w+1)" --x 2 --w 1
@@ -68,8 +68,8 @@ command = SourceCommand(
     stats,
     [
         *options.source(),
-        ToolOption(["--anomaly"], is_flag=True, section="Output", help="Tell only the first node that is not finite."),
-        ToolOption(["--all"], is_flag=True, section="Output", help="Leave no node out of a long table."),
+        ToolOption(["--anomaly"], is_flag=True, section="Output", help="Show only the first node that is not finite."),
+        ToolOption(["--all"], is_flag=True, section="Output", help="Show every row, even in long tables."),
         *options.inputs(),
         *options.backward(),
         *options.part(),

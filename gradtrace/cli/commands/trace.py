@@ -14,7 +14,7 @@ HELP = """Show every step of SOURCE in the order in which it happened: forward (
 what was saved for backward and its bytes), then backward in the engine's real order (upstream, local and downstream
 gradient, sums with their contributions, hooks that ran and what they changed, buffers freed).
 
-A program that fails has its trace up to the failure, told at the end; the exit code is 1.
+A program that fails has its trace up to the failure, which is reported at the end; the exit code is 1.
 
 A dot for a local derivative means that it is a matrix, not a number for each element."""
 
@@ -63,7 +63,7 @@ command = SourceCommand(
             metavar="NAMES",
             multiple=True,
             section="Output",
-            help="Only the steps that make, read or bring a gradient to these tensors.",
+            help="Show only the steps that make these tensors, read them, or pass a gradient to them.",
         ),
         *options.engine(),
         *options.limits(),

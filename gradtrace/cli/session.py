@@ -258,14 +258,19 @@ class straight:
 
 
 class uncollected:
-    """The cycle collector rests within it: a trace is a million small records, none of which is in a cycle."""
+    """The cycle collector rests within it: a trace is a million small records, none of which is in a cycle.
+
+    Afterwards it leaves them alone: a walk over all of them would take as long as drawing conclusions from them.
+    """
 
     def __enter__(self) -> None:
         self.before = gc.isenabled()
+        gc.unfreeze()  # what an earlier run of an interactive session left
         gc.disable()
 
     def __exit__(self, *_: object) -> None:
         if self.before:
+            gc.freeze()
             gc.enable()
 
 

@@ -205,9 +205,11 @@ def constant_texts(
     found: dict[int, str] = {}
     for call in calls if wanted else ():
         text = source.excerpt(call.origin)
+        if texts.get(ident(call)) != text:
+            continue
         used = [(i, call.inputs[ident(value)]) for i, value in enumerate(call.args) if ident(value) in call.inputs]
         unknown = [(i, entry) for i, entry in used if ident(entry) in wanted and ident(entry) not in found]
-        if not unknown or texts.get(ident(call)) != text or differentiates(text):
+        if not unknown or differentiates(text):
             continue
         written = operand_texts(text, env)
         if any(entry.names and (i >= len(written) or written[i] not in entry.names) for i, entry in used):

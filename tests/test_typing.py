@@ -85,6 +85,7 @@ def test_the_package_says_that_it_has_types():
     assert (Path(gradtrace.__file__).parent / "py.typed").exists()
 
 
+@pytest.mark.slow
 def test_right_and_wrong_calls(tmp_path):
     first = len(GOOD.splitlines()) + 1
     found, text = errors(tmp_path, GOOD + "\n".join(WRONG) + "\n")

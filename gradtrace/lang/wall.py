@@ -98,8 +98,8 @@ class lowered(raised):
     up = False
 
 
-def _hook(event: str, args: tuple[Any, ...]) -> None:
-    if not _state.up:
+def _hook(event: str, args: tuple[Any, ...], state: _State = _state) -> None:
+    if not state.up:  # a default: when Python ends, the module's names may be gone
         return
     if event not in REFUSED and event.partition(".")[0] not in REFUSED_MODULES:
         return

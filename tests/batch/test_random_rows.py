@@ -127,6 +127,7 @@ def on_one_row(function, columns, row):
     return [y.detach().numpy(), *(g.numpy() for g in grads)]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(steps=Steps, seed=st.integers(0, 2**16))
 def test_rows_never_mix(steps, seed):

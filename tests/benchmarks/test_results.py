@@ -119,8 +119,8 @@ def test_every_job_has_a_script_and_targets_among_its_peers():
         pytest.param("mixed_ops", ("sin", 10, 20), marks=pytest.mark.slow),
         pytest.param("mixed_ops", ("sqrt", 10, 20), marks=pytest.mark.slow),
         ("long_chain", (40,)),
-        ("mlp", (3,)),
-        ("black_scholes", (100,)),
+        pytest.param("mlp", (3,), marks=pytest.mark.slow),
+        pytest.param("black_scholes", (100,), marks=pytest.mark.slow),
         ("repeated", (10,)),
     ],
 )

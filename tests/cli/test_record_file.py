@@ -182,6 +182,7 @@ def test_how_backward_was_called_is_recorded(answer, gt, here):
     assert answer("paths", "run.gt") == answer("paths", "e.txt", "--output", "h") != answer("paths", "e.txt")
 
 
+@pytest.mark.slow
 def test_a_long_loop_runs_again_where_every_pass_is_asked_for(answer, gt, here):
     (here / "long.py").write_text(LOOP.replace("range(12)", "range(120)").replace("torch.manual_seed(0)\n", ""))
     assert gt("run", "long.py", "-o", "run.gt").exit_code == 0
@@ -408,7 +409,9 @@ def test_flipped_bytes_never_show_a_traceback(gt, records, here):
         assert result.exit_code in (0, 2), result.stderr
 
 
-@pytest.mark.parametrize("name", [TABLE, "values.npy", "tables.npy"])
+@pytest.mark.parametrize(
+    "name", [TABLE, *(pytest.param(n, marks=pytest.mark.slow) for n in ("values.npy", "tables.npy"))]
+)
 def test_random_numbers_never_show_a_fault(gt, records, here, name):
     content = (here / records("view.py")).read_bytes()
     chance = random.Random(1)

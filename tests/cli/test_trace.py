@@ -154,6 +154,7 @@ def test_every_format(answer):
     assert answer("trace", *source, "--format", "md").startswith("| step | kind |")
 
 
+@pytest.mark.slow
 def test_many_operations_are_written_as_they_are_read(answer):
     text = answer("trace", "y = x\nfor i in range(5000):\n    y = y * 1.0001\n", "--x", 1, "--format", "jsonl")
     assert text.count("\n") == 2 * 5000 + 3

@@ -38,6 +38,7 @@ def test_the_answers_in_words_are_right(answer, here, program, change, command):
     assert said == "0.0\n" or "no mistake found" in said
 
 
+@pytest.mark.slow
 def test_without_a_terminal_all_steps_from_one_on_are_printed(process):
     done = process("tutorial", "--step", "6", input="")
     assert (done.returncode, done.stderr) == (0, "")

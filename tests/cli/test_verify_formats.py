@@ -212,7 +212,12 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("name", SAID)
+QUICK = ("custom_function", "data_and_plots")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in SAID]
+)
 def test_it_says_of_each_cell_of_a_notebook_what_it_did(process, here, name):
     done = process("verify", NOTEBOOKS / f"{name}.ipynb", "--format", "json")
     found = [cell["verdict"].replace(" ", "-") for cell in json.loads(done.stdout)["cells"]]
@@ -221,6 +226,7 @@ def test_it_says_of_each_cell_of_a_notebook_what_it_did(process, here, name):
     assert done.returncode == ("refused" in wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in SAID if name != "random_outputs"])
 def test_a_wrong_number_in_a_notebook_is_found(process, here, name):
     document = json.loads((NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))

@@ -61,7 +61,7 @@ BIG = {
 
 
 @pytest.mark.parametrize("limit", ["--max-process", "--max-memory"])
-@pytest.mark.parametrize("name", BIG)
+@pytest.mark.parametrize("name", ["arange", *(pytest.param(n, marks=pytest.mark.slow) for n in BIG if n != "arange")])
 def test_memory_beyond_a_limit_is_an_error_that_no_program_catches(name, limit, tmp_path):
     text = f"import torch\ntry:\n    y = {BIG[name]}\nexcept:\n    print('caught')\nfinally:\n    print('late')\n"
     done = run(tmp_path, text, limit, "700000000")

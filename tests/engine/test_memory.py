@@ -47,6 +47,7 @@ def chain(x: Any, operations: int) -> Any:
     return y
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_collector")
 def test_a_million_operations_forward_backward_and_freed() -> None:
     x = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)

@@ -69,6 +69,7 @@ NO_OPERATORS = {
     "iinfo",
     "initial_seed",
     "is_floating_point",
+    "is_inference",
     "is_same_size",
     "is_set_to",
     "is_tensor",

@@ -25,9 +25,11 @@ _ENGINE = (
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "is_warn_always_enabled",
     "no_grad",
     "set_default_dtype",
     "set_grad_enabled",
+    "set_warn_always",
 )
 _DTYPES = {
     "float64": "float64",
@@ -57,6 +59,7 @@ _CONSTANTS = {
     "preserve_format": "torch.preserve_format",
 }
 _MODULES = {
+    "_C": "gradtrace._C",
     "nn": "gradtrace.nn",
     "optim": "gradtrace.optim",
     "func": "gradtrace.func",

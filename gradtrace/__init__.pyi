@@ -5,6 +5,7 @@
 from collections.abc import Sequence
 from typing import Any, overload
 
+from gradtrace import _C as _C
 from gradtrace import amp as amp
 from gradtrace import autograd as autograd
 from gradtrace import distributions as distributions
@@ -29,9 +30,11 @@ from gradtrace.engine import is_anomaly_check_nan_enabled as is_anomaly_check_na
 from gradtrace.engine import is_anomaly_enabled as is_anomaly_enabled
 from gradtrace.engine import is_grad_enabled as is_grad_enabled
 from gradtrace.engine import is_inference_mode_enabled as is_inference_mode_enabled
+from gradtrace.engine import is_warn_always_enabled as is_warn_always_enabled
 from gradtrace.engine import no_grad as no_grad
 from gradtrace.engine import set_default_dtype as set_default_dtype
 from gradtrace.engine import set_grad_enabled as set_grad_enabled
+from gradtrace.engine import set_warn_always as set_warn_always
 from gradtrace.engine.text import set_printoptions as set_printoptions
 from gradtrace.func import vmap as vmap
 from gradtrace.cli.magic import load_ipython_extension as load_ipython_extension
@@ -480,6 +483,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor: ...
 def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = ...) -> Tensor: ...
 def inverse(input: Tensor) -> Tensor: ...
 def is_floating_point(input: Tensor) -> _bool: ...
+def is_inference(input: Tensor) -> _bool: ...
 def is_nonzero(input: Tensor) -> _bool: ...
 def is_same_size(input: Tensor, other: Tensor) -> _bool: ...
 def is_tensor(obj: Any) -> _bool: ...

@@ -59,10 +59,12 @@ LIMITS = "process limits: only a guarded run sets them, and not every platform h
 FAMILY = "another family of operators: one function of many needs it"
 ONE_BY_ONE = {
     "trace.steps -> trace.opcheck": RARE,
+    "engine.attributes -> engine.tensor": CYCLE,
     "engine.backward -> engine.blocks": CYCLE,
     "engine.call -> engine.compile": RARE,
     "engine.call -> engine.saved_hooks": RARE,
     "engine.function -> engine.saved_hooks": RARE,
+    "engine.node -> engine.anomaly": CYCLE,
     "engine.node -> engine.backward": CYCLE,
     "engine.node -> engine.saved": CYCLE,
     "engine.op -> engine.backward": CYCLE,

@@ -78,6 +78,8 @@ __getattr__, __dir__ = attach(
         "_unsafe_preserve_version_counter": "gradtrace.autograd.graph",
         "gradcheck": "gradtrace.func.gradcheck",
         "gradgradcheck": "gradtrace.func.gradcheck",
+        "is_multithreading_enabled": "gradtrace.engine.modes",
+        "set_multithreading_enabled": "gradtrace.engine.modes",
     },
     modules={
         "forward_ad": "gradtrace.func.forward_ad",

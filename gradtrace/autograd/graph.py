@@ -6,14 +6,16 @@ https://pytorch.org/docs/stable/autograd.html#torch.autograd.graph
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Iterable, Sequence
-from gradtrace.engine.node import GradientEdge, Node, RemovableHandle
+from gradtrace.engine.node import GradientEdge, RemovableHandle
+from gradtrace.engine.node import Node as EngineNode
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge
+from gradtrace.lazy_names import attach
 
 __all__ = [
     "GradientEdge",
     "Node",
-    "allow_mutation_on_saved_tensors",
+    "allow_mutation_on_saved_tensors",  # noqa: F822 - loaded when used
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
@@ -23,10 +25,18 @@ __all__ = [
 ]
 
 MODES = ("all", "any")
-OUTSIDE_MESSAGE = (
-    "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally "
-    "recorded."
-)
+
+
+class _NodesAreInstances(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, EngineNode)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return subclass is cls or issubclass(subclass, EngineNode)
+
+
+class Node(metaclass=_NodesAreInstances):
+    """The abstract base class of all grad_fns, for isinstance and issubclass: no grad_fn has it among its bases."""
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
@@ -102,36 +112,6 @@ class disable_saved_tensors_hooks:
         state.no_saved_hooks = self._outer
 
 
-class allow_mutation_on_saved_tensors:
-    """Context in which a tensor saved for backward may be changed in place; backward sees what was saved.
-
-    Both directions must run inside. Each saved tensor is copied (PyTorch copies those that change).
-    """
-
-    def __init__(self) -> None:
-        self._hooks = saved_tensors_hooks(lambda tensor: tensor.detach().clone(), self._unpack)
-
-    def _unpack(self, copy: Tensor) -> Tensor:
-        if self not in entered():
-            raise AssertionError(OUTSIDE_MESSAGE)
-        return copy
-
-    def __enter__(self) -> allow_mutation_on_saved_tensors:
-        if entered():
-            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-        self._hooks.__enter__()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._hooks.__exit__(*exc)
-
-
-def entered() -> list[Any]:
-    """The contexts for mutation that are in force."""
-    owners = [getattr(unpack, "__self__", None) for _, unpack in state.saved_hooks]
-    return [owner for owner in owners if isinstance(owner, allow_mutation_on_saved_tensors)]
-
-
 class MultiHandle(RemovableHandle):
     """Removes several hooks at once."""
 
@@ -174,7 +154,7 @@ def first_of_pass(fn: Callable[..., None]) -> Callable[[Tensor], None]:
 class Gather:
     """The gradients of several tensors in the passes that run, until all of a pass are there."""
 
-    def __init__(self, fn: Callable[..., None], nodes: list[Node | None]) -> None:
+    def __init__(self, fn: Callable[..., None], nodes: list[EngineNode | None]) -> None:
         self.fn = fn
         self.nodes = nodes
         self.found: dict[int, dict[int, Tensor]] = {}  # by the number of the pass
@@ -189,3 +169,9 @@ class Gather:
                 del self.found[run.number]
 
         return hook
+
+
+# Loaded when used; it is written with the hooks above.
+__getattr__, _names = attach(
+    __name__, {"allow_mutation_on_saved_tensors": "gradtrace.autograd.mutation"}, shown_as="torch.autograd.graph"
+)

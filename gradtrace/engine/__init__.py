@@ -17,9 +17,11 @@ from gradtrace.engine.modes import (
     is_anomaly_enabled,
     is_grad_enabled,
     is_inference_mode_enabled,
+    is_warn_always_enabled,
     no_grad,
     set_detect_anomaly,
     set_grad_enabled,
+    set_warn_always,
 )
 from gradtrace.engine.node import AccumulateGrad, Node, RemovableHandle
 from gradtrace.engine.state import state
@@ -44,10 +46,12 @@ __all__ = [
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "is_warn_always_enabled",
     "no_grad",
     "once_differentiable",
     "set_default_dtype",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_warn_always",
     "state",
 ]

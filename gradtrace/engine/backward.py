@@ -15,6 +15,7 @@ from itertools import count
 from math import inf
 
 from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.engine.anomaly import blame, check_nan
 from gradtrace.engine.broadcast import unbroadcast_and_cast
 from gradtrace.engine.dtypes import has_spec
 from gradtrace.engine.hooks import node_hooks, tensor_hooks
@@ -54,7 +55,7 @@ def run_backward(
             Pass(keep_graph).start(roots)
         return {}
     running = OrderedPass(keep_graph, [node for node, _, _ in roots], wanted, accumulate)
-    with using(grad_enabled=create_graph, running=running):
+    with using(grad_enabled=create_graph, running=running, saved_hooks=state.saved_hooks):
         if watcher is not None:
             watcher.began(roots, keep_graph, create_graph, wanted, accumulate)
         try:
@@ -101,8 +102,7 @@ class Pass:
         try:
             self.run()
         except BaseException as error:
-            if self.node is not None and self.node.origin and not hasattr(error, "_forward"):
-                error._forward = self.node.origin  # type: ignore[attr-defined]
+            blame(self.node, error)
             if not self.ordered:
                 self.drop_incomplete([node for node, _, _ in roots])
             raise
@@ -221,7 +221,7 @@ class OrderedPass(Pass):
 
     def __init__(self, keep_graph: bool, roots: list[Node], wanted: list[Slot] | None, accumulate: bool) -> None:
         super().__init__(keep_graph)
-        self.number = next(OrderedPass.numbers)
+        self.number, self.outer = next(OrderedPass.numbers), state.running
         self.waiting = count_dependencies(roots)
         self.needed = None if wanted is None else needed_nodes(self.waiting, wanted, accumulate)
         self.captured: dict[Slot, Any] = {} if wanted is None else dict.fromkeys(wanted)
@@ -278,7 +278,7 @@ class OrderedPass(Pass):
         read_only = self.needed is not None and node not in self.needed
         if node in self.capturing and not read_only:
             self.capture(node, gradient)
-        if gradient is not None and (node.hooks is not None or node.is_accumulator):
+        if node.hooks is not None or node.is_accumulator:
             gradient = tensor_hooks(node, gradient)
         if read_only:
             if node in self.capturing:
@@ -340,10 +340,8 @@ def run_with_hooks(node: Node, gradient: NodeGradient) -> InputGradients:
         results = derive(node, gradient)
     else:
         results = node_hooks(node, hooks, gradient, derive)
-    if state.anomaly and state.anomaly_check_nan:
-        for i, r in enumerate(results):
-            if r is not None and bool(np.isnan(r._data if isinstance(r, Tensor) else r).any()):
-                raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+    if state.anomaly:
+        check_nan(node, results)
     return results
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import TRACED
-from gradtrace.engine.node import Node
+from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.engine.op import records
 from gradtrace.engine.tensor import Tensor
 
@@ -48,7 +48,7 @@ def unbroadcast_and_cast(g: Any, target: Node, number: int, source: Node | None,
     if target.outputs != 1:
         shape, dtype = shape[number], dtype[number]
     if isinstance(g, Tensor):
-        return unbroadcast_tensor(g, shape, dtype, source, index)
+        return unbroadcast_tensor(g, shape, g._data.dtype if takes_any_dtype(target) else dtype, source, index)
     if type(g) is float:
         if dtype is None:
             return g
@@ -61,7 +61,12 @@ def unbroadcast_and_cast(g: Any, target: Node, number: int, source: Node | None,
         g = sum_to(g, shape, source, index)
     if dtype is None:
         return float(g)
-    return g if g.dtype is dtype else g.astype(dtype)
+    return g if g.dtype is dtype or takes_any_dtype(target) else g.astype(dtype)
+
+
+def takes_any_dtype(target: Node) -> bool:
+    """Return whether a node is that of a leaf whose `grad_dtype` is None."""
+    return isinstance(target, AccumulateGrad) and target.takes_any_dtype
 
 
 def unbroadcast_tensor(g: Tensor, shape: Any, dtype: Any, source: Node | None, index: int) -> Tensor:

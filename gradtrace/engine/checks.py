@@ -43,10 +43,11 @@ def check_assigned_grad(tensor: Tensor, value: object) -> None:
             f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
             f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same size"
         )
-    if value.dtype is not tensor.dtype:
+    wanted = tensor.dtype if tensor._x is None else tensor._x.dtype_of_grad(tensor.dtype)
+    if wanted is not None and value.dtype is not wanted:
         raise RuntimeError(
             f"attempting to assign a gradient with dtype '{value.dtype.c_name}' to a tensor with grad_dtype "
-            f"'{tensor.dtype.scalar_type}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+            f"'{wanted.scalar_type}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
             "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
             "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
             "systems that assume they match."
@@ -60,6 +61,8 @@ def check_hook_result(hook: Hook, before: Tensor, after: object) -> None:
     """Raise TypeError or RuntimeError if a hook's result is not a tensor of the same type and size."""
     if after is before:
         return
+    if before is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
     if not isinstance(after, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(after).__name__}'")
     if after.dtype is not before.dtype:

@@ -7,6 +7,7 @@ import weakref
 from gradtrace.annotations import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gradtrace.engine.dtypes import dtype
     from gradtrace.engine.node import HookTable
     from gradtrace.engine.tensor import Tensor
 
@@ -43,6 +44,7 @@ class TensorExtras:
         "counter",
         "detached",
         "grad",
+        "grad_dtype",
         "hooks",
         "inference",
         "needs_slow_path",
@@ -66,3 +68,8 @@ class TensorExtras:
         self.inference = False
         self.detached = 0  # number of the newest node at the time of detach_: older ones may have saved this
         self.needs_slow_path = False
+        self.grad_dtype: tuple[dtype | None, ...] = ()  # what `grad_dtype` was set to
+
+    def dtype_of_grad(self, own: dtype) -> dtype | None:
+        """Return the dtype of the gradient of a tensor with the dtype `own`; None for any."""
+        return self.grad_dtype[0] if self.grad_dtype else own

@@ -6,18 +6,16 @@ PyTorch: its class is named after the user's (`MyReLUBackward`).
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterable, NoReturn
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NoReturn
 from gradtrace.engine.checks import modified
-from gradtrace.engine.dtypes import spec_for, spec_of
+from gradtrace.engine.dtypes import spec_for
+from gradtrace.engine.function_outputs import NO_TENSOR, connected, position, refuse_saved_alias
 from gradtrace.engine.hooks import as_tensor
-from gradtrace.engine.inplace import rebase_history, refuse_untrackable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import FREED, FREED_MESSAGE, SAVES_ITS_OWN, TUPLES, Node
-from gradtrace.engine.op import records
 from gradtrace.engine.saved import source_node
 from gradtrace.engine.state import State, state, using
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.view_rules import CUSTOM, MULTI, mark_view
 
 if TYPE_CHECKING:
     from gradtrace.engine.saved_hooks import Packed
@@ -37,6 +35,13 @@ NO_SETUP = (
     "https://pytorch.org/docs/main/notes/extending.func.html"
 )
 ONCE_MESSAGE = "trying to differentiate twice a function that was marked with @once_differentiable"
+NO_VMAP = (
+    "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+)
+ONCE_ONLY_MESSAGE = (
+    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. "
+    "Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+)
 LEGACY_MESSAGE = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
     "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
@@ -80,6 +85,7 @@ class FunctionCtx:
     _non_differentiable: tuple[Tensor, ...] = ()
     _materialize = True
     _options: dict[str, Any] = {}  # the keyword arguments of forward
+    _is_pure_view = False  # whether forward only returns a view of its input, which the engine may make again itself
 
 
 class SavedTensorSlot:
@@ -95,35 +101,16 @@ class SavedTensorSlot:
         self.version = 0 if tensor is None or tensor.is_inference() else tensor._version
         self.packed: Packed | None = None
 
-    def pack(self, ctx: BackwardCFunction) -> None:
-        """Replace the tensor by the result of the active pack hook."""
+    def pack(self, ctx: BackwardCFunction, hooks: tuple[Callable[..., Any], Callable[..., Any]]) -> None:
+        """Replace the tensor by the result of a pack hook; None stays None."""
         from gradtrace.engine.saved_hooks import Packed
 
-        if self.number is None and self.tensor is None:
-            return
         tensor = self.tensor if self.number is None else ctx._unpack(self)
-        assert tensor is not None
-        self.packed = Packed(tensor, state.saved_hooks[-1], self.number is not None and self.number >= 0)
+        if tensor is None:
+            return
+        self.packed = Packed(tensor, hooks, self.number is not None and self.number >= 0)
         self.tensor = self.raw = self.counter = None
 
-
-DIRTY_MESSAGE = (
-    "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
-    "inplace must all be outputs of the Function."
-)
-DIRTY_VIEW_MESSAGE = (
-    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
-    "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input is "
-    "not a view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it "
-    "into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other "
-    "operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
-)
-
-SAVED_ALIAS_MESSAGE = (
-    "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
-    "override setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or setup "
-    "ctx inside the forward function itself."
-)
 
 ENGINE_NAMES = frozenset(Node.__slots__) | {
     "args",
@@ -138,8 +125,6 @@ ENGINE_NAMES = frozenset(Node.__slots__) | {
     "outputs",
     "shape",
 }
-# The dtype of an output that is not a tensor: backward gets None for it.
-NO_TENSOR = "no tensor"
 
 
 class BackwardCFunction(Node, FunctionCtx):
@@ -200,7 +185,28 @@ class BackwardCFunction(Node, FunctionCtx):
         saved = self.__dict__.get("_saved")
         if saved is None:  # still inside forward
             return self._to_save
+        if not self.function.clear_saved_tensors_on_access:
+            return tuple(self._unpack(s) for s in saved)
+        if self.__dict__.get("_cleared"):
+            raise RuntimeError(ONCE_ONLY_MESSAGE)
+        self.__dict__.update(_cleared=True, _saved=[])
         return tuple(self._unpack(s) for s in saved)
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        import warnings
+
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        """What the node keeps of each saved tensor, as `torch.autograd.SavedTensor`."""
+        if self.freed:
+            raise RuntimeError(FREED_MESSAGE)
+        from gradtrace.engine.saved_hooks import FunctionSavedTensor
+
+        return tuple(FunctionSavedTensor(self, slot) for slot in self.__dict__.get("_saved") or ())
 
     def _unpack(self, saved: SavedTensorSlot) -> Tensor | None:
         if saved.packed is not None:
@@ -285,6 +291,8 @@ class Function(metaclass=FunctionMeta):
     """
 
     _backward_cls: type[BackwardCFunction]
+    generate_vmap_rule = False
+    clear_saved_tensors_on_access = False
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         import warnings
@@ -321,6 +329,11 @@ class Function(metaclass=FunctionMeta):
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> Any:
+        """Compute forward on a whole batch, for torch.vmap: return the outputs and their batch dims."""
+        raise NotImplementedError(NO_VMAP)
 
     @classmethod
     def apply(cls, *args: Any, **options: Any) -> Any:
@@ -388,19 +401,28 @@ class Function(metaclass=FunctionMeta):
         outputs = connected(ctx, args, given, tracked)
         if cls.setup_context is not Function.setup_context:
             refuse_saved_alias(ctx, given, outputs)
-        for number, value in enumerate(ctx._to_save):
+        # The ctx must not keep an output if a pack hook raises: the output refers to the ctx.
+        to_save = ctx.__dict__.pop("_to_save", ())
+        for number, value in enumerate(to_save):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument {number} is of type "
                     f"{type(value).__name__}"
                 )
-        saved = [SavedTensorSlot(t, position(t, ctx, outputs)) for t in ctx._to_save]
+        saved = [SavedTensorSlot(t, position(t, ctx, outputs)) for t in to_save]
         if state.saved_hooks:
             for each in saved:
-                each.pack(ctx)
+                each.pack(ctx, state.saved_hooks[-1])
         ctx.__dict__["_saved"] = saved
-        ctx.__dict__.pop("_to_save", None)
         return outputs[0] if single else tuple(outputs)
+
+
+class InplaceFunction(Function):
+    """The old name of Function for operators that change their input; `inplace` is kept and has no effect."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
 
 
 def bound_arguments(forward: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
@@ -422,93 +444,7 @@ def by_position(
     return bound.args[1:], bound.kwargs
 
 
-# ---- the outputs of forward
-
-
-def connected(ctx: BackwardCFunction, args: tuple[Any, ...], given: list[Any], tracked: bool) -> list[Any]:
-    """Return the outputs of forward with the node as their grad_fn (PyTorch's `_process_backward_mode_ad`)."""
-    for tensor in ctx._dirty:
-        tensor.counter().n += 1
-    differentiable = [
-        tracked and isinstance(o, Tensor) and o.is_floating_point() and not contains(ctx._non_differentiable, o)
-        for o in given
-    ]
-    if tracked:
-        specs = [spec_of(o._data) if isinstance(o, Tensor) else None for o in given]
-        dtypes = [NO_TENSOR if spec is None else spec.dtype for spec in specs]
-        ctx.spec = spec_for([() if spec is None else spec.shape for spec in specs], dtypes)
-        # `derive` gets a dict of gradients by output number unless this is 1.
-        ctx.__dict__["_outputs"] = len(given) if len(given) != 1 else 0
-        ctx.__dict__["_differentiable"] = differentiable
-    outputs = [
-        own_output(ctx, args, o, number if has_grad else None, len(given)) if isinstance(o, Tensor) else o
-        for number, (o, has_grad) in enumerate(zip(given, differentiable, strict=True))
-    ]
-    if sum(differentiable) > 1:
-        for o in outputs:
-            if isinstance(o, Tensor) and o._x is not None and o._x.view is not None:
-                o._x.view.creation = MULTI
-    if not all(contains(given, tensor) for tensor in ctx._dirty):
-        raise RuntimeError(DIRTY_MESSAGE)
-    return outputs
-
-
-def own_output(ctx: BackwardCFunction, args: tuple[Any, ...], o: Tensor, number: int | None, count: int) -> Tensor:
-    """Return output `number` of `count` as the node's; None for an output that has no gradient.
-
-    An input that is returned unchanged becomes a view of itself, and an in-place change of a view is not allowed.
-    """
-    is_input, is_dirty = contains(args, o), contains(ctx._dirty, o)
-    is_view = o._x is not None and o._x.view is not None
-    if number is not None and is_dirty:
-        return changed_input(ctx, o, number, count)
-    if number is None and o.requires_grad:
-        if is_input or not is_view:
-            return o.alias()
-    elif is_input and not is_dirty:
-        o = view_of_itself(o, state.grad_enabled and number is None)
-    view = None if o._x is None else o._x.view
-    if number is not None:
-        o._fn, o._nr, o._req, o._fast_spec = ctx, number, True, None
-    if view is not None and not (is_input and is_dirty):
-        view.creation, view.version = CUSTOM, o._version
-    return o
-
-
-def changed_input(ctx: BackwardCFunction, o: Tensor, number: int, count: int) -> Tensor:
-    """Make the node the grad_fn of a tensor that forward changed in place; on a view by CopySlices."""
-    if o._fn is None and o.requires_grad:
-        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
-    if o._x is not None and o._x.view is not None and count > 1:
-        raise RuntimeError(DIRTY_VIEW_MESSAGE)
-    refuse_untrackable(o)
-    rebase_history(o, ctx, number)
-    return o
-
-
-def view_of_itself(o: Tensor, recorded: bool) -> Tensor:
-    out = o.alias()
-    with using(grad_enabled=recorded):
-        mark_view(out, o)
-    return out
-
-
-def contains(values: Iterable[object], wanted: object) -> bool:
-    return any(value is wanted for value in values)
-
-
-def refuse_saved_alias(ctx: BackwardCFunction, given: list[Any], outputs: list[Any]) -> None:
-    for before, after in zip(given, outputs, strict=True):
-        if before is not after and contains(ctx._to_save, before) and not contains(ctx._dirty, before):
-            raise RuntimeError(SAVED_ALIAS_MESSAGE)
-
-
-def position(saved: Any, ctx: BackwardCFunction, outputs: list[Any]) -> int | None:
-    """Return the output number of a saved tensor; -1 for an output without gradient, None for anything else."""
-    for i, o in enumerate(outputs):
-        if saved is not None and saved is o:
-            return i if o._fn is ctx else -1 if o._fn is None else None
-    return None
+# ---- backward of first order only
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
@@ -521,7 +457,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         if not before or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
             return answer
         answers = answer if isinstance(answer, tuple) else (answer,)
-        marked = tuple(records["once"](a) if isinstance(a, Tensor) else a for a in map(requiring, answers))
+        marked = delayed_error(ONCE_MESSAGE, tuple(map(requiring, answers)))
         return marked if isinstance(answer, tuple) else marked[0]
 
     run.__name__ = getattr(backward, "__name__", "backward")
@@ -533,5 +469,25 @@ def requiring(a: object) -> object:
     return a.alias().requires_grad_() if isinstance(a, Tensor) and a.is_floating_point() else a
 
 
-def refuse_twice(*_: object) -> NoReturn:
-    raise RuntimeError(ONCE_MESSAGE)
+class Error(Function):
+    """The identity function of several tensors, whose backward raises RuntimeError."""
+
+    @staticmethod
+    def forward(ctx: Any, message: str, *tensors: Tensor) -> Any:
+        ctx.message = message
+        return tuple(t.view_as(t) for t in tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> NoReturn:
+        raise RuntimeError(ctx.message)
+
+
+Error._backward_cls.__name__ = Error._backward_cls.__qualname__ = "Error"
+
+
+def delayed_error(message: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return tensors (and None in its place) with one node that raises RuntimeError(message) in backward."""
+    given = [Tensor._wrap(0.0) if value is None else value for value in values]
+    with using(grad_enabled=True):
+        found = Error.apply(message, *given)
+    return tuple(None if value is None else f for value, f in zip(values, found, strict=True))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterable, Mapping, TypeVar
-from gradtrace.engine.backward import run_backward
+from gradtrace.engine.deep import run_backward
 from gradtrace.engine.hooks import as_tensor, own_copy
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import TRACED

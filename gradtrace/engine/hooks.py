@@ -37,13 +37,15 @@ def tensor_hooks(node: Node, gradient: Any) -> Any:
     assert node.hooks is not None
     if node.outputs == 1:
         return one_tensor_hooks(node.hooks, 0, gradient)
-    return {number: one_tensor_hooks(node.hooks, number, g) for number, g in gradient.items()}
+    slots = dict.fromkeys(node.hooks.tensor_pre) | (gradient or {})  # hooks see None for what has no gradient
+    found = {number: one_tensor_hooks(node.hooks, number, g) for number, g in slots.items()}
+    return {number: g for number, g in found.items() if g is not None} or None
 
 
 def one_tensor_hooks(hooks: Hooks, number: int, gradient: Gradient) -> Gradient:
     if number in hooks.tensor_pre:
         gradient = call_tensor_hooks(hooks.tensor_pre[number], gradient)
-    if number in hooks.retains:
+    if number in hooks.retains and gradient is not None:
         tensor = hooks.retains[number]()
         if tensor is not None:
             extra = tensor.extra()
@@ -57,14 +59,13 @@ def one_tensor_hooks(hooks: Hooks, number: int, gradient: Gradient) -> Gradient:
 
 def call_tensor_hooks(hooks: dict[int, Hook], gradient: Gradient) -> Gradient:
     for hook in list(hooks.values()):
-        current = as_tensor(gradient)
-        answer = hook(current)
-        if answer is None:
-            answer = current
+        current = gradient if gradient is None else as_tensor(gradient)
+        returned = hook(current)
+        answer = current if returned is None else returned
         check_hook_result(hook, current, answer)
         if state.watcher is not None:
             state.watcher.hooked("tensor", hook, current, answer)
-        gradient = answer if isinstance(gradient, Tensor) else answer._data
+        gradient = answer if answer is None or isinstance(gradient, Tensor) else answer._data
     return gradient
 
 

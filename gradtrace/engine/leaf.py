@@ -30,7 +30,7 @@ def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | No
     else:
         if state.keeper is not None:
             state.keeper.before_array_write(have._data)
-        np.add(have._data, gradient, out=have._data)
+        np.add(have._data, gradient, out=have._data, casting="unsafe")
         if have._x is not None and have._x.counter is not None:
             have._x.counter.n += 1
     if extra.post_hooks:

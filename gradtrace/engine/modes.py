@@ -16,6 +16,11 @@ F = TypeVar("F", bound="Callable[..., Any]")
 ANOMALY_WARNING = (
     "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
 )
+CLASS_WARNING = (
+    "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
+    "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method "
+    "and nothing else."
+)
 GENERATOR = 0x20  # inspect.CO_GENERATOR: the flag of a generator function's code
 
 
@@ -85,7 +90,7 @@ class _Mode:
         return type(self)()
 
     def __call__(self, function: F) -> F:
-        return _Wrapped(function, self)  # type: ignore[return-value]
+        return decorated(function, self)
 
     def __enter__(self) -> None:
         self._previous.append((state.grad_enabled, state.inference))
@@ -98,12 +103,23 @@ class _Mode:
         return f"<torch.autograd.grad_mode.{type(self).__name__} object at {id(self):#x}>"
 
 
+def decorated(function: F, mode: _Mode) -> F:
+    """Return a function that runs under a mode; a class, for which this is deprecated, is made under it."""
+    if isinstance(function, type):
+        import warnings
+
+        warnings.warn(CLASS_WARNING, FutureWarning, stacklevel=3)
+    return _Wrapped(function, mode)  # type: ignore[return-value]
+
+
 class _Bare(type):
     """A metaclass for `@no_grad` without parentheses: a class called with a function decorates it."""
 
     def __call__(cls, *args: object, **kwargs: object) -> Any:
         if len(args) == 1 and not kwargs and callable(args[0]) and not isinstance(args[0], bool):
-            return _Wrapped(args[0], super().__call__())
+            return decorated(args[0], super().__call__())
+        if callable(kwargs.get("mode")):
+            return _Wrapped(kwargs["mode"], super().__call__())  # type: ignore[arg-type]  # it is callable
         if len(args) > 1:
             raise TypeError(
                 "_NoParamDecoratorContextManager.__new__() takes from 1 to 2 positional arguments but "
@@ -140,7 +156,7 @@ class set_grad_enabled(_Mode):
 
     def __call__(self, function: F) -> F:
         state.grad_enabled = self._entered_from[0]  # a decorator must not change the caller's mode
-        return _Wrapped(function, self)  # type: ignore[return-value]
+        return decorated(function, self)
 
     def clone(self) -> _Mode:
         before = state.grad_enabled
@@ -191,13 +207,14 @@ class set_detect_anomaly:
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._previous = (state.anomaly, state.anomaly_check_nan)
-        state.anomaly, state.anomaly_check_nan = bool(mode), bool(check_nan)
+        state.set(anomaly=bool(mode), anomaly_check_nan=bool(check_nan))
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, *exc: object) -> None:
-        state.anomaly, state.anomaly_check_nan = self._previous
+        anomaly, check_nan = self._previous
+        state.set(anomaly=anomaly, anomaly_check_nan=check_nan)
 
 
 class detect_anomaly(set_detect_anomaly):
@@ -211,6 +228,37 @@ class detect_anomaly(set_detect_anomaly):
 
     def __enter__(self) -> None:
         super().__init__(True, self._wanted)
+
+
+class set_multithreading_enabled:
+    """Set, at once or for a `with` block, whether backward may use several threads; gradtrace's uses one always."""
+
+    enabled = True
+
+    def __init__(self, mode: bool) -> None:
+        self._previous = set_multithreading_enabled.enabled
+        set_multithreading_enabled.enabled = bool(mode)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc: object) -> None:
+        set_multithreading_enabled.enabled = self._previous
+
+
+def is_multithreading_enabled() -> bool:
+    """Return what `set_multithreading_enabled` was given last; True at the start, as in PyTorch."""
+    return set_multithreading_enabled.enabled
+
+
+def set_warn_always(b: bool, /) -> None:
+    """Set whether PyTorch would repeat a warning; gradtrace leaves that to Python's warning filters."""
+    state.warn_always = bool(b)
+
+
+def is_warn_always_enabled() -> bool:
+    """Return what `set_warn_always` was given last."""
+    return state.warn_always
 
 
 def is_anomaly_check_nan_enabled() -> bool:

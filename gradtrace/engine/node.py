@@ -163,7 +163,7 @@ class NodeExtras:
     their versions.
     """
 
-    __slots__ = ("fast_result", "hooks", "out_counter", "out_version", "packed", "versions", "watched")
+    __slots__ = ("fast_result", "hooks", "metadata", "out_counter", "out_version", "packed", "versions", "watched")
 
     def __init__(self) -> None:
         self.hooks: Hooks | None = None
@@ -173,6 +173,7 @@ class NodeExtras:
         self.fast_result: tuple[Any, Any, weakref.ref[Tensor]] | None = None
         self.packed = False  # whether a saved tensor went through saved-tensor hooks
         self.watched: tuple[tuple[Tensor, int], ...] = ()
+        self.metadata: dict[Any, Any] | None = None
 
 
 class Node:
@@ -250,6 +251,10 @@ class Node:
         self.seq = state.seq = state.seq + 1
         self.origin = state.origin
         self.extras = None
+        if state.anomaly:
+            from gradtrace.engine.anomaly import remember
+
+            remember(self)
 
     @property
     def shape(self) -> Any:
@@ -314,8 +319,19 @@ class Node:
         return edges if shown is None else tuple(edges[i] for i in shown)
 
     @property
-    def metadata(self) -> dict[str, Any]:
-        return {}
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for the user's own notes on the node; anomaly mode keeps the stack of its forward call here."""
+        rare = self.ensure_extras()
+        if rare.metadata is None:
+            rare.metadata = {}
+        return rare.metadata
+
+    @property
+    def _input_metadata(self) -> tuple[Any, ...]:
+        """The shape and dtype of the gradient of each of the node's outputs."""
+        from gradtrace.engine.node_call import input_metadata
+
+        return input_metadata(self)
 
     def _sequence_nr(self) -> int:
         return self.seq
@@ -429,7 +445,7 @@ class AccumulateGrad(Node):
     Its sequence number is negative, so that a backward pass, which runs the newest node first, runs it last.
     """
 
-    __slots__ = ("variable",)
+    __slots__ = ("takes_any_dtype", "variable")
 
     is_accumulator = True
     saved_a = edge_a = ()
@@ -438,10 +454,21 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: Tensor) -> None:
         self.extras = None
-        self.spec = spec_of(variable._data)
         self.seq = next(leaf_numbers)
         self.origin = state.origin
         self.variable = variable
+        self.expect(variable)
+
+    def expect(self, variable: Tensor) -> None:
+        """Take gradients of the leaf's shape and, unless `grad_dtype` says otherwise, of its dtype."""
+        self.spec = spec_of(variable._data)
+        self.takes_any_dtype = False
+        extra = variable._x
+        if extra is not None and extra.grad_dtype:
+            dtype = extra.grad_dtype[0]
+            self.takes_any_dtype = dtype is None
+            if dtype is not None:
+                self.spec = dtypes.spec_for(self.spec.shape, dtype.np)
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"

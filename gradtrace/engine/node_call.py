@@ -1,13 +1,39 @@
-"""`grad_fn(*gradients)`: one node's derivative, without a pass around it."""
+"""`grad_fn(*gradients)`: one node's derivative, without a pass around it; and what a node expects of gradients."""
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.backward import run_rules
+from gradtrace.engine.describe import Size, device
+from gradtrace.engine.dtypes import float64, from_np
 from gradtrace.engine.hooks import as_tensor
 from gradtrace.engine.node import Node, named
 from gradtrace.engine.state import state, using
 from gradtrace.engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from gradtrace.engine.types import NumpyDtype, Shape
+
+
+class InputMetadata:
+    """What a node expects of the gradient of one of its outputs."""
+
+    is_nested_tensor = is_cpp_nested_tensor = False
+
+    def __init__(self, shape: Shape, dtype: NumpyDtype | None) -> None:
+        self.shape = Size(shape)
+        self.dtype = float64 if dtype is None else from_np(dtype)
+        self.device = device("cpu")
+
+    def __repr__(self) -> str:
+        return f"<torch._C._autograd._InputMetadata object at {id(self):#x}>"
+
+
+def input_metadata(node: Node) -> tuple[InputMetadata, ...]:
+    """Return `grad_fn._input_metadata`, one for each output."""
+    several = type(node.shape) is list
+    pairs = zip(node.shape, node.dtype, strict=True) if several else ((node.shape, node.dtype),)
+    return tuple(InputMetadata(shape, dtype) for shape, dtype in pairs)
 
 
 def call_node(node: Node, gradients: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -12,12 +12,17 @@ from __future__ import annotations
 
 import weakref
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable
+from gradtrace.engine.checks import modified
+from gradtrace.engine.extra import Counter
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import TUPLES, TWO, Meta, Node
 from gradtrace.engine.saved import result_of, saved_values
 from gradtrace.engine.state import State, state, using
 from gradtrace.engine.tensor import Tensor, gradient_edge
+
+if TYPE_CHECKING:
+    from gradtrace.engine.function import BackwardCFunction, SavedTensorSlot
 
 Hook = Callable[[Any], Any]
 CHANGED_MESSAGE = (
@@ -56,15 +61,15 @@ class Packed:
         self.fn = None if is_result or not self.req else gradient_edge(tensor)
         self.nr = tensor._nr
 
-    def tensor(self, owner: Node) -> Tensor:
+    def tensor(self, owner: Node | None) -> Tensor:
         """Return the saved tensor with its history; `owner` is the node that keeps it."""
         data = self.unpack(self.packed)
         if not isinstance(data, Tensor):
             kind = type(data).__name__
             raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {kind}")
-        result = Tensor._wrap(data._data)
         if not self.req:
-            return result
+            return data
+        result = Tensor._wrap(data._data)
         result._req, result._nr = True, self.nr
         if self.is_leaf:
             result.extra().accumulator = weakref.ref(self.fn)
@@ -80,36 +85,119 @@ class Packed:
 
 
 class SavedTensor:
-    """`grad_fn._raw_saved_NAME`: one saved value of a node, for which hooks can be registered."""
+    """One saved value, for which hooks can be registered: `grad_fn._raw_saved_NAME`, or of a custom Function's tensors.
 
-    def __init__(self, node: Node | None = None, position: int = 0) -> None:
-        if node is None:
-            raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
-        self._node = node
-        self._position = position  # among the node's arguments; -1: its result
+    `data` is the saved tensor, or what its pack hook returned; `unpack_hook` the hook that unpacks it, or None.
+    """
 
-    def register_hooks(self, pack_hook: Hook, unpack_hook: Hook) -> None:
-        """Pack the saved tensor at once. RuntimeError if it is freed, None or packed already."""
-        node = self._node
-        if not (callable(pack_hook) and callable(unpack_hook)):
+    def __init__(self) -> None:
+        raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
+
+    def _kept(self) -> Any:
+        """Return the tensor, its Packed, or anything else that is kept; RuntimeError if it is freed."""
+        raise NotImplementedError
+
+    def _pack(self, hooks: tuple[Hook, Hook], tensor: Tensor) -> None:
+        """Keep the result of a pack hook instead of the tensor."""
+        raise NotImplementedError
+
+    def register_hooks(self, *hooks: Hook) -> None:
+        """Pack the saved tensor at once by `pack_hook, unpack_hook`. RuntimeError if it is freed, None or packed."""
+        if len(hooks) != 2 or not all(map(callable, hooks)):
             raise TypeError(
                 "register_hooks(): incompatible function arguments. The following argument types are supported:"
             )
-        if node.freed:
-            raise RuntimeError(GONE_MESSAGE)
-        kept = node.out if self._position < 0 else node.args[self._position]
+        kept = self._kept()
         if isinstance(kept, Packed):
             raise RuntimeError(TWICE_MESSAGE)
-        if self._position < 0:
-            kept = result_of(node, kept)
         if kept is None:
             raise RuntimeError(OF_NONE_MESSAGE)
-        if not isinstance(kept, Tensor):
-            return  # a number
-        replace(node, self._position, Packed(kept, (pack_hook, unpack_hook), self._position < 0))
+        if isinstance(kept, Tensor):  # not a number
+            self._pack((hooks[0], hooks[1]), kept)
+
+    @property
+    def data(self) -> Any:
+        kept = self._kept()
+        return kept.packed if isinstance(kept, Packed) else kept
+
+    @property
+    def unpack_hook(self) -> Hook | None:
+        kept = self._kept()
+        return kept.unpack if isinstance(kept, Packed) else None
 
     def __repr__(self) -> str:
         return f"<torch._C._autograd.SavedTensor object at {id(self):#x}>"
+
+
+class NodeSavedTensor(SavedTensor):
+    """A saved argument of an operator's node, or one part of an argument that is a tuple, or its result."""
+
+    def __init__(self, node: Node, position: int, part: int | None = None) -> None:
+        self._node = node
+        self._position = position  # among the node's arguments; -1: its result
+        self._part = part
+
+    def _kept(self) -> Any:
+        node = self._node
+        if node.freed:
+            raise RuntimeError(GONE_MESSAGE)
+        kept = node.out if self._position < 0 else node.args[self._position]
+        if self._part is not None:
+            kept = kept[self._part]
+            return kept if isinstance(kept, (Tensor, Packed)) else None
+        return kept if self._position >= 0 or isinstance(kept, Packed) else result_of(node, kept)
+
+    def _pack(self, hooks: tuple[Hook, Hook], tensor: Tensor) -> None:
+        packed: Any = Packed(tensor, hooks, self._position < 0)
+        if self._part is not None:
+            parts = list(self._node.args[self._position])
+            parts[self._part] = packed
+            packed = tuple(parts)
+        replace(self._node, self._position, packed)
+
+
+class FunctionSavedTensor(SavedTensor):
+    """A tensor that a custom Function's forward saved by `save_for_backward`."""
+
+    def __init__(self, ctx: BackwardCFunction, slot: SavedTensorSlot) -> None:
+        self._ctx, self._slot = ctx, slot
+
+    def _kept(self) -> Any:
+        if self._ctx.freed:
+            raise RuntimeError(GONE_MESSAGE)
+        return self._slot.packed or self._ctx._unpack(self._slot)
+
+    def _pack(self, hooks: tuple[Hook, Hook], tensor: Tensor) -> None:
+        self._slot.pack(self._ctx, hooks)
+
+
+class OwnSavedTensor(SavedTensor):
+    """A tensor saved outside of any node, packed by the active hooks: what checkpoint keeps of its arguments."""
+
+    def __init__(self, tensor: Tensor, is_output: bool) -> None:
+        self._tensor: Tensor | Packed = tensor.detach() if is_output else tensor
+        self._version = tensor._version if not tensor.is_inference() else 0
+        if state.saved_hooks:
+            self._pack(state.saved_hooks[-1], tensor)
+
+    def _kept(self) -> Any:
+        return self._tensor
+
+    def _pack(self, hooks: tuple[Hook, Hook], tensor: Tensor) -> None:
+        self._tensor = Packed(tensor, hooks, False)
+
+    def unpack(self) -> Tensor:
+        """Return the tensor; RuntimeError if it was changed in place since it was saved, and not packed."""
+        kept = self._tensor
+        if isinstance(kept, Packed):
+            return kept.tensor(None)
+        if not kept.is_inference() and kept._version != self._version:
+            raise modified(kept._data, kept.grad_fn, kept._nr, kept._version, self._version)
+        return kept
+
+
+for _kind in (NodeSavedTensor, FunctionSavedTensor, OwnSavedTensor):
+    _kind.__name__ = _kind.__qualname__ = "SavedTensor"  # one class in PyTorch
 
 
 def pack(node: Node) -> None:
@@ -182,7 +270,7 @@ def saved(node: Node, name: str) -> object:
     args, out = saved_values(node)
     record = node.op
     if name in ("result", "out") and out is not None and record.outputs == 1:
-        return result_of(node, out)
+        return with_version(node, result_of(node, out))
     names = record.bare_names + record.plain_names
     if name not in names:
         raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{name}'")
@@ -193,11 +281,22 @@ def saved(node: Node, name: str) -> object:
     return Tensor._wrap(np.asarray(kept)) if is_number else kept
 
 
-def raw_saved(node: Node, name: str) -> SavedTensor:
+def with_version(node: Node, result: Tensor) -> Tensor:
+    """Give a saved result the version counter of the tensor that the operation returned."""
+    rare = node.ensure_extras()
+    if not rare.packed and isinstance(result._data, np.ndarray):
+        if rare.out_counter is None:
+            rare.out_counter = Counter()
+        result.extra().counter = rare.out_counter
+        result.disable_fast_path()
+    return result
+
+
+def raw_saved(node: Node, name: str) -> SavedTensor | tuple[SavedTensor, ...]:
     """Return `node._raw_saved_NAME`; AttributeError where the node saves no tensor of that name."""
     names = node.op.bare_names
     if name in names and (node.freed or not isinstance(node.args[names.index(name)], Meta)):
-        return SavedTensor(node, names.index(name))
+        return NodeSavedTensor(node, names.index(name))
     if name == "result" and (node.freed or node.out is not None):
-        return SavedTensor(node, -1)
+        return NodeSavedTensor(node, -1)
     raise AttributeError(f"'{node.name()}' object has no attribute '_raw_saved_{name}'")

@@ -26,7 +26,7 @@ Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
 
 class State:
-    """The active modes. Set `levels`, `inference`, `in_rule`, `recorder`, `forward` and `saved_hooks` by `set`."""
+    """The active modes. Set what `set` reads by `set`: `levels`, `inference`, `in_rule`, `recorder` and so on."""
 
     def __init__(self) -> None:
         self.levels: tuple[Any, ...] = ()  # the running transforms of `func`
@@ -38,6 +38,7 @@ class State:
         self.grad_enabled = True
         self.anomaly = False
         self.anomaly_check_nan = True
+        self.warn_always = False
         self.origin = 0
         self.depth = 0
         self.seq = 0  # the number of the newest node; backward runs the ready node with the highest number
@@ -62,7 +63,7 @@ class State:
             setattr(self, name, value)
         self.marks = self.inference or bool(self.levels)
         watched = self.recorder is not None or self.forward is not None or bool(self.saved_hooks)
-        self.special = self.marks or watched
+        self.special = self.marks or watched or self.anomaly
         self.closely = self.special or self.in_rule
 
 

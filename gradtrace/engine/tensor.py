@@ -12,8 +12,8 @@ import weakref
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator
 from gradtrace.engine import dtypes
-from gradtrace.engine.describe import Described
-from gradtrace.engine.dtypes import TensorSpec, spec_of
+from gradtrace.engine.attributes import Attributes
+from gradtrace.engine.dtypes import TensorSpec
 from gradtrace.engine.extra import Counter, TensorExtras, View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import HookTable, Node, RemovableHandle, accumulator, add_hook, named
@@ -21,14 +21,12 @@ from gradtrace.engine.state import state
 from gradtrace.engine.view_rules import INDIRECT, refuse_change
 
 if TYPE_CHECKING:
-    from collections import OrderedDict
-
     from numpy.typing import DTypeLike
 
     from gradtrace.engine.tensor_methods import TensorMethods as Methods  # a stub: see gradtrace/ops/stubs.py
-    from gradtrace.engine.types import Array, Hook, Inputs, Number, NumpyScalar, Raw
+    from gradtrace.engine.types import Array, Inputs, Number, NumpyScalar, Raw
 else:
-    Methods = Described
+    Methods = Attributes
 
 NON_LEAF_GRAD_WARNING = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
@@ -173,6 +171,8 @@ class Tensor(Methods, metaclass=TensorType):
                 if rare.out_counter is None:
                     self.own_array()
                     rare.out_counter = extra.counter
+                else:  # `_saved_result` made it
+                    extra.counter = rare.out_counter
         return extra.counter
 
     def alias(self) -> Tensor:
@@ -326,20 +326,6 @@ class Tensor(Methods, metaclass=TensorType):
             extra.hooks = HookTable()
         return add_hook(extra.hooks, hook)
 
-    @property
-    def _backward_hooks(self) -> OrderedDict[int, Hook] | None:
-        """The hooks of this tensor by number, in order; None if it never had one."""
-        fn = self.grad_fn
-        if fn is not None:
-            found = None if fn.hooks is None else fn.hooks.tensor_pre.get(self._nr)
-        else:
-            found = None if self._x is None else self._x.hooks
-        if found is None:
-            return None
-        from collections import OrderedDict
-
-        return OrderedDict(found)
-
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call `hook(self)` after backward has added to this leaf's `.grad`."""
         if not self.requires_grad:
@@ -380,7 +366,7 @@ class Tensor(Methods, metaclass=TensorType):
         self.disable_fast_path()
         node = self._x.accumulator() if self._x is not None and self._x.accumulator is not None else None
         if node is not None:
-            node.spec = spec_of(self._data)
+            node.expect(self)
 
     def backward(
         self,

@@ -25,6 +25,20 @@ NOT_IN_PLACE = (
     "input inplace, then the jvp function must modify the corresponding gradient inplace."
 )
 NOT_A_VIEW = "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+NOT_OF_INPUT = "A custom Function is returning a view but the jvp is not returning a view of the given grad input."
+NOT_OF_BASE = (
+    "A custom Function is returning a view but the jvp is not returning a view of the same base as the given grad "
+    "input."
+)
+NOT_DIFFERENTIABLE = (
+    "Function's jvp returned a gradient at position {}, but  the corresponding forward output is not a differentiable "
+    "Tensor.You should return None at that position instead."
+)
+NO_RULE = (
+    "Trying to use forward AD with {} that does not support it because it has not been implemented yet.\nPlease file "
+    "an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we can "
+    "prioritize its implementation or submit a PR adding the implementation to derivatives.yaml"
+)
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -53,6 +67,11 @@ class Forward:
         if tangent is not None:
             self.set_tangent(x, tangent)
 
+    def drop(self, x: Tensor) -> None:
+        """Make a tensor that was detached in place an ordinary one."""
+        if self.tangent(x) is not None:
+            x.extra().tangent = None
+
     def text(self, x: Tensor) -> str | None:
         """Return the text printed after the value."""
         tangent = self.tangent(x)
@@ -77,7 +96,10 @@ class Forward:
             if record.view:
                 shown = record(tangents[0], *args[1:])
                 return list(shown) if isinstance(shown, tuple) else [shown]
-            return _pushed(record, args, tangents)
+            try:
+                return _pushed(record, args, tangents)
+            except NotImplementedError:
+                raise NotImplementedError(NO_RULE.format(record.name)) from None
 
     def settle(self, target: Tensor, tangent: Tensor | None) -> None:
         """Set the tangent of a tensor that was modified in place, written into the existing one."""
@@ -94,6 +116,10 @@ class Forward:
                 whole = torch_function("zeros_like")(base)
                 whole.own_array().reshape(-1)[flat_index(base, target)] = tangent.own_array()
             self.set_tangent(base, whole)
+            if whole.stride() == base.stride():  # a later change of either shows in both
+                offset = target.storage_offset() - base.storage_offset()
+                with paused():
+                    self.set_tangent(target, whole.as_strided(tuple(target.shape), target.stride(), offset))
 
     def push_function(self, function: type[Function], ctx: Any, args: tuple[Any, ...], out: Any) -> None:
         """`push` for a custom Function, by its `jvp`."""
@@ -106,6 +132,7 @@ class Forward:
         try:
             with paused():
                 given = ctx.tangents(args, tangents)
+                ctx.__dict__["_tangent_versions"] = {id(t): t._version for t in given if isinstance(t, Tensor)}
                 answer = ctx.call(function.jvp, ctx, *given)
         finally:
             ctx.__dict__["_in_jvp"] = False
@@ -116,21 +143,43 @@ class Forward:
                 "Function's jvp returned an invalid number of forward gradients "
                 f"(expected {len(results)} but got {len(answers)})"
             )
-        for result, tangent in zip(results, answers, strict=True):
-            if tangent is not None:
-                check_tangent(ctx, result, tangent, given)
-                self.set_tangent(result, tangent)
+        for i, (result, tangent) in enumerate(zip(results, answers, strict=True)):
+            if tangent is None:
+                continue
+            if not isinstance(result, Tensor) or i in ctx.__dict__["_marked"] or not result.is_floating_point():
+                raise RuntimeError(NOT_DIFFERENTIABLE.format(i))
+            check_tangent(ctx, result, tangent, list(zip(args, given, strict=True)))
+            self.set_tangent(result, tangent)
 
 
-def check_tangent(ctx: Any, result: Tensor, tangent: Tensor, given: list[Any]) -> None:
-    """Raise RuntimeError unless a custom Function's jvp did with the tangent what its forward did with the value."""
+def check_tangent(ctx: Any, result: Tensor, tangent: Tensor, given: list[tuple[Any, Any]]) -> None:
+    """Raise RuntimeError unless a custom Function's jvp did with the tangent what its forward did with the value.
+
+    `given` are the arguments with their tangents.
+    """
     is_dirty = any(result is one for one in ctx._dirty)
-    if is_dirty and not any(tangent is one for one in given):
-        raise RuntimeError(NOT_IN_PLACE)
-    if not is_dirty and result._is_view() and not tangent._is_view():
-        raise RuntimeError(NOT_A_VIEW)
+    if is_dirty:
+        # The arguments' tangents are read before forward, and a jvp that changes one in place returns that tensor.
+        if not any(tangent is one for _, one in given) or tangent._version == ctx.__dict__["_tangent_versions"].get(
+            id(tangent)
+        ):
+            raise RuntimeError(NOT_IN_PLACE)
+    elif result._is_view():
+        check_view_of_tangent(result, tangent, given)
     if tangent.shape != result.shape:
         raise RuntimeError(other_size(result, tangent))
+
+
+def check_view_of_tangent(result: Tensor, tangent: Tensor, given: list[tuple[Any, Any]]) -> None:
+    """Raise RuntimeError unless the tangent of a view is a view of the tangent of what the result is a view of."""
+    if not tangent._is_view():
+        raise RuntimeError(NOT_A_VIEW)
+    for argument, own in given:
+        if argument is result._base or (isinstance(argument, Tensor) and argument._base is result._base):
+            base = own if own._base is None else own._base
+            if tangent._base is not base:
+                raise RuntimeError(NOT_OF_INPUT if own._base is None else NOT_OF_BASE)
+            return
 
 
 def other_size(tensor: Tensor, tangent: Tensor) -> str:
@@ -186,6 +235,12 @@ def _leaf(x: Tensor) -> Tensor:
     return x
 
 
+def __getattr__(name: str) -> Any:
+    if name == "_current_level":  # of the dual level that is open; -1 for none
+        return -1 if state.forward is None else 0
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def enter_dual_level() -> int:
     """Open the dual level, outside of which no dual tensors can be created; its number is 0."""
     if state.forward is not None:
@@ -232,9 +287,30 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
             "supported."
         )
-    dual = tensor.view_as(tensor)
-    forward.set_tangent(dual, tangent)
+    if forward.tangent(tangent) is not None:
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level0 is not supported."
+        )
+    dual = tensor.alias() if tensor.is_inference() else tensor.view_as(tensor)
+    forward.set_tangent(dual, tangent if has_same_layout(tensor, tangent) else in_layout(tensor, tangent))
     return dual
+
+
+def has_same_layout(tensor: Tensor, tangent: Tensor) -> bool:
+    """Return whether views of both show the same elements: they have equal strides and storages of equal size."""
+    if not tensor.numel():
+        return True
+    if type(tensor._data) is float or type(tangent._data) is float:
+        return True
+    return bool(tensor.stride() == tangent.stride() and len(tensor.storage()) == len(tangent.storage()))
+
+
+def in_layout(tensor: Tensor, tangent: Tensor) -> Tensor:
+    """Return the tangent copied into a storage like that of the tensor."""
+    with paused():
+        storage = torch_function("zeros")(len(tensor.storage()), dtype=tangent.dtype)
+        place = storage.as_strided(tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
+        return place.copy_(tangent)  # type: ignore[no-any-return]
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:

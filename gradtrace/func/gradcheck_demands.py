@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -10,6 +11,11 @@ from gradtrace.engine.lazy import np
 from gradtrace.func.pytree import torch_function
 
 UNDEFINED_NOTE = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+COMPATIBILITY = (
+    "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break "
+    "existing callers of this function. If this is true for you, you can call this function with "
+    '"check_undefined_grad=False" to disable the feature'
+)
 
 
 class GradcheckError(RuntimeError):
@@ -64,10 +70,12 @@ def check_undefined(func: Callable[..., Any], count: int, inputs: tuple[Any, ...
         try:
             grads = grad(outputs, tensors, [zeros_like(out) for out in outputs], allow_unused=True)
         except RuntimeError as e:
+            warnings.warn(COMPATIBILITY, stacklevel=4)
             raise GradcheckError(
                 "Expected backward function to handle undefined output grads. " + UNDEFINED_NOTE
             ) from e
         if any(g is not None and np.asarray(g._data).any() for g in grads):
+            warnings.warn(COMPATIBILITY, stacklevel=4)
             raise GradcheckError(
                 "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
                 + UNDEFINED_NOTE

@@ -25,10 +25,18 @@ def _jacobians(func: Callable[..., Any], inputs: tuple[Any, ...], at: int) -> li
         unit = np.zeros(x.numel(), x.dtype.np)
         unit[j] = 1.0
         with dual_level():
-            dual = make_dual(x.detach(), Tensor._wrap(unit.reshape(tuple(x.shape))))
-            outs = func(*inputs[:at], dual, *inputs[at + 1 :])
+            duals = [_dual(each) for each in inputs]
+            duals[at] = make_dual(x.detach(), Tensor._wrap(unit.reshape(tuple(x.shape))))
+            outs = func(*duals)
             rows.append([_tangent(out) for out in (outs if isinstance(outs, (tuple, list)) else (outs,))])
     return [np.stack(column) for column in zip(*rows, strict=True)]
+
+
+def _dual(x: Any) -> Any:
+    """Return a differentiable input with a tangent of zeros, as PyTorch's check gives it to the function."""
+    if not isinstance(x, Tensor) or not x.requires_grad:
+        return x
+    return make_dual(x.detach(), Tensor._wrap(np.zeros(tuple(x.shape), x.dtype.np)))
 
 
 def _tangent(out: Tensor) -> Array:

@@ -51,6 +51,11 @@ NO_VMAP = (
     "or set generate_vmap_rule=True. For more details, please see "
     "https://pytorch.org/docs/main/notes/extending.func.html"
 )
+TWO_RULES = (
+    "You tried to vmap over {}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. Please "
+    "set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. For more details, "
+    "please see https://pytorch.org/docs/main/notes/extending.func.html"
+)
 REFUSALS = function_table(
     "func.interpret.REFUSALS",
     {
@@ -138,8 +143,10 @@ class Interpreter:
         level = highest(args)
         if level is None:
             return NotImplemented
-        rule = getattr(function, "vmap", None)
-        if rule is None and not getattr(function, "generate_vmap_rule", False):
+        rule = None if function.vmap is Function.vmap else function.vmap
+        if rule is not None and function.generate_vmap_rule:
+            raise RuntimeError(TWO_RULES.format(function.__name__))
+        if rule is None and not function.generate_vmap_rule:
             raise RuntimeError(NO_VMAP.format(function.__name__))
         if rule is None or not state.levels[-1].batches:
             return map_samples(function.apply, args, {}, level)

@@ -65,21 +65,12 @@ class Parameter(Tensor):
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.shared(), self._req)
-
 
 class UninitializedParameter(Parameter):
     """A parameter of a lazy layer before its first call: it has no elements yet."""
 
     def __repr__(self) -> str:
         return "<UninitializedParameter>"
-
-
-def _rebuild(kind: type[Tensor], array: Any, requires_grad: bool) -> Tensor:
-    tensor = kind._wrap(array)
-    tensor._req = requires_grad
-    return tensor
 
 
 class Buffer(Tensor):

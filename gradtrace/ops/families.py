@@ -187,7 +187,7 @@ FAMILIES = {
         rad2deg_ round xlogy xlogy_ xlogy_number xlogy_of_number
     """,
     "reduce.sorting": """
-        allclose argsort equal is_floating_point is_nonzero is_tensor isclose numel sort sort_stable topk
+        allclose argsort equal is_floating_point is_inference is_nonzero is_tensor isclose numel sort sort_stable topk
     """,
     "random.generator": """
         Generator get_rng_state initial_seed manual_seed seed set_rng_state

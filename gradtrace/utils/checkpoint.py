@@ -15,17 +15,21 @@ from gradtrace.autograd.graph import saved_tensors_hooks
 from gradtrace.engine import Function, Tensor, backward, enable_grad, no_grad
 from gradtrace.engine.state import state
 from gradtrace.ops.random.generator import get_rng_state, set_rng_state
+from gradtrace.utils.recomputation import CheckpointError, Frame, GraphExecGroup, Log
 
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "GraphExecGroup",
     "checkpoint",
     "checkpoint_sequential",
+    "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
 ]
 
 CHECKS = ("default", "none")
 _early_stop: bool | None = None  # what set_checkpoint_early_stop says
+_debug: bool | None = None  # what set_checkpoint_debug_enabled says
 
 CHOOSE = (
     "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
@@ -46,16 +50,14 @@ WITH_INPUTS = (
 )
 
 
-class CheckpointError(RuntimeError):
-    """The function did something else when it ran again."""
-
-
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
     """`function(*args, **kwargs)`, whose saved tensors are not kept but computed again when backward needs them.
 
     `preserve_rng_state=True` draws the same random numbers in both runs; `context_fn()` gives the contexts of the first
     run and of the second; the second ends as soon as it has what backward needs, unless `early_stop=False`; what it
-    saves must have the shapes and dtypes of the first, unless `determinism_check="none"`. ValueError for keyword
+    saves must have the shapes and dtypes of the first, unless `determinism_check="none"`; with `debug` the error for
+    what differs lists the operators of both runs. CheckpointError where the second run differs, or backward reads a
+    value twice. ValueError for keyword
     arguments with `use_reentrant=True`.
     """
     if use_reentrant is None:
@@ -68,14 +70,19 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     if not use_reentrant:
         if check not in CHECKS:
             raise ValueError(f"determinism_check should be one of {list(CHECKS)}, but got {check}")
+        log = Log() if (debug if _debug is None else _debug) else None
+        if log is not None and contexts is not no_contexts:
+            raise ValueError("debug=True is incompatible with non-default context_fn")
+        forward, again = contexts() if log is None else (log.recording(0), log.recording(1))
         if not state.grad_enabled:
             return function(*args, **kwargs)
-        forward, again = contexts()
         stops = early_stop if _early_stop is None else _early_stop
         random = get_rng_state() if preserve else None
-        frame = Frame(function, args, kwargs, random, stops, again, check == "default")
+        frame = Frame(function, args, kwargs, random, stops, again, check == "default", log)
         with saved_tensors_hooks(frame.pack, frame.unpack), forward:
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
+        frame.is_complete = True
+        return result
     if contexts is not no_contexts or debug:
         raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
     if kwargs:
@@ -84,10 +91,6 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
 
 
 # ---- by hooks on saved tensors
-
-
-class Stop(BaseException):
-    """All that backward asks for has been computed again."""
 
 
 def no_contexts() -> tuple[Any, Any]:
@@ -109,74 +112,19 @@ class set_checkpoint_early_stop:
         _early_stop = self.before
 
 
-class Frame:
-    """One checkpointed call: how many tensors it saved, and what its second run has found of them."""
+class set_checkpoint_debug_enabled:
+    """Context in which `debug` of checkpoint is what this says; None: what each call says."""
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        random: Any,
-        early_stop: bool,
-        context: Any,
-        checked: bool,
-    ) -> None:
-        self.function, self.args, self.kwargs, self.random = function, args, kwargs, random
-        self.early_stop, self.context, self.checked = early_stop, context, checked
-        self.layouts: list[tuple[Any, Any]] = []  # shape and dtype of each saved tensor
-        self.found: dict[int, list[Tensor]] = {}  # by the number of the backward pass
+    def __init__(self, enabled: bool | None) -> None:
+        self.enabled = enabled
 
-    def pack(self, tensor: Tensor) -> int:
-        self.layouts.append((tuple(tensor.shape), tensor.dtype))
-        return len(self.layouts) - 1
+    def __enter__(self) -> None:
+        global _debug
+        self.before, _debug = _debug, self.enabled
 
-    def unpack(self, index: int) -> Tensor:
-        number = 0 if state.running is None else state.running.number
-        if number not in self.found:
-            self.found = {number: self.computed_again()}
-        return self.found[number][index]
-
-    def computed_again(self) -> list[Tensor]:
-        found: list[Tensor] = []
-
-        def pack(tensor: Tensor) -> int:
-            found.append(tensor.detach())
-            if self.early_stop and len(found) == len(self.layouts):
-                raise Stop
-            return len(found) - 1
-
-        before = get_rng_state()
-        try:
-            if self.random is not None:
-                set_rng_state(self.random)
-            with enable_grad(), saved_tensors_hooks(pack, found.__getitem__), self.context:
-                self.function(*detached(self.args), **self.kwargs)
-        except Stop:
-            pass
-        finally:
-            if self.random is not None:
-                set_rng_state(before)
-        self.compare(found)
-        return found
-
-    def compare(self, found: list[Tensor]) -> None:
-        if len(found) != len(self.layouts):
-            raise CheckpointError(
-                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
-                "recomputation.\nNumber of tensors saved during forward: "
-                f"{len(self.layouts)}\nNumber of tensors saved during recomputation: {len(found)}."
-            )
-        if not self.checked:
-            return
-        for i, (tensor, layout) in enumerate(zip(found, self.layouts, strict=True)):
-            again = (tuple(tensor.shape), tensor.dtype)
-            if again != layout:
-                raise CheckpointError(
-                    "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
-                    f"during the forward pass.\ntensor at position {i}:\nsaved metadata: {layout}\n"
-                    f"recomputed metadata: {again}"
-                )
+    def __exit__(self, *exc: object) -> None:
+        global _debug
+        _debug = self.before
 
 
 # ---- as one node

@@ -212,7 +212,6 @@ PLAIN: dict[str, list[tuple[Any, ...]]] = {
             "rand_like",
             "randn_like",
             "signbit",
-            "unique_consecutive",
             "any",
             "histc",
         )
@@ -349,6 +348,7 @@ CASTS: dict[str, list[tuple[Any, ...]]] = {
 RAISE: dict[str, list[tuple[Any, ...]]] = {
     "floor_divide": [(torch.floor_divide, some(3), some(3)), (lambda a, b: a.floor_divide(b), some(3), some(3))],
     "unique": [(torch.unique, some(2, 3))],
+    "unique_consecutive": [(torch.unique_consecutive, some(2, 3))],
     "heaviside": [(torch.heaviside, some(3), some(3)), (lambda a, b: a.heaviside(b), some(3), some(3))],
     "native_channel_shuffle": [(lambda x: torch.native_channel_shuffle(x, 2), some(1, 4, 1, 1))],
 }

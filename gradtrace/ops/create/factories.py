@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine import dtypes
-from gradtrace.engine.describe import CPU, device
+from gradtrace.engine.describe import CPU, Size, device
 from gradtrace.engine.dtypes import as_dtype
-from gradtrace.engine.function import refuse_twice
 from gradtrace.engine.lazy import is_array, np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor, hooks_into_ops
@@ -53,15 +52,6 @@ cast = op(
     public="to",
     node="ToCopyBackward0",
     self=d("", lambda xp, g, out, self, np_dtype: g),
-)
-once = op(
-    "once(self)",
-    lambda a: a,
-    formula="self",
-    kind="elementwise",
-    identity="self",
-    node="torch::autograd::DelayedError",
-    self=d("", refuse_twice),
 )
 assign = op(
     "assign(self, source)",
@@ -344,6 +334,8 @@ def legacy_tensor(*args: Any) -> Tensor:
     """torch.Tensor(data) or torch.Tensor(2, 3), always of the default dtype."""
     if len(args) == 1 and isinstance(args[0], Tensor):
         return args[0].alias()
+    if len(args) == 1 and isinstance(args[0], Size):
+        return Tensor._wrap(np.zeros(args[0], np_of(None)))
     if len(args) == 1 and is_sequence(args[0]):
         return tensor(args[0], dtype=dtypes.get_default_dtype())
     return Tensor._wrap(np.zeros(legacy_data(args), np_of(None)))

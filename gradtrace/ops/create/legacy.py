@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
+from gradtrace.engine.describe import Size
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import api
@@ -27,6 +28,8 @@ class LegacyType(type):
             if args[0].dtype is not cls.dtype:
                 raise TypeError(f"expected a tensor of dtype {cls.dtype}, got one of dtype {args[0].dtype}")
             return args[0].alias()
+        if len(args) == 1 and isinstance(args[0], Size):
+            return Tensor._wrap(np.zeros(args[0], cls.dtype.np))
         if len(args) == 1 and is_sequence(args[0]):
             return tensor(args[0], dtype=cls.dtype)
         return Tensor._wrap(np.zeros(checked_sizes(legacy_data(args)), cls.dtype.np))

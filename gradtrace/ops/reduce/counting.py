@@ -75,6 +75,15 @@ unique_record = op(
 )
 
 
+unique_consecutive_record = op(
+    "unique_consecutive(self; values)",
+    lambda a, values: values,
+    kind="gather",
+    node="UniqueConsecutiveBackward0",
+    self=d("", no_derivative("unique_consecutive")),
+)
+
+
 @public("unique")
 def unique(
     input: Tensor,
@@ -109,7 +118,8 @@ def unique_consecutive(
     if dim is not None:
         check_no_empty_dim(input, axis)
     if not input.numel():
-        nothing = wrap(np.zeros(tuple(input.shape) if dim is not None else (0,), input.dtype.np))
+        shape = tuple(input.shape) if dim is not None else (0,)
+        nothing = unique_consecutive_record(input, np.zeros(shape, input.dtype.np))
         extra = [wrap(np.zeros(tuple(input.shape) if dim is None else (0,), np.int64))] if return_inverse else []
         extra += [wrap(np.zeros(0, np.int64))] if return_counts else []
         return (nothing, *extra) if extra else nothing
@@ -119,7 +129,7 @@ def unique_consecutive(
     starts[1:] = (rows[1:] != rows[:-1]).any(1)
     values = np.moveaxis(array[starts], 0, axis) if dim is not None else array[starts]
     inverse = np.cumsum(starts) - 1
-    results = [wrap(np.ascontiguousarray(values))]
+    results = [unique_consecutive_record(input, np.ascontiguousarray(values))]
     results += [wrap(inverse.reshape(tuple(input.shape)) if dim is None else inverse)] if return_inverse else []
     results += [wrap(np.diff(np.append(np.flatnonzero(starts), len(array))))] if return_counts else []
     return results[0] if len(results) == 1 else tuple(results)

@@ -82,6 +82,12 @@ def equal(input: Tensor, other: Tensor) -> bool:
     return input.shape == other.shape and bool((input.shared() == other.shared()).all())
 
 
+@public("is_inference", forms="f")
+def is_inference(input: Tensor) -> bool:
+    """Whether a tensor was made in inference mode (torch.is_inference)."""
+    return input.is_inference()
+
+
 @public("is_tensor", forms="f")
 def is_tensor(obj: object) -> bool:
     """Whether obj is a Tensor (torch.is_tensor)."""

@@ -239,9 +239,11 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 @public("resize_", forms="fm")
 def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = None) -> Tensor:
     """Resize over the same storage, contiguous; allocate a larger one if necessary (Tensor.resize_)."""
-    if input.requires_grad:
+    if input.requires_grad and not state.inference:
         raise RuntimeError("cannot resize variables that require grad")
     shape = sizes(size)
+    if shape == tuple(input.shape):
+        return input
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to resize to negative size {list(shape)}")
     raw = input.shared()
@@ -249,7 +251,9 @@ def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = N
     if offset + n > cells.size:
         cells = np.append(cells, np.zeros(offset + n - cells.size, raw.dtype))
     input._data = cells[offset : offset + n].reshape(shape)
-    input.counter().n += 1
+    input.disable_fast_path()
+    if not input.is_inference():
+        input.counter().n += 1
     return input
 
 
@@ -294,6 +298,7 @@ def set_(
         raw = placed(storage_of(raw), tuple(map(index, size)), stride, index(storage_offset))
     self._data = raw
     self.counter().n += 1
+    self.extra().accumulator = None  # gradients of what it held before are not those of what it holds now
     return self
 
 

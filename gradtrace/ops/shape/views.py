@@ -481,6 +481,8 @@ def detach_(self: Tensor) -> Tensor:
         self.extra().detached = state.seq
         self.disable_fast_path()
     self._fn, self._nr, self._req = None, 0, False
+    if state.forward is not None:
+        state.forward.drop(self)
     return self
 
 

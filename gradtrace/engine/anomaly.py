@@ -1,0 +1,73 @@
+"""Anomaly mode: nodes keep the stack of their forward call, and an error in backward shows it.
+
+https://pytorch.org/docs/stable/autograd.html#anomaly-detection. As in PyTorch a node's `metadata` has the formatted
+stack under "traceback_" and, for a node that a backward pass has made, the node at work then under "parent_".
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.node import Node
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from gradtrace.engine.types import InputGradients
+
+PACKAGE = str(Path(__file__).parents[1])
+NO_FORWARD = "No forward pass information available. Enable detect anomaly during forward pass for more information."
+
+
+def remember(node: Node) -> None:
+    """Store the stack of the call that makes a node, and the node that backward is at."""
+    import traceback
+
+    if state.origin:  # the language names the line of a program itself
+        return
+    frames = [frame for frame in traceback.extract_stack() if not frame.filename.startswith(PACKAGE)]
+    node.metadata["traceback_"] = traceback.format_list(frames)
+    if state.running is not None and state.running.node is not None:
+        node.metadata["parent_"] = state.running.node
+
+
+def check_nan(node: Node, results: InputGradients) -> None:
+    """Raise RuntimeError for the first result of a node that has a nan, if anomaly mode looks for them."""
+    if not state.anomaly_check_nan:
+        return
+    for i, result in enumerate(results):
+        if result is not None and bool(np.isnan(result._data if isinstance(result, Tensor) else result).any()):
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+
+
+def blame(node: Node | None, error: Any) -> None:
+    """Note on an error the origin of the node at work; in anomaly mode warn with the stack of its forward call."""
+    if node is None:
+        return
+    if node.origin and not hasattr(error, "_forward"):
+        error._forward = node.origin
+    if not state.anomaly or node.origin:
+        return
+    stack = node.metadata.get("traceback_")
+    text = f"Error detected in {node.name()}. "
+    tell(
+        text + (NO_FORWARD if stack is None else "Traceback of forward call that caused the error:\n" + "".join(stack))
+    )
+    parent = node.metadata.get("parent_")
+    while parent is not None:
+        stack, text = parent.metadata.get("traceback_"), f"\n\nPrevious calculation was induced by {parent.name()}. "
+        start = "Traceback of forward call that induced the previous calculation:\n"
+        tell(f"Error detected in {parent.name()}. {NO_FORWARD}" if stack is None else text + start + "".join(stack))
+        parent = parent.metadata.get("parent_")
+
+
+def tell(text: str) -> None:
+    """Warn; print the text to stderr where warnings are errors, since an error is on its way already."""
+    try:
+        warnings.warn(text, UserWarning, stacklevel=4)
+    except UserWarning as warning:
+        print(f"Warning: {warning}", file=sys.stderr)

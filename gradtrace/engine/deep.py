@@ -1,0 +1,52 @@
+"""Backward passes inside backward passes, to any depth: every so many of them go on in a thread with its own stack.
+
+PyTorch does the same (`MAX_DEPTH` of its engine). Only one of these threads ever runs: the others wait for it.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.engine import backward
+from gradtrace.engine.state import state
+
+if TYPE_CHECKING:
+    from gradtrace.engine.backward import Root, Slot
+
+NESTED = 20  # passes in one another on one stack: Python allows some 1,000 frames on each
+
+
+def run_backward(
+    roots: list[Root],
+    keep_graph: bool,
+    create_graph: bool,
+    wanted: list[Slot] | None = None,
+    accumulate: bool = True,
+) -> dict[Slot, Any]:
+    """Call `backward.run_backward`, in a thread of its own if NESTED passes are running on this one's stack."""
+    if state.running is None or nested() % NESTED:
+        return backward.run_backward(roots, keep_graph, create_graph, wanted, accumulate)
+    found: list[Any] = []
+
+    def run() -> None:
+        try:
+            found.append(backward.run_backward(roots, keep_graph, create_graph, wanted, accumulate))
+        except BaseException as error:
+            found.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    captured: dict[Slot, Any] = found[0]
+    return captured
+
+
+def nested() -> int:
+    """Return how many backward passes are running in one another."""
+    depth, running = 0, state.running
+    while running is not None:
+        depth, running = depth + 1, running.outer
+    return depth

@@ -33,6 +33,7 @@ ANYWHERE = {
     "shutil": SLOW,
     "string": SLOW,
     "tempfile": SLOW,
+    "threading": SLOW,
     "traceback": SLOW,
     "unicodedata": SLOW,
     "warnings": SLOW,

@@ -7,8 +7,6 @@ stack under "traceback_" and, for a node that a backward pass has made, the node
 from __future__ import annotations
 
 import sys
-import warnings
-from pathlib import Path
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.lazy import np
@@ -19,7 +17,7 @@ from gradtrace.engine.tensor import Tensor
 if TYPE_CHECKING:
     from gradtrace.engine.types import InputGradients
 
-PACKAGE = str(Path(__file__).parents[1])
+PACKAGE = __file__.rpartition("engine")[0]
 NO_FORWARD = "No forward pass information available. Enable detect anomaly during forward pass for more information."
 
 
@@ -67,6 +65,8 @@ def blame(node: Node | None, error: Any) -> None:
 
 def tell(text: str) -> None:
     """Warn; print the text to stderr where warnings are errors, since an error is on its way already."""
+    import warnings
+
     try:
         warnings.warn(text, UserWarning, stacklevel=4)
     except UserWarning as warning:

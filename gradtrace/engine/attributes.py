@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.describe import Described
@@ -75,11 +73,15 @@ class Attributes(Described):
 
     @property
     def volatile(self) -> bool:
+        import warnings
+
         warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
         return False
 
     @volatile.setter
     def volatile(self, value: object) -> None:
+        import warnings
+
         warnings.warn(VOLATILE, UserWarning, stacklevel=2)
 
     @property

@@ -5,8 +5,6 @@ PyTorch does the same (`MAX_DEPTH` of its engine). Only one of these threads eve
 
 from __future__ import annotations
 
-import threading
-
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine import backward
 from gradtrace.engine.state import state
@@ -27,6 +25,8 @@ def run_backward(
     """Call `backward.run_backward`, in a thread of its own if NESTED passes are running on this one's stack."""
     if state.running is None or nested() % NESTED:
         return backward.run_backward(roots, keep_graph, create_graph, wanted, accumulate)
+    import threading
+
     found: list[Any] = []
 
     def run() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterable
 from gradtrace.engine.dtypes import spec_for, spec_of
 from gradtrace.engine.inplace import rebase_history, refuse_untrackable
@@ -81,6 +79,8 @@ def refuse_odd_marks(ctx: BackwardCFunction, args: tuple[Any, ...], given: list[
             continue
         if tensor._is_view():
             raise RuntimeError(NOT_AN_INPUT)
+        import warnings
+
         warnings.warn(NOT_AN_INPUT, UserWarning, stacklevel=5)
     if ctx._is_pure_view and (len(given) != 1 or sum(isinstance(a, Tensor) for a in args) != 1):
         raise RuntimeError(PURE_VIEW_MESSAGE)

@@ -52,8 +52,8 @@ def own_array(gradient: float | Array, taken: dict[int, Any] | None) -> float | 
     if taken is None or not array.flags.c_contiguous:
         return array.copy()
     base = array.base
-    if type(base) is np.ndarray and base.shape == array.shape and base.dtype is array.dtype:
-        array = base  # transposed twice
+    if type(base) is np.ndarray and (base.strides, base.shape, base.dtype) == (array.strides, array.shape, array.dtype):
+        array = base  # transposed twice: the same elements in the same order
     elif base is not None:
         return array.copy()
     if id(array) in taken or not array.flags.c_contiguous:

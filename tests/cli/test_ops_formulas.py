@@ -28,7 +28,7 @@ NOT_COMPUTED = {
     "as_tensor asarray from_numpy new_tensor scalar_tensor tensor": "a tensor of given data",
     "empty empty_like new_empty resize resize_ resize_as_ set_": "memory without values",
     "cpu cuda data_ptr storage storage_offset untyped_storage": "where the memory is",
-    "broadcast_shapes is_same_size is_set_to is_tensor numel": "shapes and sizes",
+    "broadcast_shapes is_inference is_same_size is_set_to is_tensor numel": "shapes, sizes and modes",
     "can_cast is_floating_point promote_types result_type": "dtypes",
     "is_nonzero": "the truth value of one element",
 }
@@ -80,7 +80,6 @@ NOT_TRIED = {
         "cast": "the dtype",
         "where_mixed": "the dtype",
         "where": "the condition is a mask",
-        "once": "of the engine",
         "point": "of the engine",
     },
     **{"div_mode": "see floor_divide", "copy": "its first operand is empty memory"},

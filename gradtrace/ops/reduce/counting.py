@@ -78,6 +78,7 @@ unique_record = op(
 unique_consecutive_record = op(
     "unique_consecutive(self; values)",
     lambda a, values: values,
+    formula="out[i] != out[i + 1]; {out[i]} == {self[j]}",
     kind="gather",
     node="UniqueConsecutiveBackward0",
     self=d("", no_derivative("unique_consecutive")),

@@ -49,7 +49,7 @@ def _current_graph_task_execution_order() -> list[Node]:
         raise RuntimeError(OUTSIDE.format("_current_graph_task_execution_order"))
     if set_multithreading_enabled.enabled:
         raise RuntimeError(
-            "_current_graph_task_execution_order expects the current backward to be executed with multithreading "
+            "get_current_graph_task_execution_order expects the current backward to be executed with multithreading "
             "disabled, e.g. by running:\n\n>>> with torch.autograd.set_multithreading_enabled(False):\n...     "
             "torch.autograd.grad(...)\n"
         )

@@ -1,0 +1,846 @@
+# ---- a decorated class
+# library only
+import warnings
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+
+    @torch.no_grad()
+    class Made:
+        def __init__(self):
+            self.tracked = torch.is_grad_enabled()
+
+        def later(self):
+            return torch.is_grad_enabled()
+
+
+print([(w.category.__name__, str(w.message)) for w in caught])
+print(Made().tracked, Made().later())
+
+# ---- hooks that a pass inside a hook's own context leaves behind
+# library only
+x = torch.tensor([0.3, 0.7], requires_grad=True)
+
+
+def enter_again(kept):
+    hooks.__enter__()
+    return kept
+
+
+hooks = torch.autograd.graph.saved_tensors_hooks(lambda t: t, enter_again)
+with hooks:
+    x.sin().sum().backward()
+print(x.grad, torch._C._autograd._saved_tensors_hooks_is_enabled())
+y = x.exp()
+y.grad_fn._raw_saved_result.register_hooks(lambda t: t * 2, lambda t: t / 2)
+y.sum().backward()
+print(x.grad)
+
+
+# ---- custom Functions without a rule for vmap
+# library only
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x**2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 2 * x
+
+
+class Both(Square):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def vmap(info, dims, x):
+        return x, dims[0]
+
+
+class Generated(Square):
+    generate_vmap_rule = True
+
+
+print(Square.generate_vmap_rule, hasattr(Square, "vmap"))
+show(
+    lambda: torch.vmap(Square.apply)(torch.ones(2)),
+    lambda: torch.vmap(Both.apply)(torch.ones(2)),
+    lambda: torch.vmap(Generated.apply)(torch.arange(3.0)),
+    lambda: torch.vmap(torch.func.grad(Generated.apply))(torch.arange(3.0)),
+    lambda: torch.autograd.Function.vmap(1, 2, 3),
+)
+
+# ---- saved_variables, and saved tensors that are read once
+# library only
+import warnings
+
+
+class Old(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_variables
+        return g * x
+
+
+class Once(Old):
+    clear_saved_tensors_on_access = True
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * x
+
+
+class Twice(Once):
+    @staticmethod
+    def backward(ctx, g):
+        return ctx.saved_tensors[0] * ctx.saved_tensors[0]
+
+
+x = torch.tensor([2.0, 3.0], requires_grad=True)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    Old.apply(x).sum().backward()
+print(x.grad, [(w.category.__name__, str(w.message)) for w in caught])
+show(lambda: torch.autograd.grad(Once.apply(x).sum(), x), lambda: Twice.apply(x).sum().backward())
+
+
+# ---- the saved tensors of a custom Function
+# library only
+class Keep(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, save):
+        if save:
+            ctx.save_for_backward(x, None)
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0] if ctx.saved_tensors else g, None
+
+
+x = torch.tensor([2.0, 3.0], requires_grad=True)
+y = Keep.apply(x, True)
+kept = y.grad_fn._raw_saved_tensors
+print(y.grad_fn.saved_tensors[0] is x, y.grad_fn.saved_tensors[1], [type(k).__name__ for k in kept])
+show(
+    lambda: kept[1].register_hooks(lambda t: t, lambda t: t),
+    lambda: kept[0].register_hooks(lambda t: t),
+    lambda: kept[0].register_hooks(lambda t: t * 4, lambda t: t / 2),
+    lambda: kept[0].register_hooks(lambda t: t, lambda t: t),
+)
+y.sum().backward()
+print(x.grad)
+show(lambda: y.grad_fn._raw_saved_tensors, lambda: y.grad_fn.saved_tensors)
+print(Keep.apply(x, False).grad_fn.saved_tensors, Keep.apply(x, False).grad_fn._raw_saved_tensors)
+
+
+# ---- data and hooks of a saved tensor
+# library only
+def pack(t):
+    return t
+
+
+a = torch.tensor(2.0, requires_grad=True)
+with torch.autograd.graph.saved_tensors_hooks(pack, pack):
+    b = a**2
+c = b.exp()
+d = c**2
+first, result, second = b.grad_fn._raw_saved_self, c.grad_fn._raw_saved_result, d.grad_fn._raw_saved_self
+print(first.data is a, first.unpack_hook is pack, result.data is c, result.unpack_hook, second.data is c)
+e = torch.rand(2, requires_grad=True).exp()
+seen = e.grad_fn._saved_result
+with torch.no_grad():
+    e += 1
+print(torch.equal(e, seen), e._version == seen._version)
+
+# ---- what a node expects of gradients
+# library only
+x = torch.ones(3, 3, requires_grad=True)
+for node in ((x * x).grad_fn, torch.var_mean(x, dim=0)[0].grad_fn, x.sum().grad_fn):
+    print(node.name(), [(tuple(m.shape), m.dtype, m.device, m.is_nested_tensor) for m in node._input_metadata])
+
+# ---- notes on a node
+# library only
+y = torch.ones(2, requires_grad=True).exp()
+y.grad_fn.metadata["mine"] = 3
+print(y.grad_fn.metadata)
+
+
+# ---- the dtype of a gradient
+# library only
+class Wide(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g.to(torch.float64)
+
+
+def leaf():
+    return torch.tensor([1.0, 2.0], requires_grad=True)
+
+
+for dtype in (torch.float32, None, torch.float16):
+    x = leaf()
+    x.grad_dtype = dtype
+    Wide.apply(x).sum().backward()
+    print(x.grad_dtype, x.grad)
+x = leaf()
+y = x.clone()
+x.grad_dtype = torch.float16
+z = leaf()
+z.grad = torch.ones(2)
+show(
+    lambda: leaf().grad_dtype,
+    lambda: y.grad_dtype,
+    lambda: setattr(y, "grad_dtype", None),
+    lambda: setattr(x, "grad", torch.ones(2)),
+    lambda: setattr(x, "grad_dtype", 1),
+    lambda: setattr(z, "grad_dtype", torch.float16),
+)
+y.sum().backward()
+print(x.grad)
+
+# ---- what cannot be deleted or set, and the old attributes
+# library only
+import warnings
+
+x = torch.ones(2, requires_grad=True)
+for name in ("data", "requires_grad", "_grad_fn", "_backward_hooks"):
+    show(lambda name=name: delattr(x, name))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    x.volatile = True
+    print(x.volatile)
+print([str(w.message) for w in caught])
+x._backward_hooks = {"double": lambda g: g * 2}
+(x * 3).sum().backward()
+print(x.grad, x.new(2, 3).shape, x.new([1.5]), x.double().new(torch.Size([])).dtype)
+
+# ---- set_ on a leaf whose old values a graph holds
+# library only
+x = torch.ones(2, requires_grad=True)
+edge = torch.autograd.graph.get_gradient_edge(x)
+out = (x * 2).sum()
+with torch.no_grad():
+    x.set_(torch.zeros(2))
+show(lambda: torch.autograd.grad(out, x, retain_graph=True), lambda: torch.autograd.grad(out, edge))
+
+
+# ---- hooks see a gradient that is undefined
+# library only
+class Nothing(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        return None
+
+
+x = torch.ones(2, requires_grad=True)
+y = x * 2
+y.register_hook(lambda g: print("y", g))
+Nothing.apply(y).sum().backward()
+print(x.grad)
+parts = torch.arange(3.0, requires_grad=True).unbind()
+parts[0].register_hook(lambda g: print("part", g))
+parts[0].backward(retain_graph=True)
+parts[1].backward()
+z = x * 2
+z.register_hook(lambda g: torch.ones(2))
+show(lambda: Nothing.apply(z).sum().backward())
+
+# ---- anomaly mode: the stack of the forward call
+# library only
+import warnings
+
+
+class Nan(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * float("nan")
+
+
+def lines(caught):
+    for w in caught:
+        kept = [line.split(".")[0] for line in str(w.message).strip().split("\n")]
+        print(kept[0], "|", any("forward call" in str(w.message) for _ in kept))
+
+
+x = torch.ones(2, requires_grad=True)
+outside = Nan.apply(x)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    with torch.autograd.detect_anomaly():
+        show(lambda: outside.sum().backward())
+        inside = Nan.apply(x)
+        show(lambda: inside.sum().backward())
+        y = x + 1
+        z = y**2
+        y += 1
+        show(lambda: z.sum().backward())
+lines(caught)
+with torch.autograd.detect_anomaly(check_nan=False):
+    Nan.apply(x).sum().backward()
+print(x.grad)
+
+# ---- anomaly mode: a node that backward made
+# library only
+import warnings
+
+
+class Inner(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * float("nan")
+
+
+class Outer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sum()
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return Inner.apply(g * x)
+
+
+x = torch.ones(2, requires_grad=True)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    with torch.autograd.detect_anomaly():
+        (g,) = torch.autograd.grad(Outer.apply(x), x, create_graph=True)
+        show(lambda: g.sum().backward())
+print([str(w.message).strip().split(". ")[0] for w in caught])
+
+
+# ---- backward inside backward, deeper than Python's stack
+# library only
+class Deep(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        with torch.enable_grad():
+            ctx.x = x.detach().requires_grad_() - 1
+        return ctx.x.detach()
+
+    @staticmethod
+    def backward(ctx, g):
+        if ctx.x < 0:
+            return g
+        with torch.enable_grad():
+            Deep.apply(ctx.x).sum().backward()
+        return g
+
+
+x = torch.tensor(300.0, requires_grad=True)
+Deep.apply(x).sum().backward()
+print(x.grad)
+
+# ---- set_multithreading_enabled, set_warn_always, is_inference
+# library only
+with torch.autograd.set_multithreading_enabled(False):
+    print(torch.autograd.is_multithreading_enabled())
+print(torch.autograd.is_multithreading_enabled(), torch.is_inference(torch.ones(1)))
+with torch.inference_mode():
+    print(torch.is_inference(torch.ones(1)))
+before = torch.is_warn_always_enabled()
+torch.set_warn_always(True)
+print(torch.is_warn_always_enabled())
+torch.set_warn_always(before)
+decorated = torch.inference_mode(mode=lambda x: torch.is_inference_mode_enabled())
+print(decorated(1))
+
+# ---- isinstance of nodes
+# library only
+Node = torch.autograd.graph.Node
+x = torch.ones(2, requires_grad=True)
+y = x.exp()
+leaf = y.grad_fn.next_functions[0][0]
+print(isinstance(y.grad_fn, Node), Node in type(y.grad_fn).mro(), isinstance(leaf, Node), issubclass(type(leaf), Node))
+print(isinstance(None, Node), isinstance(Node, Node), issubclass(Node, Node), isinstance(x, Node))
+print(issubclass(torch.autograd.function.BackwardCFunction, Node), type(leaf) is torch._C._functions.AccumulateGrad)
+
+# ---- what a running pass tells
+# library only
+x = torch.tensor(1.0, requires_grad=True)
+y = x.clone()
+z = y.sin().exp()
+other = y.cos()
+
+
+def tell(g):
+    print(torch._C._current_autograd_node().name(), [n.name() for n in torch._C._current_graph_task_execution_order()])
+    print([torch._C._will_engine_execute_node(t.grad_fn) for t in (y, other)])
+    numbers.append(torch._C._current_graph_task_id())
+
+
+numbers = []
+z.register_hook(tell)
+for _ in range(2):
+    with torch.autograd.set_multithreading_enabled(False):
+        z.backward(retain_graph=True)
+print(numbers[1] - numbers[0], torch._C._current_graph_task_id(), torch._C._current_autograd_node())
+z.register_hook(lambda g: torch._C._will_engine_execute_node(x.clone().grad_fn.next_functions[0][0]))
+show(
+    lambda: torch.autograd.grad(z, x, retain_graph=True),
+    lambda: torch._C._will_engine_execute_node(z),
+)
+
+
+# ---- nodes that drop a gradient or fail
+# library only
+class Zeros(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        print("Zeros", g)
+        return g
+
+
+x = torch.ones(1, requires_grad=True)
+torch._C._functions.UndefinedGrad()(Zeros.apply(x)).backward()
+failing = torch._C._functions.DelayedError("on purpose", 1)(x)
+show(lambda: failing.sum().backward(), lambda: torch.autograd.grad((failing + x).sum(), failing))
+
+# ---- unique_consecutive requires grad and has no derivative
+x = torch.tensor([1.0, 1.0, 2.0], requires_grad=True)
+values, inverse, counts = torch.unique_consecutive(x, return_inverse=True, return_counts=True)
+print(values, inverse, counts)
+show(lambda: values.sum().backward())
+
+# ---- mark_dirty of what is not an input
+# library only
+import warnings
+
+
+class Marks(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, view):
+        out = x.clone().view_as(x) if view else 3 * x
+        ctx.mark_dirty(out)
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3, None
+
+
+for requires_grad in (True, False):
+    x = torch.ones(2, requires_grad=requires_grad).clone()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        show(lambda: Marks.apply(x, False), lambda: Marks.apply(x, True))
+    print([str(w.message).split(" (Triggered")[0] for w in caught])
+
+
+# ---- a custom Function that is a pure view
+# library only
+class Head(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, pure):
+        ctx._is_pure_view = pure
+        return x.narrow(0, 0, 1)
+
+    @staticmethod
+    def backward(ctx, g):
+        print("called")
+        return torch.cat([g, torch.zeros(1)]), None
+
+
+class Two(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx._is_pure_view = True
+        return x.narrow(0, 0, 1)
+
+
+x = torch.ones(2, requires_grad=True)
+for pure in (True, False):
+    a = x.clone()
+    b = Head.apply(a, pure)
+    print(b._is_view(), type(b.grad_fn).__name__)
+    show(lambda: b.mul_(3), lambda: torch.autograd.grad(a.sum(), x))
+show(lambda: Two.apply(x, x))
+
+# ---- jvp in place, and of views
+# library only
+fwAD = torch.autograd.forward_ad
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, changes):
+        ctx.changes = changes
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    @staticmethod
+    def jvp(ctx, t, _):
+        return t.mul_(2) if ctx.changes else t
+
+
+class Narrowed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, how):
+        ctx.how = how
+        return x.narrow(0, 0, 2)
+
+    @staticmethod
+    def jvp(ctx, t, _):
+        part = t.narrow(0, 0, 2)
+        if ctx.how == "copy":
+            return part.clone()
+        return part.clone().view_as(part) if ctx.how == "other" else part
+
+
+def run(function, of_view, *rest):
+    with fwAD.dual_level():
+        dual = fwAD.make_dual(torch.ones(4), torch.ones(4))
+        return fwAD.unpack_dual(function.apply(dual.view_as(dual) if of_view else dual, *rest)).tangent
+
+
+show(
+    lambda: run(Doubled, False, True),
+    lambda: run(Doubled, False, False),
+    lambda: run(Narrowed, False, "view"),
+    lambda: run(Narrowed, False, "copy"),
+    lambda: run(Narrowed, False, "other"),
+    lambda: run(Narrowed, True, "other"),
+)
+
+# ---- jvp of outputs that are not differentiable
+# library only
+fwAD = torch.autograd.forward_ad
+
+
+class Marked(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y, gives):
+        ctx.gives = gives
+        out = y.clone()
+        ctx.mark_non_differentiable(out)
+        return x.clone(), out, "text"
+
+    @staticmethod
+    def jvp(ctx, t, u, _):
+        return t, t.clone() if ctx.gives else None, None
+
+
+def run(y, gives):
+    with fwAD.dual_level():
+        out = Marked.apply(fwAD.make_dual(torch.tensor(1.0), torch.tensor(2.0)), y, gives)
+        return fwAD.unpack_dual(out[0]).tangent, fwAD.unpack_dual(out[1]).tangent, out[2]
+
+
+show(
+    lambda: run(torch.tensor(3.0), False),
+    lambda: run(torch.tensor(3), False),
+    lambda: run(torch.tensor(3.0), True),
+    lambda: run(torch.tensor(3), True),
+)
+
+# ---- dual tensors: levels, layouts and detach_
+# library only
+fwAD = torch.autograd.forward_ad
+
+print(fwAD._current_level)
+with fwAD.dual_level():
+    print(fwAD._current_level)
+    dual = fwAD.make_dual(torch.ones(2), torch.ones(2))
+    show(lambda: fwAD.make_dual(torch.ones(2), dual))
+    primal, tangent = torch.arange(5.0)[:4], torch.ones(4)
+    own = fwAD.unpack_dual(fwAD.make_dual(primal, tangent)).tangent
+    own *= 2
+    print(tangent, own)
+    changed = dual.clone()
+    changed.detach_()
+    print(fwAD.unpack_dual(changed * 2).tangent)
+    base = torch.zeros(2, 2)
+    view = base.transpose(0, 1)
+    view.copy_(fwAD.make_dual(torch.ones(2, 2), torch.arange(4.0).reshape(2, 2)))
+    view *= 2
+    print(fwAD.unpack_dual(base).tangent)
+    show(lambda: torch.igamma(dual, dual))
+
+# ---- checkpoint: values are read once, in groups of passes
+# library only
+checkpoint, GraphExecGroup = torch.utils.checkpoint.checkpoint, torch.utils.checkpoint.GraphExecGroup
+
+
+class Reads(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x * 2)
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx, g):
+        (once,) = ctx.saved_tensors
+        show(lambda: ctx.saved_tensors)
+        return g * once
+
+
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+checkpoint(lambda x: Reads.apply(x * x), x, use_reentrant=False).sum().backward()
+print(x.grad)
+runs = []
+
+
+def body(x):
+    runs.append(1)
+    y = x.sin().cos()
+    return y, y.sin().cos()
+
+
+def in_two(group):
+    runs.clear()
+    y, z = checkpoint(body, x, use_reentrant=False)
+    with group:
+        (g,) = torch.autograd.grad(z.sum(), y)
+        (g,) = torch.autograd.grad(y, x, g)
+    return len(runs), g
+
+
+import contextlib
+
+print(in_two(contextlib.nullcontext()), in_two(GraphExecGroup()))
+out = checkpoint(lambda x: x.sin().cos(), x, use_reentrant=False)
+
+
+def overlap():
+    with GraphExecGroup():
+        out.sum().backward(retain_graph=True)
+        out.sum().backward()
+
+
+show(overlap)
+
+# ---- checkpoint: reading saved values outside of a pass, and whose they are
+# library only
+checkpoint = torch.utils.checkpoint.checkpoint
+
+runs = []
+
+
+def body(a):
+    runs.append(1)
+    return torch.exp(a)
+
+
+a = torch.tensor([0.5, 1.0], requires_grad=True)
+d = checkpoint(body, a, use_reentrant=False)
+d.grad_fn._saved_result, d.grad_fn._saved_result
+print(len(runs))
+d.sum().backward()
+print(len(runs), a.grad)
+show(lambda: d.grad_fn._saved_result)
+
+
+class Keeps(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(y)
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        print(ctx.saved_tensors[0] is constant)
+        return g, None
+
+
+constant = torch.ones(2)
+checkpoint(Keeps.apply, a, constant, use_reentrant=False).sum().backward()
+changed = torch.ones(2, requires_grad=True).clone()
+out = checkpoint(lambda x: x.sin(), changed, use_reentrant=False)
+changed.mul_(2)
+show(lambda: out.sum().backward())
+
+# ---- checkpoint: debug, and more tensors than before
+# library only
+checkpoint = torch.utils.checkpoint.checkpoint
+set_checkpoint_debug_enabled = torch.utils.checkpoint.set_checkpoint_debug_enabled
+
+
+def differing(first, second):
+    calls = []
+
+    def body(x):
+        calls.append(1)
+        return first(x) if len(calls) == 1 else second(x)
+
+    return body
+
+
+def two(x):
+    return x.sin().exp()
+
+
+def three(x):
+    return x.sin().exp().sin()
+
+
+def wider(x):
+    return x.sin() * torch.ones(2)
+
+
+def error(first, second, enabled=None, **options):
+    with set_checkpoint_debug_enabled(enabled):
+        try:
+            checkpoint(differing(first, second), a, use_reentrant=False, **options).sum().backward()
+        except Exception as error:
+            return type(error).__name__, [part for part in PARTS if part in str(error)]
+
+
+PARTS = (
+    "different number of tensors",
+    "trying to save more",
+    "different metadata",
+    "passed `debug=True` to checkpoint",
+)
+a = torch.tensor([0.5], requires_grad=True)
+print(error(three, two), error(two, three), error(two, three, early_stop=False))
+print(error(two, wider), error(two, wider, debug=True), error(two, wider, enabled=True))
+print(error(two, wider, debug=True, enabled=False))
+
+# ---- checkpoint: nested, with backward inside
+# library only
+checkpoint = torch.utils.checkpoint.checkpoint
+set_checkpoint_early_stop = torch.utils.checkpoint.set_checkpoint_early_stop
+
+
+def checked(fn):
+    return lambda *args: checkpoint(fn, *args, use_reentrant=False)
+
+
+def gradient(fn):
+    def run(x):
+        with torch.enable_grad():
+            (g,) = torch.autograd.grad(fn(x), x, create_graph=True)
+        return g
+
+    return run
+
+
+def f(x):
+    return x.sin().exp().sin()
+
+
+def h(x):
+    a, b = x.sin().exp().sin(), x.cos()
+    torch.autograd.grad(a, x)
+    torch.autograd.grad(b, x)
+    return x.sin()
+
+
+x = torch.tensor(0.7, requires_grad=True)
+for early_stop in (True, False):
+    with set_checkpoint_early_stop(early_stop):
+        for fn in (f, h):
+            print(gradient(checked(checked(fn)))(x).detach(), gradient(checked(gradient(checked(fn))))(x).detach())
+            print(gradient(checked(gradient(checked(gradient(checked(fn))))))(x).detach())
+
+# ---- allow_mutation_on_saved_tensors: copies are made of what changes alone
+# library only
+allow = torch.autograd.graph.allow_mutation_on_saved_tensors
+with allow() as context:
+    a = torch.tensor([1.0, 2.0], requires_grad=True).clone()
+    out = (a**2).sum()
+    print(len(context.tid_to_weakhandle), len(context.cloned))
+    out.backward()
+    a.sin_()
+    print(len(context.cloned))
+    b = a**2
+    a.sin_()
+    c = a**2
+    a.sin_()
+    print(len(context.cloned))
+    del b
+    print(len(context.cloned))
+    del c
+    print(len(context.cloned))
+with allow():
+    out = (torch.ones(2, requires_grad=True) ** 2).sum()
+show(lambda: out.backward())
+
+
+def again():
+    with allow(), allow():
+        pass
+
+
+show(again)
+
+# ---- resize_ that changes nothing
+x = torch.ones(1)
+x.resize_((1, 2))
+x.resize_((1, 2))
+print(x._version, x.shape)
+
+# ---- gradcheck: undefined gradients and other inputs' tangents
+# library only
+import warnings
+
+fwAD = torch.autograd.forward_ad
+
+
+def refuses(x):
+    y = x.clone()
+
+    def hook(g):
+        if g is None:
+            raise RuntimeError("no gradient")
+
+    y.register_hook(hook)
+    return y
+
+
+def wrong(x, y):
+    if fwAD._current_level >= 0:
+        primal, tangent = fwAD.unpack_dual(y)
+        y = fwAD.make_dual(primal, tangent * 1.1)
+    return x + y, y
+
+
+x, y = (torch.tensor([0.5, 0.7], dtype=torch.float64, requires_grad=True) for _ in range(2))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    show(lambda: torch.autograd.gradcheck(refuses, (x,)))
+    print(torch.autograd.gradcheck(refuses, (x,), raise_exception=False))
+print({str(w.message).split(",")[0] for w in caught})
+show(lambda: torch.autograd.gradcheck(wrong, (x, y), check_forward_ad=True))
+
+# ---- pickled tensors
+# library only
+import pickle
+
+x = torch.tensor([[1.0, 2.0]], requires_grad=True)
+for protocol in (0, 2, 4):
+    print(pickle.loads(pickle.dumps([x, x.detach()], protocol=protocol)))

@@ -204,6 +204,47 @@ def test_it_prints_to_one_sheet_of_paper(visit, size):
     assert len(re.findall(rb"/Type\s*/Page\b", sheet)) == 1
 
 
+def test_what_is_printed_is_the_whole_drawing(visit):
+    browser = visit(written())
+    browser.find_element("id", "stage").send_keys("+", "+", "+")
+    browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+    # paper is narrow: the drawing from top to bottom takes the place of the wide one
+    visit_size = {"width": 700, "height": 990, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", visit_size)
+    assert browser.execute_script("return String(box) === String(home)")
+
+
+@pytest.mark.parametrize("size", [LAPTOP, PHONE])
+def test_a_drawing_that_is_too_large_begins_where_it_can_be_read(visit, size):
+    lines = ["import torch", "a0 = torch.tensor(1., requires_grad=True)"]
+    browser = visit(written("\n".join(lines + [f"a{i + 1} = a{i} * {i + 2}" for i in range(30)]), depth=9), size)
+    height = browser.execute_script(
+        "return Math.min(...[...svg.querySelectorAll('text')].map((t) => t.getBoundingClientRect().height))"
+    )
+    assert height >= 9 and is_in_view(browser, f"#{key_of(browser, 'a0')}")
+    browser.find_element("id", "fit").click()
+    assert browser.execute_script("return String(box) === String(home)")
+
+
+def test_what_has_not_happened_yet_can_be_chosen(visit):
+    browser = visit(written(depth=9))
+    browser.find_element("id", "next").click()
+    later = key_of(browser, "loss")
+    assert "later" in browser.find_element("id", later).get_attribute("class")
+    browser.find_element("id", "search").send_keys("loss\n")
+    assert title(browser) == "loss" and browser.find_element("id", "moment").text == ""
+    assert not browser.execute_script("return svg.classList.contains('playing')")
+
+
+def test_keys_work_after_a_click_on_a_button(visit):
+    browser = visit(written())
+    browser.find_element("id", "next").click()
+    browser.switch_to.active_element.send_keys("n")
+    assert browser.find_element("id", "moment").text.startswith("2/")
+    browser.switch_to.active_element.send_keys("?")
+    assert browser.find_element("id", "keys").is_displayed()
+
+
 @pytest.mark.parametrize("style", ["data", "function", "autograd"])
 def test_tab_goes_along_the_graph(visit, style):
     browser = visit(written(style=style))

@@ -5,6 +5,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const $ = (id) => document.getElementById(id);
 const stage = $("stage");
 let view, svg, home, box, facts, before, after, home_of, picked = null;
+let shownBox = null;  // while the page is printed: the part of the drawing that the screen shows
 let closed = new Set();  // open scopes of the view that a box covers
 const narrow = matchMedia("(max-width: 50rem)");
 
@@ -65,7 +66,7 @@ function dress(key, fact) {
   if (!node) return;
   node.setAttribute("tabindex", "0");
   node.setAttribute("role", "button");
-  node.setAttribute("aria-label", name(fact, node));
+  describeAloud(fact, node);
   for (const text of node.querySelectorAll("text")) {
     if (text.getAttribute("fill") === "#8a3b00" || text.getAttribute("fill") === "#c98a5a") text.classList.add("gradient");
   }
@@ -180,16 +181,19 @@ function cover(scope) {
     if (within(facts.get(edge.source).place) && within(facts.get(edge.target).place)) mark("e" + i, "covered");
   });
 }
+function isLater(key) { const node = svg.getElementById(key); return node && node.classList.contains("later"); }
 function isCovered(key) { const node = svg.getElementById(key); return node && node.classList.contains("covered"); }
 
-// What is written in the box, as it stands there, then what only its look tells.
-function name(fact, node) {
-  const blocks = /[\u2500-\u25ff]/g, written = [...node.querySelectorAll("text")].map((text) => text.textContent);
-  const seen = written.join(" ").replace(blocks, "").replace(/\s+/g, " ").trim();
+// A node's name is what is written in it, but for bars; what only its look tells is its description.
+function describeAloud(fact, node) {
+  const bars = /^[\s\u2500-\u25ff]*$/, texts = [...node.querySelectorAll("text")];
+  for (const text of texts) if (bars.test(text.textContent)) text.setAttribute("aria-hidden", "true");
+  const seen = texts.map((text) => text.textContent).join(" ").replace(/\s+/g, " ");
   const parts = [fact.label, fact.kind === "operation" ? "operation" : fact.role, fact.grad_fn];
   if (fact.value_text) parts.push("value " + fact.value_text);
   if (fact.grad_text) parts.push("gradient " + fact.grad_text);
-  return [seen, ...parts.filter((part) => part && !seen.includes(part))].join(", ");
+  const unseen = parts.filter((part) => part && !seen.includes(part)).join(", ");
+  if (unseen) node.setAttribute("aria-description", unseen);
 }
 
 // ---- moving about
@@ -199,10 +203,24 @@ function setBox(next) {
   svg.setAttribute("viewBox", box.map((x) => x.toFixed(2)).join(" "));
 }
 function fit() { setBox(home.slice()); }
-// As a drawing is shown at first: whole; on a narrow screen as wide as the screen, so that it can be read.
+// As a drawing is shown at first: whole, if it can be read; else as wide as a narrow screen, or its beginning.
+const SMALLEST = 8, READABLE = 10, FAINT = 7;  // points of the smallest print, pixels that it shall have, too few pixels
 function begin() {
   const size = stage.getBoundingClientRect(), high = home[2] * size.height / size.width;
-  if (narrow.matches && high < home[3]) setBox([home[0], home[1], home[2], high]); else fit();
+  const unit = Math.max(home[2] / size.width, home[3] / size.height), close = SMALLEST / READABLE;
+  if (shownBox) fit();
+  else if (narrow.matches && high < home[3]) setBox([home[0], home[1], home[2], high]);
+  else if (SMALLEST / unit >= FAINT) fit();
+  else setBox(start(size.width * close, size.height * close));
+}
+// The part of that size where the drawing begins: at the first of its nodes, with no more empty room than needed.
+function start(w, h) {
+  const first = view.nodes.map((node) => node.id).find((id) => !before.has(id) && svg.getElementById(id));
+  const node = first && svg.getElementById(first), shape = node && node.getBBox();
+  const at = shape && new DOMPoint(shape.x, shape.y).matrixTransform(svg.getCTM().inverse().multiply(node.getCTM()));
+  const along = (low, whole, wanted, place) => wanted >= whole ? low + (whole - wanted) / 2
+    : Math.max(low, Math.min(low + whole - wanted, place - wanted / 4));
+  return [along(home[0], home[2], w, at ? at.x : home[0]), along(home[1], home[3], h, at ? at.y : home[1]), w, h];
 }
 function zoom(factor, at) {
   const size = stage.getBoundingClientRect();
@@ -259,6 +277,7 @@ function reach(start, next) {
 
 function pick(key) {
   if (key !== null && isCovered(key)) { arrange([...new Set([...openNow(), ...around(facts.get(key).place)])], key); return; }
+  if (key !== null && moment >= 0 && isLater(key)) leave();
   picked = key;
   for (const one of svg.querySelectorAll(".near, .picked")) one.classList.remove("near", "picked");
   svg.classList.toggle("chosen", key !== null);
@@ -538,6 +557,7 @@ function go(to) {
   $("time").value = moment;
   paint();
 }
+function leave() { stop(); moment = -1; $("time").value = 0; $("moment").textContent = ""; paint(); }
 function stop() { clearInterval(timer); timer = null; $("play").textContent = "▶ Play"; $("play").setAttribute("aria-label", "Play"); }
 function play() {
   if (timer) { stop(); return; }
@@ -566,7 +586,7 @@ function standalone() {
   from.forEach((node, i) => {
     const look = getComputedStyle(node);
     to[i].setAttribute("style", LOOK.map((name) => name + ":" + look.getPropertyValue(name)).join(";"));
-    for (const extra of ["tabindex", "role", "aria-label", "aria-expanded"]) to[i].removeAttribute(extra);
+    for (const extra of ["tabindex", "role", "aria-label", "aria-description", "aria-hidden", "aria-expanded"]) to[i].removeAttribute(extra);
   });
   for (const sign of copy.querySelectorAll(".sign")) sign.remove();
   copy.setAttribute("xmlns", SVG);
@@ -599,7 +619,6 @@ function savePng() {
 }
 $("svg").addEventListener("click", saveSvg);
 $("png").addEventListener("click", savePng);
-let shownBox = null;
 addEventListener("beforeprint", () => { shownBox = box; fit(); });
 addEventListener("afterprint", () => { if (shownBox) setBox(shownBox); shownBox = null; });
 
@@ -623,9 +642,11 @@ const KEYS = { "+": () => zoom(0.8), "=": () => zoom(0.8), "-": () => zoom(1.25)
   ArrowLeft: () => move(-0.1, 0), ArrowRight: () => move(0.1, 0), ArrowUp: () => move(0, -0.1), ArrowDown: () => move(0, 0.1),
   n: () => $("next").click(), b: () => $("back").click(), " ": play, Home: () => $("first").click(), End: () => $("last").click(),
   "/": () => $("search").focus(), s: saveSvg, p: savePng, "?": help,
-  Escape: () => { stop(); moment = -1; svg.classList.remove("playing"); $("moment").textContent = ""; pick(null); } };
+  Escape: () => { leave(); pick(null); } };
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || /INPUT|SELECT|BUTTON/.test(event.target.tagName) || $("keys").open && event.key !== "?") return;
+  const at = event.target.tagName;
+  if (event.ctrlKey || event.metaKey || event.altKey || $("keys").open && event.key !== "?") return;
+  if (/INPUT|SELECT/.test(at) || at === "BUTTON" && /^( |Enter)$/.test(event.key)) return;
   const act = KEYS[event.key];
   if (act) { event.preventDefault(); act(); }
 });

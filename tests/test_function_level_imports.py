@@ -141,6 +141,7 @@ ONE_BY_ONE = {
     "views.dot_groups -> views.dot_autograd": CYCLE,
     "views.dot_groups -> views.dot_data": CYCLE,
     "views.fold -> views.chains": CYCLE,
+    "views.rows -> re": SLOW,
     "views.summary -> views.model_graph": RARE,
     "views.summary -> views.tensorboard": RARE,
 }

@@ -53,6 +53,12 @@ class Size(NamedTuple):
         return max(self.width / frame.width, self.height / frame.height)
 
 
+def pixels(text: str) -> tuple[int, int] | None:
+    """The width and height of "1280x720", two to five digits each; None for any other text."""
+    found = re.fullmatch(r"([1-9][0-9]{1,4})x([1-9][0-9]{1,4})", text)
+    return (int(found[1]), int(found[2])) if found is not None else None
+
+
 def frame_of(fit: str, smallest: float) -> Frame | None:
     """The frame that --fit names: 16:9, 4:3, A4, 800x600, or none (None). UsageError for anything else.
 
@@ -60,9 +66,9 @@ def frame_of(fit: str, smallest: float) -> Frame | None:
     """
     if fit == "none":
         return None
-    found = re.fullmatch(r"(\d{2,5})x(\d{2,5})", fit)
-    if found is not None:
-        ratio = int(found[1]) / int(found[2])
+    size = pixels(fit)
+    if size is not None:
+        ratio = size[0] / size[1]
     elif fit in RATIOS:
         ratio = RATIOS[fit]
     else:

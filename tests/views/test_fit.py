@@ -99,9 +99,10 @@ def test_no_frame_is_as_large_as_it_gets():
     assert not model.groups and not look.rows and size[0] > 1500
 
 
-def test_an_unknown_frame():
-    with pytest.raises(UsageError, match="unknown frame '16x'"):
-        drawn(traced(MLP), fit="16x")
+@pytest.mark.parametrize("fit", ["16x", "5x5", "00x00", "0800x600", "८००x६००"])
+def test_an_unknown_frame(fit):
+    with pytest.raises(UsageError, match=f"unknown frame '{fit}'"):
+        drawn(traced(MLP), fit=fit)
 
 
 def test_a_direction_that_was_asked_for_stays():

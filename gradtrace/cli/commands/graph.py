@@ -84,7 +84,7 @@ def graph(
 ) -> None:
     from gradtrace.cli import session
     from gradtrace.cli.parts import Part
-    from gradtrace.views import dot, render
+    from gradtrace.views import dot, frame, render
 
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
     suffix = "" if output_file is None else render.suffix_of(output_file, (*render.SUFFIXES, RECORD))
@@ -123,7 +123,7 @@ def graph(
         color_by,
         detail,
     )
-    film = render.Film(speed, None if size is None else pixels(size))
+    film = render.Film(speed, None if size is None else frame.pixels(size))
     if open and output_file is None:
         raise UsageError("--open shows the written file, and there is none", "add -o FILE.svg or -o FILE.html")
     if simple and detail:
@@ -219,15 +219,11 @@ def show_file(name: str) -> None:
         raise UsageError(f"--open: no browser here to show '{name}'", "name one in the variable BROWSER")
 
 
-def pixels(text: str) -> tuple[int, int]:
-    """The width and height of "1280x720"."""
-    width, _, height = text.partition("x")
-    return int(width), int(height)
-
-
 def size_of(text: str) -> str:
-    width, by, height = text.partition("x")
-    if by and width.isdecimal() and height.isdecimal() and 64 <= int(width) <= 8192 and 64 <= int(height) <= 8192:
+    from gradtrace.views.frame import pixels
+
+    size = pixels(text)
+    if size is not None and all(64 <= side <= 8192 for side in size):
         return text
     raise UsageError(f"--size: not a width and a height in pixels: '{text}'", "1280x720, each from 64 to 8192")
 

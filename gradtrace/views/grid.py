@@ -7,7 +7,20 @@ from __future__ import annotations
 
 from gradtrace.annotations import Mapping, Sequence
 from gradtrace.views import cells
-from gradtrace.views.layout import Cell, Column, LayoutOptions, dots, single, total
+from gradtrace.views.layout import (
+    GAP,
+    Cell,
+    Column,
+    LayoutOptions,
+    aligned,
+    dots,
+    header,
+    line,
+    packed,
+    rule,
+    single,
+    total,
+)
 
 NOTHING: Mapping[str, int] = {}
 
@@ -16,23 +29,68 @@ def lines(
     columns: Sequence[Column], options: LayoutOptions, shrink: Mapping[str, int] = NOTHING, spare: Sequence[str] = ()
 ) -> list[str]:
     """The table. `shrink` has the least width of each column that may be shortened; `spare` those that may be left out,
-    the first to go first. Columns with nothing in any cell are left out anyway."""
+    the first to go first. Columns with nothing in any cell are left out anyway. What does not fit even so takes several
+    lines for each row."""
+    head, rows = parts(columns, options, shrink, spare)
+    return [*head, *(line for row in rows for line in row)]
+
+
+def parts(
+    columns: Sequence[Column], options: LayoutOptions, shrink: Mapping[str, int] = NOTHING, spare: Sequence[str] = ()
+) -> tuple[list[str], list[list[str]]]:
+    """The table's titles with the rule below them, and the lines of each row."""
     shown = [c for c in columns if any(cell.text for cell in c.cells)]
     limit = options.width
-    if not shown or limit is None:
-        return single(shown, options) if shown else []
-    if total(shown) > limit:  # of what a large tensor holds, its shape says most
-        shown = [shapes(c) if c.title in shrink else c for c in shown]
+    if not shown:
+        return [], []
+    if limit is not None and total(shown) > limit:  # of what a large tensor holds, its shape says most
+        shown = [brief(c) if c.title in shrink else c for c in shown]
     for title in spare:
-        if least(shown, shrink) <= limit:
+        if limit is None or least(shown, shrink) <= limit:
             break
         shown = [c for c in shown if c.title != title]
-    return single(shortened(shown, limit, shrink, options), options)
+    if limit is not None and least(shown, shrink) > limit:
+        return folded(shown, limit, options)
+    table = single(shown if limit is None else shortened(shown, limit, shrink, options), options)
+    height = len(table) - len(shown[0].cells)
+    return table[:height], [[line] for line in table[height:]]
 
 
-def shapes(column: Column) -> Column:
-    """The column with "(16, 8)" for "(16, 8)  -0.4..0.5  mean 0.03"."""
-    return Column(column.title, [cell._replace(text=shape_of(cell.text)) for cell in column.cells])
+def folded(columns: list[Column], limit: int, options: LayoutOptions) -> tuple[list[str], list[list[str]]]:
+    """As many columns in a line as fit, the others in lines below it that are indented."""
+    first = clipped(columns[0], max(10, limit * 2 // 5), options)
+    margin = first.width + len(GAP)
+    room = max(8, limit - margin)
+    groups = packed([clipped(c, room, options) for c in columns[1:]], room)
+    groups[0].insert(0, first)
+    groups = [[aligned(c) for c in group] for group in groups]
+    widths = [[c.width for c in group] for group in groups]
+    indents = ["", *[" " * margin] * (len(groups) - 1)]
+    head = [
+        indent + title
+        for indent, group, wide in zip(indents, groups, widths, strict=True)
+        for title in header(group, wide, options)
+    ]
+    longest = max(len(indent) + total(group) for indent, group in zip(indents, groups, strict=True))
+    rows = [
+        [
+            indent + line([c.cells[i] for c in group], wide, options)
+            for indent, group, wide in zip(indents, groups, widths, strict=True)
+            if any(c.cells[i].text for c in group)
+        ]
+        for i in range(len(columns[0].cells))
+    ]
+    return [*head, rule(min(limit, longest), options)], rows
+
+
+def brief(column: Column) -> Column:
+    """The column with "(16, 8)" for "(16, 8)  -0.4..0.5  mean 0.03", and "16 B" for "a, b: 16 B"."""
+    shorter = size_of if column.title == "saved" else shape_of
+    return Column(column.title, [cell._replace(text=shorter(cell.text)) for cell in column.cells])
+
+
+def size_of(text: str) -> str:
+    return text.rpartition(": ")[2]
 
 
 def shape_of(text: str) -> str:

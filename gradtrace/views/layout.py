@@ -13,6 +13,7 @@ from gradtrace.views import cells
 GAP = "  "
 LONGEST_NAME = 40  # on a terminal
 SHORTEST_NAME = 20
+NARROW = 44  # room for a value and a gradient below which each has a line of its own
 SHORT = {"is_leaf": "is_\nleaf", "requires_grad": "requires_\ngrad", "grad.grad_fn": "grad.\ngrad_fn"}
 CONSTANT = ("shape", "dtype")  # columns that may be told below the table
 BELOW = ("shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad.grad_fn")
@@ -131,19 +132,27 @@ def stacked(columns: list[Column], limit: int, options: LayoutOptions) -> list[s
     first = min(by_title["name"].width, max(SHORTEST_NAME, limit - len(GAP) - total(facts)))
     room = limit - first - len(GAP)
     below = packed(facts, room)
-    left, right = shares(by_title["value"].width, by_title["grad"].width, max(20, room - len(GAP)))
-    above = [aligned(c) for c in (shortened(by_title["name"], first, options), by_title["value"], by_title["grad"])]
-    widths = [first, left, right]
+    value, grad = by_title["value"], by_title["grad"]
+    names = shortened(by_title["name"], first, options)
+    if value.width + len(GAP) + grad.width > room and room < NARROW:  # neither has room beside the other
+        above, widths = [aligned(names), aligned(value)], [first, min(room, value.width)]
+        below.insert(0, [aligned(grad)])
+    else:
+        above = [aligned(c) for c in (names, value, grad)]
+        widths = [first, *shares(value.width, grad.width, max(20, room - len(GAP)))]
     indent = " " * (first + len(GAP))
     lines = header(above, widths, options)
-    lines += [indent + title for group in below for title in header(group, [c.width for c in group], options)]
-    length = first + len(GAP) + max(left + len(GAP) + right, *(total(group) for group in below))
+    sizes = [[min(room, c.width) for c in group] for group in below]
+    lines += [
+        indent + title for group, wide in zip(below, sizes, strict=True) for title in header(group, wide, options)
+    ]
+    length = max(sum(widths) + len(GAP) * (len(widths) - 1), *(first + len(GAP) + total(group) for group in below))
     lines.append(rule(min(limit, length), options))
     for i, top in enumerate(zip(*(c.cells for c in above), strict=True)):
         lines.append(line(top, widths, options))
-        for group in below:
+        for group, wide in zip(below, sizes, strict=True):
             row = [cell._replace(style=cell.style or "dim") for cell in (c.cells[i] for c in group)]
-            lines.append(indent + line(row, [c.width for c in group], options))
+            lines.append(indent + line(row, wide, options))
     return lines
 
 

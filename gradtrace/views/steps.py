@@ -43,7 +43,8 @@ def table(found: Iterable[RunStep], options: LayoutOptions) -> Iterator[str]:
         if isinstance(part[0], Failed):
             yield from failed_lines(part[0], options)
             continue
-        yield paint(title, "bold", options) + "\n"
+        for line in [title] if options.width is None else wrap(title, options.width):
+            yield paint(line, "bold", options) + "\n"
         yield from forward_table(part, options) if isinstance(part[0], Forward) else backward_table(part, options)
         yield "\n"
 
@@ -115,9 +116,9 @@ def head(step: Started) -> str:
 
 
 # What may be shortened, and to what; then what may be left out on a narrow terminal.
-FORWARD = {"expression": 12, "inputs": 8, "result": 6, "value": 8, "saved": 8}
+FORWARD = {"expression": 12, "inputs": 14, "result": 10, "value": 8, "saved": 8}
 SPARE = ("saved", "grad_fn")
-BACKWARD = {"of": 6, "to": 6, "upstream": 8, "local": 7, "downstream": 10}
+BACKWARD = {"of": 12, "to": 12, "upstream": 8, "local": 7, "downstream": 10}
 
 
 def forward_table(part: list[Forward], options: LayoutOptions) -> Iterator[str]:
@@ -200,13 +201,13 @@ def backward_table(part: list[Backward | Ended], options: LayoutOptions) -> Iter
         Column(title, list(cells))
         for title, cells in zip(titles, zip(*(row for found in made for row in found), strict=True), strict=True)
     ]
-    lines = iter(grid.lines(columns, options, BACKWARD))
+    titles_shown, shown = grid.parts(columns, options, BACKWARD)
     indent = " " * 6
-    for _ in range(2):
-        yield next(lines) + "\n"
+    yield from (line + "\n" for line in titles_shown)
+    following = iter(shown)
     for step, found in zip(turns, made, strict=True):
         for _ in found:
-            yield next(lines) + "\n"
+            yield from (line + "\n" for line in next(following))
         for text, style in remarks(step):
             room = None if options.width is None else options.width - len(indent)
             for line in [text] if room is None else wrap(text, room):

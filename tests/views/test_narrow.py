@@ -3,12 +3,13 @@
 import pytest
 
 from gradtrace import lang
-from gradtrace.analysis import matrices, paths, steps
+from gradtrace.analysis import matrices, paths, stats, steps
 from gradtrace.trace.capture import capture
 from gradtrace.trace.steps import Watch
-from gradtrace.views import cells, grid, tree
+from gradtrace.views import cells, grid, table, tree
 from gradtrace.views import matrices as matrix_view
 from gradtrace.views import paths as path_view
+from gradtrace.views import stats as stats_view
 from gradtrace.views import steps as step_view
 from gradtrace.views.layout import Cell, Column, LayoutOptions
 from gradtrace.views.model import model
@@ -117,3 +118,16 @@ def test_the_tree_fits_where_there_is_room():
     lines = tree.render(drawn, tree.TreeOptions(60)).splitlines()
     assert max(map(cells.width, lines)) <= 60
     assert any("scale" in line and "grad " in line for line in lines)
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_every_table_stays_within_the_terminal(trace, columns):
+    options = LayoutOptions(columns)
+    tables = [
+        table.render(trace, options),
+        "".join(step_view.table(steps.steps(trace), options)),
+        stats_view.text(stats.stats(trace), options),
+    ]
+    for shown in tables:
+        assert max(map(cells.width, shown.splitlines())) <= columns, shown
+    assert "net.0.weight" in tables[1]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
+from base64 import b64encode
 from html import escape
 from importlib import import_module
 
@@ -61,8 +62,16 @@ class Picture:
         return str(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """What Jupyter shows."""
-        return {"image/svg+xml": self.svg(), "text/plain": str(self)}
+        """What Jupyter shows: the drawing, never wider than its cell."""
+        drawing, words = self.svg(), str(self)
+        return {"text/html": img(drawing, words), "image/svg+xml": drawing, "text/plain": words}
+
+
+def img(svg: str, words: str) -> str:
+    """An HTML image of a drawing, at most as wide as what is around it; `words` are for who cannot see it."""
+    data = b64encode(svg.encode()).decode()
+    look = "max-width:100%;height:auto"
+    return f'<img src="data:image/svg+xml;base64,{data}" style="{look}" alt="{escape(words)}">'
 
 
 class Page:

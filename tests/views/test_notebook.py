@@ -134,7 +134,8 @@ def test_stats_and_steps_of_a_tensor():
 
 def test_a_notebook_gets_a_drawing_and_text():
     bundle = gradtrace.draw(graph()[1])._repr_mimebundle_()
-    assert set(bundle) == {"image/svg+xml", "text/plain"} and "<svg" in bundle["image/svg+xml"]
+    assert set(bundle) == {"text/html", "image/svg+xml", "text/plain"} and "<svg" in bundle["image/svg+xml"]
+    assert bundle["text/html"].startswith('<img src="data:image/svg') and "max-width:100%" in bundle["text/html"]
 
 
 def test_it_saves_itself(tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,20 +10,12 @@ import pytest
 import gradtrace as torch
 from gradtrace.autograd import forward_ad
 from gradtrace.func import grad, pytree, vmap
+from tests.ops import cases
 
 SIZE = 3
 
 
-def cases() -> dict[str, list[tuple[Any, ...]]]:
-    path = Path(__file__).parent.parent / "ops" / "cases.py"
-    spec = importlib.util.spec_from_file_location("operator_cases", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return {name: several for name, several in module.CASES.items() if "dropout" not in name}
-
-
-CASES = cases()
+CASES = {name: several for name, several in cases.CASES.items() if "dropout" not in name}
 
 
 def batches(arrays: list[Any]) -> list[tuple[list[torch.Tensor], list[int | None]]]:

@@ -1,14 +1,13 @@
 """Operators at ties, kinks, zeros, infinities and nan: what is asked there, of PyTorch and of gradtrace alike.
 
 An entry is an expression over `torch`, `F` and the leaves x, y, z, and the numbers of these leaves. `of_unary` and
-`of_pairs` are written out over POINTS and PAIRS; every other entry stands alone. `python tests/ops/special_points.py`
-(needs PyTorch 2.13, the `compare` extra) writes `recorded/special_points.json`, one line an entry: the value and
-the gradients of its sum with respect to each leaf, in float64 and in float32.
+`of_pairs` are written out over POINTS and PAIRS; every other entry stands alone. `python -m tests.ops.special_points`
+(needs PyTorch 2.13, the `compare` extra) writes `recorded/special_points.txt` (see `special_record`): the value
+and the gradients of its sum with respect to each leaf, in float64 and in float32.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 INF, NAN = math.inf, math.nan
-RECORDED = Path(__file__).parent / "recorded" / "special_points.json"
+RECORDED = Path(__file__).parent / "recorded" / "special_points.txt"
 DTYPES = ("float64", "float32")
 
 
@@ -421,15 +420,17 @@ def joined(parts: Any) -> Any:
 def record() -> None:
     import torch
 
-    lines = []
+    from tests.ops import special_record
+
+    entries = []
     pointwise = {*OF_UNARY, *OF_PAIRS}
     for text, numbers in every_entry():
         way = one_by_one if text in pointwise else evaluate
         results = {dtype: way(torch, text, numbers, dtype) for dtype in DTYPES}
         if isinstance(results["float64"], str):
             print("refused:", text, numbers, results["float64"])
-        lines.append(json.dumps({"expression": text, "leaves": numbers, **results}))
-    RECORDED.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+        entries.append({"expression": text, **results})
+    RECORDED.write_text(special_record.write(entries), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,8 @@ import numpy as np
 import pytest
 
 import gradtrace as torch
+from tests.ops import cases, tiers
 
-
-def beside(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(f"ops_{name}", Path(__file__).parent / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-cases, tiers = beside("cases"), beside("tiers")
 POINTWISE = [
     "abs",
     "neg",

@@ -7,8 +7,6 @@ may on expanded ones. A differentiable record that no case reaches fails the las
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,17 +16,10 @@ import gradtrace as torch
 from gradtrace import ops
 from gradtrace.engine.op import records
 from gradtrace.engine.state import state
+from tests.ops import cases, generated
+from tests.ops import composed_cases as composed
+from tests.ops import more_cases as more
 
-
-def beside(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(f"ops_{name}", Path(__file__).parent / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-cases, more, composed, generated = (beside(n) for n in ("cases", "more_cases", "composed_cases", "generated"))
 FIRST_ORDER = cases.FIRST_ORDER | more.FIRST_ORDER
 BY_HAND = {**cases.CASES, **more.CASES, **composed.CASES}
 BY_FAMILY = generated.every_case()

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gradtrace as gt
+from tests.ops import random_cases
 
-
-def beside(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(f"ops_{name}", Path(__file__).parent / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-random_cases = beside("random_cases")
 RECORDED = random_cases.recorded()
 CASES: dict[str, list[Any]] = {}
 for _case in random_cases.cases():

@@ -7,27 +7,22 @@ the few further off.
 
 from __future__ import annotations
 
-import importlib.util
-import json
-from pathlib import Path
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gradtrace as torch
+from tests.ops import special_points as points
+from tests.ops import special_record
 
-
-def beside(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(f"ops_{name}", Path(__file__).parent / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-points = beside("special_points")
-ENTRIES = json.loads(points.RECORDED.read_text(encoding="utf-8"))
+ENTRIES = [
+    {"expression": text, "leaves": leaves, "float64": exact, "float32": rounded}
+    for (text, exact, rounded), (_, leaves) in zip(
+        special_record.read(points.RECORDED.read_text(encoding="utf-8")), points.every_entry(), strict=True
+    )
+]
 TOLERANCE = {"float64": 1e-12, "float32": 2e-6}
 # torch.polygamma(1, ...) is good to nine digits only; in float32 tanh's powers cancel.
 LOOSE: dict[str, float] = {
@@ -105,4 +100,14 @@ def test_of_single_numbers(text: str) -> None:
 
 
 def test_the_record_is_of_these_entries() -> None:
-    assert [(e["expression"], str(e["leaves"])) for e in ENTRIES] == [(t, str(n)) for t, n in points.every_entry()]
+    assert [entry["expression"] for entry in ENTRIES] == [text for text, _ in points.every_entry()]
+
+
+def test_the_record_is_read_as_it_was_written() -> None:
+    some = [{"expression": "f(x)", "float64": results, "float32": results} for results in (
+        [[[0.0, -0.0, math.nan, -math.inf, 2.5]], [[1.0, 1.0, 1.0, 1.0, 0.5]]],
+        [[3.0, [1, 2], [[True], [False]]], [None, [0.25]]],
+        "RuntimeError",
+    )]  # fmt: skip
+    read = list(special_record.read(special_record.write(some)))
+    assert repr([[*one.values()] for one in some]) == repr([list(one) for one in read])

@@ -1,8 +1,5 @@
 """Every operator as a plan: what was made from one input is right for another, or was refused."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -10,11 +7,7 @@ import gradtrace as gt
 from gradtrace import static
 from gradtrace.batch.mapper import RowMap
 from gradtrace.errors import UnsupportedError
-
-PLACE = Path(__file__).resolve().parents[1] / "ops" / "cases.py"
-spec = importlib.util.spec_from_file_location("ops_cases", PLACE)
-cases = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(cases)
+from tests.ops import cases
 
 CASES = [pytest.param(name, i, id=f"{name}-{i}") for name, found in cases.CASES.items() for i in range(len(found))]
 

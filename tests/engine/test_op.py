@@ -1,0 +1,98 @@
+"""Operator records, as units: signatures, fields, plans, classes of nodes."""
+
+import pytest
+
+import gradtrace as torch
+from gradtrace.engine.node import DROP, META, SAVE
+from gradtrace.engine.op import KINDS, ZEROS, Op, d, op, records
+
+
+@pytest.fixture
+def made():
+    """made(signature, kernel, **fields) -> a record that is forgotten after the test."""
+    known = dict(records)
+    yield op
+    for name in records.keys() - known.keys():
+        del records[name]
+
+
+def test_a_signature_has_tensors_then_plain_arguments(made):
+    record = made("unit_of_test(self, *others; dim, keepdim)", "add", kind="structural")
+    assert record.name == "unit_of_test" and record.arity == 2 and record.variadic
+    assert record.tensor_names == ("self", "*others") and record.bare_names == ("self", "others")
+    assert record.plain_names == ("dim", "keepdim") and repr(record) == "<operator unit_of_test>"
+    assert records["unit_of_test"] is record and not record.has_gradient
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"kind": "elementwise", "knid": 1}, "unknown fields knid"),
+        ({"kind": "pointless"}, "kind 'pointless' is not one of"),
+        ({"kind": "elementwise", "zero": "never"}, "zero 'never' is not one of"),
+        ({"kind": "elementwise", "self": lambda xp, g, out, self: g}, "the rule of self lacks the names"),
+    ],
+)  # fmt: skip
+def test_a_field_that_is_wrong_is_named(made, fields, message):
+    with pytest.raises(AssertionError, match=message):
+        made("unit_of_test(self)", "negative", **fields)
+    assert "unit_of_test" not in records
+
+
+def test_a_name_is_taken_once(made):
+    made("unit_of_test(self)", "negative", kind="elementwise")
+    with pytest.raises(AssertionError, match="unit_of_test"):
+        made("unit_of_test(self)", "negative", kind="elementwise")
+
+
+def test_a_derivative_splits_the_names_it_needs():
+    rule = lambda xp, g, out, self: g
+    assert d("self out", rule) == (("self", "out"), rule, rule) and d("", rule).needs == ()
+    traced = lambda xp, g, out, self: -g
+    assert d("", rule, traced).traced is traced
+
+
+@pytest.mark.parametrize(
+    ("name", "mask", "actions", "saves_result"),
+    [
+        ("mul", 0b11, (SAVE, SAVE), False),
+        ("mul", 0b01, (DROP, SAVE), False),  # the gradient of the first operand needs the second
+        ("mul", 0b10, (SAVE, DROP), False),
+        ("neg", 0b1, (DROP,), False),
+        ("exp", 0b1, (DROP,), True),
+        ("sum", 0b1, (META,), False),
+    ],
+)
+def test_a_plan_says_what_a_node_keeps(name, mask, actions, saves_result):
+    plan = records[name].plan(mask)
+    assert plan.actions == actions and plan.save_out is saves_result and plan.grad_mask == mask
+    assert records[name].plan(mask) is plan
+    assert plan.saves == (SAVE in actions or saves_result)
+
+
+def test_a_need_that_nothing_has_is_refused(made):
+    record = made("unit_of_test(self)", "negative", kind="elementwise", self=d("other", lambda xp, g, out, self: g))
+    with pytest.raises(AssertionError, match="unknown name in needs"):
+        record.plan(1)
+
+
+def test_kernels_are_found_by_their_names():
+    import numpy
+
+    assert records["mul"].kernel is numpy.multiply and callable(records["sigmoid"].kernel)
+
+
+def test_a_new_record_runs_and_differentiates_to_second_order(made):
+    record = made(
+        "unit_of_test(self)",
+        lambda x: x**3,
+        kind="elementwise",
+        self=d("self", lambda xp, g, out, self: g * 3 * self**2),
+    )
+    x = torch.tensor([1.0, -2.0], dtype=torch.float64, requires_grad=True)
+    assert record(x).grad_fn.name() == "Unit_Of_TestBackward0"
+    assert torch.autograd.gradcheck(record, (x,)) and torch.autograd.gradgradcheck(record, (x,))
+
+
+def test_every_record_is_an_op_of_known_kind():
+    assert all(isinstance(record, Op) and record.kind in KINDS and record.zero in ZEROS for record in records.values())

@@ -1,7 +1,7 @@
 """The file of `special_points`: a line `# expression`, then one line for each of its entries.
 
-A line holds the shapes of the results and of the gradients (`25;25|25` are two results and one gradient, `-` a
-missing one), the numbers in float64, and those in float32; or the names of two errors. `0*3` is `0 0 0`, an `i` marks an
+A line holds the shapes of the results and of the gradients (`25;25|25` are two results and one gradient, `-` a missing
+one), the numbers in float64, and those in float32; or the names of two errors. `0*3` is `0 0 0`, an `i` marks an
 integer, and `~` is the number in float64 rounded to float32. 15 digits are kept, more than the tests compare.
 """
 

@@ -21,7 +21,7 @@ THIRD = 1.0 / 3.0
 SQUEEZE = float(np.float32(0.0331))  # the kernel has these numbers as float32
 
 
-def sample_record(name: str, aten: str, node: str) -> Op:
+def sample_record(name: str, aten: str, node: str, formula: str) -> Op:
     """Return the record of samples whose derivative is not available; differentiating it raises RuntimeError."""
 
     def refuse(*_: object) -> NoReturn:
@@ -33,6 +33,7 @@ def sample_record(name: str, aten: str, node: str) -> Op:
     return op(
         f"{name}(self; values)",
         lambda a, values: values,
+        formula=formula,
         kind="random",
         aten=aten,
         node=node,
@@ -40,8 +41,12 @@ def sample_record(name: str, aten: str, node: str) -> Op:
     )
 
 
-gamma_record = sample_record("standard_gamma_sample", "_standard_gamma", "StandardGammaBackward0")
-dirichlet_record = sample_record("dirichlet_sample", "_sample_dirichlet", "_DirichletBackward")
+gamma_record = sample_record(
+    "standard_gamma_sample", "_standard_gamma", "StandardGammaBackward0", "out[i] ~ Gamma(self[i], 1)"
+)
+dirichlet_record = sample_record(
+    "dirichlet_sample", "_sample_dirichlet", "_DirichletBackward", "out[..., :] ~ Dirichlet(self[..., :])"
+)
 
 
 def gamma_number(alpha: float, narrow: bool, stream: Stream) -> float:

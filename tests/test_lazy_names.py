@@ -15,6 +15,8 @@ SHOWN_AS = {
     "gradtrace.nn.functional": "torch.nn.functional",
     "gradtrace.nn.utils": "torch.nn.utils",
     "gradtrace.optim": "torch.optim",
+    "gradtrace.distributions": "torch.distributions",
+    "gradtrace.amp": "torch.amp",
     "gradtrace.static": "gradtrace.static",
     "gradtrace.autograd": "torch.autograd",
     "gradtrace.special": "torch.special",

@@ -115,8 +115,14 @@ NODE = words("""_register_hook_dict _sequence_nr mark_dirty mark_non_differentia
 
 DATE = words("""ctime day isocalendar isoformat isoweekday month replace strftime timetuple toordinal weekday year""")
 TIME = words("""dst fold hour isoformat microsecond minute replace second strftime tzinfo tzname utcoffset""")
+# Those of gradtrace.lang.numpy_numbers, which is not imported where no array is used.
+NUMPY_NUMBER = words("""all any argmax argmin astype clip conj conjugate copy cumsum flatten item max mean min prod
+    ravel repeat reshape round squeeze std sum tolist transpose var T dtype imag itemsize nbytes ndim real shape
+    size""")
 # Attributes of other types, by the module and name of their class.
 BY_NAME: dict[str, frozenset[str]] = {
+    "numpy.float64": NUMPY_NUMBER | words("as_integer_ratio is_integer"),
+    "numpy.int64": NUMPY_NUMBER | words("bit_count"),
     "builtins.generator": words("send throw close __next__ __iter__ __name__ __qualname__"),
     "collections.ChainMap": words("get items keys maps new_child parents pop popitem update values"),
     "collections.OrderedDict": DICT | words("move_to_end _metadata"),

@@ -14,6 +14,8 @@ from gradtrace.engine.describe import Size
 from gradtrace.engine.lazy import np
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.lang import numpy_numbers
+from gradtrace.lang.numpy_numbers import Float64, Int64
 from gradtrace.lang.values import Frozen
 from gradtrace.lang.words import words
 
@@ -167,6 +169,8 @@ def to_numpy(value: Any) -> Any:
         return value._array
     if kind in NUMBERS or value is None:
         return value
+    if kind is Float64 or kind is Int64:
+        return numpy_numbers.real(value)
     if kind is list or kind is tuple:
         return kind(map(to_numpy, value))
     if kind is Size:
@@ -190,11 +194,17 @@ def to_numpy_argument(value: Any, is_word: bool) -> Any:
 
 
 def from_numpy(value: Any) -> Any:
-    """Convert a numpy result: to a Python number if that prints and computes the same, else to an Array."""
+    """Convert a numpy result: to a number where there is a class for it, else to an Array."""
     if isinstance(value, np.ndarray):
         return Array(value)
-    if isinstance(value, (np.float64, np.int64, np.bool_)):
+    if isinstance(value, np.float64):
+        return Float64(value)
+    if isinstance(value, np.int64):
+        return Int64(value)
+    if isinstance(value, np.bool_):
         return value.item()
+    if isinstance(value, np.dtype):
+        return DType(str(value))
     if isinstance(value, np.generic):
         return Array(value)
     if isinstance(value, (list, tuple)):
@@ -209,10 +219,19 @@ def wrap_function(function: Callable[..., Any], name: str) -> Callable[..., Any]
     def call(*args: Any, **kwargs: Any) -> Any:
         texts = name == "einsum"
         named = {key: to_numpy_argument(value, key != "dtype") for key, value in kwargs.items()}
-        return from_numpy(function(*(to_numpy_argument(value, texts) for value in args), **named))
+        result = function(*(to_numpy_argument(value, texts) for value in args), **named)
+        if isinstance(function, np.ufunc) and any(isinstance(value, Tensor) for value in args):
+            return of_tensors(result)
+        return from_numpy(result)
 
     call.__name__ = call.__qualname__ = name
     return call
+
+
+def of_tensors(result: Any) -> Any:
+    """Return the result of numpy's function of tensors as a tensor, as Tensor.__array_wrap__ does."""
+    array = np.asarray(result)
+    return as_operand(array.astype(np.uint8) if array.dtype == bool else array)
 
 
 def checked_index(key: Any) -> Any:
@@ -224,6 +243,8 @@ def checked_index(key: Any) -> Any:
         return slice(*(None if part is None else operator.index(part) for part in (key.start, key.stop, key.step)))
     if key is None or key is ... or kind in (int, bool):
         return key
+    if kind is Int64:
+        return int(key)
     if kind in (list, Array) or isinstance(key, Tensor):
         return to_numpy(key)
     raise IndexError(
@@ -235,6 +256,8 @@ def checked_index(key: Any) -> Any:
 # ---- operators
 
 
+SCALARS = frozenset({*NUMBERS, Float64, Int64})
+OPERANDS = SCALARS | {Array}
 WITH_TENSORS = words("eq ne truediv")  # of an array and a tensor; PyTorch has the others for a tensor and an array only
 
 
@@ -249,11 +272,30 @@ def binary_operator(name: str) -> Callable[[Array, Any], Any]:
     def apply_operator(self: Array, other: Any) -> Any:
         if isinstance(other, Tensor) and (name in WITH_TENSORS or not self.ndim):
             return apply(as_operand(self._array), other)
-        if type(other) not in (Array, *NUMBERS):
+        if isinstance(other, Tensor):
+            raise TypeError(refusal_of_tensor(name, other))
+        if type(other) not in OPERANDS:
             return NotImplemented
         return from_numpy(apply(self._array, to_numpy(other)))
 
     return apply_operator
+
+
+SYMBOLS = {"sub": "-", "mul": "*", "floordiv": "//", "mod": "%", "pow": "** or pow()", "matmul": "@"}
+SYMBOLS |= {"and_": "&", "or_": "|", "xor": "^", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+def refusal_of_tensor(name: str, other: Tensor) -> str:
+    """What numpy says to an array before an operator that PyTorch leaves to the tensor after it."""
+    if name == "add":
+        return (
+            "Concatenation operation is not implemented for NumPy arrays, use np.concatenate() instead. "
+            "Please do not rely on this error; it may not be given on all Python implementations."
+        )
+    kinds = f"'numpy.ndarray' and '{type(other).__name__}'"
+    if name in ("lt", "le", "gt", "ge"):
+        return f"'{SYMBOLS[name]}' not supported between instances of {kinds}"
+    return f"unsupported operand type(s) for {SYMBOLS[name]}: {kinds}"
 
 
 def reflected_operator(name: str) -> Callable[[Array, Any], Any]:
@@ -265,7 +307,7 @@ def reflected_operator(name: str) -> Callable[[Array, Any], Any]:
                 return apply(other, self._array.item())
             # A tensor leaves an array to numpy, whose result is made a tensor.
             return as_operand(np.asarray(apply(other.numpy(), self._array)))
-        return from_numpy(apply(other, self._array)) if type(other) in NUMBERS else NotImplemented
+        return from_numpy(apply(to_numpy(other), self._array)) if type(other) in SCALARS else NotImplemented
 
     return apply_operator
 
@@ -274,7 +316,7 @@ def inplace_operator(name: str) -> Callable[[Array, Any], Any]:
     apply = getattr(operator, name)
 
     def apply_operator(self: Array, other: Any) -> Any:
-        if type(other) not in (Array, *NUMBERS):
+        if type(other) not in OPERANDS:
             return NotImplemented
         keep(self._array)
         self._array = apply(self._array, to_numpy(other))
@@ -297,3 +339,6 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Array, f"__{_name}__", binary_operator(_name))
 for _name in ("neg", "pos", "abs", "invert"):
     setattr(Array, f"__{_name}__", unary_operator(_name))
+
+numpy_numbers.wrap_method = wrap_function
+numpy_numbers.complete(from_numpy)

@@ -65,6 +65,8 @@ class Gate:
             raise attribute_refused(value, name, rule)
         if name == "__new__":
             return found_new(self, value)
+        if name == "dtype" and kind.__module__ == "numpy" and issubclass(kind, (float, int)):
+            return value._dtype
         result = getattr(value, name)
         if isinstance(result, type) and not issubclass(kind, Frozen) and not self.is_offered(result):
             return self.type_name(result)

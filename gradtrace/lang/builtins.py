@@ -255,10 +255,18 @@ class TypeChecks:
     def isinstance(self, value: Any, kinds: Any) -> bool:
         if isinstance(value, (TypeName, TypeFunction)):
             return self.real(kinds) is type or kinds is object
-        return isinstance(value, kinds if isinstance(kinds, type) else self.real(kinds))
+        found = isinstance(value, kinds if isinstance(kinds, type) else self.real(kinds))
+        if found and type(value).__module__ == "numpy" and isinstance(value, int):
+            return is_of_numpy(value, kinds)
+        return found
 
     def issubclass(self, value: Any, kinds: Any) -> bool:
         return issubclass(self.real(value), self.real(kinds))
+
+
+def is_of_numpy(value: int, kinds: Any) -> bool:
+    """Whether numpy's int64 is an instance of a class, other than int, from which it derives in programs only."""
+    return any(kind is object or kind is type(value) for kind in (kinds if type(kinds) is tuple else (kinds,)))
 
 
 class TypeFunction(Frozen):

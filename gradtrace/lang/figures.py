@@ -14,6 +14,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import permission
 from gradtrace.lang.arrays import Array, checked_index, from_numpy, to_numpy
 from gradtrace.lang.budget import Meter
+from gradtrace.lang.numpy_numbers import KINDS
 from gradtrace.lang.plotting_names import PYPLOT
 from gradtrace.lang.values import Frozen
 from gradtrace.lang.words import words
@@ -122,6 +123,8 @@ class Figures:
         self.meter.count_steps(1)
         if depth > DEEPEST:
             raise NotPlain
+        if kind in KINDS:
+            return value.item()
         if kind is Drawn:
             if value._root is None:
                 raise NotPlain

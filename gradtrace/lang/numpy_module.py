@@ -101,18 +101,24 @@ def reserving(name: str, meter: Meter) -> Callable[..., Any]:
 
 def count_elements(name: str, args: Any, kwargs: Any) -> int:
     """Return the number of elements that a function of MAKERS will allocate; 0 for invalid arguments."""
-    numbers = [a for a in (*args, *kwargs.values()) if type(a) in (int, float)]
+    args = [plain_number(a) for a in args]
+    numbers = [a for a in (*args, *kwargs.values()) if isinstance(a, (int, float))]
     if name == "arange":
         low, high, step = ((0, *args, 1) if len(args) == 1 else (*args, 1, 1))[:3]
-        valid = all(type(a) in (int, float) for a in (low, high, step)) and step
-        return max(0, int((high - low) / step)) if valid else 0
+        valid = all(isinstance(a, (int, float)) for a in (low, high, step)) and step
+        return max(0, int((float(high) - float(low)) / float(step))) if valid else 0
     if name == "linspace":
         return int(kwargs.get("num", args[2] if len(args) > 2 else 50))
     if name == "eye":
         return int(math.prod((*numbers[:2], *numbers[:1])[:2]))
     shape = kwargs.get("shape", args[0] if args else 0)
     sizes = shape if isinstance(shape, (list, tuple)) else (shape,)
-    return math.prod(size for size in sizes if type(size) is int)
+    return math.prod(int(size) for size in map(plain_number, sizes) if isinstance(size, int))
+
+
+def plain_number(value: Any) -> Any:
+    """Return the number of an Array that is one, any other value as it is."""
+    return value.item() if type(value) is Array and not value.ndim else value
 
 
 def saver(meter: Meter) -> Callable[[str, Any], None]:

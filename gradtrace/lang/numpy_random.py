@@ -60,8 +60,8 @@ def default_rng(seed: Any = None) -> Source:
 
 
 def checked_seed(seed: Any) -> Any:
-    if seed is None or type(seed) is int:
-        return seed
+    if seed is None or isinstance(seed, int):
+        return seed if seed is None else int(seed)
     raise TypeError(f"a seed must be an int, not {type(seed).__name__}")
 
 

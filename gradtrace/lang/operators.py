@@ -154,10 +154,10 @@ def guard_multiply(apply: Binary, meter: Meter) -> Binary:
         if kinds == (int, int):
             if not (-SMALL < a < SMALL and -SMALL < b < SMALL):
                 meter.reserve_integer(a.bit_length() + b.bit_length())
-        elif kinds[0] in SEQUENCES and kinds[1] is int:
-            meter.reserve(repeated(a, b))
-        elif kinds[1] in SEQUENCES and kinds[0] is int:
-            meter.reserve(repeated(b, a))
+        elif kinds[0] in SEQUENCES and hasattr(kinds[1], "__index__") and kinds[1] is not Tensor:
+            meter.reserve(repeated(a, operator.index(b)))
+        elif kinds[1] in SEQUENCES and hasattr(kinds[0], "__index__") and kinds[0] is not Tensor:
+            meter.reserve(repeated(b, operator.index(a)))
         return apply(a, b)
 
     return multiply

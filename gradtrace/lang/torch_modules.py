@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
+from gradtrace.lang import numpy_numbers
 from gradtrace.lang.arrays import Array, raw
 from gradtrace.lang.words import words
 from gradtrace.ops.create.factories import check_device
@@ -136,6 +137,7 @@ COMPLEX_NAMES = words("""angle cdouble cfloat chalf complex complex128 complex32
 REFUSED = {
     **{("torch", name): COMPLEX for name in COMPLEX_NAMES},
 }
+HOLDING = frozenset({Array, list, tuple, *numpy_numbers.KINDS})  # what nested data has where a conversion is needed
 FROM_ARRAYS = ("as_tensor", "asarray", "from_numpy", "tensor")
 
 
@@ -144,9 +146,11 @@ def unwrapped(data: Any) -> Any:
     kind = type(data)
     if kind is Array:
         return raw(data)
+    if kind in numpy_numbers.KINDS:
+        return numpy_numbers.real(data)
     if kind.__name__ == "deque" and kind.__module__ == "collections":
         return unwrapped(list(data))
-    if (kind is list or kind is tuple) and data and type(data[0]) in (Array, list, tuple):
+    if (kind is list or kind is tuple) and any(type(one) in HOLDING for one in data):
         return kind(map(unwrapped, data))
     return data
 

@@ -229,7 +229,7 @@ def number_for(value: Any, wanted: dtypes.dtype) -> float:
     if kind in NUMBERS:
         number: float = value
     elif wanted.category == dtypes.FLOAT:
-        if not (isinstance(value, Tensor) or is_numpy_scalar(value)):
+        if not (isinstance(value, (Tensor, float, int)) or is_numpy_scalar(value)):
             raise TypeError(f"must be real number, not {kind.__name__}")
         number = float(value)
     elif isinstance(value, float) or (wanted is dtypes.bool_ and is_numpy_scalar(value) and value.dtype.kind == "b"):

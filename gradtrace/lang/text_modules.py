@@ -1,4 +1,4 @@
-"""The modules of programs that work on text: `string`, `textwrap`, `json`, `pprint` and `unicodedata`."""
+"""The modules of programs that work on text: `ast`, `string`, `textwrap`, `json`, `pprint` and `unicodedata`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from gradtrace.lang.builtins import Stream, Streams
 from gradtrace.lang.words import words
 
 NAMES = {
+    "ast": words("literal_eval"),
     "string": words("""ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable
         punctuation whitespace"""),
     "textwrap": words("dedent fill indent shorten wrap"),
@@ -24,6 +25,8 @@ CONTAINERS = (list, tuple, dict)
 
 def find_names(module: str, meter: Meter, streams: Streams) -> dict[str, Any]:
     """Return the names of one of the modules in one run."""
+    if module == "ast":
+        return {"literal_eval": literal_reader(meter)}
     if module == "json":
         return json_names(meter)
     if module == "pprint":
@@ -65,6 +68,31 @@ def charge(value: Any, meter: Meter) -> None:
             path.add(id(value))
             todo.append((value, True))
             todo += [(item, False) for item in (value.values() if isinstance(value, dict) else value)]
+
+
+def literal_reader(meter: Meter) -> Callable[[str], Any]:
+    """Return ast.literal_eval for texts of numbers, strings, True, False, None and containers of them."""
+    import ast
+
+    from gradtrace.lang.depth import deep
+
+    def literal_eval(node_or_string: str) -> Any:
+        if type(node_or_string) is not str:
+            raise ValueError("malformed node or string")
+        meter.count_steps(1 + len(node_or_string))
+        meter.reserve(1000 * len(node_or_string))
+        try:
+            with wall.lowered(), deep():
+                tree = ast.parse(node_or_string.lstrip(" \t"), mode="eval")
+                if any(type(getattr(node, "value", None)) in (bytes, complex) for node in ast.walk(tree)):
+                    raise ValueError("malformed node or string: a program has no bytes and no complex numbers")
+                return ast.literal_eval(tree)
+        except ValueError as error:
+            raise ValueError(str(error).partition(": <")[0]) from None
+        except (MemoryError, RecursionError):
+            raise SyntaxError("too many nested brackets or signs") from None
+
+    return literal_eval
 
 
 def json_names(meter: Meter) -> dict[str, Any]:

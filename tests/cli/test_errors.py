@@ -136,7 +136,7 @@ y = Odd.apply(x)
     ("body", "said"),
     [
         ("{}['k']", "s.py:8:16: KeyError: 'k'"),
-        ("g * nothing()", "s.py:8:20: name 'nothing' is not defined"),
+        ("g * nothing()", "s.py:8:20: NameError: name 'nothing' is not defined"),
         ("1 / 0", "s.py:8:16: ZeroDivisionError: division by zero"),
         ("g.view(7)", "s.py:8:16: RuntimeError: shape '[7]' is invalid for input of size 1"),
     ],

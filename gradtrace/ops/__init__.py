@@ -17,6 +17,9 @@ from gradtrace.ops.create import factories  # noqa: F401 - registers its operato
 from gradtrace.ops.pointwise import arithmetic, comparison, elementary  # noqa: F401
 
 LATER = (
+    "pointwise.trigonometric",
+    "pointwise.rounding",
+    "pointwise.bounds",
     "shape.views",
     "shape.expansion",
     "index.records",

@@ -12,7 +12,7 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Kernel, Operand
 from gradtrace.ops.api import binary, expose, public, unary
-from gradtrace.ops.pointwise.elementary import round_to
+from gradtrace.ops.pointwise.rounding import round_to
 from gradtrace.ops.special import erf_kernels
 
 FLOAT = {"promote": "float"}

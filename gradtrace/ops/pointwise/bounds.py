@@ -1,0 +1,234 @@
+"""Bounds: clamp, nan_to_num, and the tests for nan, infinities and the sign bit."""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.engine import dtypes
+from gradtrace.engine.inplace import inplace
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import Op, d, op, records
+from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand, Raw
+from gradtrace.ops import scalars
+from gradtrace.ops.api import not_a_tensor, public, unary
+
+clamp = op(
+    "clamp(self; min, max)",
+    lambda x, low, high: clamp_kernel(x, low, high),
+    formula="minimum(maximum(self, min), max)",
+    kind="elementwise",
+    zero="clamp",
+    scalar=scalars.clamp,
+    node="ClampBackward1",
+    self=d("self", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)),
+)
+clamp_min = op(
+    "clamp_min(self; min)",
+    lambda x, low: clamp_kernel(x, low, None),
+    formula="maximum(self, min)",
+    kind="elementwise",
+    zero="clamp",
+    scalar=lambda x, low: scalars.clamp(x, low, None),
+    node="ClampMinBackward0",
+    self=d("self", lambda xp, g, out, self, min: clamp_grad(xp, g, self, min, None)),
+)
+clamp_max = op(
+    "clamp_max(self; max)",
+    lambda x, high: clamp_kernel(x, None, high),
+    formula="minimum(self, max)",
+    kind="elementwise",
+    zero="clamp",
+    scalar=lambda x, high: scalars.clamp(x, None, high),
+    node="ClampMaxBackward0",
+    self=d("self", lambda xp, g, out, self, max: clamp_grad(xp, g, self, None, max)),
+)
+clamp_tensor = op(
+    "clamp_tensor(self, min, max)",
+    lambda x, low, high: clamp_kernel(x, low, high),
+    formula="minimum(maximum(self, min), max)",
+    kind="elementwise",
+    zero="clamp",
+    promote="arith",
+    unsupported_dtypes=("b", "clamp_cpu"),
+    node="ClampBackward0",
+    self=d("self min max", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)),
+    min=d(
+        "self min max",
+        lambda xp, g, out, self, min, max: bound_grad(
+            xp, g, self < min if max is None else xp.logical_and(self < min, min < max)
+        ),
+    ),
+    max=d(
+        "self min max",
+        lambda xp, g, out, self, min, max: bound_grad(
+            xp, g, self > max if min is None else xp.logical_or(self > max, max < min)
+        ),
+    ),
+)
+clamp_min_tensor = op(
+    "clamp_min_tensor(self, min)",
+    lambda x, low: clamp_kernel(x, low, None),
+    formula="maximum(self, min)",
+    kind="elementwise",
+    zero="clamp",
+    promote="arith",
+    node="ClampMinBackward1",
+    self=d("self min", lambda xp, g, out, self, min: clamp_grad(xp, g, self, min, None)),
+    min=d("self min", lambda xp, g, out, self, min: bound_grad(xp, g, self < min)),
+)
+clamp_max_tensor = op(
+    "clamp_max_tensor(self, max)",
+    lambda x, high: clamp_kernel(x, None, high),
+    formula="minimum(self, max)",
+    kind="elementwise",
+    zero="clamp",
+    promote="arith",
+    node="ClampMaxBackward1",
+    self=d("self max", lambda xp, g, out, self, max: clamp_grad(xp, g, self, None, max)),
+    max=d("self max", lambda xp, g, out, self, max: bound_grad(xp, g, self > max)),
+)
+nan_to_num = op(
+    "nan_to_num(self; nan, posinf, neginf)",
+    lambda x, nan, posinf, neginf: np.nan_to_num(x, nan=nan or 0.0, posinf=posinf, neginf=neginf),
+    formula="where(isnan(self), nan, where(self == inf, posinf, where(self == -inf, neginf, self)))",
+    kind="elementwise",
+    node="NanToNumBackward0",
+    self=d(
+        "self", lambda xp, g, out, self, *_: g * xp.where(xp.isfinite(self), xp.ones_like(self), xp.zeros_like(self))
+    ),
+)
+isnan = op("isnan(self)", "isnan", formula="1 if self != self else 0", kind="elementwise", scalar=math.isnan)
+isinf = op("isinf(self)", "isinf", formula="1 if abs(self) == inf else 0", kind="elementwise", scalar=math.isinf)
+isfinite = op(
+    "isfinite(self)", "isfinite", formula="1 if abs(self) < inf else 0", kind="elementwise", scalar=math.isfinite
+)
+isposinf = op(
+    "isposinf(self)", "isposinf", formula="1 if self == inf else 0", kind="elementwise", scalar=lambda x: x == math.inf
+)
+isneginf = op(
+    "isneginf(self)",
+    "isneginf",
+    formula="1 if self == -inf else 0",
+    kind="elementwise",
+    scalar=lambda x: x == -math.inf,
+)
+signbit = op(
+    "signbit(self)",
+    "signbit",
+    formula="1 if copysign(1, self) < 0 else 0",
+    kind="elementwise",
+    scalar=lambda x: math.copysign(1.0, x) < 0,
+)
+
+
+def clamp_kernel(x: Array, low: Raw | None, high: Raw | None) -> Array:
+    dtype = np.asarray(x).dtype
+    if low is not None:
+        x = np.maximum(np.asarray(low).astype(dtype), x)  # of equal zeros numpy returns the second, PyTorch the input
+    if high is not None:
+        x = np.minimum(np.asarray(high).astype(dtype), x)
+    return x
+
+
+def clamp_grad(xp: XP, g: Operand, self: Operand, low: Operand | float | None, high: Operand | float | None) -> Operand:
+    """Gradient of clamp: 1 at the bounds, 0 outside and for nan; with low > high it is 0 everywhere."""
+    inside = self == self
+    if low is not None:
+        inside = xp.logical_and(inside, self >= low)
+    if high is not None:
+        inside = xp.logical_and(inside, self <= high)
+    return xp.where(inside, g, xp.zeros_like(g))
+
+
+def bound_grad(xp: XP, g: Operand, active: Operand) -> Operand:
+    return xp.where(active, g, xp.zeros_like(g))
+
+
+# ---- the public names
+
+for _record in (isnan, isinf, isfinite, isposinf, isneginf, signbit):
+    unary(_record, forms="fm")
+
+
+@public("clamp", "clip")
+def clamped(input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
+    """Clamp input to [min, max]; a bound may be a tensor or None (torch.clamp)."""
+    min, max = dtypes.python_number(min), dtypes.python_number(max)
+    record, rest = choose_clamp(input, min, max)
+    out: Tensor = record(in_bounds_dtype(input, min, max), *rest)
+    return out
+
+
+def choose_clamp(
+    input: Tensor, low: Tensor | float | None, high: Tensor | float | None
+) -> tuple[Op, tuple[Tensor | float | None, ...]]:
+    if low is None and high is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(low, Tensor) or isinstance(high, Tensor):
+        return clamp_tensor, (low, high)
+    return clamp, (low, high)
+
+
+def in_bounds_dtype(input: Tensor, *bounds: Tensor | float | None) -> Tensor:
+    """Cast the input to its common dtype with bounds that are numbers."""
+    if input.is_floating_point():
+        return input
+    numbers = [b for b in bounds if isinstance(b, (int, float)) and not isinstance(b, bool)]
+    common = dtypes.result_type((input._data, True), *((b, False) for b in numbers))
+    return input if common is input.dtype else records["cast"](input, common.np)
+
+
+@public("clamp_min")
+def clamped_below(input: Tensor, min: Tensor | float) -> Tensor:
+    """Clamp input from below (torch.clamp_min)."""
+    return clamp_min_tensor(input, min) if isinstance(min, Tensor) else clamp_min(in_bounds_dtype(input, min), min)
+
+
+@public("clamp_max")
+def clamped_above(input: Tensor, max: Tensor | float) -> Tensor:
+    """Clamp input from above (torch.clamp_max)."""
+    return clamp_max_tensor(input, max) if isinstance(max, Tensor) else clamp_max(in_bounds_dtype(input, max), max)
+
+
+@public("nan_to_num")
+def without_nan(
+    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """Replace nan and infinities by numbers (torch.nan_to_num)."""
+    if not isinstance(input, Tensor):
+        raise not_a_tensor("nan_to_num", "input", 1, input)
+    return nan_to_num(input, nan or 0.0, posinf, neginf)
+
+
+def _clamp_inplace(self: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
+    record, rest = choose_clamp(self, min, max)
+    common = in_bounds_dtype(self, min, max).dtype
+    if common.category > self.dtype.category:
+        kept = self.dtype.c_name
+        raise RuntimeError(f"result type {common.scalar_type} can't be cast to the desired output type {kept}")
+    return inplace(record, self, *rest)
+
+
+def _clamp_min_inplace(self: Tensor, min: Tensor | float) -> Tensor:
+    return inplace(clamp_min_tensor if isinstance(min, Tensor) else clamp_min, self, min)
+
+
+def _clamp_max_inplace(self: Tensor, max: Tensor | float) -> Tensor:
+    return inplace(clamp_max_tensor if isinstance(max, Tensor) else clamp_max, self, max)
+
+
+def _nan_to_num_inplace(
+    self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    return inplace(nan_to_num, self, nan or 0.0, posinf, neginf)
+
+
+for _name, _function in (
+    ("clamp_", _clamp_inplace),
+    ("clip_", _clamp_inplace),
+    ("clamp_min_", _clamp_min_inplace),
+    ("clamp_max_", _clamp_max_inplace),
+    ("nan_to_num_", _nan_to_num_inplace),
+):
+    setattr(Tensor, _name, _function)

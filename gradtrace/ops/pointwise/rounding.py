@@ -1,0 +1,107 @@
+"""Rounding: floor, ceil, trunc, round and frac."""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.engine.inplace import inplace
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array
+from gradtrace.ops import scalars
+from gradtrace.ops.api import public, unary
+from gradtrace.ops.pointwise.elementary import zero
+
+
+def round_decimals(x: Array, decimals: int) -> Array:
+    if decimals == 0:
+        return np.rint(x)
+    scale = np.asarray(10.0 ** abs(decimals)).astype(x.dtype)
+    out: Array = np.rint(x * scale) / scale if decimals >= 0 else np.rint(x / scale) * scale
+    return out
+
+
+floor = op(
+    "floor(self)",
+    "floor",
+    formula="floor(self)",
+    kind="elementwise",
+    zero="flat",
+    scalar=scalars.floor,
+    node="FloorBackward0",
+    unsupported_dtypes=("b", "floor_vml_cpu"),
+    self=d("", zero),
+)
+ceil = op(
+    "ceil(self)",
+    "ceil",
+    formula="ceil(self)",
+    kind="elementwise",
+    zero="flat",
+    scalar=scalars.ceil,
+    node="CeilBackward0",
+    unsupported_dtypes=("b", "ceil_vml_cpu"),
+    self=d("", zero),
+)
+trunc = op(
+    "trunc(self)",
+    "trunc",
+    formula="where(self < 0, ceil(self), floor(self))",
+    kind="elementwise",
+    zero="flat",
+    scalar=scalars.trunc,
+    node="TruncBackward0",
+    unsupported_dtypes=("b", "trunc_vml_cpu"),
+    self=d("", zero),
+)
+round_record = op(
+    "round(self)",
+    lambda x: np.rint(x) if x.dtype.kind == "f" else x.copy(),
+    formula="round(self)",
+    kind="elementwise",
+    zero="flat",
+    scalar=scalars.round_half_even,
+    node="RoundBackward0",
+    unsupported_dtypes=("b", "round_vml_cpu"),
+    self=d("", zero),
+)
+round_to = op(
+    "round_to(self; decimals)",
+    round_decimals,
+    formula="round(self * 10**decimals) / 10**decimals",
+    kind="elementwise",
+    zero="flat",
+    node="RoundBackward1",
+    unsupported_dtypes=("bi", "round_cpu"),
+    self=d("", zero),
+)
+frac = op(
+    "frac(self)",
+    lambda x: x - np.trunc(x),
+    formula="self - trunc(self)",
+    kind="elementwise",
+    scalar=lambda x: x - math.trunc(x) + 0.0,
+    node="FracBackward0",
+    unsupported_dtypes=("bi", "frac_cpu"),
+    self=d("", lambda xp, g, out, self: g),
+)
+# ---- the public names
+
+for _record in (floor, ceil, frac):
+    unary(_record)
+unary(trunc, "fix")
+
+
+@public("round")
+def rounded(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """Round to the nearest integer, half to even, or to `decimals` digits after the point (torch.round)."""
+    return round_record(input) if decimals == 0 else round_to(input, decimals)
+
+
+def _round_inplace(self: Tensor, *, decimals: int = 0) -> Tensor:
+    return inplace(round_record, self) if decimals == 0 else inplace(round_to, self, decimals)
+
+
+Tensor.round_ = _round_inplace  # type: ignore[attr-defined]
+Tensor.__round__ = lambda self, decimals=0: rounded(self, decimals=decimals)  # type: ignore[attr-defined]

@@ -51,6 +51,7 @@ LATER = (
     "random.generator",
     "random.sampling",
     "random.fills",
+    "random.gamma",
     "reduce.cumulative",
     "linalg.vector_norm",
     "reduce.statistics",

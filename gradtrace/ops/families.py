@@ -199,7 +199,8 @@ FAMILIES = {
         rad2deg_ round xlogy xlogy_ xlogy_number xlogy_of_number
     """,
     "reduce.sorting": """
-        allclose argsort equal is_floating_point is_inference is_nonzero is_tensor isclose numel sort sort_stable topk
+        allclose argsort equal is_floating_point is_inference is_nonzero is_tensor isclose numel sort
+        sort_stable topk
     """,
     "random.generator": """
         Generator get_rng_state initial_seed manual_seed seed set_rng_state
@@ -211,6 +212,9 @@ FAMILIES = {
         bernoulli bernoulli_ bernoulli_each bernoulli_fill bernoulli_sample binomial binomial_sample cauchy
         cauchy_ exponential exponential_ geometric geometric_ log_normal log_normal_ normal_ normal_fill poisson
         poisson_sample random_ random_any random_from_to random_to uniform uniform_
+    """,
+    "random.gamma": """
+        dirichlet_sample standard_gamma_sample
     """,
     "reduce.cumulative": """
         cumprod cumprod_ cumsum cumsum_ cumulative_trapezoid diff gradient logcumsumexp shift trapezoid trapz

@@ -35,6 +35,8 @@ WITHOUT_CASE = {
     "cdist_backward",
     "pdist_backward",
     "where_mixed",
+    "standard_gamma_sample",  # these two have no derivative
+    "dirichlet_sample",
 }
 
 

@@ -1,4 +1,4 @@
-"""Gradients against finite differences: what was found for each element, each leaf, each operation.
+"""Compare gradients with finite differences: verdicts for elements, leaves and operations.
 
 The numbers come from elsewhere (`measure(leaf, element, by)` runs the program again with one element shifted); here
 they are judged and summed up.
@@ -67,7 +67,7 @@ def elements(
     order: int,
     eps: float = FLOAT64,
 ) -> list[Element]:
-    """The verdicts on the chosen elements (flattened) of a leaf; `analytic` None stands for zeros."""
+    """Return the verdicts on the chosen elements (flattened) of a leaf; zeros if `analytic` is None."""
     found = []
     for element in chosen:
         known: dict[float, float] = {}

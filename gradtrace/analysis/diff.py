@@ -1,4 +1,4 @@
-"""Two runs side by side: which operations they share, where values and gradients differ, what only one of them has.
+"""Compare two runs: the operations that they share, values and gradients that differ, and what only one has.
 
 Operations are matched in order, by what they are and which variable takes their result; inputs by their names.
 """
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 
 class Diff(NamedTuple):
-    """The rows in order; how many operations each run has; whether the graphs are the same but for numbers."""
+    """The rows in order, the number of operations of each run, and whether the graphs are equal except for numbers."""
 
     rows: tuple[Row, ...]
     operations: tuple[int, int]
@@ -76,7 +76,7 @@ def inputs_of(trace: Trace) -> dict[str, int]:
 
 
 def matched_operations(a: Trace, b: Trace) -> list[tuple[int | None, int | None]]:
-    """Pairs of operations in order; None stands for the run that lacks one."""
+    """Return pairs of operations in order; None for a run without the operation."""
     first, second = [key(a, i) for i in range(len(a.operations))], [key(b, j) for j in range(len(b.operations))]
     head = 0
     while head < min(len(first), len(second)) and first[head] == second[head]:

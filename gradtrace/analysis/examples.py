@@ -96,7 +96,7 @@ LARGEST = 64  # elements of a result of which one is shown
 
 
 def example(name: str) -> tuple[str, str]:
-    """An expression and what it gives; ("", "") if none of the calls works."""
+    """Return an expression and its result; ("", "") if no call works."""
     second: tuple[str, str] | None = None
     for call, inputs in calls(name):
         found = tried(call, inputs)
@@ -140,7 +140,7 @@ def form_of(name: str) -> str | None:
 
 
 def tried(call: str, inputs: Inputs) -> tuple[tuple[str, str], bool] | None:
-    """The command line of a call that works and what it gives, and whether its gradient is other than zero."""
+    """Return the command line of a call that works, its result, and whether its gradient is nonzero."""
     try:
         y, x = evaluated(call, inputs)
         if isinstance(y, (tuple, list)):  # of several results the first

@@ -161,7 +161,7 @@ def closure(starts: Iterable[int], following: object) -> set[int]:
 
 
 def reachable_functions(trace: Trace, roots: Iterable[int]) -> set[int]:
-    """The functions that backward from some tensors comes to."""
+    """Return the functions that backward from the given tensors reaches."""
     targets: dict[int, list[int]] = {}
     for edge in trace.function_edges:
         targets.setdefault(edge.source, []).append(edge.target)

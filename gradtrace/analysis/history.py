@@ -316,7 +316,7 @@ def plain_leaf(facts: Facts, record: TensorRecord) -> Reason:
 
 
 def hidden_leaf(facts: Facts, record: TensorRecord) -> Reason | None:
-    """The name stands for a result, the leaf behind it has none, or had this name before."""
+    """Explain a name whose tensor is a result, while the leaf behind it has no name or had this one before."""
     if record.name is None or record.operation is None:
         return None
     bound = facts.text.assignments(record.name)

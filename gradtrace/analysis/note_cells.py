@@ -17,7 +17,7 @@ COMMENT = re.compile(r"^\s*(#.*)?$")
 
 
 class Cell(NamedTuple):
-    """A piece of code (or what is listed and not run: `skipped` says why), with what its text says that it prints.
+    """A piece of code with its record; `skipped` says why a cell that is not run is listed.
 
     `line` is where the code begins in the file; `record` is None if nothing is recorded; `record_at` are the first line
     of the record and the one after its last (None in a notebook's JSON, and of a result within a line of text), and
@@ -38,7 +38,7 @@ class Cell(NamedTuple):
 
 
 def runnable(label: str, line: int, text: str) -> Cell:
-    """A cell of code, without the lines that are not Python; what cannot be run at all says why."""
+    """Return a cell without the lines that are not Python, or with the reason why it cannot run."""
     code, left_out, reason = without_magics(text)
     if reason:
         return Cell(label, line, text, skipped=reason)
@@ -87,7 +87,7 @@ def is_python(text: str) -> bool:
 
 
 def is_printed(text: str) -> bool:
-    """Whether text that happens to be Python is what was printed: `tensor([5.])`, `x_grad: tensor(4.)`, `True`."""
+    """Whether text that is valid Python is output nevertheless: `tensor([5.])`, `x_grad: tensor(4.)`, `True`."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError):

@@ -58,7 +58,7 @@ def from_fences(lines: list[str]) -> Iterator[Cell]:
 
 
 def code_cell(label: str, line: int, text: str, language: str, info: str) -> Cell:
-    """The cell of a fence: code, or what is listed and not run, with the reason."""
+    """Return the cell of a fence: code to run, or code that is not run, with the reason."""
     if language not in CODE:
         return Cell(label, line, text, skipped=f"it is marked {language}" if language else "it is not marked as python")
     if NOT_RUN.search(info) or any(NOT_RUN.search(one) for one in text.split("\n") if OPTION.match(one)):
@@ -129,7 +129,7 @@ def fences(lines: list[str]) -> Iterator[tuple[int, int, str]]:
 
 
 def inline(cell: Cell, lines: list[str], start: int, end: int) -> Cell:
-    """The cell with a result that stands in a line after it: "The result is `tensor([5.])`."."""
+    """Return the cell with a result from the sentence after it: "The result is `tensor([5.])`."."""
     for line in [line for line in lines[start:end] if line.strip()][:1]:
         found = INLINE.search(line)
         if found is not None and RESULT.search(line[: found.start()]):

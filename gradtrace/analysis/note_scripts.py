@@ -58,7 +58,7 @@ def uncommented_magic(line: str) -> str:
 
 
 def split(lines: list[str]) -> Iterator[tuple[int, int, bool, str]]:
-    """The cells: first line, the one after the last, whether it is text, and what its marker says."""
+    """Split a script into cells: first line, end, whether it is text, and the text of its marker."""
     if any(PERCENT.match(line) for line in lines):
         starts = [i for i, line in enumerate(lines) if PERCENT.match(line)]
         for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
@@ -103,7 +103,7 @@ def header_end(lines: list[str]) -> int:
 
 
 def of_comment(lines: list[str], first: int, last: int) -> tuple[int, int, str, str] | None:
-    """The record in a comment at a cell's end: its lines, its text, and what stands before each line of it."""
+    """Return the record in a comment at a cell's end: its lines, its text, and the prefix of each line."""
     end = last
     while end > first and not lines[end - 1].strip():
         end -= 1

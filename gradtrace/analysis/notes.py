@@ -142,7 +142,7 @@ def is_prose(text: str, code: str) -> bool:
 
 
 def updated_text(text: str, found: list[tuple[Cell, str]]) -> str:
-    """The text with new records: for each cell that has one, what it printed now."""
+    """Return the text with each record replaced by the cell's present output."""
     lines = text.split("\n")
     for cell, printed in sorted(found, key=lambda pair: pair[0].line, reverse=True):
         fresh = printed.rstrip("\n").split("\n") if printed else []

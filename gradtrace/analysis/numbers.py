@@ -149,7 +149,7 @@ def of_its_own(facts: Facts, record: TensorRecord) -> list[Evidence]:
 
 
 def unseen_changes(facts: Facts) -> list[Change]:
-    """Changes of saved values between their use and their backward that no version counter told."""
+    """Return changes of saved values before their backward that no version counter shows."""
     trace = facts.trace
     found = []
     taken = {e.out for e in trace.escapes if e.how in ("data", "numpy") and e.out is not None}

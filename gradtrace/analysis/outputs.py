@@ -119,7 +119,7 @@ def form(text: str, integers: bool) -> str:
 
 
 def error_of(text: str) -> str:
-    """The exception that the last line tells of; "" if it is none."""
+    """Return the exception in the last line; "" without one."""
     found = re.match(r"(\w+(?:Error|Exception|Warning))(?::|$)", text.split("\n")[-1])
     return found.group(1) if found else ""
 

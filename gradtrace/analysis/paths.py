@@ -28,7 +28,7 @@ class Factor(NamedTuple):
 
 
 class Path(NamedTuple):
-    """One path: its tensors from the root on, the factors, and what it adds to the gradient."""
+    """A path: its tensors from the root on, the factors, and its contribution to the gradient."""
 
     tensors: tuple[str, ...]
     factors: tuple[Factor, ...]
@@ -36,7 +36,7 @@ class Path(NamedTuple):
 
 
 class Group(NamedTuple):
-    """All paths whose last step comes from one tensor: how many there are, and what they add together."""
+    """All paths whose last step comes from one tensor: their number, and the sum of their contributions."""
 
     through: str
     ways: int
@@ -165,7 +165,7 @@ def arrived(web: Web, leaf: TensorRecord) -> Value | None:
 def grouped(
     web: Web, start: int, leaf: TensorRecord, counts: dict[int, int], seed: Any
 ) -> tuple[tuple[Group, ...], Value]:
-    """By the last edge: how many paths end with it, and what it carries; and the sum of all."""
+    """Return, by the last edge, the number of paths and their contribution; and the total."""
     gradients = {start: seed}
     ways = {start: 1}
     found: list[Group] = []
@@ -188,7 +188,7 @@ def grouped(
 
 
 def each(web: Web, start: TensorRecord, leaf: TensorRecord, counts: dict[int, int], seed: Any) -> Iterator[Path]:
-    """The paths one by one, the first operand's first."""
+    """Yield the paths, those of the first operand first."""
     assert start.function is not None
     stack: list[tuple[int, Any, tuple[PathEdge, ...]]] = [(start.function, seed, ())]
     while stack:

@@ -29,7 +29,7 @@ class Numbers(NamedTuple):
 
     @property
     def nothing_finite(self) -> bool:
-        """Whether there was no finite element to tell of."""
+        """Whether a value has no finite element."""
         return bool(self.nan or self.inf) and not self.largest and not self.zeros
 
 
@@ -73,7 +73,7 @@ class Module(NamedTuple):
 
 
 class Bad(NamedTuple):
-    """The first place where something is not finite: `inputs` are the operands with what they were."""
+    """The first place with values that are not finite; `inputs` are the operands with their values at the time."""
 
     where: str  # "forward", "backward"
     label: str
@@ -95,7 +95,7 @@ class Structure(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Bytes: what is saved for backward, each tensor once; and what retain_grad on every tensor would add."""
+    """Memory in bytes: of saved tensors, each counted once, and of retain_grad on every tensor."""
 
     saved: int
     saved_tensors: int
@@ -330,7 +330,7 @@ def operands(trace: Trace, operation: int) -> tuple[tuple[str, Value], ...]:
 
 
 def structure(trace: Trace, flow: Flow, levels: list[int], inside: set[int]) -> Structure:
-    """Levels (what could run at once), what is computed twice, what for nothing."""
+    """Return the levels (operations that could run in parallel), repeated computations, and unused ones."""
     roots = {i for one in trace.passes for i in one.roots} | set(trace.roots) | set(trace.outputs)
     needed = flow.before(roots)
     shown: dict[int, list[str]] = {}

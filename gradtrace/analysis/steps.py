@@ -1,4 +1,4 @@
-"""Every step of a run in the order in which it happened: forward, then backward as the engine did it.
+"""Every step of a run in order: forward, then backward as the engine ran it.
 
     for step in steps(trace): ...      Forward | Started | Backward | Ended
 
@@ -26,7 +26,7 @@ BYTES = {"float64": 8, "float32": 4, "int64": 8, "int32": 4, "int16": 2, "float1
 
 
 class Kept(NamedTuple):
-    """A value kept for backward. `size` is in bytes (0 for what is not a tensor)."""
+    """A value saved for backward. `size` is in bytes (0 if it is not a tensor)."""
 
     name: str  # the operator's argument: "self", "result"
     label: str
@@ -111,7 +111,7 @@ class Backward(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """A pass is over; `error` says what ended it, "" if nothing did."""
+    """The end of a pass; `error` is its error, "" without one."""
 
     number: int
     number_of_pass: int
@@ -191,7 +191,7 @@ class EdgeTable:
                     self.operands[operation.function, operand.edge] = operand.tensor
 
     def operand(self, function: int, index: int) -> int | None:
-        """The tensor whose gradient goes along an edge."""
+        """Return the tensor whose gradient an edge carries."""
         known = self.operands.get((function, index))
         if known is not None:
             return known

@@ -35,7 +35,7 @@ class Line(NamedTuple):
 
 
 class Derivation(NamedTuple):
-    """The derivative of `root` by `leaf`: what the names stand for, then the steps, each equal to the one before."""
+    """The derivative of `root` by `leaf`: definitions of the names, then the steps, each equal to the one before."""
 
     root: str
     leaf: str
@@ -245,7 +245,7 @@ def number(sympy: Any, source: str) -> Any:
 
 
 def shortest(sympy: Any, total: Any) -> Any:
-    """The total multiplied out, or factored, or simplified: what is shortest to write."""
+    """Return the shortest form of the total: expanded, factored or simplified."""
     forms: Iterator[Any] = (form(total) for form in (sympy.expand, sympy.simplify, sympy.factor))
     return min(forms, key=lambda e: len(str(e)))
 

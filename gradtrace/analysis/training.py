@@ -138,7 +138,7 @@ def update_of(t: TensorRecord, versions: list[TensorRecord]) -> float | None:
 
 
 def ratio(before: Any, after: Any) -> float:
-    """The norm of a difference by that of what was before."""
+    """Return the norm of the change relative to the norm of the value before."""
     moved, size = norm_of(after - before), norm_of(before)
     return moved / size if size else math.inf if moved else 0.0
 

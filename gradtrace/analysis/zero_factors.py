@@ -100,7 +100,7 @@ RECTIFIED = (
 
 
 def zero_leaf(facts: Facts, tensor: int) -> str | None:
-    """The parameter of zeros that a value of zeros comes from."""
+    """Return the parameter of zeros from which a value of zeros was computed."""
     waiting, seen = [tensor], {tensor}
     while waiting and len(seen) < 50:
         record = facts.trace.tensors[waiting.pop()]

@@ -106,7 +106,7 @@ def clipped(facts: Facts, record: TensorRecord, change: Change, culprit: Backwar
 
 
 def origin_of_zero(facts: Facts, step: BackwardStep) -> Reason:
-    """Goes up from a step that got zero to whatever made it zero."""
+    """Return what made a zero gradient, searching from a step that received it towards the root."""
     seen: set[int] = set()
     while True:
         for hook in step.hooks:

@@ -41,7 +41,7 @@ class Runner:
         self.spans: list[Any] = []
 
     def run(self, order: int = 1, shift: Shift | None = None, examine: Any = None) -> Probe:
-        """One run, to where backward is first called, or to the end. Its output goes nowhere."""
+        """Run the program up to its first backward, or to its end, without output."""
         import warnings
 
         import gradtrace

@@ -177,7 +177,7 @@ class ClickCommand(click.Command):
 
 
 def check_names(ctx: click.Context, groups: list[list[str]], names: set[str], arity: dict[str, int]) -> None:
-    """Refuse a name that is neither an option nor a variable; NoSuchOption, with what there is."""
+    """Refuse a name that is neither an option nor a variable; NoSuchOption lists what exists."""
     for group in groups:
         name = group[0].partition("=")[0]
         if not name.startswith("--") or name in arity or name[2:] in names:
@@ -214,7 +214,7 @@ def refuse_option(ctx: click.Context, found: argv.Split) -> None:
 
 
 def variables(program: Program, taken: dict[str, int]) -> list[VariableOption]:
-    """An option for each input, but for those whose name the tool's own options have taken (-s sets these)."""
+    """Return an option for each input, except inputs with the name of a tool's own option (-s sets these)."""
     return [
         VariableOption([f"--{given.name}", PREFIX + given.name], metavar="VALUE", help=describe(given))
         for given in program.inputs

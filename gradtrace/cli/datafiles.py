@@ -165,7 +165,7 @@ def numbers(document: Any, what: str) -> Any:
 
 
 def table(content: bytes, name: str, key: str, option: str) -> Any:
-    """Lines of numbers, separated by commas (or as the suffix says); a first line without a number holds names."""
+    """Read lines of numbers with the separator of the suffix; a first line without numbers has the column names."""
     text = source.decode(content, name)
     lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#")]
     if len(lines) == 1 and not key and (found := values.literal(lines[0][1].strip())) is not None:
@@ -225,7 +225,7 @@ def number(cell: str, where: str) -> float:
 
 
 def squeezed(rows: list[list[float]]) -> Any:
-    """One cell is a scalar, one row or one column a vector."""
+    """Return one cell as a scalar, and one row or one column as a vector."""
     if len(rows) == 1:
         return rows[0] if len(rows[0]) > 1 else rows[0][0]
     return rows if len(rows[0]) > 1 else [row[0] for row in rows]

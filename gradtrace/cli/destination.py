@@ -79,7 +79,7 @@ def inputs_of(flags: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def is_of_its_kind(name: str) -> bool:
-    """Whether an existing file begins as what its suffix says."""
+    """Whether an existing file has the format of its suffix, by its first bytes."""
     with open(name, "rb") as file:
         start = file.read(4096)
     suffix = os.path.splitext(name)[1].lower()
@@ -90,7 +90,7 @@ def is_of_its_kind(name: str) -> bool:
 
 
 def is_tree(start: bytes) -> bool:
-    """Whether a text is a graph as a tree, not a program: columns in its first line, branches before the others."""
+    """Whether a text is a graph drawn as a tree and not a program, by its columns and branches."""
     first, *others = start.decode("utf-8", "replace").splitlines()
     branches = [line.startswith(TREE) for line in others[:-1] if line]
     return "   " in first.strip() and (not branches or branches[0])

@@ -124,7 +124,7 @@ def inputs(cell: str, variables: Mapping[str, Any], folder: Path) -> list[str]:
 
 
 def contents(value: Any) -> tuple[Any, bool]:
-    """A variable's numbers as an array, and whether it is to require grad; None for anything else."""
+    """Return a variable's numbers as an array, and whether it requires grad; None for anything else."""
     from gradtrace.engine import Tensor
     from gradtrace.engine.lazy import np
 

@@ -1,4 +1,4 @@
-"""The options that commands share, by what they are about, and the records that they come in.
+"""The options that several commands share, by subject, and the records of their values.
 
 Each function gives fresh options for a command's `params`; the NamedTuple beside it holds what they said:
 

@@ -8,7 +8,7 @@ CHUNK = 8192  # characters at a time: an unbuffered stream does not tell that it
 
 
 def write(text: str) -> None:
-    """`text` as it is; where stdout is not UTF-8, what it cannot encode is escaped."""
+    """Write `text` to stdout; escape what its encoding does not have."""
     stream = sys.stdout
     if stream is None:
         return

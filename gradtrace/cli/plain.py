@@ -45,7 +45,7 @@ def named(name: str) -> SourceCommand | None:
 
 
 def call(command: SourceCommand, args: list[str]) -> int | None:
-    """Read the program and the arguments, and do what they say; UNUSUAL, before that, where click must."""
+    """Parse the arguments and run the command; return UNUSUAL, before running anything, where click must parse."""
     found = argv.split(args, command.arity, command.passes_on)
     sources = int(forced(found) is None)
     few, many = len(found.positionals) < sources, len(found.positionals) > sources and not command.words

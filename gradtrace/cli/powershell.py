@@ -34,7 +34,7 @@ Register-ArgumentCompleter -Native -CommandName %(prog_name)s -ScriptBlock {
 
 @add_completion_class
 class PowerShellComplete(ShellComplete):
-    """The script above, and what it exchanges with the command by environment variables."""
+    """The protocol between the script and the command, by environment variables."""
 
     name = "powershell"
     source_template = SCRIPT

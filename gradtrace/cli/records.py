@@ -24,7 +24,7 @@ PASSES = 100  # of a longer loop so many are noted node by node; for the others 
 
 
 class Saving:
-    """A run that is to be written to the file `path`: its inputs are noted before it begins."""
+    """A run that will be written to the file `path`: its inputs are noted before it begins."""
 
     def __init__(
         self, path: str, program: Program, inputs: Inputs, how: Backward, tensors: dict[str, Tensor], dtype: str
@@ -104,7 +104,7 @@ def of_torch(
     save: str | None,
     jacobians: bool,
 ) -> Trace:
-    """The trace of a recorded run of PyTorch, as `session.record` returns it: nothing of it can be run again here."""
+    """Return the trace of a recorded run of PyTorch, as `session.record` does; it cannot be run again here."""
     name = record.about.source_name
     given = (inputs.given, inputs.set, inputs.params, inputs.no_grad, inputs.dtype, inputs.seed is not None)
     if any(given) or any(how._replace(no_backward=False)) or jacobians:
@@ -177,7 +177,7 @@ def draws_unseeded(program: Program) -> bool:
 
 
 def failure(record: Record, trace: Trace) -> ProgramError:
-    """The error that ended a recorded program, as the run told it."""
+    """Return the error that ended a recorded program."""
     from gradtrace.lang.source import Source, Span
 
     assert record.about.failure is not None

@@ -1,4 +1,4 @@
-"""One run for a command: inputs as tensors, the program, backward as the flags say, and the Trace of it all."""
+"""Run a program for a command: inputs as tensors, the program, backward as the flags ask, and the Trace."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ class Muted:
 
 
 def audible(stream: Any) -> Any:
-    """Return a context with the stream that a program prints to; if it is silent for long, a terminal says so."""
+    """Return a context with the stream that a program prints to; a terminal shows when it has been silent for long."""
     from gradtrace.cli import colour
 
     if not colour.is_terminal(sys.stderr):
@@ -258,7 +258,7 @@ class straight:
 
 
 class uncollected:
-    """The cycle collector rests within it: a trace is a million small records, none of which is in a cycle.
+    """Context manager that pauses the cycle collector: a trace is a million small records without cycles.
 
     Afterwards it leaves them alone: a walk over all of them would take as long as drawing conclusions from them.
     """
@@ -289,7 +289,7 @@ def recorded(run: Any, watch: Any, wanted: bool) -> using:
 
 
 def failed(error: ProgramError, begun: list[Any], tensors: dict[str, Tensor], watch: Any) -> Trace:
-    """The trace of a program that raised: of what it had done until then."""
+    """Return the trace of a program that raised, up to the error."""
     from gradtrace.trace.capture import capture
 
     run, roots = begun[0] if begun else (error.run, [])
@@ -412,7 +412,7 @@ def dtype_of(program: Program, asked: str | None) -> str:
 
 
 def seed_of(program: Program, inputs: Inputs) -> int | None:
-    """The seed of a run: what --seed says, else that of the recorded run."""
+    """Return the seed of a run: that of --seed, else that of the recorded run."""
     if inputs.seed is None and program.record is not None:
         recorded: int | None = program.record.seed
         return recorded
@@ -462,7 +462,7 @@ def prepare(program: Program, inputs: Inputs, dtype: str, budget: Budget | None 
 
 
 def recorded_inputs(program: Program) -> dict[str, tuple[Any, bool]]:
-    """Of a program that comes with a record: the raw values of its variables, and whether they required grad."""
+    """Return a record's raw values of the variables, and whether they required grad."""
     if program.record is None:
         return {}
     return {name: (value.data, requires_grad) for name, value, requires_grad in program.record.about.inputs}
@@ -521,7 +521,7 @@ def evaluator(dtype: str, budget: Budget | None = None) -> values.Evaluate:
 
 
 def lacking(program: Program, missing: list[Any], own: set[str]) -> UsageError:
-    """No value for a variable: says which options give them."""
+    """Return the error for variables without a value, with the options that give them."""
     ways = [f"--{m.name} VALUE" if m.name in own else f"-s {m.name}=VALUE" for m in missing]
     what = f"no value for {', '.join(m.name for m in missing)}"
     return UsageError(what, f"give {' '.join(ways)}", program.source.place(missing[0].span))

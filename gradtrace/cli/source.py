@@ -1,4 +1,4 @@
-"""The source argument: what it is, decided by its syntax alone, and its text.
+"""Read the source argument: its syntax alone decides whether it is a file or an expression.
 
 -                                             stdin
 @FILE  ./FILE  ../FILE  /FILE  ~/FILE         a file
@@ -38,7 +38,7 @@ _read: dict[tuple[str, bool], Source] = {}
 
 
 def read(argument: str, always_file: bool = False) -> Source:
-    """The source that an argument stands for. UsageError if its file cannot be read or is not text.
+    """Return the source that an argument names. UsageError if its file cannot be read or is not text.
 
     Read once, however often asked for: it may be a pipe.
     """

@@ -23,7 +23,7 @@ class Bound(NamedTuple):
 
 
 def bind(program: Program, inputs: options.Inputs, table: list[str], dtype: str, budget: Any = None) -> Bound:
-    """Each input is the column that `col:NAME` says, or the value given, or the column of its name, or its default.
+    """Bind each input to the column of `col:NAME`, the value given, the column of its name, or its default.
 
     UsageError for an input that is none of these, and for a column that there is not.
     """
@@ -107,7 +107,7 @@ def recorded(
 
 
 class Progress:
-    """Rows, rate and what is left, on stderr, twice a second; nothing where stderr is not a terminal, unless asked.
+    """Progress on stderr, twice a second: rows, rate and time left; without a terminal only if asked for.
 
     Asked for, the last line is there however short the run is. Of a file of text that is read from its start the share
     is known by its bytes.

@@ -1,4 +1,4 @@
-"""`--engine torch`: the source runs in real PyTorch, in a process of its own, and the command shows the record of it.
+"""`--engine torch`: run the source in real PyTorch, in a subprocess, and show its record.
 
     gradtrace why --engine torch train.py w [--python PATH] [-- the script's own arguments]
 
@@ -30,7 +30,7 @@ HOW = "gradtrace why --engine torch train.py"
 
 
 class Asked(NamedTuple):
-    """A command line with --engine torch, taken apart."""
+    """The parts of a command line with --engine torch."""
 
     command: str
     rest: list[str]  # the other options, with their values
@@ -40,7 +40,7 @@ class Asked(NamedTuple):
 
 
 def is_asked(args: list[str]) -> bool:
-    """Whether a command line has --engine, before what is for a script."""
+    """Whether a command line has --engine before the arguments of a script."""
     head = args[: args.index("--")] if "--" in args else args
     return any(token.partition("=")[0] in OPTIONS for token in head) and head[:1] not in (["check"], ["verify"])
 
@@ -131,7 +131,7 @@ def check_sources(asked: Asked) -> None:
 
 
 def run_script(asked: Asked, out: str, level: str, script: str) -> tuple[int, dict[str, Any]]:
-    """Run a script in the other Python; return its exit code and what it said of itself."""
+    """Run a script in the other Python; return its exit code and its report."""
     script = script.removeprefix("@")
     shown = report.escaped(script)
     report.write(f"gradtrace {asked.command}: {shown} runs in real PyTorch with full rights: files, network, processes")

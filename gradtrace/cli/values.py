@@ -29,7 +29,7 @@ Evaluate = Callable[[str, str], Any]
 
 
 def read(text: str, option: str, evaluate: Evaluate) -> Any:
-    """The value that `text` stands for: a float, nested lists of floats, a bool, or an ndarray.
+    """Return the value of `text`: a float, nested lists of floats, a bool, or an ndarray.
 
     `option` ("--x") names it in errors.
     """

@@ -1,4 +1,4 @@
-"""Running the cells of a note one after the other, in one namespace, and comparing what they print with the record."""
+"""Run the cells of a note in order, in one namespace, and compare their output with the record."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def displayed(code: str) -> str:
 
 
 def is_silent(node: ast.expr) -> bool:
-    """Whether an expression is called for what it does: print, backward, zero_."""
+    """Whether an expression is called for its effect and has no output: print, backward, zero_."""
     if not isinstance(node, ast.Call):
         return False
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")

@@ -43,7 +43,7 @@ def picture(tensor: Any, path: Any, env: Mapping[str, Any], options: dict[str, A
 
 
 def graph_of(tensor: Any, env: Mapping[str, Any]) -> Trace:
-    """The graph behind a tensor as a Trace without operations: nobody saw them."""
+    """Return the graph behind a tensor as a Trace; it has no operations, as these were not recorded."""
     with private.without_torch_function():
         recorder = Recorder("summary")
         root = recorder.entry(tensor)
@@ -67,7 +67,7 @@ def in_graph(recorder: Recorder, tensor: Any) -> bool:
 
 
 def why(tensor: torch.Tensor, loss: torch.Tensor | None = None) -> str:
-    """Say why a tensor's gradient is what it is, from the graph alone; with the loss, whether it depends on it.
+    """Explain a tensor's gradient from the graph alone; with the loss, whether it depends on the tensor.
 
     A recorded run (`record`) can say more: where a path was cut, where the first NaN arose. TypeError for what is not a
     tensor.

@@ -155,7 +155,7 @@ class Builder:
         )
 
     def fetch(self) -> None:
-        """Everything on other devices comes over at once."""
+        """Copy everything from other devices at once."""
         rec = self.rec
         noted = [e.value for e in rec.entries] + [e.grad for e in rec.entries] + list(self.ending.grads.values())
         for turn in rec.turns:
@@ -165,7 +165,7 @@ class Builder:
         contents.fetch([one for one in noted if one is not None])
 
     def last_result(self) -> set[int]:
-        """Of a program without backward, what it computed last."""
+        """Return the last result of a program without backward."""
         made = [entry for call in self.rec.calls for entry in call.outputs if entry.last]
         named = [entry for entry in made if entry.names and entry.requires_grad]
         return {(named or made)[-1].id} if made else set()
@@ -272,7 +272,7 @@ class Builder:
         )
 
     def edge_of(self, call: Call, entry: Entry, taken: set[int]) -> int | None:
-        """Along which edge of a call's node an operand's gradient goes, maybe through helpers (TBackward0)."""
+        """Return the edge of a call's node that carries an operand's gradient, maybe through helpers (TBackward0)."""
         if call.fn is None or not entry.requires_grad:
             return None
         target = entry.fn if not entry.is_leaf else self.rec.accumulators.get(entry.tensor)

@@ -144,7 +144,7 @@ def of_attribute(what: str, kind: str) -> How:
 
 
 def public(name: str) -> str:
-    """An operator's name as people know it."""
+    """Return an operator's public name."""
     if name in NAMES:
         return NAMES[name]
     name = name.partition(".")[0]
@@ -167,7 +167,7 @@ def reversed_(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name:
 
 
 def operate(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str, order: Any = None) -> Any:
-    """An operator: what it reads is noted before the call, what it makes after it."""
+    """Record an operator: its operands before the call, its results after it."""
     call = None
     with rec.lock:
         try:

@@ -93,7 +93,7 @@ CHUNK = 262_144  # elements
 
 
 class Pool:
-    """Room for many small copies. Each on its own would lie between the program's tensors and split its free memory."""
+    """A buffer for many small copies, which would otherwise fragment the program's free memory."""
 
     def __init__(self) -> None:
         self.chunks: dict[Any, tuple[Any, int]] = {}  # by dtype: the present chunk, how much of it is used

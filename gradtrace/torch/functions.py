@@ -48,7 +48,7 @@ def first_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], pla
 
 
 def copied(value: Any) -> Any:
-    """A tensor of the same numbers, with the same flag."""
+    """Return a tensor with a copy of the numbers, and the same requires_grad."""
     return value.detach().clone().requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
 
 

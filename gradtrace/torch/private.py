@@ -1,4 +1,4 @@
-"""Every private name of PyTorch that the recorder uses, in one place, with what stands in for it where it is missing.
+"""Every private name of PyTorch that the recorder uses, in one place, with a fallback where it is missing.
 
 Public names are used elsewhere directly. Tested with PyTorch 2.13; names that differ from 2.4 on have a fallback.
 """
@@ -94,7 +94,7 @@ MODULE_CALL = "_call_impl"
 
 
 def function_base() -> Any:
-    """The class whose `apply` every Function's apply calls, also one that was taken before: `swish = Swish.apply`."""
+    """Return the class whose `apply` every Function's apply calls, also one saved before: `swish = Swish.apply`."""
     return torch.autograd.function._SingleLevelFunction
 
 
@@ -133,7 +133,9 @@ def version_of(tensor: Any) -> int:
 
 
 def is_leaf(tensor: Any) -> bool:
-    """Whether a tensor is a leaf; a view that was made under no_grad and changed in place since refuses to say."""
+    """Whether a tensor is a leaf; PyTorch raises for a view made under no_grad and changed in place, a leaf if it
+    requires no grad.
+    """
     try:
         return bool(tensor.is_leaf)
     except RuntimeError:
@@ -141,7 +143,7 @@ def is_leaf(tensor: Any) -> bool:
 
 
 def retains_grad(tensor: Any) -> bool:
-    """Whether retain_grad() was called on a tensor; the views that `is_leaf` is about refuse to say this too."""
+    """Whether retain_grad() was called on a tensor; False where PyTorch raises (see `is_leaf`)."""
     try:
         return bool(tensor.retains_grad)
     except RuntimeError:

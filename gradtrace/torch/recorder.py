@@ -126,7 +126,7 @@ class Recorder(TorchFunctionMode):
         return self.entry(tensor) if known is not None and known.ref() is tensor else None
 
     def meet_tensor(self, tensor: Any, shares: bool) -> Known:
-        """A tensor that was not known; `shares` says that it has the storage of one that was."""
+        """Record a new tensor; `shares` if it has the storage of a known one."""
         storage = private.storage_of(tensor)
         known = self.known[id(tensor)] = Known(tensor, storage, private.version_of(tensor))
         if storage is not None:

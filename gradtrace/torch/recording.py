@@ -116,11 +116,11 @@ class record:
         return undisturbed(lambda: answers(self._checked(), self._name(what)))
 
     def stats(self) -> str:
-        """Norms, zeros, NaN and what they say together, as `gradtrace stats`."""
+        """Return norms, zeros, NaN and what follows from them, as `gradtrace stats`."""
         return undisturbed(lambda: statistics(self.trace()))
 
     def steps(self) -> str:
-        """Every step, forward and backward, in the order in which it happened, as `gradtrace trace`."""
+        """Return every step, forward and backward, in order, as `gradtrace trace`."""
         return undisturbed(lambda: in_order(self.trace()))
 
     def draw(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:

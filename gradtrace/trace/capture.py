@@ -61,7 +61,9 @@ def capture(
 
 
 class Captured:
-    """The history of a finished run, of which traces are made: several, each with fewer tensors than those before."""
+    """The history of a finished run, from which several traces are made, each with fewer tensors than the one
+    before.
+    """
 
     def __init__(
         self, run: Any, roots: Sequence[Tensor], inputs: Mapping[str, Tensor] | None, gradients: bool = False
@@ -115,7 +117,7 @@ class Captured:
 
 
 def derived_gradients(named: Sequence[tuple[str, Any]]) -> list[tuple[str, Tensor]]:
-    """The gradients, each once, that have a grad_fn of their own."""
+    """Return the gradients that have a grad_fn, each once."""
     found: dict[int, tuple[str, Tensor]] = {}
     for name, tensor in named:
         grad = _grad_of(tensor) if isinstance(tensor, Tensor) else None
@@ -374,7 +376,7 @@ _places: dict[int, dict[int, int]] = {}
 
 
 def places(count: int) -> dict[int, int]:
-    """Each of `count` operands has the edge of its own number."""
+    """Return the numbers of the edges of `count` operands, each that of its position."""
     known = _places.get(count)
     if known is None:
         known = _places[count] = {position: position for position in range(count)}

@@ -86,7 +86,7 @@ class Chronicle:
         return outputs[min(number, len(outputs) - 1)] if outputs else None
 
     def is_shown(self, event: Event, turn: Turn) -> bool:
-        """Whether a turn is one of the trace's: it ran, or autograd.grad asked for what gathered there."""
+        """Whether a turn is part of the trace: the node ran, or autograd.grad read what was gathered for it."""
         if ident(turn.node) not in self.found.ids:
             return False
         return turn.ran or (event.wanted is not None and any(node is turn.node for node, _ in event.wanted))

@@ -48,7 +48,7 @@ LARGEST = 1 << 53
 
 
 class Numbered(dict[Any, int]):
-    """Numbers for things that are equal only if they are the same, in the order in which they are met; None has -1."""
+    """Numbers for objects by identity, in the order of first use; -1 for None."""
 
     def __init__(self) -> None:
         super().__init__({None: -1})
@@ -80,7 +80,7 @@ class TableWriter:
         return known[1]
 
     def group(self, ids: tuple[int, ...]) -> int:
-        """The number of a tuple, which may be long and stand in thousands of records."""
+        """Return the number of a tuple, which may be long and occur in thousands of records."""
         known = self._groups.get(ident(ids))
         if known is None:
             known = self._groups[ident(ids)] = (ids, self.groups[ids])
@@ -195,7 +195,7 @@ class ColumnReader:
         }
 
     def record(self, kind: type) -> Any:
-        """The record that is all there is."""
+        """Return the only record."""
         found = self.column(kind, 1)[0]
         self.end()
         return found

@@ -1,4 +1,4 @@
-"""A failed operation in a trace: what the program was about to compute, from which tensors, and what it raised.
+"""Add the failed operation to a trace: what the program was about to compute, from which tensors, and the error.
 
     trace = with_failure(trace)       # of a trace whose `failure` is set
 

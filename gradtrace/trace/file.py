@@ -198,7 +198,7 @@ def guarded(name: str, work: Callable[[], T]) -> T:
 
 
 def check_sizes(file: zipfile.ZipFile, size: int) -> None:
-    """Refuse, before anything is unpacked, what is far larger than the file, or not a record's entry."""
+    """Refuse entries far larger than the file, or unknown ones, before anything is unpacked."""
     entries = file.infolist()
     if len(entries) > ENTRIES or len({entry.filename for entry in entries}) < len(entries):
         raise Damaged("it has too many entries, or two of one name")
@@ -275,7 +275,7 @@ def read_elements(file: zipfile.ZipFile, number: int) -> Any:
 
 
 def read_array(file: zipfile.ZipFile, name: str) -> Any:
-    """An array, of which the header is compared with the entry's size before its elements are used."""
+    """Read an array, after comparing its header with the entry's size."""
     content = file.read(name)
     stream = io.BytesIO(content)
     if np.lib.format.read_magic(stream) != (1, 0):

@@ -105,7 +105,7 @@ class History:
             self.entry(tensor).names.append(name)
 
     def read(self, bound: Iterable[tuple[str, Tensor]] = ()) -> None:
-        """Goes through the recorded calls; `bound` are the tensors that variables hold."""
+        """Read the recorded calls; `bound` are the tensors that variables hold."""
         named = [tensor for _, tensor in bound]
         for tensor in named:
             self._note_array(tensor)

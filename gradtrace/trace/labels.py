@@ -52,7 +52,7 @@ class SourceText:
         return self._cut(Span(last.lineno, last.col_offset, last.end_lineno or 0, last.end_col_offset or 0))
 
     def span(self, origin: int) -> Span | None:
-        """The stretch of source that `origin` stands for; None for 0."""
+        """Return the span of source text that `origin` numbers; None for 0."""
         if origin not in self._spans:
             self._spans[origin] = self._span(origin)
         return self._spans[origin]
@@ -150,7 +150,7 @@ def _versioned(kept: Sequence[Entry], labels: list[str]) -> list[str]:
 
 
 def expression_texts(calls: Sequence[Call], source: SourceText, scopes: CalledModules) -> dict[int, str]:
-    """By ident(call): the text that its result goes by.
+    """Return the label of each call's result, by ident(call).
 
     Calls in a row with one origin are one expression, whose last call takes the text and whose others were steps
     within, or a loop over it, which shows in their names as a pattern that repeats. A step within a module that the

@@ -221,7 +221,7 @@ class LiveGraph:
 
 
 class CapturedGraph(Captured):
-    """Makes the Trace; of tensors that only stand for an output it has shape and dtype."""
+    """Makes the Trace; a tensor that is only a placeholder for an output has shape and dtype."""
 
     unknown: set[int]
 
@@ -252,14 +252,14 @@ def edges_of(node: Node) -> list[tuple[Node | None, int]]:
 
 
 def args_of_edges(node: Node, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments that edges belong to, one by one."""
+    """Return the arguments of the edges, in their order."""
     if node.op.variadic:
         return args[0] if args and type(args[0]) is tuple else ()
     return args[: node.op.arity]
 
 
 def padded(node: Node, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """As many arguments as a node has edges; None for what it does not hold."""
+    """Return as many arguments as a node has edges; None for missing ones."""
     held = () if node.op is None else args_of_edges(node, args)
     return (*held, *(None,) * (len(node.next) - len(held)))
 
@@ -291,7 +291,7 @@ def retained_by(node: Node) -> list[Tensor]:
 
 
 def is_held_back(node: Node) -> bool:
-    """Whether a visit of backward would fail, for want of saved values, or run hooks."""
+    """Whether a visit of backward would fail for lack of saved values, or would run hooks."""
     if isinstance(node, AccumulateGrad):
         extra = node.variable._x
         if extra is not None and (extra.post_hooks or extra.hooks):

@@ -77,7 +77,7 @@ def own_operations(
 
 
 def keeps_to_itself(node: Node) -> bool:
-    """Whether it has one operand, so that it says nothing of the data."""
+    """Whether an operation only reshapes or moves its one operand, so that its neighbours decide its module."""
     return len(node.next) == 1 and node.op is not None and node.op.kind in ("view", "structural")
 
 
@@ -94,7 +94,7 @@ def filled(members: Mapping[str, set[int]], inputs: Sequence[Sequence[int]]) -> 
 
 
 def apart(members: Mapping[str, set[int]]) -> dict[str, list[list[int]]]:
-    """By module its calls, as far as its operations alone tell: those that follow one another are of one call."""
+    """Return the calls of each module as far as its operations show them: consecutive ones are one call."""
     calls: dict[str, list[list[int]]] = {path: [] for path in members}
     for path, found in members.items():
         for i in sorted(found):

@@ -1,4 +1,4 @@
-"""An operator call as people read it: public names, the constants among the arguments, tensors in reading order.
+"""An operator call as a reader sees it: public names, constants among the arguments, tensors in reading order.
 
 The engine's records split some operators by the kind of their arguments (`pow_scalar`, `rsub_scalar`); a trace shows
 the operator that the program wrote.
@@ -138,7 +138,7 @@ def all_tensors(value: Any) -> bool:
 
 
 def is_silent(name: str, value: Any) -> bool:
-    """Whether an option says nothing worth a place in a label: it is off, or what it is by default."""
+    """Whether an option is left out of labels: it is off, or has its default."""
     if value is None or value is False or name in INTERNAL:
         return True
     return isinstance(value, (int, float, str, tuple)) and value in DEFAULTS.get(name, ())

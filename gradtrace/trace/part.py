@@ -1,4 +1,4 @@
-"""One step of a training loop, or one backward pass, as a Trace of its own.
+"""Make a Trace of one step of a training loop, or of one backward pass.
 
     step_of_trace(trace, 3)      what ran in the third step, with values and gradients as they were then
     pass_of_trace(trace, 7)      what the seventh backward pass went through
@@ -305,7 +305,7 @@ def place(trace: Trace, t: TensorRecord) -> Any:
 
 
 def numbered(part: Part, plain: dict[int, str], names: dict[int, tuple[str, ...]]) -> dict[int, str]:
-    """Labels of which each stands for one tensor: earlier versions and repeated expressions get a number."""
+    """Make labels unique: earlier versions and repeated expressions get a number."""
     counts: dict[str, int] = {}
     for i in part.tensors:
         if not names[i]:

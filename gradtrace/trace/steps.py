@@ -99,7 +99,7 @@ class Turn:
 
 
 class Held:
-    """An optimiser as it was noted: what it holds, where it was made, how often it took a step."""
+    """The notes about an optimiser: its tensors, where it was made, its number of steps."""
 
     __slots__ = ("idle", "kind", "lr", "origin", "step_origin", "steps", "tensors")
 
@@ -113,7 +113,7 @@ class Held:
 
 
 class Watch:
-    """The events of a run. `grad_modes` says of each recorded operator call whether grad mode was on.
+    """The events of a run. `grad_modes` has the grad mode at each recorded operator call.
 
     With `detailed`, of a long loop only the first passes, the last one, and the first whose gradients are not finite
     are noted node by node, the first ones with local derivatives; of the others what they stored in the leaves.
@@ -147,7 +147,7 @@ class Watch:
 
     @property
     def leaves_begun_at(self) -> list[Node]:
-        """Those of them that are leaves' own, in order."""
+        """Return those that belong to leaves, in order."""
         found = [node for event in self.passes for node, _ in event.roots if isinstance(node, AccumulateGrad)]
         return list(dict.fromkeys(found))
 

@@ -95,7 +95,7 @@ class ValueWriter:
         self.put(chunk.number, parts, chunk.count, STORED.get(dtype, dtype))
 
     def end(self) -> Any:
-        """Write what is left, and return the table's rows."""
+        """Write the rest, and return the table's rows."""
         for dtype, single in list(self._open):
             self.flush(dtype, single)
         return np.array(self.rows, np.int64).reshape(-1, 5)

@@ -108,7 +108,7 @@ class State:
 
 
 def frames(drawn: Model) -> list[Frame]:
-    """The frames; moments that change nothing to be seen (within one folded box) make none of their own."""
+    """Return the frames; a moment without a visible change (inside a folded box) makes none."""
     state = State(drawn)
     found: list[Frame] = []
     for moment in story(drawn.trace):
@@ -164,7 +164,7 @@ def parts(trace: Trace, number: int) -> list[str]:
 
 
 def frame_text(source: str, frame: Frame, theme: Theme) -> str:
-    """The DOT text of one frame: the whole drawing's, with other attributes where the frame says so."""
+    """Return the DOT text of one frame: the whole drawing's, with the frame's attributes."""
     lines = []
     for line in source.split("\n"):
         found = STATEMENT.match(line) if line.endswith("]") else None

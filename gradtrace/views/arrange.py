@@ -85,7 +85,7 @@ def best_way(drawn: Model, options: DotOptions, limit: Frame, direction: str | N
 
 
 def may_have_rows(drawn: Model) -> bool:
-    """Whether a model may go on in another row: not the whole of a program that has scopes, which is folded first."""
+    """Whether a model may be split into rows: not a whole program with scopes, which is folded first."""
     return bool(drawn.fold.groups or not drawn.trace.scopes)
 
 
@@ -129,7 +129,7 @@ def rows_of(rank: dict[str, int], edges: list[tuple[str, str]], cuts: list[int])
 
 
 def cut(lengths: dict[int, float], edges: list[tuple[str, str]], rank: dict[str, int], count: int) -> list[int]:
-    """The ranks after which a row ends: nearly equal rows, and few edges from one to the next."""
+    """Choose the ranks after which a row ends: rows of similar length, and few edges between them."""
     ends: list[float] = []
     for at in range(len(lengths)):
         ends.append((ends[-1] if ends else 0.0) + lengths.get(at, 0.0) + BETWEEN)

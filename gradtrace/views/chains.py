@@ -127,7 +127,7 @@ def repetitions(names: list[str], size: int) -> list[Stretch]:
 
 
 def chain_of(trace: Trace, index: int, operations: list[int], copies: int, place: int | None) -> Group:
-    """The box of a run of operations: a repetition by what is repeated, another one by its lines."""
+    """Return the box of a run of operations, named by what is repeated or by its lines."""
     lines = [span.line for i in operations if (span := trace.operations[i].span) is not None]
     where = "" if not lines else f"line {lines[0]}" if min(lines) == max(lines) else f"lines {min(lines)}–{max(lines)}"
     if copies > 1:

@@ -93,7 +93,7 @@ def variable_lines(
 def function_lines(
     trace: Trace, function: FunctionRecord, options: DotOptions, theme: Theme
 ) -> tuple[list[str], list[str]]:
-    """The function's name, the tensors that it made, and what it keeps for backward."""
+    """Return the function's name, its results, and what it saves for backward."""
     shown = [wide(font(text(function.name), size=NAME_SIZE - 1, bold=True))]
     made = ", ".join(trace.tensors[t].label for t in function.outputs)
     if made:

@@ -37,13 +37,13 @@ SIGNS = {
 
 
 def sign_of(name: str) -> str | None:
-    """The sign that stands for an operator in a picture; None if there is none."""
+    """Return the sign of an operator in a picture; None without one."""
     record = record_of(name)
     return None if record is None else SIGNS.get(record.sign)
 
 
 def is_ordered(name: str) -> bool:
-    """Whether a picture says which operand is the first."""
+    """Whether a picture shows which operand is the first."""
     record = record_of(name)
     return record is not None and record.commutative is False
 
@@ -92,7 +92,7 @@ def role_of(tensor: TensorRecord) -> str:
 
 
 def failed_in_backward(trace: Trace) -> tuple[int, str] | None:
-    """The tensor whose derivative failed, and what to say of it; None if the program did not fail so."""
+    """Return the tensor whose derivative failed, with a text; None if the program did not fail in backward."""
     failure = trace.failure
     if failure is None or failure.operation is None or failure.forward is None:
         return None
@@ -102,7 +102,7 @@ def failed_in_backward(trace: Trace) -> tuple[int, str] | None:
 
 
 def first_bad(trace: Trace) -> tuple[int | None, str]:
-    """The tensor that holds the first NaN or infinity, and what to say of it: in a value, else in a gradient.
+    """Return the tensor with the first NaN or infinity, in a value, else in a gradient, with a text.
 
     Values come in the order of creation, gradients the other way round.
     """
@@ -167,7 +167,7 @@ def add_node(
     bad: str = "",
     fill: str | None = None,
 ) -> None:
-    """A node in a look; marked if it is the first that holds a NaN or an infinity."""
+    """Add a node in a look; mark the first one that holds a NaN or an infinity."""
     attributes = look.attributes()
     if fill is not None:
         attributes["fillcolor"] = fill
@@ -197,7 +197,7 @@ def says_itself(tensor: TensorRecord) -> bool:
 
 
 def heading(tensor: TensorRecord, theme: Theme, short: bool = False) -> list[str]:
-    """The name with an array's shape; below it what made the tensor (not if `short`), or what it is."""
+    """Return the name with an array's shape, and below it what made the tensor (not if `short`), or its kind."""
     name = font(text(clip(tensor.label)), size=NAME_SIZE, bold=True)
     value = tensor.value
     if value is not None and value.shape:
@@ -210,7 +210,7 @@ def heading(tensor: TensorRecord, theme: Theme, short: bool = False) -> list[str
 
 
 def joined_heading(tensor: TensorRecord, made_by: str, theme: Theme) -> list[str]:
-    """The operation, or the name that its result has, below which it stands; long constants below both."""
+    """Return the operation, or its result's name with the operation below; long constants last."""
     name, constants = (made_by, "") if len(made_by) <= LONGEST_CAPTION else made_by.split(" ", 1)
     below = "= " + made_by if tensor.name else constants
     title = font(text(clip(tensor.name or name)), size=NAME_SIZE, bold=True)
@@ -259,7 +259,7 @@ def extent(value: Value) -> str:
 
 
 def facts(tensor: TensorRecord) -> list[str]:
-    """All there is to say of a tensor, for its tooltip."""
+    """Return all facts about a tensor, for its tooltip."""
     lines = [tensor.label if tensor.span is None else f"{tensor.label}  (line {tensor.span.where})"]
     others = [name for name in tensor.names if name != tensor.label]
     lines += [f"also named {', '.join(others)}"] if others else []
@@ -276,7 +276,7 @@ def facts(tensor: TensorRecord) -> list[str]:
 
 
 def accumulate_node(graph: Digraph, tensor: TensorRecord, theme: Theme) -> None:
-    """The leaf's AccumulateGrad as a node of its own, beside the leaf."""
+    """Draw the leaf's AccumulateGrad as a separate node."""
     node = f"f{tensor.function}"
     name = f"<{font('AccumulateGrad', size=SMALL_SIZE, color=theme.faint)}>"
     graph.node(
@@ -354,6 +354,6 @@ def derivative_text(trace: Trace, operation: Operation, position: int, value: Va
 
 
 def in_parentheses(name: str) -> str:
-    """A name as it stands after a ∂: an expression in parentheses."""
+    """Return a name to put after a ∂: an expression gets parentheses."""
     plain = name.replace(".", "").replace("_", "")
     return name if plain.isalnum() else f"({name})"

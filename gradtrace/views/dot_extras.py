@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def level_of(drawn: Model) -> dict[str, int]:
-    """For each node its level: how many operations it waits for. An operation stands on the level that it leads to."""
+    """Return each node's level: how many operations it waits for. An operation has the level of its result."""
     before: dict[str, list[str]] = {}
     after: dict[str, list[str]] = {}
     for edge in drawn.edges:
@@ -39,7 +39,7 @@ def level_of(drawn: Model) -> dict[str, int]:
 
 
 def levels(graph: Digraph, drawn: Model, theme: Theme, direction: str) -> None:
-    """One column for each level (a row in a graph that goes down), with its number and how many can run at once."""
+    """Draw one column for each level (a row in a graph that goes down), with its number and size."""
     level = level_of(drawn)
     columns: dict[int, list[str]] = {}
     for node in drawn.nodes:

@@ -1,4 +1,4 @@
-"""The boxes that stand for operations: one for each folded group, and in the style `function` one for each Function."""
+"""Draw the boxes of operations: one for each folded group, and in the style `function` one for each Function."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def draw(
     flowed: dict[int, Value],
     fill: str | None,
 ) -> dict[str, Look]:
-    """A group's box: what it is, how much is in it, and how values and gradients went through a series."""
+    """Draw a group's box: its kind, its size, and how values and gradients change through a series."""
     group = drawn.groups[node.record]
     role = "series" if group.copies > 1 else "group"
     look = theme.series if group.copies > 1 else theme.group
@@ -162,7 +162,7 @@ def function_look(theme: Theme) -> Look:
 def function_node(
     graph: Digraph, trace: Trace, operation: Operation, options: DotOptions, theme: Theme, fill: str | None
 ) -> None:
-    """A Function as a node of its own: what it does forward, its grad_fn, its constants, and what it keeps."""
+    """Draw a Function as a node: its forward, grad_fn, constants, and saved values."""
     from gradtrace.views.dot_autograd import saved_text
 
     look = function_look(theme)

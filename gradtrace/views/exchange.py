@@ -119,7 +119,7 @@ DASHED = frozenset({"result", "freed", "constant"})
 
 
 def mermaid(drawn: Model) -> str:
-    """A Mermaid flowchart with the same shapes and colours as far as Mermaid has them."""
+    """Return a Mermaid flowchart with shapes and colours close to the drawing's."""
     lines = ["flowchart LR"]
     used = []
     open_scopes: list[str] = []
@@ -194,7 +194,7 @@ def mermaid_label(row: dict[str, Any]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text within a Mermaid label: its own entities for what it reads as syntax."""
+    """Escape text for a Mermaid label, by its own entities."""
     safe = visible(text).replace("#", "#35;")
     for char, code in (("&", 38), ("<", 60), (">", 62), ('"', 34), ("\\", 92), ("`", 96)):
         safe = safe.replace(char, f"#{code};")

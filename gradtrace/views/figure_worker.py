@@ -291,7 +291,7 @@ def use_style(args: list[Any], plt: Any) -> None:
 
 
 def settle(settings: dict[str, Any], matplotlib: Any) -> None:
-    """Set entries of rcParams, those that say how things look."""
+    """Set the entries of rcParams that concern appearance."""
     for key, one in settings.items():
         plain = isinstance(one, (bool, int, float, str, list, tuple))
         if not (isinstance(key, str) and key.startswith(RC) and key not in RC_REFUSED and plain):

@@ -34,7 +34,7 @@ def write_output(path: str | os.PathLike[str], content: Content) -> None:
 
 
 def check_place(name: str) -> None:
-    """Refuse at once what could not be written at the end: a folder, or a file in a folder that is not there."""
+    """Refuse a place that cannot be written, before the work: a folder, or a file in a missing folder."""
     folder = os.path.dirname(name) or "."
     if os.path.isdir(name):
         error = OSError(errno.EISDIR, "is a directory")

@@ -115,7 +115,7 @@ class Chains:
 
 
 def hollow_loops(trace: Trace) -> set[int]:
-    """Loops, and their passes, that do nothing but call modules: the modules in a row say the same."""
+    """Return loops and passes that only call modules, which the row of modules shows already."""
     solid = {operation.scope for operation in trace.operations}
     hollow: set[int] = set()
     for scope in reversed(trace.scopes):  # children before their parents

@@ -153,7 +153,7 @@ def text_width(words: str, size: float, bold: bool) -> float:
 
 
 def ranks_of(nodes: Iterable[str], edges: list[tuple[str, str]]) -> dict[str, int]:
-    """The rank of each node: behind all that it has an edge from; what has none stands just before its first user."""
+    """Return the rank of each node: after its sources; a node without sources is just before its first user."""
     before: dict[str, list[str]] = {key: [] for key in nodes}
     after: dict[str, list[str]] = {key: [] for key in nodes}
     for source, target in edges:

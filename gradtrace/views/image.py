@@ -69,7 +69,7 @@ def render_many(
 
 
 def is_simple(source: str) -> bool:
-    """Whether it is drawn at once and safely: a crash of Graphviz, or minutes, would be those of the whole process."""
+    """Whether Graphviz can draw it safely within this process, which a crash or minutes of work would take down."""
     return node_count(source) <= IN_PROCESS and "subgraph cluster" not in source and "rank=same" not in source
 
 

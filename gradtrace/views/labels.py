@@ -125,7 +125,7 @@ def wide(content: str) -> str:
 
 
 def pair(tag: str, content: str, port: str = "") -> str:
-    """A tag and what it names, in two columns that keep to the left.
+    """Return a line of two left-aligned columns: a tag and its text.
 
     Graphviz shares out spare width equally among columns; nearly all are given to an empty cell at the right.
     """

@@ -73,7 +73,7 @@ def matrix_lines(
     weights: list[str] | None = None,
     sums: list[str] | None = None,
 ) -> Iterator[str]:
-    """The matrix in pieces as wide as the terminal; what is too large as its range alone."""
+    """Return the matrix in pieces as wide as the terminal; only the range of one that is too large."""
     if matrix.numel > MANY and not options.all:
         yield f"{numbers.summary(matrix)}  (--all writes it out; -o FILE.npy keeps it)"
         return

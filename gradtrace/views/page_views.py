@@ -115,7 +115,7 @@ def opens(drawn: Model) -> set[int]:
 
 
 def folding(views: list[View]) -> list[dict[str, Any]]:
-    """For each view: what is open, and what unfolding each of its groups opens."""
+    """Return, for each view, what is open, and what unfolding each of its groups opens."""
     everywhere = [opens(view.model) for view in views]
     found = []
     for view, opened in zip(views, everywhere, strict=True):

@@ -1,4 +1,4 @@
-"""A Plan as text: what is fed, the steps in order with the buffer each result is in, what the passes removed."""
+"""A Plan as text: the inputs, the steps in order with each result's buffer, and what the passes removed."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Selection(NamedTuple):
     only: str = ""
 
     def tensors(self, among: Sequence[TensorRecord]) -> list[TensorRecord]:
-        """Those that --only means, sorted; what has no value of that kind comes last."""
+        """Return the tensors that --only selects, sorted; those without the sort key are last."""
         found = [t for t in among if not self.only or self.means(t)]
         by = self.sort.removeprefix("-")
         if not by:

@@ -67,7 +67,7 @@ def text(found: Stats, options: LayoutOptions, anomaly: bool = False) -> str:
 
 
 def brief(found: Stats, options: LayoutOptions, nodes: int) -> str:
-    """A few nodes, and what is wrong: the details of one step of a loop."""
+    """Return a few nodes, and what is wrong: the details of one step of a loop."""
     shown = list(found.nodes) if options.all or len(found.nodes) <= nodes else outstanding(found.nodes, nodes)
     columns = [c for c in node_columns(shown) if c.title in BRIEF]
     lines = grid.lines(columns, options, {"node": 10, "op": 6, "bad": 10})
@@ -112,7 +112,7 @@ def tables(found: Stats, options: LayoutOptions) -> Iterator[list[Any]]:
 
 
 def depth_rows(found: Stats) -> Sequence[Any]:
-    """All depths, or twelve of them spread over the whole."""
+    """Return all depths, or twelve spread evenly."""
     depths = found.depths
     return depths if len(depths) <= 12 else [depths[(len(depths) - 1) * i // 11] for i in range(12)]
 

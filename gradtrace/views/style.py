@@ -139,7 +139,7 @@ THEMES = {"light": LIGHT, "dark": DARK}
 
 
 def upward(name: str) -> list[str]:
-    """The first lines of a DOT text that goes up from what is fed, in the light theme's fonts and colours."""
+    """Return the first lines of a DOT text that goes upward from the inputs, in the light theme."""
     ink = f'fontname="{FONT}", fontcolor="{LIGHT.ink}"'
     return [
         f"digraph {name} {{",

@@ -139,7 +139,7 @@ class Writer(Frozen):
             self._hosting.print(f"{trace.source_name}: {len(trace.operations)} operations\n")
 
     def flush(self) -> None:
-        """Everything is written at once; there is nothing to flush."""
+        """Do nothing: everything is written at once."""
 
     def close(self) -> None:
         for file in self._files.values():
@@ -214,7 +214,7 @@ class Notebook:
         self.hosting.print("Known TensorBoard instances:\n" + "".join(lines))
 
     def start(self, args_string: str = "", *_: Any, **__: Any) -> None:
-        """Say on stderr how to look at the files: a program starts no other one."""
+        """Note on stderr how to look at the files, since a program cannot start a viewer."""
         self.hosting.tell(STARTED.format(args_string))
 
 

@@ -1,4 +1,4 @@
-"""Trace -> a table of its tensors, for people to read.
+"""A table of a trace's tensors.
 
     name         value  shape  dtype    is_leaf  requires_grad  grad_fn       grad
     ──────────────────────────────────────────────────────────────────────────────

@@ -137,7 +137,7 @@ def spaced(text: str) -> str:
 
 
 def style_of(text: str) -> list[str]:
-    """ "dashed", "setlinewidth(2)"."""
+    """Return the TikZ options of a style attribute such as "dashed" or "setlinewidth(2)"."""
     if text.startswith("setlinewidth("):
         return [f"line width={text[len('setlinewidth(') : -1]}bp"]
     known = next((style for style in ("dashed", "dotted") if text.startswith(style)), None)

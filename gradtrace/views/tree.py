@@ -120,7 +120,7 @@ def line(drawn: Model, row: dict[str, Any], before: str, note: str, options: Tre
 
 
 def fitted_to(texts: list[str], width: int, ellipsis: str) -> list[str]:
-    """The name and what follows it within `width`; "" for what has to go.
+    """Return the name and the rest within `width`; "" for a part that is left out.
 
     What tells least goes first: the role, the grad_fn, then the value. The gradient stays whatever the width; the name
     gives way to it, down to a few letters.

@@ -30,7 +30,7 @@ MOST = 5  # pieces of evidence
 
 
 def text(answers: Sequence[Answer], options: LayoutOptions) -> str:
-    """The answers for people."""
+    """Return the answers as text for a terminal."""
     return "\n".join("".join(line + "\n" for line in lines(answer, options)) for answer in answers)
 
 
@@ -51,7 +51,7 @@ def lines(answer: Answer, options: LayoutOptions) -> list[str]:
 
 
 def evidence(item: Evidence, margin: int, width: int, options: LayoutOptions) -> list[str]:
-    """The source line, and below it what it shows."""
+    """Return the source line, and below it what it shows."""
     said = wrap(visible(item.text), width - margin)
     head = f"  {where(item)}".ljust(margin)
     blank = " " * margin

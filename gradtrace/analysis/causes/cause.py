@@ -92,7 +92,7 @@ def at_line(span: Span | None) -> str:
 
 
 def code_at(facts: Facts, span: Span | None) -> str:
-    """The text of a span that stands on one line."""
+    """Return the text of a span, if it is on one line."""
     if span is None or span.file or span.line != span.end_line or span.line > len(facts.text.bytes):
         return ""
     line = facts.text.bytes[span.line - 1]
@@ -152,7 +152,7 @@ def place_text(node: Any, context: type) -> str:
 
 
 def inside(statement: Any, container: Any) -> bool:
-    """Whether a statement stands within another."""
+    """Whether a statement is part of another."""
     return bool(container.lineno <= statement.lineno and (statement.end_lineno or 0) <= (container.end_lineno or 0))
 
 
@@ -174,7 +174,7 @@ def method_of(facts: Facts, name: str, method: str) -> Any:
 
 
 def operands(facts: Facts, operation: Operation) -> list[tuple[TensorRecord, Value]]:
-    """The tensors that an operation read, with what they held."""
+    """Return the tensors that an operation read, with their values at the time."""
     found = []
     for operand in operation.inputs:
         record = None if operand.tensor is None else facts.trace.tensors[operand.tensor]

@@ -1,4 +1,4 @@
-"""The codes of all causes, each with what it says: the list that docs/why.md is made of."""
+"""The codes of all causes, each with a sentence: the list from which docs/why.md is made."""
 
 from __future__ import annotations
 

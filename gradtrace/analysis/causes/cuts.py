@@ -1,4 +1,4 @@
-"""Tensors that an optimiser holds and that get no gradient, or only zeros; gradients that were taken as constants."""
+"""Find tensors in optimisers that get no gradient or only zeros, and gradients that were used as constants."""
 
 from __future__ import annotations
 

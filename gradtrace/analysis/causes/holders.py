@@ -127,7 +127,7 @@ def in_container(facts: Facts, loose: list[int], optimiser: OptimiserRecord, bot
 
 
 def made_later(facts: Facts, loose: list[int], optimiser: OptimiserRecord, both: set[int]) -> Cause | None:
-    """A module or a tensor that was replaced after the optimiser had taken its parameters."""
+    """Return the reason if a module or a tensor was replaced after the optimiser had got its parameters."""
     made = facts.text.statement(optimiser.span)
     if made is None:
         return None
@@ -188,7 +188,7 @@ def copied(facts: Facts, loose: list[int], optimiser: OptimiserRecord, both: set
 
 
 def other_tensors(facts: Facts, loose: list[int], optimiser: OptimiserRecord, both: set[int]) -> Cause | None:
-    """An optimiser of which no tensor ever gets a gradient."""
+    """Return the reason if no tensor of an optimiser ever gets a gradient."""
     if both or optimiser.steps < 2 or optimiser.idle < optimiser.steps:
         return None
     used = call_of(facts, loose)

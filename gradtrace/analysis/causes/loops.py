@@ -29,7 +29,7 @@ def variable_of(facts: Facts, span: Span | None, method: str, otherwise: str) ->
 
 
 def gradient_changes(facts: Facts) -> dict[int, list[Change]]:
-    """By leaf: what was written to its gradient, and its updates by optimisers, in order."""
+    """Return, by leaf, the writes to its gradient and its updates by optimisers, in order."""
     found: dict[int, list[Change]] = {}
     for change in facts.trace.changes:
         if change.of_grad or change.how == "step":
@@ -106,7 +106,7 @@ def own_update(facts: Facts) -> Any:
 
 
 def adds(statement: Any) -> bool:
-    """Whether an update goes up along the gradient: it adds it, and with no minus."""
+    """Whether an update adds the gradient instead of subtracting it."""
     minus = any(isinstance(node, (ast.USub, ast.Sub)) for node in ast.walk(statement.value))
     return isinstance(statement.op, ast.Add) and not minus
 
@@ -158,7 +158,7 @@ def leaps(facts: Facts, told: list[tuple[int, float]]) -> Cause | None:
 
 
 def is_still(facts: Facts, leaf: int) -> bool:
-    """Whether a leaf holds in the end what it held first."""
+    """Whether the last value of a leaf equals its first."""
     held = versions(facts, leaf)
     return len(held) < 2 or (held[0].is_whole and held[0] == held[-1])
 
@@ -252,7 +252,7 @@ def cleared_early(facts: Facts) -> Cause | None:
 
 
 def clear_before_step(visits: list[BackwardStep], changes: list[Change], optimiser: OptimiserRecord) -> Change | None:
-    """The clearing that comes right before every step; None if a step found what a pass had left."""
+    """Return the call that clears the gradients right before every step; None if a step used a pass's gradients."""
     if not visits:
         return None
     clears = [c for c in changes if c.how in CLEARS]

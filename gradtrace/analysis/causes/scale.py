@@ -15,7 +15,7 @@ OFTEN = 5  # times that an operator stands on the way
 
 
 class Stretch(NamedTuple):
-    """One operator's part of the way: how often it stands there, and the factor of all of them together."""
+    """The part that one operator has in a path: its number of steps, and their factors multiplied."""
 
     name: str
     times: int

@@ -19,7 +19,7 @@ def statements(facts: Facts, failure: Failure) -> list[Any]:
 
 
 def tensors_at(facts: Facts, failure: Failure) -> list[TensorRecord]:
-    """The tensors that the text at the failure names: variables, and results that stand there as expressions."""
+    """Return the tensors at the place of the failure: variables, and results of expressions."""
     found: dict[int, TensorRecord] = {}
     for statement in statements(facts, failure):
         texts = {facts.text.cut(n) for n in ast.walk(statement) if isinstance(n, ast.expr)}

@@ -1,4 +1,4 @@
-"""Shapes that do not fit: where each of them was made."""
+"""Explain shapes that do not fit, by where each of them was made."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def shape_evidence(facts: Facts, record: TensorRecord) -> Evidence:
 
 
 def of_product(facts: Facts, left: Any, right: TensorRecord | None, shapes: list[Any]) -> Cause:
-    """A matrix product: of what goes into a layer, and its weight."""
+    """Explain a matrix product of a layer's input and its weight."""
     operation = reshaped_by(facts, left)
     span = operation.span if operation is not None else made_at(facts, left)
     name = named(facts, left.id)

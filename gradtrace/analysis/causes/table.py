@@ -118,7 +118,7 @@ def about(facts: Facts, record: TensorRecord, causes: list[Cause]) -> Answer:
 
 
 def is_left(facts: Facts, record: TensorRecord, own: Answer, causes: list[Cause]) -> bool:
-    """Whether a tensor has an answer of its own beside the causes: a leaf without a gradient that none is about."""
+    """Whether a tensor needs an answer besides the causes: a leaf without a gradient that no cause explains."""
     if own.status == "gradient" or not record.is_leaf or not record.requires_grad:
         return False
     leaf = facts.flow.tensor(record.id)

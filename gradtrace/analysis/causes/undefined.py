@@ -314,7 +314,7 @@ def outside(facts: Facts, operation: Operation) -> Cause:
 
 
 def origin_of_argument(facts: Facts, operation: Operation) -> Operation | None:
-    """The softmax, sigmoid, product or exponential that an operand comes from, through indexing and 1 - x."""
+    """Return the softmax, sigmoid, product or exponential that computed an operand, through indexing and 1 - x."""
     at: Operation | None = operation
     for _ in range(6):
         tensors = [] if at is None else [o.tensor for o in at.inputs if o.tensor is not None]
@@ -392,7 +392,7 @@ def bad_derivative(facts: Facts, operation: Operation, step: BackwardStep) -> Ca
 
 
 def where_after(facts: Facts, operation: Operation) -> Operation | None:
-    """The `where` that an operation's result goes into, next or after one more operation."""
+    """Return the `where` that reads an operation's result, directly or after one more operation."""
     waiting = list(operation.outputs)
     for _ in range(2):
         after: list[Any] = []

@@ -27,7 +27,7 @@ FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
 
 def drawing(name: str) -> str:
-    """Refuse, before anything is computed, a name that does not say what to draw."""
+    """Refuse a file name with an unknown suffix before anything is computed."""
     if name.rpartition(".")[2].lower() not in ("dot", "svg", "png", "pdf") or "." not in name:
         raise UsageError(f"-o: cannot tell what to draw from '{name}'", "end it in .svg, .png, .pdf or .dot")
     return name

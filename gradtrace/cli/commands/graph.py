@@ -35,7 +35,7 @@ EXAMPLES = """Examples:
 
 
 def suffix_of(name: str) -> str:
-    """Refuse, before anything is computed, a name that does not say what to draw."""
+    """Refuse a file name with an unknown suffix before anything is computed."""
     from gradtrace.views import render
 
     return checked(name, (*render.SUFFIXES, RECORD))
@@ -193,7 +193,7 @@ def shown(drawn: Model, look: DotOptions, color: str | None) -> str:
 
 
 def shaped(trace: Trace, look: DotOptions, shape: Shape, suffix: str) -> tuple[Model, DotOptions]:
-    """The model that is drawn and how: pictures fit their frame; other formats are folded as --depth says."""
+    """Return the model and the drawing options: pictures fit their frame, other formats are folded to --depth."""
     from gradtrace.views import arrange, render
 
     depth = depth_number(shape.depth, look)
@@ -229,13 +229,13 @@ def size_of(text: str) -> str:
 
 
 def tell_step(trace: Trace, step: str | None, pass_number: int | None) -> None:
-    """Say on stderr that a picture shows one step of a loop, unless that was asked for."""
+    """Note on stderr that a picture shows one step of a loop, unless that was asked for."""
     if step is None and pass_number is None and len(trace.training) == 1:
         report.write(f"gradtrace graph: the last step of the loop, step {trace.training[0].number}; --step N or all")
 
 
 def tell_folding(found: Fold, operations: int) -> None:
-    """Say on stderr that the graph was folded to fit, and how to see more of it."""
+    """Note on stderr that the graph was folded to fit, and how to see more of it."""
     if found.automatic:
         more = "--depth N and --expand NAME show more"
         if len(found.groups) > 1 and any(group.kind == "chain" for group in found.groups):

@@ -27,7 +27,7 @@ FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
 
 def array_file(name: str) -> str:
-    """Refuse, before anything is computed, a name that says no array format."""
+    """Refuse a file name that is not of an array format before anything is computed."""
     if name.rpartition(".")[2].lower() not in ("npy", "npz") or "." not in name:
         raise UsageError(f"-o: cannot tell what to write from '{name}'", "end it in .npy or .npz")
     return name
@@ -104,7 +104,7 @@ def blocks_of(choice: Choice, vectors: list[Any]) -> list[Block]:
 
 
 def weights_for(out: Any, raw: Any) -> Any:
-    """The vector for one output; a single number stands for all of its elements."""
+    """Return the weights for one output; a single number is repeated for all elements."""
     import numpy as np
 
     vector = np.asarray(raw, float)

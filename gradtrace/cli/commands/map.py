@@ -152,7 +152,7 @@ def open_table(data: str | None, grid: tuple[str, ...], from_: str | None) -> An
 
 
 def chosen(keep: tuple[str, ...], table: list[str], bound: tabular.Bound) -> tuple[str, ...]:
-    """The columns that go to the output: those used, unless --keep says all, none, or which."""
+    """Return the input columns to copy to the output: those used, or what --keep names."""
     if not keep:
         return tuple(dict.fromkeys(bound.columns.values()))
     if keep in (("all",), ("none",)):

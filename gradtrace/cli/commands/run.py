@@ -28,7 +28,7 @@ EXAMPLES = """Examples:
 
 
 def record_file(name: str) -> str:
-    """Refuse, before anything is computed, a name that is not of a record."""
+    """Refuse a file name that is not of a record before anything is computed."""
     from gradtrace.cli.commands.graph import checked
     from gradtrace.cli.records import SUFFIX
 

@@ -149,7 +149,7 @@ def check(program: Program, inputs: Inputs, how: Backward, budget: Budget, order
     if any(e.verdict == WRONG for e in found):
         checked.clear()
         runner.run(examine=every_operation(checked))
-    wrong = [told(runner, c) for c in checked if c.wrong is not None]
+    wrong = [as_wrong(runner, c) for c in checked if c.wrong is not None]
     if any(e.verdict == WRONG and e.order == 2 for e in found) and not wrong:
         wrong = twice(runner)
     cuts: tuple[str, ...] = ()
@@ -217,7 +217,7 @@ def add(checked: list[opcheck.Checked], node: Any, call: Any) -> None:
         checked.append(found)
 
 
-def told(runner: Runner, found: opcheck.Checked) -> analysis.Wrong:
+def as_wrong(runner: Runner, found: opcheck.Checked) -> analysis.Wrong:
     assert found.wrong is not None
     operand, element, analytic, judged = found.wrong
     span, source = place(runner, found.origin)

@@ -26,7 +26,7 @@ def ended(job: Callable[[], int | None], args: list[str]) -> int:
 
         return report.interrupted()
     except Exception as error:  # every one of them gets its line and its exit code, never a bare traceback
-        return told(error, args)
+        return report_error(error, args)
 
 
 def contain() -> None:
@@ -34,10 +34,10 @@ def contain() -> None:
     from gradtrace.lang import wall, watchdog
 
     wall.build()
-    watchdog.guard(lambda error: told(error, sys.argv[1:]))
+    watchdog.guard(lambda error: report_error(error, sys.argv[1:]))
 
 
-def told(error: Exception, args: list[str]) -> int:
+def report_error(error: Exception, args: list[str]) -> int:
     from gradtrace.cli import report
 
     # an OSError below a ProgramError is not the program's doing: its output found no place

@@ -74,12 +74,12 @@ class Repl:
         self.declare(program)
         self.source = program.source
 
-        def told(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+        def show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
             report.write(f"{NAME}: {category.__name__}: {message}")
 
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
-            warnings.showwarning = told
+            warnings.showwarning = show_warning
             try:
                 done = self.talk.run(program, stdout=sys.stdout, stderr=sys.stderr, show=self.show)
             finally:

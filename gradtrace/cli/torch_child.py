@@ -23,7 +23,7 @@ def safe(data: Any) -> Any:
     return data
 
 
-def told(tensor: Any) -> dict[str, Any]:
+def plain_tensor(tensor: Any) -> dict[str, Any]:
     """Return a tensor as plain data."""
     fn = tensor.grad_fn
     kept = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
@@ -64,7 +64,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         root = root if root is not None else list(tensors.values())[-1]
         if root.requires_grad and not any(t.is_leaf and t.grad is not None for t in tensors.values()):
             root.backward()
-    return {"version": torch.__version__, "tensors": {name: told(t) for name, t in tensors.items()}}
+    return {"version": torch.__version__, "tensors": {name: plain_tensor(t) for name, t in tensors.items()}}
 
 
 def main() -> None:

@@ -105,7 +105,7 @@ class Python:
         self.strings = strings
         self.argv = [where()[0], *meter.budget.arguments]
         self.drawings = drawings
-        self.told: set[str] = set()
+        self.warned: set[str] = set()
         self.gate = gate
         self.meter = meter
         self.streams = streams
@@ -303,8 +303,8 @@ class Python:
 
     def tell_once(self, message: str) -> None:
         """Say something on stderr, the first time only."""
-        if message not in self.told:
-            self.told.add(message)
+        if message not in self.warned:
+            self.warned.add(message)
             self.streams.stderr.write(f"gradtrace: {message}\n")
 
     # ---- reimplemented functions

@@ -141,7 +141,7 @@ def constant_gradient(facts: Facts) -> Cause | None:
         for name, record in gradients_of(facts, one, given):
             root = reached(facts, record, ends)
             if root is not None:
-                return told(facts, one, name, record, root)
+                return constant_cause(facts, one, name, record, root)
     return None
 
 
@@ -181,7 +181,7 @@ def cut_there(facts: Facts, operation: int) -> bool:
     return record.name == "detach" or not record.grad_enabled
 
 
-def told(facts: Facts, one: PassRecord, name: str, record: TensorRecord, root: int) -> Cause:
+def constant_cause(facts: Facts, one: PassRecord, name: str, record: TensorRecord, root: int) -> Cause:
     call = code_at(facts, one.span)
     fix = f"{call.removesuffix(')')}, create_graph=True)" if call.endswith(")") else "pass create_graph=True"
     behind = reachable_functions(facts.trace, one.roots)

@@ -1,7 +1,7 @@
 """The operators: one record for each, grouped into families (one file each), and the public functions built on them.
 
-`pointwise.arithmetic`, `pointwise.comparison`, `pointwise.elementary` and `create.factories` are imported eagerly. The
-other families are imported when one of their names is first looked up, which keeps startup fast.
+The first families of `pointwise` and `create.factories` are imported eagerly. The others are
+imported when one of their names is first looked up, which keeps startup fast.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Later, Tensor, hooks_into_ops
 from gradtrace.ops import api, families  # noqa: F401
 from gradtrace.ops.create import factories  # noqa: F401 - registers its operators, as do those below
-from gradtrace.ops.pointwise import arithmetic, comparison, elementary  # noqa: F401
+from gradtrace.ops.pointwise import arithmetic, choice, comparison, elementary, powers, remainders  # noqa: F401
 
 LATER = (
     "pointwise.trigonometric",

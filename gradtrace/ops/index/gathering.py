@@ -27,7 +27,7 @@ from gradtrace.ops.index.records import (
     scatter_add,
     scatter_value,
 )
-from gradtrace.ops.pointwise.arithmetic import where
+from gradtrace.ops.pointwise.choice import where
 
 masked_fill = op(
     "masked_fill(self; mask, value)",

@@ -14,7 +14,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops.api import functional, public
 from gradtrace.ops.nn.loss import reduction_named
-from gradtrace.ops.pointwise.arithmetic import where
+from gradtrace.ops.pointwise.choice import where
 
 REDUCTIONS = ("none", "mean", "sum")
 PLACE = "(while checking arguments for ctc_loss_allocate_outputs)"

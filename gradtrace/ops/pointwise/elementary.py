@@ -268,5 +268,5 @@ def _pow2_inplace(self: Tensor) -> Tensor:
     return out
 
 
-Tensor.square_ = _pow2_inplace  # type: ignore[attr-defined]
+Tensor.square_ = _pow2_inplace  # type: ignore[assignment, method-assign]
 Tensor.__abs__ = functions["abs"]  # type: ignore[method-assign]

@@ -103,5 +103,8 @@ def _round_inplace(self: Tensor, *, decimals: int = 0) -> Tensor:
     return inplace(round_record, self) if decimals == 0 else inplace(round_to, self, decimals)
 
 
-Tensor.round_ = _round_inplace  # type: ignore[attr-defined]
-Tensor.__round__ = lambda self, decimals=0: rounded(self, decimals=decimals)  # type: ignore[attr-defined]
+for _name, _function in (
+    ("round_", _round_inplace),
+    ("__round__", lambda self, decimals=0: rounded(self, decimals=decimals)),
+):
+    setattr(Tensor, _name, _function)

@@ -1,0 +1,158 @@
+"""Powers: of two tensors, and of a tensor and a number."""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import Any
+from gradtrace.engine import call
+from gradtrace.engine.dtypes import get_default_dtype, python_number
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op, records
+from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, NumpyDtype, Operand
+from gradtrace.ops import scalars
+from gradtrace.ops.api import not_a_tensor, public
+from gradtrace.ops.pointwise.arithmetic import ARITH, inplace_method, is_number
+from gradtrace.ops.pointwise.arithmetic_kernels import (
+    power_kernel,
+    power_scalar_kernel,
+)
+
+
+def pow_scalar_grad(xp: XP, g: Operand, self: Operand, exponent: float) -> Operand:
+    # At exponent 0 the gradient is 0 everywhere, even where self ** -1 is inf.
+    if exponent == 0:
+        return xp.zeros_like(g)
+    return g * (exponent * xp.pow_scalar(self, exponent - 1))
+
+
+def pow_base_grad(xp: XP, g: Operand, self: Operand, exponent: Operand) -> Operand:
+    return xp.where(exponent == 0, xp.zeros_like(g), g * (exponent * xp.pow(self, exponent - 1)))
+
+
+def pow_exponent_grad(xp: XP, g: Operand, self: Operand, exponent: Operand, out: Operand) -> Operand:
+    flat = xp.logical_and(self == 0, exponent >= 0)
+    return g * xp.where(flat, xp.zeros_like(out), out * xp.log(self))
+
+
+pow_scalar = op(
+    "pow_scalar(self; exponent)",
+    power_scalar_kernel,
+    formula="self**exponent",
+    kind="elementwise",
+    aten="pow_.Scalar",
+    scalar=scalars.power_of,
+    node="PowBackward0",
+    self=d("self", lambda xp, g, out, self, exponent: pow_scalar_grad(xp, g, self, exponent)),
+)
+pow_record = op(
+    "pow(self, exponent)",
+    power_kernel,
+    formula="self**exponent",
+    kind="elementwise",
+    commutative=False,
+    sign="**",
+    aten="pow_.Tensor",
+    symbolic=lambda s, a, b: a**b,
+    scalar=scalars.power,
+    node="PowBackward1",
+    **ARITH,
+    unsupported_dtypes=("b", "pow"),
+    self=d("self exponent", lambda xp, g, out, self, exponent: pow_base_grad(xp, g, self, exponent)),
+    exponent=d("self exponent out", lambda xp, g, out, self, exponent: pow_exponent_grad(xp, g, self, exponent, out)),
+)
+pow_of_scalar = op(
+    "pow_of_scalar(exponent; base)",
+    lambda exponent, base: power_kernel(
+        np.asarray(base, exponent.dtype if exponent.dtype.kind == "f" else None), exponent
+    ),
+    formula="base**exponent",
+    kind="elementwise",
+    public="pow",
+    reversed_operands=True,
+    scalar=lambda exponent, base: scalars.power(base, exponent),
+    node="PowBackward2",
+    exponent=d("exponent out", lambda xp, g, out, exponent, base: pow_of_scalar_grad(xp, g, out, exponent, base)),
+)
+
+
+def pow_of_scalar_grad(xp: XP, g: Operand, out: Operand, exponent: Operand, base: float) -> Operand:
+    if base == 0:
+        # 0 ** x is constant for x >= 0 and has slope -inf below.
+        return g * xp.where(exponent >= 0, xp.zeros_like(out), out * -float("inf"))
+    log = float("nan") if base < 0 else math.log(base)
+    return g * (out * log)
+
+
+# ---- the public names
+
+
+@public("pow")
+def power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
+    """Return input ** exponent; one of them may be a number (torch.pow)."""
+    if not isinstance(input, Tensor):
+        if not isinstance(exponent, Tensor):
+            raise not_a_tensor("pow", "input", 1, input)
+        return reflected_power(exponent, python_number(input))
+    if isinstance(exponent, Tensor):
+        out: Tensor = power_of_tensors(input, exponent)
+        return out
+    return power_number(input, python_number(exponent))
+
+
+power_of_tensors = call.binary(pow_record)
+
+
+def power_number(input: Tensor, exponent: float) -> Tensor:
+    if not input.is_floating_point() and isinstance(exponent, float):
+        input = records["cast"](input, get_default_dtype().np)
+    if input.dtype.category == 0 and not isinstance(exponent, bool):
+        input = records["cast"](input, np.dtype("int64"))
+    if input.dtype.category == 1 and exponent < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    out: Tensor = power_of_number(input, exponent)
+    return out
+
+
+power_of_number = call.with_number(pow_scalar)
+
+
+def reflected_power(exponent: Tensor, base: float) -> Tensor:
+    if not exponent.is_floating_point():
+        return (
+            pow_record(Tensor._wrap(np.asarray(base)), exponent)
+            if isinstance(base, int)
+            else pow_record(Tensor._wrap(np.asarray(base, dtype=_default_np())), exponent)
+        )
+    out: Tensor = number_to_power(exponent, base)
+    return out
+
+
+number_to_power = call.with_number(pow_of_scalar)
+
+
+def _default_np() -> NumpyDtype:
+    out: NumpyDtype = get_default_dtype().np
+    return out
+
+
+def _power(a: Tensor, b: Any) -> Any:
+    if a._fast_spec is not None and type(b) in (float, int):
+        return power_of_number(a, b)
+    b = python_number(b)
+    return power(a, b) if is_number(b) or isinstance(b, Tensor) else NotImplemented
+
+
+def _rpower(a: Tensor, b: Any) -> Any:
+    b = python_number(b)
+    return reflected_power(a, b) if is_number(b) else NotImplemented
+
+
+inplace_method("pow_", lambda other: (pow_record if isinstance(other, Tensor) else pow_scalar, ()))
+for _name, _function in (
+    ("__pow__", _power),
+    ("__rpow__", _rpower),
+    ("__ipow__", lambda a, b: a.pow_(b)),
+):
+    setattr(Tensor, _name, _function)

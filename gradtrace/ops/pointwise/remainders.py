@@ -1,0 +1,116 @@
+"""Remainders: `remainder` (Python's %, the sign of the divisor) and `fmod` (C's, the sign of the dividend)."""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import Any, Callable
+from gradtrace.engine.dtypes import python_number
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops import scalars
+from gradtrace.ops.api import expose, named
+from gradtrace.ops.pointwise.arithmetic import ARITH, inplace_method, is_number, require_tensor
+from gradtrace.ops.pointwise.arithmetic_kernels import (
+    python_remainder,
+    truncated_remainder,
+)
+
+remainder = op(
+    "remainder(self, other)",
+    python_remainder,
+    formula="self - other * floor(self / other)",
+    kind="elementwise",
+    commutative=False,
+    sign="%",
+    scalar=scalars.remainder,
+    node="RemainderBackward1",
+    **ARITH,
+    unsupported_dtypes=("b", "remainder_cpu"),
+    self=d("", lambda xp, g, out, self, other: g),
+    other=d("self other", lambda xp, g, out, self, other: -g * xp.div_mode(self, other, "floor")),
+)
+remainder_scalar = op(
+    "remainder_scalar(self, other)",
+    python_remainder,
+    formula="self - other * floor(self / other)",
+    kind="elementwise",
+    scalar=scalars.remainder,
+    node="RemainderBackward0",
+    **ARITH,
+    self=d("", lambda xp, g, out, self, other: g),
+)
+remainder_of_number = op(
+    "remainder_of_number(self, other)",
+    lambda a, b: python_remainder(np.asarray(b, a.dtype if a.dtype.kind == "f" else None), a),
+    formula="other - self * floor(other / self)",
+    kind="elementwise",
+    scalar=lambda a, b: scalars.remainder(b, a),
+    undefined="remainder",
+    **ARITH,
+)
+fmod = op(
+    "fmod(self, other)",
+    truncated_remainder,
+    formula="self - other * trunc(self / other)",
+    kind="elementwise",
+    scalar=math.fmod,
+    node="FmodBackward1",
+    unsupported_dtypes=("b", "fmod_cpu"),
+    **ARITH,
+    self=d("", lambda xp, g, out, self, other: g),
+    other=d(
+        "self other",
+        lambda xp, g, out, self, other: -g * xp.trunc(self / other),
+        lambda xp, g, out, self, other: -g * xp.div_mode(self, other, "trunc"),
+    ),
+)
+fmod_scalar = op(
+    "fmod_scalar(self, other)",
+    truncated_remainder,
+    formula="self - other * trunc(self / other)",
+    kind="elementwise",
+    scalar=math.fmod,
+    node="FmodBackward0",
+    **ARITH,
+    self=d("", lambda xp, g, out, self, other: g),
+)
+# ---- the public names
+
+
+def _tensor_or_number(with_tensor: Op, with_number: Op, name: str) -> Callable[..., Tensor]:
+    def function(input: Tensor, other: Tensor | float) -> Tensor:
+        if name == "remainder" and is_number(input) and isinstance(other, Tensor):
+            return remainder_of_number(other, input)
+        require_tensor(name, input, other)
+        other = python_number(other)
+        out: Tensor = with_tensor(input, other) if isinstance(other, Tensor) else with_number(input, other)
+        return out
+
+    return expose(named(function, name, f"Elementwise {name} (torch.{name})."), name)
+
+
+rem = _tensor_or_number(remainder, remainder_scalar, "remainder")
+_tensor_or_number(fmod, fmod_scalar, "fmod")
+
+
+def _mod(a: Tensor, b: Any) -> Any:
+    b = python_number(b)
+    return rem(a, b) if is_number(b) or isinstance(b, Tensor) else NotImplemented
+
+
+def _rmod(a: Tensor, b: Any) -> Any:
+    b = python_number(b)
+    return remainder_of_number(a, b) if is_number(b) else NotImplemented
+
+
+inplace_method("remainder_", lambda other: (remainder if isinstance(other, Tensor) else remainder_scalar, ()))
+inplace_method("fmod_", lambda other: (fmod if isinstance(other, Tensor) else fmod_scalar, ()))
+
+for _name, _function in (
+    ("__mod__", _mod),
+    ("__rmod__", _rmod),
+    ("__imod__", lambda a, b: a.remainder_(b)),
+):
+    setattr(Tensor, _name, _function)

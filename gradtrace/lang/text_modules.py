@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import string
 from importlib import import_module as real_import
 
@@ -9,6 +10,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.lang import wall
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Stream, Streams
+from gradtrace.lang.depth import deep
 from gradtrace.lang.words import words
 
 NAMES = {
@@ -72,9 +74,6 @@ def charge(value: Any, meter: Meter) -> None:
 
 def literal_reader(meter: Meter) -> Callable[[str], Any]:
     """Return ast.literal_eval for texts of numbers, strings, True, False, None and containers of them."""
-    import ast
-
-    from gradtrace.lang.depth import deep
 
     def literal_eval(node_or_string: str) -> Any:
         if type(node_or_string) is not str:

@@ -374,9 +374,7 @@ def interpret(node: Node, gradient: NodeGradient) -> Pairs:
                 return pairs
             except FLOAT_TRAPS:  # of a saved number
                 pairs = []
-    results = derive(node, gradient)
-    for i, target in enumerate(targets):
-        value = results[i]
+    for i, (target, value) in enumerate(zip(targets, derive(node, gradient), strict=False)):
         if target is not None and value is not None:
             fitting = has_spec(value, target.spec)
             pairs.append((target, value if fitting else delivered(node, i, target, value)))
@@ -407,9 +405,7 @@ def run_rules(node: Node, gradient: NodeGradient) -> InputGradients:
         except FLOAT_TRAPS:
             pass
     # Python's floats raise where IEEE has inf or nan, and have no shape; numpy's do.
-    for i in range(min(record.arity, len(args))):
-        if type(args[i]) is float or type(args[i]) is tuple:
-            args[i] = as_numpy(args[i])
+    args[: record.arity] = map(as_numpy, args[: record.arity])
     if type(gradient) is not np.ndarray or type(out) is float:
         gradient, out = as_numpy(gradient), as_numpy(out)  # type: ignore[assignment]
     return call_rules(node, ARRAY, gradient, out, args)

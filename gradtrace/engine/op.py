@@ -52,8 +52,7 @@ What the other packages need to know about an operator is on its record too; fie
 
 - `cost=("length", 9)`: floating-point operations for each element of the first operand and each of the longest last
   dim; `("pairs", 3)`: for each element of the first operand and each row of the last.
-- `formula`, what the result is in mathematics, for the reader of `gradtrace ops NAME`: "1 / (1 + exp(-self))",
-  "out[i, j] = sum[k](self[i, k] * mat2[k, j])"; the notation stands in `analysis/formulas.py`.
+- `formula`, for `gradtrace ops NAME`: "1 / (1 + exp(-self))"; its notation is in `analysis/formulas.py`.
 - `overlap`, words about the in-place form: "idempotent" (writing an element twice does no harm), "reads" (it reads its
   operands while it writes), "number" (its operand is one number).
 
@@ -200,9 +199,7 @@ class Op:
         self._kernel = kernel
         self.derivatives = {n: fields.pop(n) for n in self.bare_names if isinstance(fields.get(n), Derivative)}
         bare = [n for n in self.bare_names if callable(fields.get(n))]
-        assert not bare, (
-            f"{self.name}: the rule of {bare[0]} lacks the names that it needs kept: {bare[0]}=d(NAMES, RULE)"
-        )
+        assert not bare, f"{self.name}: a rule without the names that it needs kept: {bare[0]}=d(NAMES, RULE)"
         unknown = fields.keys() - Op.__annotations__.keys()
         assert not unknown, f"{self.name}: unknown fields {', '.join(sorted(unknown))}"
         self.__dict__.update(fields, dims=tuple(fields.get("dims", "").split()))

@@ -30,7 +30,7 @@ def test_a_signature_has_tensors_then_plain_arguments(made):
         ({"kind": "elementwise", "knid": 1}, "unknown fields knid"),
         ({"kind": "pointless"}, "kind 'pointless' is not one of"),
         ({"kind": "elementwise", "zero": "never"}, "zero 'never' is not one of"),
-        ({"kind": "elementwise", "self": lambda xp, g, out, self: g}, "the rule of self lacks the names"),
+        ({"kind": "elementwise", "self": lambda xp, g, out, self: g}, "a rule without the names"),
     ],
 )  # fmt: skip
 def test_a_field_that_is_wrong_is_named(made, fields, message):

@@ -112,7 +112,8 @@ class Stats(NamedTuple):
     bad: tuple[Bad, ...]
     structure: Structure
     memory: Memory
-    device: str
+    device: str  # several with commas between them
+    engine: str  # "" for gradtrace, which has no device but the CPU
 
 
 def stats(trace: Trace) -> Stats:
@@ -146,8 +147,14 @@ def stats(trace: Trace) -> Stats:
         tuple(first_bad(trace)),
         structure(trace, flow, levels, inside),
         memory(trace, grads),
-        "cpu",
+        devices(trace),
+        trace.engine,
     )
+
+
+def devices(trace: Trace) -> str:
+    """The devices that tensors were on, in the order of their first use: "cpu", "cpu, cuda:0"."""
+    return ", ".join(dict.fromkeys(t.device or "cpu" for t in trace.tensors)) or "cpu"
 
 
 # ---- numbers

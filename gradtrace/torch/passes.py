@@ -25,6 +25,8 @@ def watched(rec: Recorder, engine: Any) -> Any:
 
     def run(outputs: Any, *args: Any, **kwargs: Any) -> Any:
         elsewhere = threading.get_ident() != rec.thread and not private.mode_depth()
+        if elsewhere:
+            rec.problem("what other threads compute")
         if elsewhere or private.in_transform():
             return engine(outputs, *args, **kwargs)
         watch = None

@@ -27,6 +27,9 @@ def active() -> Recorder | None:
     return _active[-1] if _active else None
 
 
+EAGER = "compiled kernels; compiled models ran as they are written"
+
+
 class Patches:
     """The replacements of one recorder."""
 
@@ -87,6 +90,7 @@ class Patches:
         def compile(*args: Any, **kwargs: Any) -> Any:
             found = original(*args, **kwargs)
             self.run_eager()
+            self.rec.problem(EAGER)
             return found
 
         return compile
@@ -161,7 +165,11 @@ def module_call(rec: Recorder, original: Any) -> Any:
 
     def _call_impl(self: Any, *args: Any, **kwargs: Any) -> Any:
         if rec.quiet or not private.mode_depth():
+            if threading.get_ident() != rec.thread and not rec.watching:
+                rec.problem("what other threads compute")
             return original(self, *args, **kwargs)
+        if type(self).__name__ == "OptimizedModule":
+            rec.problem(EAGER)
         rec.enter("module", "", type(self).__name__, weakref.ref(self))
         try:
             return original(self, *args, **kwargs)

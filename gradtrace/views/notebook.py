@@ -140,13 +140,19 @@ def page(
     """The page of a tensor's graph, or of a Trace: to move about in, and to play forward and backward.
 
     For the player a backward pass is run from the tensor (from its sum, if it has several elements), and every `.grad`
-    is put back afterwards. Where saved values were freed, or hooks would run, the page has no backward to play.
+    is put back afterwards. Where saved values were freed, or hooks would run, the page has no backward to play, nor has
+    that of a tensor of real PyTorch; a recording (`gradtrace.torch.record`) has it.
     `height` is the frame's, in pixels; the rest is as for `draw`.
     """
 
-    env = names if names is not None else variables(sys._getframe(1))
+    env = names if names is not None else caller_variables(what, sys._getframe(1))
     given = {"style": style, "fit": fit, "depth": depth, "expand": expand, "direction": direction, **options}
-    return Page(page_view.page(*arranged(trace_of(what, "page", env, rehearse=True), **given)), height)
+
+    def work() -> str:
+        return page_view.page(*arranged(trace_of(what, "page", env, rehearse=True), **given))
+
+    text: str = of_torch().undisturbed(work) if is_torch(what) else work()
+    return Page(text, height)
 
 
 def why(what: Tensor, loss: Tensor | None = None) -> Report:
@@ -170,9 +176,10 @@ def stats(what: Tensor | Trace) -> Report:
     """Norm, mean, largest element and zeros of every tensor of a graph and of the gradients that reach them.
 
     The gradients are those of a backward pass that is run for it, as for `page`. TypeError for anything but a tensor or
-    a Trace.
+    a Trace; also for a tensor of real PyTorch, whose values were not noted.
     """
 
+    not_of_torch(what, "stats")
     trace = trace_of(what, "stats", variables(sys._getframe(1)), rehearse=True)
     return Report(stats_view.text(statistics.stats(trace), LOOK))
 
@@ -180,9 +187,11 @@ def stats(what: Tensor | Trace) -> Report:
 def steps(what: Tensor | Trace) -> Report:
     """Every step of a graph, forward and then backward, as `gradtrace trace` shows them.
 
-    The backward pass is run for it, as for `page`. TypeError for anything but a tensor or a Trace.
+    The backward pass is run for it, as for `page`. TypeError for anything but a tensor or a Trace; also for a tensor of
+    real PyTorch, whose operations were not noted.
     """
 
+    not_of_torch(what, "steps")
     trace = trace_of(what, "steps", variables(sys._getframe(1)), rehearse=True)
     return Report("".join(steps_view.table(stepping.steps(trace), LOOK)))
 
@@ -194,6 +203,9 @@ def trace_of(what: Any, caller: str, env: Mapping[str, Any], *, rehearse: bool =
     """The Trace itself, or that of a tensor's graph. TypeError for anything else, which names the `caller`."""
     if isinstance(what, Trace):
         return what
+    if is_torch(what):
+        graph: Trace = of_torch().graph_of(what, env)
+        return graph
     if not isinstance(what, Tensor):
         raise TypeError(f"{caller}() takes a tensor or a Trace, not {type(what).__name__}")
     return live.trace_of([what], env, rehearse=rehearse)
@@ -227,6 +239,23 @@ def is_torch(what: Any) -> bool:
     """Whether this is a tensor of real PyTorch, asked without importing it."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(what, getattr(torch, "Tensor", ()))
+
+
+def not_of_torch(what: Any, caller: str) -> None:
+    """Refuse a tensor of real PyTorch: its graph has no values, so there is nothing to count or to list."""
+    if is_torch(what):
+        raise TypeError(
+            f"{caller}() of a PyTorch tensor needs a recorded run, for its graph alone has no values; "
+            f"with gradtrace.torch.record() as r: ..., then r.{caller}()"
+        )
+
+
+def caller_variables(what: Any, frame: Any) -> dict[str, Any]:
+    """The caller's variables; for a tensor of real PyTorch those that its front end reads."""
+    if is_torch(what):
+        found: dict[str, Any] = of_torch().variables_of(frame)
+        return found
+    return variables(frame)
 
 
 def of_torch() -> Any:

@@ -177,7 +177,7 @@ def reports(found: Stats) -> list[tuple[str, str]]:
         (
             f"{counted(s.operations, 'operation')}, {counted(s.tensors, 'tensor')}, "
             f"{s.leaves} {'leaf that requires' if s.leaves == 1 else 'leaves that require'} grad; device "
-            f"{found.device} (the only one here)",
+            f"{found.device}{'' if found.engine else ' (the only one here)'}",
             "",
         )
     ]

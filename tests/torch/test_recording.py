@@ -3,6 +3,7 @@
 import gc
 import io
 import math
+import threading
 import weakref
 
 import pytest
@@ -598,3 +599,38 @@ def test_del_grad_clears_it():
         del w.grad
     assert "set to None" in r.why("w")
     assert w.grad is None
+
+
+# ---- what is said
+
+
+def test_a_page_of_a_live_tensor_opens_and_statistics_ask_for_a_recording(tmp_path):
+    loss = net()(X).mean()
+    gradtrace.page(loss).save(tmp_path / "loss.html")
+    assert "model.0.weight" not in (tmp_path / "loss.html").read_text()  # the caller has no such name
+    assert "AddmmBackward0" in (tmp_path / "loss.html").read_text()
+    for ask in (gradtrace.stats, gradtrace.steps):
+        with pytest.raises(TypeError, match=r"needs a recorded run.*gradtrace.torch.record\(\)"):
+            ask(loss)
+
+
+def test_statistics_name_the_devices_of_the_record():
+    with gt.record() as r:
+        net()(X).mean().backward()
+    assert "device cpu\n" in r.stats()
+    with gt.record() as r:
+        (torch.ones(2, device="meta", requires_grad=True) * torch.ones((), requires_grad=True)).sum()
+    assert "device meta, cpu\n" in r.stats() or "device cpu, meta\n" in r.stats()
+
+
+def test_threads_and_compiled_models_are_said_to_be_left_out():
+    model = net()
+    thread = threading.Thread(target=lambda: model(X).mean().backward())
+    with gt.record() as r:
+        thread.start()
+        thread.join()
+        torch.compile(model, backend="eager")(X).mean().backward()
+    said = r.trace().left_out
+    assert any("what other threads compute" in one for one in said)
+    assert any("compiled models ran as they are written" in one for one in said)
+    assert [one.name for one in r.trace().operations] == ["linear", "relu", "linear", "mean"]

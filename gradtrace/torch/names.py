@@ -45,6 +45,8 @@ def bind(rec: Recorder, env: Mapping[str, Any]) -> dict[int, str]:
 
 
 def give(rec: Recorder, name: str, tensor: Any, only_first: bool = False) -> None:
+    if not rec.is_of_this_run(tensor):
+        return
     entry = rec.entry(tensor)
     if not (only_first and entry.names) and name not in entry.names:
         entry.names = (*entry.names, name)

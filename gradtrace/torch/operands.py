@@ -12,6 +12,20 @@ from gradtrace.trace.record import Operand
 # operators whose further arguments are one tuple
 SIZES = frozenset(["view", "reshape", "permute", "expand", "repeat", "tile", "flip"])
 LOSSES = "_loss"  # whose further arguments are numbers of the reduction
+# The parameters of functions that PyTorch's own Python code calls by position, and what each has by default.
+CONVOLUTION = dict.fromkeys(("stride", "padding", "dilation", "groups"))
+POOL = dict.fromkeys(("kernel_size", "stride", "padding", "dilation", "ceil_mode"))
+BY_POSITION: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(("conv1d", "conv2d", "conv3d"), CONVOLUTION),
+    **dict.fromkeys(("max_pool1d", "max_pool2d", "max_pool3d"), POOL),
+    "cross_entropy": {"weight": None, "reduction": 1, "ignore_index": -100, "label_smoothing": 0.0},
+    "embedding": {"padding_idx": -1, "scale_grad_by_freq": False, "sparse": False},
+    "batch_norm": {"training": True, "momentum": 0.1, "eps": 1e-5, "cudnn_enabled": True},
+    "instance_norm": {"use_input_stats": True, "momentum": 0.1, "eps": 1e-5, "cudnn_enabled": True},
+    "layer_norm": {"eps": 1e-5, "cudnn_enable": True},
+    "group_norm": {"eps": 1e-5, "cudnn_enabled": True},
+    "dropout": {"p": None, "train": True},
+}
 Edge = Callable[[Call, Entry, set[int]], int | None]
 
 
@@ -23,9 +37,13 @@ def call_operands(call: Call, edge_of: Edge) -> tuple[Operand, ...]:
         args = (args[0], tuple(args[1:]))
     if call.name in ("select", "slice", "index") and len(args) == 2:
         return indexed(call, args, edge_of)
-    given = [("", value, position) for position, value in enumerate(args)]
+    if call.name in BY_POSITION and not call.kwargs:
+        args, named = split_by_position(args, BY_POSITION[call.name])
+    else:
+        named = {}
     names, arity = common.parameters(call.name, len(args))
-    given = [(names[position], value, position) for _, value, position in given]
+    given = [(names[position], value, position) for position, value in enumerate(args)]
+    given += [(key, value, arity) for key, value in named.items()]
     given += [(key, value, arity) for key, value in call.kwargs.items()]
     for name, value, position in given:
         tensors = knowns_in(value)
@@ -40,6 +58,16 @@ def call_operands(call: Call, edge_of: Edge) -> tuple[Operand, ...]:
         elif value is not None:
             found.append(Operand(None, common.constant_text(value), len(found), name))
     return tuple(found)
+
+
+def split_by_position(args: tuple[Any, ...], defaults: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The last arguments, which are no tensors, by their names; without those that are what they are by default."""
+    count = min(len(defaults), len(args))
+    while count and knowns_in(args[len(args) - count]):
+        count -= 1
+    first = len(args) - count
+    pairs = zip(list(defaults.items())[-count:] if count else (), args[first:], strict=True)
+    return args[:first], {name: value for (name, default), value in pairs if value != default}
 
 
 def indexed(call: Call, args: tuple[Any, ...], edge_of: Edge) -> tuple[Operand, ...]:

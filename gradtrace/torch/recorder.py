@@ -125,6 +125,14 @@ class Recorder(TorchFunctionMode):
         known = self.known.get(id(tensor))
         return self.entry(tensor) if known is not None and known.ref() is tensor else None
 
+    def is_of_this_run(self, tensor: Any) -> bool:
+        """Whether a tensor was seen, is a leaf, or has a node that was seen; not a result of an earlier computation."""
+        known = self.known.get(id(tensor))
+        if (known is not None and known.ref() is tensor) or private.is_leaf(tensor):
+            return True
+        fn = tensor.grad_fn
+        return fn is not None and (fn.metadata.get(KEY) or (None,))[0] is self.token
+
     def meet_tensor(self, tensor: Any, shares: bool) -> Known:
         """Record a new tensor; `shares` if it has the storage of a known one."""
         storage = private.storage_of(tensor)

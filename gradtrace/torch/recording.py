@@ -275,9 +275,10 @@ def in_order(trace: Trace) -> str:
 
 def picture(trace: Trace, path: str | os.PathLike[str] | None, options: dict[str, Any]) -> Any:
     from gradtrace.trace.failed import with_failure
+    from gradtrace.trace.relevant import relevant
     from gradtrace.views.notebook import draw
 
-    found = draw(with_failure(trace), **options)
+    found = draw(with_failure(relevant(trace)), **options)
     if path is not None:
         found.save(path)
     return found

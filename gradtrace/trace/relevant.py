@@ -20,10 +20,9 @@ def relevant(trace: Trace) -> Trace:
 
 def needed(trace: Trace) -> set[int]:
     """The tensors that the ends were computed from, with all versions of each."""
-    waiting = [*trace.roots, *trace.outputs, *(i for _, i in trace.names)]
+    waiting = [*trace.roots, *trace.outputs, *variables_of(trace)]
     waiting += [i for one in trace.passes for i in one.roots]
-    variables = [f.variable for f in trace.functions if f.variable is not None]
-    waiting += variables
+    waiting += [f.variable for f in trace.functions if f.variable is not None]
     seen = set(waiting)
     while waiting:
         t = trace.tensors[waiting.pop()]
@@ -35,6 +34,31 @@ def needed(trace: Trace) -> set[int]:
                 seen.add(i)
                 waiting.append(i)
     return seen
+
+
+def variables_of(trace: Trace) -> list[int]:
+    """The tensors that variables hold.
+
+    A recorded block of a PyTorch program can name the whole program's: of those that it neither made nor used, only the
+    parameters of a model that it used otherwise are taken.
+    """
+    if not trace.engine:
+        return [i for _, i in trace.names]
+    used = {o.tensor for one in trace.operations for o in one.inputs}
+    used |= {i for one in trace.operations for i in one.outputs}
+    used |= {trace.tensors[i].first for i in used if i is not None}
+    touched = {trace.tensors[i].first for _, i in trace.names} & used
+    models = {owner(name) for name, i in trace.names if trace.tensors[i].first in touched}
+    return [
+        i
+        for name, i in trace.names
+        if trace.tensors[i].first in touched or (trace.tensors[i].is_parameter and owner(name) in models)
+    ]
+
+
+def owner(name: str) -> str:
+    """The variable of "model.0.weight"."""
+    return name.partition(".")[0].partition("[")[0]
 
 
 class Whole(Renumbered):

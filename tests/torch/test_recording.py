@@ -634,3 +634,36 @@ def test_threads_and_compiled_models_are_said_to_be_left_out():
     assert any("what other threads compute" in one for one in said)
     assert any("compiled models ran as they are written" in one for one in said)
     assert [one.name for one in r.trace().operations] == ["linear", "relu", "linear", "mean"]
+
+
+def test_options_that_pytorch_passes_by_position_are_named_and_defaults_are_left_out():
+    x, y = torch.randn(4, 3, 8, 8), torch.tensor([1, 2, 3, 0])
+    model = nn.Sequential(
+        nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 5)
+    )
+    with gt.record() as r:
+        out = model(x)
+        F.cross_entropy(out, y)
+        F.cross_entropy(out, y, label_smoothing=0.1)
+        nn.functional.layer_norm(out, (5,), eps=1e-3)
+    labels = [one.label for one in r.trace().operations if one.name not in ("add_", "flatten", "linear")]
+    assert labels == [
+        "conv2d padding=(1, 1)",
+        "batch_norm",
+        "max_pool2d kernel_size=2 stride=2",
+        "cross_entropy",
+        "cross_entropy label_smoothing=0.1",
+        "layer_norm (5,) eps=0.001",
+    ]
+
+
+def test_a_picture_has_what_the_block_used_alone(tmp_path):
+    other, before = net(), net()(X).mean()
+    model = net()
+    with gt.record() as r:
+        loss = model(X).mean()
+        loss.backward()
+    drawn = str(r.draw())
+    assert "model" in drawn and "other" not in drawn and "before" not in drawn
+    assert "other.0.weight.grad is None" in r.why("other.0.weight")
+    assert before.requires_grad and other is not model

@@ -60,7 +60,7 @@ def step():
 def test_twelve_equal_blocks_are_one_box(step):
     picture = step.draw()
     drawn = picture.svg()
-    assert drawn.count(f">gpt.h.0 ... {BLOCKS - 1}") == 1 and "gpt.h.1<" not in drawn
+    assert drawn.count(f">gpt.h.0 … {BLOCKS - 1}") == 1 and "gpt.h.1<" not in drawn
     assert "12 blocks" in drawn and len(picture.model.nodes) < 25
 
 

@@ -45,11 +45,41 @@ class DType(Frozen):
     def __call__(self, value: Any = 0) -> Any:
         return from_numpy(np.dtype(self.name).type(to_numpy(value)))
 
+    def __instancecheck__(self, value: Any) -> bool:
+        return dtype_of_number(value) == self.name
+
     def __str__(self) -> str:
         return self.name
 
     def __repr__(self) -> str:
         return f"dtype('{self.name}')"
+
+
+class NumberClass(Frozen):
+    """A class of numpy's numbers: `np.floating`, `np.integer`."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __instancecheck__(self, value: Any) -> bool:
+        found = dtype_of_number(value)
+        return found is not None and self.has(found)
+
+    def has(self, dtype: str) -> bool:
+        return bool(np.issubdtype(np.dtype(dtype), getattr(np, self.name)))
+
+    def __repr__(self) -> str:
+        return f"<class 'numpy.{self.name}'>"
+
+
+def dtype_of_number(value: Any) -> str | None:
+    """Return the name of the dtype of one of numpy's numbers; None for any other value."""
+    kind = type(value)
+    if kind is Float64 or kind is Int64:
+        return str(kind.__name__)
+    return str(value._array.dtype) if kind is Array and isinstance(value._array, np.generic) else None
 
 
 class Array(Frozen):

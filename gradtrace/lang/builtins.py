@@ -256,7 +256,7 @@ class TypeChecks:
         if isinstance(value, (TypeName, TypeFunction)):
             return self.real(kinds) is type or kinds is object
         found = isinstance(value, kinds if isinstance(kinds, type) else self.real(kinds))
-        if found and type(value).__module__ == "numpy" and isinstance(value, int):
+        if found and type(value).__module__ == "numpy" and not isinstance(value, float) and is_one_number(value):
             return is_of_numpy(value, kinds)
         return found
 
@@ -264,9 +264,15 @@ class TypeChecks:
         return issubclass(self.real(value), self.real(kinds))
 
 
-def is_of_numpy(value: int, kinds: Any) -> bool:
-    """Whether numpy's int64 is an instance of a class, other than int, from which it derives in programs only."""
-    return any(kind is object or kind is type(value) for kind in (kinds if type(kinds) is tuple else (kinds,)))
+def is_one_number(value: Any) -> bool:
+    """Whether a value of numpy's is a number, which int64 is, and an array that wraps no array."""
+    return isinstance(value, int) or type(getattr(value, "_array", None)).__name__ not in ("NoneType", "ndarray")
+
+
+def is_of_numpy(value: Any, kinds: Any) -> bool:
+    """Whether numpy's number is an instance of a class other than int or ndarray, whose it is in programs only."""
+    each = kinds if type(kinds) is tuple else (kinds,)
+    return any(kind is object or (not isinstance(kind, type) and isinstance(value, kind)) for kind in each)
 
 
 class TypeFunction(Frozen):

@@ -256,6 +256,8 @@ def module_not_found(name: str) -> ImportError:
     close = difflib.get_close_matches(name, known, 1, 0.8)
     top = sorted({n.partition(".")[0] for n in known if not n.startswith("_")})
     hint = f"did you mean '{close[0]}'?" if close else f"available: {', '.join(top)}; a file beside the program: {OWN}"
+    if name.partition(".")[0] in torch_modules.OTHER_PACKAGES:
+        hint = torch_modules.DATA
     if "tensorboard" in name:
         hint = torch_modules.TENSORBOARD
     error._gradtrace = not_available(f"the module '{name}'", hint)  # type: ignore[attr-defined]

@@ -11,7 +11,15 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine import text
 from gradtrace.engine.lazy import np
 from gradtrace.lang import numpy_random, wall
-from gradtrace.lang.arrays import Array, DType, from_numpy, to_numpy, to_numpy_argument, wrap_function
+from gradtrace.lang.arrays import (
+    Array,
+    DType,
+    NumberClass,
+    from_numpy,
+    to_numpy,
+    to_numpy_argument,
+    wrap_function,
+)
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.values import Frozen, TypeName
 from gradtrace.lang.words import words
@@ -35,21 +43,25 @@ FUNCTIONS = words("""abs absolute add all allclose amax amin any append arccos a
     arctanh argmax argmin argpartition argsort argwhere array array_equal array_split asarray around ascontiguousarray
     atleast_1d atleast_2d atleast_3d average bincount bitwise_and bitwise_or bitwise_xor broadcast_to cbrt ceil clip
     column_stack concatenate convolve copy copysign corrcoef correlate cos cosh count_nonzero cov cross cumprod cumsum
-    deg2rad degrees delete diag diagonal diff digitize divide dot einsum empty_like equal exp exp2 expand_dims expm1
-    fabs fix flatnonzero flip fliplr flipud float_power floor floor_divide fmax fmin fmod full_like geomspace gradient
-    greater greater_equal heaviside histogram hstack hypot identity inner insert interp intersect1d isclose isfinite
-    isin isinf isnan kron less less_equal log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor
-    logspace matmul max maximum mean median meshgrid min minimum mod moveaxis multiply nan_to_num nanargmax nanargmin
-    nanmax nanmean nanmin nanstd nansum nanvar ndim negative nextafter nonzero not_equal ones_like outer pad partition
-    percentile polyfit polyval power prod ptp quantile rad2deg radians ravel reciprocal remainder repeat reshape rint
-    roll rollaxis rot90 round searchsorted setdiff1d shape sign signbit sin sinc sinh size sort split sqrt square
-    squeeze stack std subtract sum swapaxes take tan tanh tensordot tile trace transpose trapezoid tril tril_indices
-    triu triu_indices true_divide trunc union1d unique vander var vdot vstack where zeros_like""")
+    deg2rad degrees delete diag diagonal diff digitize divide dot dsplit dstack ediff1d einsum empty_like equal exp
+    exp2 expand_dims expm1 fabs fix flatnonzero flip fliplr flipud float_power floor floor_divide fmax fmin fmod
+    full_like geomspace gradient greater greater_equal heaviside histogram hsplit hstack hypot identity inner insert
+    interp intersect1d isclose isfinite isin isinf isnan isscalar kron less less_equal log log10 log1p log2 logaddexp
+    logical_and logical_not logical_or logical_xor logspace matmul max maximum mean median meshgrid min minimum mod
+    moveaxis multiply nan_to_num nanargmax nanargmin nanmax nanmean nanmin nanstd nansum nanvar ndim negative
+    nextafter nonzero not_equal ones_like outer pad partition percentile polyder polyfit polyint polyval power prod
+    ptp quantile rad2deg radians ravel ravel_multi_index reciprocal remainder repeat reshape rint roll rollaxis roots
+    rot90 round searchsorted setdiff1d shape sign signbit sin sinc sinh size sort split sqrt square squeeze stack std
+    subtract sum swapaxes take take_along_axis tan tanh tensordot tile trace transpose trapezoid tril tril_indices
+    triu triu_indices true_divide trunc union1d unique unravel_index vander var vdot vsplit vstack where
+    zeros_like""")
 LINALG = words("""cholesky cond det eig eigh eigvals eigvalsh inv lstsq matrix_power matrix_rank norm pinv qr slogdet
     solve svd""")
 TESTING = words("""assert_allclose assert_almost_equal assert_array_almost_equal assert_array_equal assert_array_less
     assert_equal""")
-OWN = words("__version__ array2string c_ finfo get_printoptions iinfo ndarray r_ save set_printoptions vectorize")
+CLASSES = words("floating generic inexact integer number signedinteger unsignedinteger")
+OWN = CLASSES | words("""__version__ array2string c_ finfo get_printoptions iinfo issubdtype mgrid ndarray ogrid r_ save
+    set_printoptions vectorize""")
 NAMES = {
     "numpy": frozenset(DTYPES) | frozenset(CONSTANTS) | MAKERS | FUNCTIONS | OWN,
     "numpy.random": numpy_random.NAMES,
@@ -74,6 +86,10 @@ def find_names(module: str, meter: Meter) -> dict[str, Any]:
         "__version__": np.__version__,
         "c_": Joined("c_"),
         "r_": Joined("r_"),
+        "mgrid": Joined("mgrid", meter),
+        "ogrid": Joined("ogrid", meter),
+        **{name: NumberClass(name) for name in CLASSES},
+        "issubdtype": issubdtype,
         "finfo": limits_of(np.finfo, "bits eps max min resolution smallest_normal tiny"),
         "iinfo": limits_of(np.iinfo, "bits max min"),
         "vectorize": vectorize,
@@ -147,14 +163,25 @@ def testing(name: str) -> Callable[..., Any]:
 class Joined(Frozen):
     """np.c_ and np.r_: arrays joined by an index."""
 
-    __slots__ = ("_name",)
+    __slots__ = ("_meter", "_name")
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, meter: Meter | None = None) -> None:
+        self._name, self._meter = name, meter
 
     def __getitem__(self, key: Any) -> Any:
         keys = tuple(map(part_of_join, key if type(key) is tuple else (key,)))
-        return from_numpy(getattr(np, self._name)[keys])
+        if self._meter is not None:  # a grid over the ranges
+            sizes = [count_elements("arange", (k.start or 0, k.stop, k.step or 1), {}) for k in keys]
+            self._meter.reserve(8 * (math.prod(sizes) * len(sizes) if self._name == "mgrid" else sum(sizes)))
+        return from_numpy(getattr(np, self._name)[keys if len(keys) > 1 else keys[0]])
+
+
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """np.issubdtype of a dtype and a dtype or a class of numbers."""
+    name = arg1.name if type(arg1) is DType else np.dtype(to_numpy_argument(arg1, False)).name
+    if type(arg2) is NumberClass:
+        return arg2.has(name)
+    return bool(np.issubdtype(np.dtype(name), to_numpy_argument(arg2, False)))
 
 
 def part_of_join(key: Any) -> Any:

@@ -134,9 +134,23 @@ TENSORBOARD = "use torch.utils.tensorboard's SummaryWriter with --allow-write DI
 COMPLEX = "gradtrace has no complex numbers; compute with the real and imaginary parts, as two tensors"
 COMPLEX_NAMES = words("""angle cdouble cfloat chalf complex complex128 complex32 complex64 conj fft imag istft polar
     stft view_as_complex view_as_real""")
+SPARSE = "gradtrace has no sparse tensors; use dense ones"
+COMPILED = "programs run as they are written; remove what is compiled or exported"
 REFUSED = {
     **{("torch", name): COMPLEX for name in COMPLEX_NAMES},
+    **{
+        ("torch", name): SPARSE for name in words("sparse sparse_coo_tensor sparse_csr_tensor sparse_compressed_tensor")
+    },
+    **{("torch", name): COMPILED for name in words("ao export fx onnx quantization")},
+    ("torch", "bfloat16"): "gradtrace has no bfloat16; use float16 or float32",
+    ("torch", "hub"): "programs load nothing from the network; build the model in the script",
+    ("torch", "multiprocessing"): "a program is one process",
+    ("torch", "profiler"): "measure with torch.utils.benchmark or time.perf_counter",
 }
+# Packages that scripts often import, which a program cannot have.
+OTHER_PACKAGES = words("""cv2 datasets gym gymnasium h5py imageio networkx pandas PIL requests scipy skimage sklearn
+    tensorflow_datasets torchaudio torchtext torchvision transformers urllib visdom wandb""")
+DATA = "programs use no other packages and load no files: make the data in the script, or give it as --x @FILE.npy"
 HOLDING = frozenset({Array, list, tuple, *numpy_numbers.KINDS})  # what nested data has where a conversion is needed
 FROM_ARRAYS = ("as_tensor", "asarray", "from_numpy", "tensor")
 

@@ -10,7 +10,7 @@ from gradtrace.lazy_names import attach, homes
 FAMILIES: dict[str, tuple[str, ...]] = {
     "parameter": ("Buffer", "Parameter", "UninitializedParameter"),
     "modules.module": ("Module",),
-    "modules.container": ("ModuleDict", "ModuleList", "Sequential"),
+    "modules.container": ("DataParallel", "ModuleDict", "ModuleList", "Sequential"),
     "modules.parameters": ("ParameterDict", "ParameterList"),
     "modules.linear": ("Bilinear", "Identity", "Linear"),
     "modules.lazy": (

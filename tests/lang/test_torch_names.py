@@ -25,6 +25,24 @@ def test_complex_numbers_are_refused(name: str) -> None:
     assert "no complex numbers" in str(raised.value.hint)
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("torch.sparse_coo_tensor", "no sparse tensors"),
+        ("torch.bfloat16", "no bfloat16"),
+        ("torch.hub.load('a', 'b')", "nothing from the network"),
+        ("torch.fx.Graph", "programs run as they are written"),
+        ("import torchvision.transforms", "no other packages"),
+        ("from sklearn.datasets import make_moons", "no other packages"),
+    ],
+)
+def test_what_scripts_often_use_is_refused_with_its_reason(text: str, reason: str) -> None:
+    with pytest.raises(GradtraceError) as raised:
+        run(text)
+    assert "is not available" in raised.value.message
+    assert reason in str(raised.value.hint)
+
+
 def test_a_complex_literal_is_refused() -> None:
     with pytest.raises(GradtraceError, match="complex numbers are not part of the language"):
         run("torch.tensor(1 + 2j)")

@@ -1,4 +1,4 @@
-"""Containers of modules: Sequential, ModuleList, ModuleDict."""
+"""Containers of modules: Sequential, ModuleList, ModuleDict, DataParallel."""
 
 from __future__ import annotations
 
@@ -259,3 +259,15 @@ def named_pairs(source: Any, name: str, plural: str) -> list[tuple[str, Any]]:
             raise ValueError(f"{name} update sequence element #{j} has length {len(pair)}; 2 is required")
         pairs.append(pair)
     return pairs
+
+
+class DataParallel(Module):
+    """A module spread over devices: on the CPU, the only one, it calls the module itself."""
+
+    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
+        super().__init__()
+        self.module = module
+        self.device_ids: list[int] = []
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        return self.module(*inputs, **kwargs)

@@ -272,7 +272,8 @@ def is_one_number(value: Any) -> bool:
 def is_of_numpy(value: Any, kinds: Any) -> bool:
     """Whether numpy's number is an instance of a class other than int or ndarray, whose it is in programs only."""
     each = kinds if type(kinds) is tuple else (kinds,)
-    return any(kind is object or (not isinstance(kind, type) and isinstance(value, kind)) for kind in each)
+    checking = [kind for kind in each if "__instancecheck__" in vars(type(kind)) and not isinstance(kind, type)]
+    return object in each or any(isinstance(value, kind) for kind in checking)
 
 
 class TypeFunction(Frozen):

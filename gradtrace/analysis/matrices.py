@@ -44,7 +44,7 @@ def block(of: str, by: str, of_shape: tuple[int, ...], by_shape: tuple[int, ...]
 
 
 def summed_up(of: str, by: Sequence[tuple[str, tuple[int, ...]]], matrix: Value) -> Hessian:
-    """A Hessian with what follows from its numbers."""
+    """Return a Hessian with the facts that follow from its numbers."""
     array = np.asarray(matrix.data, float).reshape(matrix.shape or (1, 1))
     labels = tuple(label for name, shape in by for label in element_names(name, shape))
     finite = bool(np.isfinite(array).all())

@@ -102,7 +102,7 @@ def brief_grad(step: BackwardStep) -> str:
 
 
 def turn(facts: Facts, step: BackwardStep, name: str) -> list[Evidence]:
-    """One pass's part: the contributions, the hooks, the sum."""
+    """Explain one pass's part of a gradient: the contributions, the hooks, the sum."""
     one = facts.trace.passes[step.number]
     found = [facts.backward(one)]
     parts: dict[Evidence, int] = {}

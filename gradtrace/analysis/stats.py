@@ -225,7 +225,7 @@ def within_backward(trace: Trace) -> set[int]:
 
 
 def module_of(trace: Trace, t: TensorRecord) -> str:
-    """The module that an operation ran in, or that holds a parameter; "" for none."""
+    """Return the module that an operation ran in, or that holds a parameter; "" without one."""
     if t.is_parameter and t.name is not None and "." in t.name:
         return t.name.rpartition(".")[0]
     scope = None if t.operation is None else trace.operations[t.operation].scope

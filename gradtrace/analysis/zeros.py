@@ -291,7 +291,7 @@ def zero_reason(
 
 
 def straight_code(facts: Facts, operation: Operation | None, operand: int | None) -> str:
-    """A straight-through estimate of a flat operation, as code."""
+    """Return the code of a straight-through estimate of a flat operation."""
     if operation is None or operand is None:
         return "use a straight-through estimate: x + (hard - x).detach()"
     soft = named(facts, operand)

@@ -24,7 +24,9 @@ CLEAR = "\r\x1b[K"
 
 
 class shown:
-    """A step that may take long. It can be written to as stderr: what a program prints does not get into the line."""
+    """A step that may take long, as a context manager. It is also a stream in place of stderr, so that a program's
+    output does not mix with the progress line.
+    """
 
     def __init__(self, command: str, what: str, patience: float | None = None, out: Any = None) -> None:
         self._text = f"gradtrace {command}: {what}".replace(" :", ":")

@@ -365,7 +365,7 @@ def new_drawings() -> Any:
 
 
 def host(module: str, hosting: Any) -> dict[str, Any]:
-    """The modules that a program has of the views: its writer of event files."""
+    """Return the modules that the views provide to a program: the writer of event files."""
     from gradtrace.views import summary
 
     return summary.modules(module, hosting)

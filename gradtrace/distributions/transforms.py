@@ -554,7 +554,7 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """Vectors of n numbers as n + 1 probabilities, each a share of what the ones before it leave."""
+    """Map n numbers to n + 1 probabilities, each a share of the rest that those before it leave."""
 
     domain = constraints.real_vector
     codomain = constraints.simplex

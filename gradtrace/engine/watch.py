@@ -41,7 +41,7 @@ class Watcher(Protocol):
         """An operator has run (told by the language's recorder)."""
 
     def begins(self, leaf: Tensor) -> None:
-        """A tensor begins to require grad."""
+        """Called when a tensor begins to require grad."""
 
     def escapes(self, how: str, tensor: Tensor, out: Tensor | None) -> None:
         """A value leaves the graph without an operator: by "item", "tolist", "data", "numpy", "detach_"."""
@@ -57,7 +57,7 @@ class Watcher(Protocol):
         """An optimiser's step() has run."""
 
     def starts(self, outputs: tuple[Any, ...], vectors: object) -> None:
-        """backward or autograd.grad is called on these tensors, with their vectors (or None)."""
+        """Called when backward or autograd.grad starts on these tensors, with their vectors (or None)."""
 
     def began(self, roots: list[Any], keep: bool, create_graph: bool, wanted: list[Any] | None, stores: bool) -> None:
         """A backward pass begins at `roots` of (node, output number, gradient)."""

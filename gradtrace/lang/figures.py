@@ -56,7 +56,7 @@ class Drawings:
 
 
 class NotPlain(Exception):
-    """An argument is not plain data."""
+    """Raised for an argument that is not plain data."""
 
 
 class Figures:

@@ -231,7 +231,7 @@ class State:
         self.kept += [(p, p.detach().clone()) for p in parameters]
 
     def restore(self) -> Restored:
-        """Put everything back, and return what it was after the step."""
+        """Put everything back, and return the state after the step."""
         after = Restored(self.buffers, self.parameters, self.kept)
         with torch.no_grad():
             for tensor, copy in (*self.buffers, *self.kept):

@@ -230,7 +230,7 @@ class CapturedGraph(Captured):
 
 
 class Known(Contents):
-    """The contents of tensors, but for those whose elements are `unknown`."""
+    """The contents of tensors, except those whose elements are `unknown`."""
 
     def __init__(self, unknown: set[int]) -> None:
         super().__init__(None)

@@ -350,7 +350,7 @@ def all_finite(event: Event) -> bool:
 
 
 def raw_sum(raw: Any) -> float:
-    """A number that is finite only if every element is."""
+    """Return a number that is finite only if every element is."""
     return raw if type(raw) is float else float(np.add.reduce(raw, None))
 
 

@@ -65,7 +65,9 @@ def steps_of(keeper: Keeper, scopes: Sequence[Scope | None]) -> list[StepCalls]:
 
 
 def repeated(marks: list[Mark]) -> list[Mark]:
-    """The marks of the place that ends a step: of several optimisers, the last one before the first one repeats."""
+    """Return the marks of the place that ends a step: of several optimisers, the last one called before the first
+    repeats.
+    """
     seen: list[int] = []
     for mark in marks:
         if mark.origin in seen:

@@ -56,7 +56,7 @@ numbers_outside: Iterator[int] = count(-1, -1)  # for reads outside of any pass
 
 
 class CheckpointError(RuntimeError):
-    """The function did something else when it ran again, or a saved value was read twice."""
+    """The recomputation differs from the first run, or a saved value was read twice."""
 
 
 class Stop(Exception):

@@ -57,7 +57,7 @@ def parts(
 
 
 def folded(columns: list[Column], limit: int, options: LayoutOptions) -> tuple[list[str], list[list[str]]]:
-    """As many columns in a line as fit, the others in lines below it that are indented."""
+    """Put as many columns in a line as fit, and the others in indented lines below it."""
     first = clipped(columns[0], max(10, limit * 2 // 5), options)
     margin = first.width + len(GAP)
     room = max(8, limit - margin)

@@ -136,7 +136,7 @@ def way(view: View, group: Group, opened: set[int], everywhere: list[set[int]]) 
 
 
 def scope_data(trace: Trace, views: list[View]) -> dict[int, dict[str, Any]]:
-    """The scopes that are open somewhere: name, what they are, the one around them, and how much is in them."""
+    """Return the scopes that are open in some view: their name, kind, parent, and number of operations."""
     shown = sorted(set().union(*(opens(view.model) for view in views)))
     counts = dict.fromkeys(shown, 0)
     for operation in trace.operations if shown else ():

@@ -378,8 +378,7 @@ class _BackwardHook:
             out = hook(self.module, result, self.grad_outputs)
             if out is None:
                 continue
-            out = out if isinstance(out, tuple) else (out,)
-            if len(out) != len(result):
+            if len(out) != len(result):  # of a tensor, as in PyTorch, its first dim counts
                 raise RuntimeError(
                     f"Backward hook returned an invalid number of grad_input, got {len(out)}, but expected "
                     f"{len(result)}"

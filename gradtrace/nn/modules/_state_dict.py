@@ -68,6 +68,13 @@ class Stateful:
         """Run `hook(module, state_dict, prefix, metadata, strict, missing, unexpected, errors)` before a load."""
         return add_hook(self._load_state_dict_pre_hooks, hook)
 
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
+        """Run `hook` before a load as `register_load_state_dict_pre_hook` does, without the module unless asked."""
+        called = hook if with_module else lambda module, *args: hook(*args)
+        return add_hook(self._load_state_dict_pre_hooks, called)
+
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Run `hook(module, incompatible_keys)` after a load; it may change the keys in place."""
         return add_hook(self._load_state_dict_post_hooks, hook)

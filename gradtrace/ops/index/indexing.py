@@ -56,6 +56,8 @@ def normalised(tensor: Tensor, key: Any) -> list[Any]:
             raise IndexError(NO_ITEM)
         raise IndexError(f"index {items[0]} is out of bounds for dimension 0 with size 0")
     used = sum(consumed(item) for item in items)
+    if not tensor.ndim and len(items) == 1 and isinstance(items[0], slice) and (items[0].step or 1) > 0:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if used > tensor.ndim:
         raise IndexError(f"too many indices for tensor of dimension {tensor.ndim}")
     dots = [i for i, item in enumerate(items) if item is Ellipsis]
@@ -195,11 +197,14 @@ def getitem(self: Tensor, key: object) -> Tensor:
         return watch(index(result, index_arrays(result, advanced)), *advanced)
     except (ValueError, IndexError) as error:
         if "broadcast" in str(error):
-            shapes = ", ".join(str(list(as_index(a).shape)) for a in advanced if a is not None)
-            raise IndexError(
-                f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
-            ) from None
+            raise no_common_shape(advanced) from None
         raise
+
+
+def no_common_shape(advanced: list[Any]) -> IndexError:
+    """Return the error for index tensors whose shapes do not broadcast."""
+    shapes = ", ".join(str(list(as_index(a).shape)) for a in advanced if a is not None)
+    return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}")
 
 
 def setitem(self: Tensor, key: object, value: object) -> None:
@@ -207,6 +212,8 @@ def setitem(self: Tensor, key: object, value: object) -> None:
     if not isinstance(value, (Tensor, int, float)) and not isinstance(value := python_number(value), (int, float)):
         kind = ("numpy." if is_array(value) else "") + type(value).__name__
         raise TypeError(f"can't assign a {kind} to a torch.{self.dtype.scalar_type}Tensor")
+    if key is False:  # PyTorch returns before it looks at the value
+        return
     target, advanced = (self, []) if is_everything(self, key) else basic_steps(self, key)
     if advanced:
         source = value if isinstance(value, Tensor) else Tensor._wrap(np.asarray(value).astype(self.dtype.np))
@@ -217,7 +224,12 @@ def setitem(self: Tensor, key: object, value: object) -> None:
                     f"{self.dtype.scalar_type} for the destination and {value.dtype.scalar_type} for the source."
                 )
             source = value.to(self.dtype)
-        inplace(index_put, target, without_leading_ones(source), index_arrays(target, advanced), False)
+        try:
+            inplace(index_put, target, without_leading_ones(source), index_arrays(target, advanced), False)
+        except IndexError as error:
+            if "indexing arrays could not be broadcast" in str(error):
+                raise no_common_shape(advanced) from None
+            raise
         watch(target, *advanced)
         return
     if not isinstance(value, Tensor):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine import dtypes
 from gradtrace.engine.broadcast import broadcast
+from gradtrace.engine.function import delayed_error
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, d, op
+from gradtrace.engine.op import Derivative, OneResult, d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, NumpyDtype, Operand, Shape
 from gradtrace.ops.api import check_dim, public
@@ -17,6 +18,11 @@ from gradtrace.ops.index.records import along, grid
 from gradtrace.ops.shape.expansion import broadcast_shapes
 
 Choice = tuple[OneResult, tuple[Any, ...]]  # a record and its arguments after the first
+SEVERAL_ZEROS = {
+    name: f"{name}(): Double backward is unsupported for {of} when >1 zeros in {of} are scattered to the same position "
+    "in self"
+    for name, of in (("scatter_reduce", "src"), ("index_reduce", "source"))
+}
 UFUNC = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
 
@@ -64,6 +70,7 @@ def reduce_grads(
     index: Array,
     reduce: str,
     own: bool,
+    name: str,
 ) -> tuple[Operand, Operand]:
     """Return the gradients of a and src, following PyTorch's scatter_reduce_backward (FunctionsManual.cpp)."""
     if reduce == "sum":
@@ -72,7 +79,7 @@ def reduce_grads(
         share = xp.times_array(g, 1 / write_counts(tuple(g.shape), dim, index, own, np.dtype(np.float64)))
         of_a, of_src = share, xp.gather(share, dim, index)
     elif reduce == "prod":
-        of_a, of_src = prod_grads(xp, g, out, a, src, dim, index, own)
+        of_a, of_src = prod_grads(xp, g, out, a, src, dim, index, own, name)
     else:
         a_hit, src_hit = one_where(xp, a == out, a), one_where(xp, src == xp.gather(out, dim, index), src)
         share = g / xp.scatter_add(a_hit, src_hit, dim, index)
@@ -83,9 +90,12 @@ def reduce_grads(
 
 
 def prod_grads(
-    xp: XP, g: Operand, out: Operand, a: Operand, src: Operand, dim: int, index: Array, own: bool
+    xp: XP, g: Operand, out: Operand, a: Operand, src: Operand, dim: int, index: Array, own: bool, name: str
 ) -> tuple[Operand, Operand]:
-    """Return the products of all other factors: by division, or without it where exactly one factor is zero."""
+    """Return the products of all other factors: by division, or without it where exactly one factor is zero.
+
+    With several zeros a second derivative of src would be wrong: it raises RuntimeError.
+    """
     filled = xp.where(a == 0, xp.ones_like(a), a)
     of_a = g * xp.scatter_reduce(filled, src, dim, index, "prod", own) / filled
     zero = src == 0
@@ -93,7 +103,10 @@ def prod_grads(
     single = xp.logical_and(zero, how_many == 1)
     without = xp.scatter_reduce(a, xp.where(single, xp.ones_like(src), src), dim, index, "prod", own)
     divided = xp.gather(g * out, dim, index) / xp.where(zero, xp.ones_like(src), src)
-    return of_a, xp.where(single, xp.gather(g * without, dim, index), divided)
+    of_src = xp.where(single, xp.gather(g * without, dim, index), divided)
+    if isinstance(of_src, Tensor) and bool((zero & (how_many > 1)).any()):
+        (of_src,) = delayed_error(SEVERAL_ZEROS[name], (of_src,))
+    return of_a, of_src
 
 
 def fill_at(a: Array, dim: int, index: Array, value: Array | float) -> Array:
@@ -107,12 +120,16 @@ def distinct(index: Array, shape: Shape, dim: int) -> Array:
     return np.unique(index % (shape[dim] if shape else 1)) if index.size else index
 
 
-REDUCED = d(
-    "self src out",
-    lambda xp, wanted, g, out, self, src, *rest: [
-        x if w else None for x, w in zip(reduce_grads(xp, g, out, self, src, *rest), wanted, strict=True)
-    ],
-)
+def reduced(name: str) -> Derivative:
+    """Return the derivative of scatter_reduce or index_reduce."""
+    return d(
+        "self src out",
+        lambda xp, wanted, g, out, self, src, *rest: [
+            x if w else None for x, w in zip(reduce_grads(xp, g, out, self, src, *rest, name), wanted, strict=True)
+        ],
+    )
+
+
 scatter_reduce_record = op(
     "scatter_reduce(self, src; dim, index, reduce, include_self)",
     scatter_reduce_kernel,
@@ -120,7 +137,7 @@ scatter_reduce_record = op(
     kind="gather",
     overlap="reads",
     node="ScatterReduceBackward0",
-    joint=REDUCED,
+    joint=reduced("scatter_reduce"),
 )
 index_reduce_record = op(
     "index_reduce(self, src; dim, index, reduce, include_self)",
@@ -128,7 +145,7 @@ index_reduce_record = op(
     formula="out[..., index[i], ...] = reduce(self[..., index[i], ...], src[..., i, ...])",
     kind="gather",
     node="IndexReduceBackward0",
-    joint=REDUCED,
+    joint=reduced("index_reduce"),
 )
 index_fill_record = op(
     "index_fill(self; dim, index, value)",

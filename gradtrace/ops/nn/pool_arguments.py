@@ -54,6 +54,8 @@ def check_pool(input: Tensor, n: int, where: tuple[Ints, ...], ceil_mode: bool) 
     for k, s, p, e in zip(*where, strict=True):
         if s == 0:
             raise RuntimeError("stride should not be zero")
+        if k < 0:
+            break
         if p < 0:
             raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
         if p > ((k - 1) * e + 1) // 2:

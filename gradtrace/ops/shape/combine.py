@@ -121,6 +121,8 @@ def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
 @public("tensor_split")
 def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Split along a dim into nearly equal parts, or at indices (torch.tensor_split)."""
+    if not input.ndim:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = check_dim(dim, input.ndim)
     n = input.shape[dim]
     cuts = indices_or_sections.tolist() if isinstance(indices_or_sections, Tensor) else indices_or_sections

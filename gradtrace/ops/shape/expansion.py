@@ -23,7 +23,7 @@ def expanded(self: Tensor, *size: int | Sequence[int], **named: object) -> Tenso
             f"must be greater or equal to the number of dimensions in the tensor ({self.ndim})"
         )
     full = []
-    for i, n in enumerate(shape):
+    for i, n in reversed(tuple(enumerate(shape))):  # errors name the last dim that does not fit
         have = self.shape[i - lead] if i >= lead else 1
         if n == -1 and i < lead:
             raise RuntimeError(
@@ -35,7 +35,7 @@ def expanded(self: Tensor, *size: int | Sequence[int], **named: object) -> Tenso
                 f"dimension {i}.  Target sizes: {list(shape)}.  Tensor sizes: {list(self.shape)}"
             )
         full.append(have if n == -1 else n)
-    return expand(self, tuple(full))
+    return expand(self, tuple(reversed(full)))
 
 
 @public("broadcast_to")

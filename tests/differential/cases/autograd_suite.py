@@ -844,3 +844,53 @@ import pickle
 x = torch.tensor([[1.0, 2.0]], requires_grad=True)
 for protocol in (0, 2, 4):
     print(pickle.loads(pickle.dumps([x, x.detach()], protocol=protocol)))
+
+# ---- scatter_reduce and index_reduce by prod with several zeros
+start = torch.tensor([1.0], dtype=torch.float64, requires_grad=True)
+index = torch.tensor([0, 0])
+for function in (torch.scatter_reduce, torch.index_reduce):
+    for values in ([0.0, 2.0], [0.0, 0.0]):
+        src = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+        first = torch.autograd.grad(function(start, 0, index, src, "prod").sum(), (start, src), create_graph=True)
+        print([g.detach() for g in first])
+        show(lambda: torch.autograd.grad(first[0].sum() + first[1].sum(), (start, src)))
+
+# ---- indices that select nothing, do not fit or are slices of a number
+x = torch.arange(24.0).reshape(4, 6)
+x[False] = torch.ones(7)
+print(x.sum())
+
+
+def write():
+    x[torch.tensor([0, 2]), torch.tensor([0, 1, 2])] = -1
+
+
+show(
+    write,
+    lambda: torch.tensor(3)[1:],
+    lambda: torch.zeros(0, 4).expand(3, 4, 6),
+    lambda: torch.tensor(3.0).tensor_split(3),
+    lambda: torch.tensor(3.0).chunk(0),
+    lambda: torch.Tensor(torch.Size([2, 0])),
+)
+
+# ---- pooling with kernels below zero
+x = torch.arange(16.0).reshape(1, 1, 4, 4)
+show(
+    lambda: F.max_pool2d(x, -1),
+    lambda: F.avg_pool2d(x, -1),
+    lambda: F.avg_pool1d(x[0], -1),
+    lambda: F.max_pool3d(x[None], -1),
+    lambda: F.max_pool2d(x, 2, padding=2),
+)
+
+# ---- a module's backward hook that returns a tensor, and the private hook before a load
+# library only
+net = nn.Linear(2, 2, bias=False)
+with torch.no_grad():
+    net.weight.copy_(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+net.register_full_backward_hook(lambda module, inputs, outputs: inputs[0])
+show(lambda: net(torch.ones(2, 2, requires_grad=True)).sum().backward())
+net._register_load_state_dict_pre_hook(lambda state, prefix, *rest: print(list(state), len(rest)))
+net._register_load_state_dict_pre_hook(lambda module, state, *rest: print(type(module).__name__), with_module=True)
+net.load_state_dict(net.state_dict())

@@ -894,3 +894,9 @@ show(lambda: net(torch.ones(2, 2, requires_grad=True)).sum().backward())
 net._register_load_state_dict_pre_hook(lambda state, prefix, *rest: print(list(state), len(rest)))
 net._register_load_state_dict_pre_hook(lambda module, state, *rest: print(type(module).__name__), with_module=True)
 net.load_state_dict(net.state_dict())
+
+# ---- DataParallel on a machine without GPUs
+net = nn.DataParallel(nn.Sequential(nn.Linear(2, 1)))
+print(net, list(net.state_dict()), net.device_ids)
+x = torch.ones(3, 2)
+print(torch.equal(net(x), net.module(x)))

@@ -49,7 +49,7 @@ def own_array(gradient: float | Array, taken: dict[int, Any] | None) -> float | 
     if type(gradient) is float:
         return gradient
     array: Array = gradient  # type: ignore[assignment]
-    if taken is None or not array.flags.c_contiguous:
+    if taken is None or not array.flags.c_contiguous or id(array) in taken:
         return array.copy()
     base = array.base
     if type(base) is np.ndarray and (base.strides, base.shape, base.dtype) == (array.strides, array.shape, array.dtype):

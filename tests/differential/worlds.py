@@ -130,11 +130,13 @@ class LanguageWorld(World):
         self.execute(program)
 
     def execute(self, program: Any) -> None:
+        from gradtrace.engine.state import using
         from gradtrace.lang.run import execute
 
         self.machine.scopes.update(program.scopes)
         self.machine.module, self.machine.source = program.scopes[program.tree], program.source
-        execute(self.machine, program.tree)
+        with using(origin=0):  # what runs sets it
+            execute(self.machine, program.tree)
 
     def run(self, statement: str) -> str:
         from gradtrace import lang

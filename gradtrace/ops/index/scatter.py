@@ -104,7 +104,7 @@ def prod_grads(
     without = xp.scatter_reduce(a, xp.where(single, xp.ones_like(src), src), dim, index, "prod", own)
     divided = xp.gather(g * out, dim, index) / xp.where(zero, xp.ones_like(src), src)
     of_src = xp.where(single, xp.gather(g * without, dim, index), divided)
-    if isinstance(of_src, Tensor) and bool((zero & (how_many > 1)).any()):
+    if isinstance(of_src, Tensor) and bool(xp.logical_and(zero, how_many > 1).any()):
         (of_src,) = delayed_error(SEVERAL_ZEROS[name], (of_src,))
     return of_a, of_src
 
@@ -124,8 +124,9 @@ def reduced(name: str) -> Derivative:
     """Return the derivative of scatter_reduce or index_reduce."""
     return d(
         "self src out",
-        lambda xp, wanted, g, out, self, src, *rest: [
-            x if w else None for x, w in zip(reduce_grads(xp, g, out, self, src, *rest, name), wanted, strict=True)
+        lambda xp, wanted, g, out, self, src, dim, index, reduce, own: [
+            x if w else None
+            for x, w in zip(reduce_grads(xp, g, out, self, src, dim, index, reduce, own, name), wanted, strict=True)
         ],
     )
 

@@ -333,7 +333,7 @@ def operand_text(drawn: Model, edge: DrawnEdge, known: dict[tuple[int, int], Val
         return {"label": f"<{font(f'&#160;×{edge.times}', size=SMALL_SIZE, color=theme.faint)}>"}
     if value is not None and not edge.target.startswith("g"):
         written = derivative_text(trace, operation, edge.operand, value)
-        return {"label": f"<{font(text(written), size=SMALL_SIZE, color=theme.gradient)}>"}
+        return {"label": f"<{font('&#160;' + text(written), size=SMALL_SIZE, color=theme.gradient)}>"}
     operands = [operand for operand in operation.inputs if operand.tensor is not None]
     if is_ordered(operation.name) and len(operands) == 2 and not edge.target.startswith("g"):
         side = "left" if edge.operand == 0 else "right"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 
 from gradtrace.annotations import Any
-from gradtrace.views import flow, nodes, numbers
+from gradtrace.views import cells, flow, nodes, numbers
 from gradtrace.views.dot_data import failed_in_backward, first_bad
 from gradtrace.views.labels import clip, visible
 from gradtrace.views.model import Model
@@ -185,7 +185,11 @@ def mermaid_label(row: dict[str, Any]) -> str:
         parts.append(row["grad_fn"])
     if row["kind"] == "tensor" and "grad_fn" in row:
         parts.append(row["grad_fn"])
-    parts += [f"{name} {clip(row[name + '_text'], 32)}" for name in ("value", "grad") if name in row]
+    for name in ("value", "grad"):
+        if name in row:
+            first, *more = row[name + "_text"].split("  ")  # of a large array its shape, its range and its mean
+            parts.append(f"{name} {cells.clip_middle(first, 40)}")
+            parts += more[:1]
     if row.get("role") == "failed":
         parts.append(clip(row["grad_note"], 80))
     if row["kind"] == "group":

@@ -26,6 +26,7 @@ LINE = 1.2  # of a line of text, by the font's size
 INCH = 72.0  # points
 FRAME, TITLE = 20.0, 20.0  # points that a frame adds to both sides together, and its title to the height
 PAD = 22.0  # around everything
+DERIVATIVE = "∂"  # in an edge's label, which keeps ranks apart
 ARROW = 20.0  # and the head of an arrow-shaped node
 
 SPACES = re.compile(r"nodesep=([\d.]+) .*ranksep=([\d.]+)")
@@ -98,10 +99,26 @@ def size_of(source: str, rows: Mapping[str, int]) -> Size:
         for at in range(rank[start] + 1, rank[target]):
             row[at] = row.get(at, 0.0) + gap / 2
     length = sum(lengths.values()) + step * max(0, len(lengths) - 1) + FRAME * nested
+    length += sum(label_room(source, rank, sideways).values())
     breadth = sum(max(row.values()) + FRAME * nested + gap for row in breadths.values()) - gap
     titles = TITLE * nested * (len(breadths) if sideways else 1)
     width, height = (length, breadth) if sideways else (breadth, length)
     return Size(width + PAD, height + titles + PAD)
+
+
+def label_room(source: str, rank: Mapping[str, int], sideways: bool) -> dict[int, float]:
+    """By rank: the room behind it that the local derivatives on edges take."""
+    found: dict[int, float] = {}
+    for line in source.splitlines():
+        edge = EDGE.match(line)
+        if edge is None or DERIVATIVE not in (edge[3] or "") or not {edge[1], edge[2]} <= rank.keys():
+            continue
+        at, span = rank[edge[1]], rank[edge[2]] - rank[edge[1]]
+        runs = RUN.findall(edge[3])
+        size = float(runs[0][0] or 12)
+        wide = sum(text_width(words, size, False) for _, _, words in runs) if span == 1 else 0.0
+        found[at] = max(found.get(at, 0.0), wide if sideways else 2 * LINE * size)
+    return found
 
 
 def row_of(key: str, rows: Mapping[str, int]) -> int:

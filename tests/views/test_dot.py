@@ -190,7 +190,7 @@ def watched(text="a = x + w\nb = w + 1\ny = a * b\n", **inputs):
 
 
 def test_derivatives_label_their_wire():
-    shown = words(picture(watched(), derivatives=True))
+    shown = [word.strip() for word in words(picture(watched(), derivatives=True))]
     assert "∂y/∂a = b = 2" in shown
 
 

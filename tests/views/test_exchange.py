@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 import trace_samples as samples
 
+import gradtrace
 from gradtrace.errors import UsageError
 from gradtrace.views import exchange, tree
 from gradtrace.views.dot import DotOptions
@@ -85,6 +86,13 @@ def test_mermaid():
     assert '  t1(["w<br>value 1<br>grad 5"]):::leaf' in lines
     assert '  o1(("+ 1")):::operation' in lines
     assert "  t1 --> o1" in lines
+
+
+def test_mermaid_cuts_no_number():
+    w = gradtrace.linspace(-1, 1, 60).reshape(3, 20).requires_grad_()
+    picture = gradtrace.draw((w * 2).sum())
+    text = render(picture.model, picture.options, "mmd").decode()
+    assert "<br>value (3, 20)<br>-1..1" in text and "…" not in text
 
 
 def test_tree():

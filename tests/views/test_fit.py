@@ -8,6 +8,7 @@ import pytest
 from gradtrace import lang
 from gradtrace.errors import UsageError
 from gradtrace.trace.capture import capture
+from gradtrace.trace.steps import Watch
 from gradtrace.views import arrange, dot, dot_legend, frame, image
 from gradtrace.views.dot import DotOptions
 
@@ -138,3 +139,15 @@ def test_the_legend_takes_a_tenth_at_most(path):
     )
     area = sum(dot_legend.area([word], float(points)) for points, word in words)
     assert 0 < area <= 0.12 * size[0] * size[1]
+
+
+def test_local_derivatives_on_the_edges_count():
+    watch = Watch()
+    text = "torch.sin(x * w) * torch.exp(w) + x**2"
+    program = (
+        f"import torch\nx, w = (torch.tensor(i, requires_grad=True) for i in (2., 1.))\ny = {text}\ny.backward()\n"
+    )
+    run = lang.run(lang.parse(program, name="s.py"), record=True, watcher=watch)
+    svg, size, _, _ = drawn(capture(run, watch=watch), derivatives=True)
+    assert svg.count("∂") >= 6
+    assert smallest(svg, size) >= 10

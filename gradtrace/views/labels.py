@@ -37,7 +37,7 @@ def visible(source: str) -> str:
 def clip(source: str, longest: int = LONGEST) -> str:
     """At most `longest` characters, shortened in the middle, where source text matters least.
 
-    Words stay whole where that leaves at least half of each side.
+    Words stay whole, but for one that is longer than the label.
     """
     if len(source) <= longest:
         return source
@@ -47,13 +47,17 @@ def clip(source: str, longest: int = LONGEST) -> str:
         if len(source) <= longest:
             return source
     head = longest * 2 // 3
-    tail = longest - head - 1
-    before, after = source[:head], source[len(source) - tail :]
+    before = source[:head]
     if inside_word(source, head):
         before = whole(before, r".*\W", head // 2)
-    if inside_word(source, len(source) - tail):
-        after = whole(after, r"\W.*", tail // 2)
-    return before.rstrip() + "…" + after.lstrip()
+        if inside_word(source, len(before)):  # the first word is longer than that: as far as it goes
+            first = re.match(r"\w+", source)
+            before = first.group() if first is not None and len(first.group()) < longest else before
+    room = longest - max(head, len(before)) - 1
+    after = source[len(source) - room :] if room else ""
+    if after and inside_word(source, len(source) - room):
+        after = whole(after, r"\W.*", 2)
+    return before.rstrip(" .") + "…" + after.lstrip()
 
 
 STEP = re.compile(r"(\w+ in )(?:\w+\.)*(\w+)(\(.*\))((?: #\d+)?)")  # "mul in torch.autograd.grad(y, x) #2"

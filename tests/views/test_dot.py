@@ -314,3 +314,17 @@ def test_a_leaf_of_many_uses_has_small_copies_in_a_large_graph(style, leaf):
     for _ in range(20):
         u = small.op("mul", "MulBackward0", [u, v], None, 1.0)
     assert sum(edge.startswith("t1 ->") for edge in edges(dot.source(small.trace()))) == 20
+
+
+@pytest.mark.parametrize(
+    "source, shown",
+    [
+        ("binary_cross_entropy reduction=sum", "binary_cross_entropy…=sum"),
+        ("log_softmax in nn.functional.cross_entropy(out, target)", "log_softmax in cross_entropy(…)"),
+        ("mul in torch.autograd.grad(y, x, create_graph=True) #2", "mul in grad(…) #2"),
+        ("exp in net.first(x) + net.second(x + 1) ** 2", "exp in net.first(x) +…+ 1) ** 2"),
+        ("1 + log_var - mean.pow(2) - log_var.exp()", "1 + log_var - mean….exp()"),
+    ],
+)
+def test_labels_are_cut_between_words(source, shown):
+    assert labels.clip(source) == shown

@@ -130,6 +130,9 @@ class Array(Frozen):
     def T(self) -> Array:
         return Array(self._array.T)
 
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.asarray(self._array)  # for the library; the gate gives it to no program
+
     def __len__(self) -> int:
         return len(self._array)
 

@@ -14,6 +14,7 @@ from gradtrace.ops.index.records import index, index_put, select, slice_record
 from gradtrace.ops.shape.expansion import expanded
 from gradtrace.ops.shape.views import alias, unsqueeze, view
 
+PLAIN_ITEMS = frozenset({int, slice, type(None), type(...)})
 NO_ITEM = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
     "0-dim tensor to a number"
@@ -42,6 +43,14 @@ def consumed(item: object) -> int:
     return 1
 
 
+def as_array(item: Any) -> Any:
+    """Return the array or the number that an object wraps (`__array__`), any other item of an index as it is."""
+    if type(item) in PLAIN_ITEMS or isinstance(item, (Tensor, list)) or not hasattr(type(item), "__array__"):
+        return item
+    array = np.asarray(item)
+    return array if array.ndim else array[()]
+
+
 def nested_first(item: object) -> object:
     while isinstance(item, list) and item:
         item = item[0]
@@ -50,7 +59,7 @@ def nested_first(item: object) -> object:
 
 def normalised(tensor: Tensor, key: Any) -> list[Any]:
     """Return the items of an index with the Ellipsis replaced by full slices."""
-    items = list(key) if isinstance(key, tuple) or stands_for_tuple(key) else [key]
+    items = [as_array(item) for item in (key if isinstance(key, tuple) or stands_for_tuple(key) else (key,))]
     if not tensor.ndim and len(items) == 1 and type(items[0]) is int:
         if items[0] == 0:
             raise IndexError(NO_ITEM)

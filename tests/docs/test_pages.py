@@ -19,7 +19,7 @@ FOREIGN = ("tests/parity/", "tests/wild/programs/", "gradtrace/ops/signatures.tx
 def texts():
     """Every text file of the project, its path from the root first."""
     parts = ("gradtrace", "tests", "docs", "examples", "benchmarks", ".github")
-    files = [*ROOT.glob("*.*"), ROOT / ".ci" / "run", *(path for part in parts for path in (ROOT / part).rglob("*"))]
+    files = [*ROOT.glob("*.*"), *ROOT.glob(".ci/run"), *(path for part in parts for path in (ROOT / part).rglob("*"))]
     for path in files:
         name = path.relative_to(ROOT).as_posix()
         if (path.suffix in SUFFIXES or name == ".ci/run") and not name.startswith(FOREIGN) and path != Path(__file__):

@@ -11,6 +11,7 @@ import gradtrace as torch
 from gradtrace.distributions import constraints
 from gradtrace.engine.describe import Size
 from gradtrace.engine.modes import enable_grad, no_grad
+from gradtrace.engine.state import using
 from gradtrace.engine.tensor import Tensor
 from gradtrace.nn import functional as F
 
@@ -55,7 +56,7 @@ class Distribution:
             if name not in vars(self) and isinstance(getattr(type(self), name, None), computed_once):
                 continue
             value = getattr(self, name)
-            if not constraint.check(value).all():
+            if not holds(constraint, value):
                 raise ValueError(
                     f"Expected parameter {name} ({kind_and_shape(value)}) of distribution {self!r} to satisfy the "
                     f"constraint {constraint!r}, but found invalid values:\n{value}"
@@ -168,7 +169,7 @@ class Distribution:
         if any(i != 1 and j != 1 and i != j for i, j in zip(reversed(actual), reversed(expected))):
             raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {actual} vs {expected}.")
         support = self.support
-        if not support.check(value).all():
+        if not holds(support, value):
             raise ValueError(
                 f"Expected value argument ({kind_and_shape(value)}) to be within the support ({support!r}) of the "
                 f"distribution {self!r}, but found invalid values:\n{value}"
@@ -200,6 +201,17 @@ class computed_once:
         return value
 
 
+def unrecorded() -> using:
+    """Return a context manager for what is no part of the program's graph: checks, and tensors made of numbers."""
+    return using(recorder=None, watcher=None, planner=None, grad_enabled=False)
+
+
+def holds(constraint: Any, value: Tensor) -> bool:
+    """Whether a constraint holds for all events of a value."""
+    with unrecorded():
+        return bool(constraint.check(value).all())
+
+
 def kind_and_shape(value: Tensor) -> str:
     return f"{type(value).__name__} of shape {tuple(value.shape)}"
 
@@ -214,9 +226,12 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
         raise ValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
         )
-    dtype = next((v.dtype for v in values if isinstance(v, Tensor)), torch.get_default_dtype())
-    tensors = (v if isinstance(v, Tensor) else torch.tensor(v, dtype=dtype) for v in values)
-    return tuple(torch.broadcast_tensors(*tensors))
+    given = [v for v in values if isinstance(v, Tensor)]
+    dtype = given[0].dtype if given else torch.get_default_dtype()
+    shape = torch.broadcast_shapes(*(v.shape for v in given))
+    with unrecorded():
+        made = [None if isinstance(v, Tensor) else torch.tensor(v, dtype=dtype).expand(shape) for v in values]
+    return tuple(torch.broadcast_tensors(*(v if one is None else one for v, one in zip(values, made))))
 
 
 def shape_of(tensor: Tensor, *given: Any) -> Any:

@@ -205,7 +205,8 @@ def batched(xp: XP, g: Operand, n: int) -> Operand:
 def columns_first(a: Any) -> bool:
     """Whether a matrix is column-major; PyTorch then computes its gradient transposed, which its strides show."""
     raw = a._data if isinstance(a, Tensor) else a
-    apart, one = raw.bytes_apart if type(raw) is Meta else raw.strides, raw.dtype.itemsize
+    apart: Any = raw.bytes_apart if type(raw) is Meta else raw.strides
+    one = raw.dtype.itemsize
     return bool(apart[0] == one and apart[1] == a.shape[0] * one)
 
 

@@ -202,7 +202,7 @@ class computed_once:
 
 
 def unrecorded() -> using:
-    """Return a context manager for what is no part of the program's graph: checks, and tensors made of numbers."""
+    """Return a context manager for checks, and for tensors made of numbers: the program's graph has none of them."""
     return using(recorder=None, watcher=None, planner=None, grad_enabled=False)
 
 

@@ -2,6 +2,7 @@
 
 A file in `cases/` holds programs under headings `# ---- title`; the file beside it with the suffix `.out` holds what
 PyTorch 2.13.0 printed for each. `python -m tests.differential.recorded` writes these files with the real PyTorch.
+`LEFT_OUT.md` says what has no program, and why.
 """
 
 from __future__ import annotations

@@ -23,10 +23,10 @@ NO_FORWARD = "No forward pass information available. Enable detect anomaly durin
 
 def remember(node: Node) -> None:
     """Store the stack of the call that makes a node, and the node that backward is at."""
-    import traceback
-
     if state.origin:  # the language names the line of a program itself
         return
+    import traceback
+
     frames = [frame for frame in traceback.extract_stack() if not frame.filename.startswith(PACKAGE)]
     node.metadata["traceback_"] = traceback.format_list(frames)
     if state.running is not None and state.running.node is not None:

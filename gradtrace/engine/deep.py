@@ -5,6 +5,8 @@ PyTorch does the same (`MAX_DEPTH` of its engine). Only one of these threads eve
 
 from __future__ import annotations
 
+import sys
+
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine import backward
 from gradtrace.engine.state import state
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from gradtrace.engine.backward import Root, Slot
 
 NESTED = 20  # passes in one another on one stack: Python allows some 1,000 frames on each
+RAISED = 2_000  # a recursion limit above this was raised, as the language does with its stack: it is enough
 
 
 def run_backward(
@@ -22,8 +25,8 @@ def run_backward(
     wanted: list[Slot] | None = None,
     accumulate: bool = True,
 ) -> dict[Slot, Any]:
-    """Call `backward.run_backward`, in a thread of its own if NESTED passes are running on this one's stack."""
-    if state.running is None or nested() % NESTED:
+    """Call `backward.run_backward`, in a new thread if NESTED more passes are running on this one's stack."""
+    if state.running is None or nested() % NESTED or sys.getrecursionlimit() > RAISED:
         return backward.run_backward(roots, keep_graph, create_graph, wanted, accumulate)
     import threading
 

@@ -340,7 +340,6 @@ print([str(w.message).strip().split(". ")[0] for w in caught])
 
 
 # ---- backward inside backward, deeper than Python's stack
-# library only
 class Deep(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -357,7 +356,7 @@ class Deep(torch.autograd.Function):
         return g
 
 
-x = torch.tensor(300.0, requires_grad=True)
+x = torch.tensor(150.0, requires_grad=True)
 Deep.apply(x).sum().backward()
 print(x.grad)
 

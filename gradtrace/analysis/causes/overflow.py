@@ -5,12 +5,14 @@ from __future__ import annotations
 from gradtrace.analysis.answer import Facts, is_finite
 from gradtrace.analysis.causes.cause import Cause, operands, operator, result, unit
 from gradtrace.analysis.ranges import LARGEST, magnitude
+from gradtrace.engine.tables import function_table
 from gradtrace.trace.record import BackwardStep, Operation
 
 WIDER = (
     "compute it in float32: with torch.autocast(device, enabled=False), or .float() before it",
     "or in bfloat16, which has the range of float32; or make its factors smaller",
 )
+DIVIDING = function_table("analysis.causes.overflow.DIVIDING", ("div", "reciprocal", "rsqrt"))  # by their last operand
 
 
 def too_large(facts: Facts, operation: Operation) -> str:
@@ -21,7 +23,7 @@ def too_large(facts: Facts, operation: Operation) -> str:
         return ""
     if not given or not all(is_finite(v) for v in given):
         return ""
-    if operator(operation) in ("div", "reciprocal", "rsqrt") and given[-1].zeros:
+    if operator(operation) in DIVIDING and given[-1].zeros:
         return ""
     return f": float16 holds nothing larger than {LARGEST['float16']:.0f}"
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
+import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
@@ -89,25 +90,29 @@ class Guard:
             self.scalers = [one for one in env.values() if isinstance(one, torch.amp.GradScaler) and one.is_enabled()]
         before = State(*self.tensors)
         seen: list[Any] = []
-        handles = private.optimizer_hooks(lambda o, a, k: self.check(o, before, seen), lambda o, a, k: None)
+        finite: dict[int, Any] = {}  # by id: gradients that were finite before an update, not to be looked at again
+        handles = private.optimizer_hooks(lambda o, a, k: self.check(o, before, seen, finite), lambda o, a, k: None)
         try:
             result = self.step(*args, **kwargs)
         finally:
             for handle in handles:
                 handle.remove()
         # a GradScaler looks for infinite gradients itself, and skips the update
-        bad = seen[0] if seen else first_bad(result, [] if self.scalers else before.parameters)
+        rest = [] if self.scalers else [p for p in before.parameters if not is_same(finite.get(id(p.grad)), p.grad)]
+        bad = seen[0] if seen else first_bad(result, rest)
         if bad:
             self.repeat(bad, before, args, kwargs)
         before.forget()
         return result
 
-    def check(self, optimizer: Any, before: State, seen: list[Any]) -> None:
+    def check(self, optimizer: Any, before: State, seen: list[Any], finite: dict[int, Any]) -> None:
         """Before an update: the gradients that it will use. What it is about to change is copied if they are bad."""
         parameters = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         if not seen and not all_finite([p.grad for p in parameters]):
             seen.append("a gradient is not finite")
             before.keep(parameters)
+        else:
+            finite.update((id(p.grad), weakref.ref(p.grad)) for p in parameters)
 
     def repeat(self, bad: str, before: State, args: Any, kwargs: Any) -> None:
         """The same step again, recorded; then everything is as the step had left it."""
@@ -138,6 +143,11 @@ class Guard:
 
     def tell(self, text: str) -> None:
         print(f"gradtrace guard: {text.rstrip()}", file=self.out or sys.stderr, flush=True)
+
+
+def is_same(known: Any, tensor: Any) -> bool:
+    """Whether a weak reference is to this tensor: an id alone may be that of a later one."""
+    return known is not None and known() is tensor
 
 
 def stop_step(optimizer: Any, args: Any, kwargs: Any) -> None:

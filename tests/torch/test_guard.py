@@ -73,3 +73,19 @@ def test_a_good_step_says_nothing():
 
     assert step().item() == model(torch.ones(1, 2)).item()
     assert told.getvalue() == ""
+
+
+def test_a_second_backward_after_the_update_is_checked_too():
+    model = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    out = io.StringIO()
+
+    @gt.guard(out=out)
+    def step():
+        model.weight.sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        (model.weight * 0).sqrt().sum().backward()
+
+    step()
+    assert "a gradient is not finite" in out.getvalue()

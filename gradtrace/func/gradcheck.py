@@ -22,6 +22,8 @@ from gradtrace.func.gradcheck_demands import (
     requiring_grad,
 )
 from gradtrace.func.gradcheck_forward import forward_jacobians
+from gradtrace.ops.random.distributions import uniform
+from gradtrace.ops.random.generator import draw
 
 Array = Any
 NOTHING_TO_CHECK = (
@@ -324,8 +326,7 @@ def gradgradcheck(
     """gradcheck of the gradient, with respect to `inputs` and to `grad_outputs` (random by default)."""
     xs = as_tuple(inputs)
     if grad_outputs is None:
-        generator = np.random.default_rng(0)
-        given = tuple(_random_gradient(out, generator) for out in differentiable(func(*xs)))
+        given = tuple(map(_random_gradient, differentiable(func(*xs))))
     else:
         given = as_tuple(grad_outputs)
     inputs_differ = [isinstance(x, Tensor) and x.requires_grad for x in xs]
@@ -352,9 +353,10 @@ def gradgradcheck(
     )
 
 
-def _random_gradient(out: Tensor, generator: Any) -> Tensor:
-    values = generator.uniform(-1, 1, tuple(out.shape)).astype(out.dtype.np)
-    return Tensor._wrap(np.asarray(values)).requires_grad_()
+def _random_gradient(out: Tensor) -> Tensor:
+    """Return numbers in [-1, 1) of the program's generator, as PyTorch does."""
+    values = uniform(draw(None), out.numel(), out.dtype.np, -1.0, 1.0).reshape(tuple(out.shape))
+    return Tensor._wrap(values).requires_grad_()
 
 
 def _marked(values: tuple[Any, ...], differ: list[bool]) -> tuple[Any, ...]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -51,4 +53,17 @@ def test_the_language_prints_it_too(path: Path, title: str) -> None:
 @pytest.mark.parametrize(("path", "title"), PROGRAMS)
 def test_pytorch_prints_what_was_recorded(path: Path, title: str) -> None:
     torch = pytest.importorskip("torch", reason="the recorded answers are PyTorch's: pip install torch==2.13.0")
-    assert recorded.printed(program(path, title), torch) == answer(path, title)
+    text = program(path, title)
+    found = printed_apart(text) if "catch_warnings" in text else recorded.printed(text, torch)
+    assert found == answer(path, title)
+
+
+def printed_apart(text: str) -> str:
+    """What a program prints in a process of its own: PyTorch gives some warnings once in each."""
+    code = "import sys, torch; from tests.differential import recorded; "
+    code += "print(recorded.printed(sys.stdin.read(), torch), end='')"
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=text, capture_output=True, text=True, cwd=root, check=True
+    )
+    return done.stdout

@@ -496,6 +496,13 @@ def detach_(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: s
     return out
 
 
+def unscaled(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
+    """GradScaler.unscale_ writes to gradients without counting: what passes left in them is no longer there."""
+    out = func(*args, **kwargs)
+    rec.grads.clear()
+    return out
+
+
 # ---- backward and hooks
 
 
@@ -553,5 +560,6 @@ SPECIAL = {
     "retain_grad": retain_grad,
     "requires_grad_": requires_grad_,
     "detach_": detach_,
+    "_amp_foreach_non_finite_check_and_unscale_": unscaled,
     "register_hook": register_hook,
 }

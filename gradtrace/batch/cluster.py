@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from gradtrace.batch import lines, parts
 from gradtrace.batch.run import NOTED, Done
+from gradtrace.engine.tensor import hooks_into_ops
 from gradtrace.errors import UsageError
 from gradtrace.static.plan import Plan
 
@@ -153,6 +154,8 @@ def one_part(work: Work, first: int) -> tuple[int, int, list[str]]:
         reader.select([*work.bound.values(), *work.kept])
     key = hash(repr(work.plan))
     if key not in _mappers:
+        for step in work.plan.steps:  # a plan made in another process: the families of its operators are not loaded yet
+            hooks_into_ops["load"](step.op)
         _mappers[key] = RowMap(work.plan, work.constants)
     job = Job(reader.line, work.bound, work.kept, _mappers[key], work.on_error, work.threads)
     done = Done()

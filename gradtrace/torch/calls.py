@@ -497,7 +497,7 @@ def detach_(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: s
 
 
 def unscaled(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
-    """GradScaler.unscale_ writes to gradients without counting: what passes left in them is no longer there."""
+    """GradScaler.unscale_ writes to gradients without counting: so the values that passes left in them are gone."""
     out = func(*args, **kwargs)
     rec.grads.clear()
     return out

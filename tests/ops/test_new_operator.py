@@ -155,8 +155,7 @@ def test_a_plan_of_large_arrays_and_one_of_numbers(ripple: Any) -> None:
 
 
 def test_blocks_of_large_arrays(ripple: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    if hasattr(state, "user_code"):  # a hook in an earlier test of this process turns the fast pass off for good
-        monkeypatch.setattr(state, "user_code", type(state.user_code)())
+    monkeypatch.setattr(state, "live_observers", 0)  # hooks that an earlier test of this process left alive
     data = np.linspace(-2, 2, 1 << 18)
     x = torch.tensor(data, requires_grad=True)
     y = ripple(x * 2.0)

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 BUGS = sorted(PROGRAMS.glob("*.py"))
 # a program without a tensor (static graphs), and what shows an error or a NaN on purpose
 OTHER = {"tf1_training", "note_2_cell_6_tf1_static", "note_4_static_while_loop_tf1", "note_5_cell_3_second_backward"}
-OTHER |= {"note_5_cells_20_26_24_tensorboard"}
+OTHER |= {"note_5_cells_20_26_24_tensorboard", "mixed_precision"}
 FOLDERS = ("examples", "tests/parity/programs", "tests/parity/seeds")
 RIGHT = [path for folder in FOLDERS for path in sorted((ROOT / folder).glob("*.py")) if path.stem not in OTHER]
 

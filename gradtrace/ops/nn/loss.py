@@ -36,8 +36,6 @@ def reduction_named(reduction: str, size_average: bool | None = None, reduce: bo
 
 def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
     """Return the reduction that the two legacy arguments mean, with PyTorch's warning."""
-    import warnings
-
     found = "none" if reduce is False else "sum" if size_average is False else "mean"
     warnings.warn(
         f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.", stacklevel=3

@@ -55,7 +55,7 @@ class autocast:
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Return whether autocast can be on for a device: False, as there is neither CUDA nor bfloat16."""
+    """Return whether autocast can be on for a device: always False, without CUDA and bfloat16."""
     return False
 
 

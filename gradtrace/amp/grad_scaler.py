@@ -63,7 +63,7 @@ class GradScaler:
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divide the gradients of an optimiser's parameters by the scale, once before each step."""
+        """Divide the gradients of an optimiser's parameters by the scale; allowed once before each step."""
         if not self._enabled:
             return
         self._require_scaled("unscale_")
@@ -80,7 +80,7 @@ class GradScaler:
         state.stage, state.checked = "unscaled", True
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """Unscale if that was not done, and step unless a gradient is not finite."""
+        """Unscale the gradients if necessary, and step if all of them are finite."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
@@ -97,7 +97,7 @@ class GradScaler:
         return None if state.found_inf else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: Any = None) -> None:
-        """Change the scale after the steps of one iteration, or set it."""
+        """Adapt the scale after the steps of one iteration, or set it to `new_scale`."""
         if not self._enabled:
             return
         self._require_scaled("update")
@@ -138,7 +138,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Set what `state_dict` returned; RuntimeError for an empty one."""
+        """Restore what `state_dict` returned; raise RuntimeError for an empty dict."""
         if not self._enabled:
             return
         if not state_dict:

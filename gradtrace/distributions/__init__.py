@@ -1,6 +1,6 @@
 """torch.distributions: random variables with parameters that may require grad.
 
-Samples follow PyTorch's order of random numbers, so a seeded program draws what it draws there. `rsample` is
+Samples follow PyTorch's order of random numbers, so a seeded program draws the same numbers as in PyTorch. `rsample` is
 differentiable with respect to the parameters where PyTorch's is, except for samples made of gamma numbers (Gamma, Beta,
 Dirichlet, Chi2, StudentT). https://pytorch.org/docs/stable/distributions.html
 """

@@ -1,4 +1,4 @@
-"""Distributions made of others: with dims of the batch as dims of the event, transformed, and mixed."""
+"""Distributions built from others: Independent, TransformedDistribution, MixtureSameFamily."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Independent", "MixtureSameFamily", "TransformedDistribution"]
 
 
 class Independent(Distribution):
-    """A distribution whose last `reinterpreted_batch_ndims` dims of the batch belong to the event."""
+    """A distribution that treats the last `reinterpreted_batch_ndims` batch dims of another one as event dims."""
 
     def __init__(
         self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None

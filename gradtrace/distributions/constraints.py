@@ -71,14 +71,14 @@ class _Dependent(Constraint):
 
 
 def is_dependent(constraint: Any) -> bool:
-    """Whether the constraint is known only from other parameters."""
+    """Return whether the constraint depends on the values of other parameters."""
     return isinstance(constraint, _Dependent | property)
 
 
 def dependent_property(
     function: Callable[[Any], Any] | None = None, *, is_discrete: bool = False, event_dim: int = 0
 ) -> Any:
-    """Decorate a `support` that depends on the parameters."""
+    """Make a `support` that depends on the parameters a property."""
     return property if function is None else property(function)
 
 
@@ -106,7 +106,7 @@ class _IndependentConstraint(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """The support of a mixture: that of its components, whose dim a value does not have."""
+    """The support of a mixture: a value is valid if it is valid for all components."""
 
     def __init__(self, base_constraint: Constraint) -> None:
         self.base_constraint = base_constraint

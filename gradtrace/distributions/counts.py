@@ -129,7 +129,7 @@ class _Counted(ProbsOrLogits):
 
 
 class Binomial(_Counted):
-    """The successes of `total_count` independent trials."""
+    """The number of successes in `total_count` independent trials."""
 
     arg_constraints = {
         "total_count": constraints.nonnegative_integer,
@@ -185,7 +185,7 @@ class Binomial(_Counted):
 
 
 class NegativeBinomial(_Counted):
-    """The successes before `total_count` failures."""
+    """The number of successes before `total_count` failures."""
 
     arg_constraints = {
         "total_count": constraints.greater_than_eq(0),

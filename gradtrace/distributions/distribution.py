@@ -23,7 +23,7 @@ class Distribution:
     """A random variable over batches of events.
 
     A sample has the shape `sample_shape + batch_shape + event_shape`. A subclass gives `arg_constraints` (parameter ->
-    Constraint), its `support`, and `rsample` or `sample`. ValueError for parameters or values outside these, unless
+    Constraint), its `support`, and `rsample` or `sample`. Parameters or values outside these raise ValueError, unless
     `validate_args` is False.
     """
 
@@ -186,7 +186,7 @@ class ExponentialFamily(Distribution):
 
 
 class computed_once:
-    """A parameter that is computed from another one at its first use, and then kept with the distribution."""
+    """Descriptor of a parameter that is computed from another one at its first use, and then stored."""
 
     def __init__(self, compute: Callable[[Any], Tensor]) -> None:
         self.compute = compute
@@ -202,12 +202,12 @@ class computed_once:
 
 
 def unrecorded() -> using:
-    """Return a context manager for checks, and for tensors made of numbers: the program's graph has none of them."""
+    """Return a context manager that keeps checks and conversions of arguments out of the program's graph."""
     return using(recorder=None, watcher=None, planner=None, grad_enabled=False)
 
 
 def holds(constraint: Any, value: Tensor) -> bool:
-    """Whether a constraint holds for all events of a value."""
+    """Return whether a constraint holds for all events of a value."""
     with unrecorded():
         return bool(constraint.check(value).all())
 
@@ -268,7 +268,7 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 
 
 class ProbsOrLogits(Distribution):
-    """The parameters of distributions over two outcomes: `probs`, or `logits`, each made from the other if needed."""
+    """Base of distributions over two outcomes, which computes `probs` from `logits` or the reverse when needed."""
 
     @computed_once
     def logits(self) -> Tensor:

@@ -145,7 +145,7 @@ class Dirichlet(ExponentialFamily):
 
 
 class Beta(ExponentialFamily):
-    """Probabilities: x ** (concentration1 - 1) * (1 - x) ** (concentration0 - 1), normalised."""
+    """The beta distribution: density x ** (concentration1 - 1) * (1 - x) ** (concentration0 - 1), normalised."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval

@@ -68,7 +68,7 @@ class Uniform(Distribution):
 
 
 class Exponential(ExponentialFamily):
-    """The exponential distribution: rate * exp(-rate * x)."""
+    """The exponential distribution: density rate * exp(-rate * x)."""
 
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative

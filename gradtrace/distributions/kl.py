@@ -1,6 +1,6 @@
 """torch.distributions.kl: the Kullback-Leibler divergence of two distributions, in closed form.
 
-Formulas for pairs of one family, and between families where tutorials use them.
+There are formulas for two distributions of one family, and for the pairs of families that tutorials use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["kl_divergence"]
 
 
 def kl_divergence(p: Any, q: Any) -> Tensor:
-    """Return KL(p || q), of the shape of the batch; NotImplementedError for a pair without a formula."""
+    """Return KL(p || q) in the batch shape; raise NotImplementedError for a pair of families without a formula."""
     # The most derived classes of both come first.
     for of_p in type(p).__mro__:
         for of_q in type(q).__mro__:

@@ -77,7 +77,7 @@ class Normal(_LocationScale, ExponentialFamily):
 
 
 class Laplace(_LocationScale):
-    """The Laplace distribution: exp(-abs(x - loc) / scale) / (2 scale)."""
+    """The Laplace distribution: density exp(-abs(x - loc) / scale) / (2 scale)."""
 
     @property
     def variance(self) -> Tensor:
@@ -143,9 +143,10 @@ class Cauchy(_LocationScale):
 
 
 class MultivariateNormal(Distribution):
-    """The normal distribution of vectors, by one of its covariance, its inverse (precision), or their Cholesky factor.
+    """The normal distribution of vectors with mean `loc` [..., n] and one matrix [..., n, n].
 
-    loc [..., n]; the matrix [..., n, n]. ValueError unless exactly one matrix is given.
+    The matrix is the covariance, its inverse (the precision) or its lower Cholesky factor (`scale_tril`). Raises
+    ValueError unless exactly one is given.
     """
 
     arg_constraints = {
@@ -246,7 +247,7 @@ def factor_of(name: str, matrix: Tensor) -> Tensor:
 def squared_distance(factor: Tensor, x: Tensor) -> Tensor:
     """Return the squared Mahalanobis distance of vectors [..., n] from 0, for Cholesky factors [..., n, n].
 
-    The dims of `x` that one factor serves become the columns of one triangular solve, as in PyTorch.
+    The vectors that share a factor become the columns of one triangular solve, as in PyTorch.
     """
     n = x.shape[-1]
     outer = x.ndim - 1 - (factor.ndim - 2)

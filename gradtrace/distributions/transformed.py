@@ -204,7 +204,7 @@ class Gumbel(TransformedDistribution):
 
 
 class Pareto(TransformedDistribution):
-    """The Pareto distribution of numbers from `scale` on, with the exponent `alpha`."""
+    """The Pareto distribution: numbers of at least `scale`, with exponent `alpha`."""
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 

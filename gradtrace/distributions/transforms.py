@@ -34,7 +34,7 @@ __all__ = [
 class Transform:
     """A function of tensors. A subclass gives `_call`, `_inverse`, `log_abs_det_jacobian(x, y)`, domain and codomain.
 
-    With `cache_size=1` the inverse of the last result is the very argument, without rounding.
+    With `cache_size=1` the inverse of the last result returns the original argument itself, without rounding.
     """
 
     bijective = False
@@ -255,7 +255,7 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A transform whose last dims belong to the event."""
+    """A transform that treats the last `reinterpreted_batch_ndims` batch dims of another one as event dims."""
 
     def __init__(self, base_transform: Any, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -302,7 +302,7 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """Events of one shape as events of another one."""
+    """A transform that reshapes each event."""
 
     bijective = True
 
@@ -337,7 +337,7 @@ class ReshapeTransform(Transform):
 
 
 def replaced(shape: Any, old: Any, new: Any) -> Any:
-    """Return a shape that ends in `old` with `new` in its place; ValueError if it does not."""
+    """Return the shape with its end `old` replaced by `new`; raise ValueError if it does not end so."""
     if len(shape) < len(old):
         raise ValueError("Too few dimensions on input")
     cut = len(shape) - len(old)
@@ -535,7 +535,7 @@ class AffineTransform(Transform):
 
 
 class SoftmaxTransform(Transform):
-    """Vectors as probabilities, by the softmax; not invertible."""
+    """The softmax, which maps vectors to probabilities; not invertible."""
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -554,7 +554,7 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """Map n numbers to n + 1 probabilities, each a share of the rest that those before it leave."""
+    """Stick breaking: n numbers give n + 1 probabilities, each a share of what the previous ones leave of 1."""
 
     domain = constraints.real_vector
     codomain = constraints.simplex

@@ -1,4 +1,4 @@
-"""torch.nn.functional, from the operator families."""
+"""torch.nn.functional: the functions that the operator families define for it."""
 
 from gradtrace.lazy_names import attach
 

@@ -83,7 +83,7 @@ def normal_cdf(x: float) -> float:
 
 
 def redraw_outside(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> None:
-    """Draw normal values until all are in [a, b]."""
+    """Fill with normal values, redrawing those outside [a, b] until there are none."""
     low, high = (tensor.new_tensor(bound).item() for bound in (a, b))
     tensor.normal_(mean, std, generator=generator)
     outside = (tensor < low) | (tensor > high)
@@ -94,7 +94,7 @@ def redraw_outside(tensor: Tensor, mean: float, std: float, a: float, b: float, 
 
 
 def accept_by_density(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> None:
-    """Draw uniform values in [a, b], each until it is accepted with the probability that its density gives."""
+    """Fill by rejection sampling: uniform values in [a, b], each accepted in proportion to its normal density."""
     highest = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     pending: Tensor | None = None
     while pending is None or bool(pending.any()):

@@ -126,7 +126,7 @@ class LineSearch:
         return bracket[low]
 
     def inside(self, bracket: list[Point], t: Any, stalled: bool) -> tuple[Any, bool]:
-        """Move a step that is too close to an end of the bracket, the second time this happens."""
+        """Move a step away from an end of the bracket if it is outside, or too close twice in a row (`stalled`)."""
         ends = [point.t for point in bracket]
         smallest, largest = min(ends), max(ends)
         margin = 0.1 * (largest - smallest)

@@ -45,7 +45,7 @@ required = _Required()
 
 
 class Optimizer(metaclass=Homed):
-    """Base of all optimisers: `params` are tensors, (name, tensor) pairs, or dicts with `params` and own options."""
+    """Base of all optimisers: `params` are tensors, (name, tensor) pairs, or dicts with `params` and options."""
 
     defaults: dict[str, Any]
     state: defaultdict[Any, dict[str, Any]]
@@ -88,7 +88,7 @@ class Optimizer(metaclass=Homed):
     # ---- parameters
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add parameters with their own options; those not given are the defaults."""
+        """Add parameters with their own options; missing options take the optimiser's defaults."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params, names = _named(param_group["params"])
@@ -130,7 +130,7 @@ class Optimizer(metaclass=Homed):
                 clear_grad(param, set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One update of all parameters that have a gradient; a closure recomputes the loss, which is returned."""
+        """Update all parameters that have a gradient; return the loss that a closure recomputes."""
         raise NotImplementedError
 
     # ---- hooks
@@ -142,33 +142,33 @@ class Optimizer(metaclass=Homed):
         return handle
 
     def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
-        """`hook(optimizer, args, kwargs)` runs before step; args begin with the optimiser; it may return new ones."""
+        """Run `hook(optimizer, args, kwargs)` before step; `args[0]` is the optimiser; it may return new arguments."""
         return self._register("step_pre", hook)
 
     def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
-        """`hook(optimizer, args, kwargs)` runs after step."""
+        """Run `hook(optimizer, args, kwargs)` after step."""
         return self._register("step_post", hook)
 
     def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """`hook(optimizer)` runs before state_dict."""
+        """Run `hook(optimizer)` before state_dict."""
         return self._register("state_dict_pre", hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """`hook(optimizer, state_dict)` runs after state_dict; what it returns replaces it."""
+        """Run `hook(optimizer, state_dict)` after state_dict; its result replaces the state_dict."""
         return self._register("state_dict_post", hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """`hook(optimizer, state_dict)` runs before a load; what it returns replaces the state_dict."""
+        """Run `hook(optimizer, state_dict)` before a load; its result replaces the state_dict."""
         return self._register("load_state_dict_pre", hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """`hook(optimizer)` runs after a load."""
+        """Run `hook(optimizer)` after a load."""
         return self._register("load_state_dict_post", hook, prepend)
 
     # ---- saving and loading
 
     def state_dict(self) -> dict[str, Any]:
-        """`state` by the parameters' numbers, and `param_groups` with the numbers in place of the parameters."""
+        """Return `state` by parameter index, and `param_groups` with indices in place of the parameters."""
         for hook in self._hooks["state_dict_pre"].values():
             hook(self)
         numbers: dict[int, int] = {}
@@ -189,7 +189,7 @@ class Optimizer(metaclass=Homed):
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over a state_dict of an optimiser with groups of the same sizes; ValueError otherwise."""
+        """Load the state_dict of an optimiser; raise ValueError unless its groups have the same sizes."""
         state_dict = state_dict.copy()
         for hook in self._hooks["load_state_dict_pre"].values():
             replaced = hook(self, state_dict)
@@ -272,7 +272,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def evaluate(closure: Callable[[], Any] | None) -> Any:
-    """The loss that a closure computes, recording on; None without one."""
+    """Call the closure with gradient recording on and return its loss; return None without a closure."""
     if closure is None:
         return None
     with enable_grad():
@@ -280,10 +280,10 @@ def evaluate(closure: Callable[[], Any] | None) -> Any:
 
 
 class ElementwiseOptimizer(Optimizer):
-    """An optimiser that treats each parameter on its own, by `_update`."""
+    """Base of optimisers that update each parameter separately, in `_update`."""
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One update of all parameters that have a gradient; a closure recomputes the loss, which is returned."""
+        """Update all parameters that have a gradient; return the loss that a closure recomputes."""
         loss = evaluate(closure)
         for group in self.param_groups:
             for param in group["params"]:
@@ -297,19 +297,19 @@ class ElementwiseOptimizer(Optimizer):
 
 
 def check(value: Any, what: str, *, upper: float = float("inf"), shown: Any = None) -> None:
-    """ValueError unless 0 <= value < upper."""
+    """Raise ValueError unless 0 <= value < upper."""
     if not 0.0 <= scalar(value) < upper:
         raise ValueError(f"Invalid {what}: {value if shown is None else shown}")
 
 
 def check_lr(lr: Any) -> None:
-    """ValueError for a negative learning rate or a tensor of several."""
+    """Raise ValueError for a negative learning rate or a tensor of several elements."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
     check(lr, "learning rate")
 
 
 def check_betas(betas: Any) -> None:
-    """ValueError unless both are in [0, 1)."""
+    """Raise ValueError unless both are in [0, 1)."""
     for i in range(2):
         check(betas[i], f"beta parameter at index {i}", upper=1.0)

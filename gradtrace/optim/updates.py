@@ -1,4 +1,4 @@
-"""In-place array updates of the optimisers, written to a parameter with its version counted.
+"""In-place updates of parameters by optimisers: on arrays, with the parameter's version counter increased.
 
 An optimiser works on the arrays of its tensors, not through recorded operators: a step has no history, and recording
 would take half of a training loop's time. The formulas round like PyTorch's kernels, operation by operation.
@@ -36,7 +36,7 @@ def commit(tensor: Tensor, array: Array, writes: int = 1) -> None:
 
 
 def gradient(param: Tensor, group: dict[str, Any]) -> Array:
-    """Return the gradient to follow: negated to maximise, with the group's weight decay added."""
+    """Return the parameter's gradient, negated for `maximize`, with the group's weight decay added."""
     grad = param.grad
     assert grad is not None
     if modes.planner is not None:  # array operations here would not become steps of the plan

@@ -1,7 +1,7 @@
 """torch.signal.windows: window functions of M points, 1 at the middle; symmetric, or periodic with `sym=False`.
 
 https://pytorch.org/docs/stable/signal.html. Each is computed in PyTorch's steps, in the dtype asked for. ValueError for
-a negative M, for dtypes other than float32 and float64, and for parameters without meaning.
+a negative M, for dtypes other than float32 and float64, and for parameters out of range.
 """
 
 from __future__ import annotations

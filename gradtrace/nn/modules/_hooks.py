@@ -100,7 +100,7 @@ def _register(hooks: OrderedDict[int, Hook], hook: Hook, prepend: bool) -> Remov
 
 
 class Hooked:
-    """Mixin of Module that calls it and manages its hooks."""
+    """Mixin of Module that implements the module's call and manages its hooks."""
 
     forward: Callable[..., Any]
     _backward_pre_hooks: OrderedDict[int, Hook]
@@ -163,7 +163,7 @@ class Hooked:
         return _register(self._backward_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
-        """Deprecated form, which sees only the last operation of the module."""
+        """Run `hook(module, grad_input, grad_output)` for the module's last operation only; deprecated."""
         if self._is_full_backward_hook is True:
             raise RuntimeError(MIXED_HOOKS)
         self._is_full_backward_hook = False

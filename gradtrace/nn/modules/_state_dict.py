@@ -34,7 +34,7 @@ class IncompatibleKeys(NamedTuple):
 
 
 class Problems(NamedTuple):
-    """Problems found so far by one load."""
+    """The problems that one call of load_state_dict has found so far."""
 
     missing: list[str]
     unexpected: list[str]

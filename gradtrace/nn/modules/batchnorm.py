@@ -1,4 +1,4 @@
-"""Batch normalisation, and the base class shared with instance normalisation: statistics kept in buffers."""
+"""Batch normalisation, and the base class that keeps running statistics, also for instance normalisation."""
 
 from __future__ import annotations
 

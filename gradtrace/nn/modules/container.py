@@ -262,7 +262,7 @@ def named_pairs(source: Any, name: str, plural: str) -> list[tuple[str, Any]]:
 
 
 class DataParallel(Module):
-    """A module spread over devices: on the CPU, the only one, it calls the module itself."""
+    """Wrapper that runs a module on several devices; the CPU is the only one, so it just calls the module."""
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
         super().__init__()

@@ -219,18 +219,18 @@ class _ConvTranspose(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTranspose):
-    """The gradient of Conv1d as a layer; weight (in, out/groups, k)."""
+    """The gradient of Conv1d with respect to its input, as a layer; weight (in, out/groups, k)."""
 
     spatial = 1
 
 
 class ConvTranspose2d(_ConvTranspose):
-    """The gradient of Conv2d as a layer; weight (in, out/groups, kH, kW)."""
+    """The gradient of Conv2d with respect to its input, as a layer; weight (in, out/groups, kH, kW)."""
 
     spatial = 2
 
 
 class ConvTranspose3d(_ConvTranspose):
-    """The gradient of Conv3d as a layer; weight (in, out/groups, kD, kH, kW)."""
+    """The gradient of Conv3d with respect to its input, as a layer; weight (in, out/groups, kD, kH, kW)."""
 
     spatial = 3

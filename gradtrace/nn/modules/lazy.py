@@ -31,13 +31,13 @@ class _Lazy(Module):
                 setattr(self, name, UninitializedParameter(parameter.data))
 
     def reset_parameters(self) -> None:
-        """Do nothing: there is nothing to fill."""
+        """Do nothing: the parameters have no elements yet."""
 
     def has_uninitialized_params(self) -> bool:
         return True
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Become the ordinary layer for this input."""
+        """Create the parameters for this input's size and change the class to that of the ordinary layer."""
         args, kwargs = self._arguments
         weight = self._parameters.get("weight")
         if weight is not None:
@@ -62,7 +62,7 @@ class _Lazy(Module):
 
 
 class LazyLinear(_Lazy, linear.Linear):
-    """Linear whose `in_features` are those of the first input."""
+    """Linear that takes `in_features` from its first input."""
 
     cls_to_become, size_name = linear.Linear, "in_features"
 

@@ -51,7 +51,7 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """Squared below `beta`, absolute above."""
+    """Squared error where |input - target| < `beta`, absolute error elsewhere."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Squared below `delta`, linear above."""
+    """Squared error where |input - target| <= `delta`, linear elsewhere."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         if not isinstance(delta, (float, int)):
@@ -267,7 +267,7 @@ class _MarginLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_MarginLoss):
-    """Loss of distances of pairs that are similar (target 1) or dissimilar (-1)."""
+    """The distance of similar pairs (target 1), max(0, margin - distance) of dissimilar ones (-1)."""
 
     default_margin = 1.0
 
@@ -276,7 +276,7 @@ class HingeEmbeddingLoss(_MarginLoss):
 
 
 class CosineEmbeddingLoss(_MarginLoss):
-    """Loss of cosine distances of pairs that are similar (target 1) or dissimilar (-1)."""
+    """1 - cosine for similar pairs (target 1), max(0, cosine - margin) for dissimilar ones (-1)."""
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
@@ -296,7 +296,7 @@ def _positive_margin(name: str, margin: float) -> float:
 
 
 class TripletMarginLoss(_Loss):
-    """Loss unless the anchor is nearer to the positive than to the negative by `margin`."""
+    """max(0, margin + distance(anchor, positive) - distance(anchor, negative))."""
 
     def __init__(
         self,

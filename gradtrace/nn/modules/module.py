@@ -100,7 +100,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
             self._non_persistent_buffers_set.add(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter, or the name of one that is absent (None)."""
+        """Add a parameter; with None, register its name as an absent parameter."""
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
         self._check_name("parameter", name, "_parameters")
@@ -223,7 +223,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
     # ---- by dotted name
 
     def get_submodule(self, target: str) -> Module:
-        """The submodule at a dotted path; AttributeError names the step that fails."""
+        """Return the submodule at a dotted path; raise AttributeError for a name that does not exist."""
         module = self
         for item in target.split(".") if target else ():
             if not hasattr(module, item):
@@ -234,7 +234,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Put `module` at a dotted path whose parent exists; with `strict` something must be there already."""
+        """Put `module` at a dotted path whose parent exists; `strict` requires an existing submodule there."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -256,7 +256,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
         return module, last
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter at a dotted path; AttributeError when there is none."""
+        """Return the parameter at a dotted path; raise AttributeError if there is none."""
         module, last = self._get_member(target)
         param = getattr(module, last)
         if not isinstance(param, Parameter):
@@ -264,7 +264,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
         return param
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer at a dotted path; AttributeError when there is none."""
+        """Return the buffer at a dotted path; raise AttributeError if there is none."""
         module, last = self._get_member(target)
         if last not in module._buffers:
             raise AttributeError(f"`{last}` is not a buffer")
@@ -375,15 +375,15 @@ class Module(Hooked, Stateful, metaclass=Homed):
         return self
 
     def share_memory(self) -> Any:
-        """Self: there are no other processes."""
+        """Return self; there are no other processes to share memory with."""
         return self
 
     def cuda(self, device: Any = None) -> Any:
-        """RuntimeError: the only device is the CPU."""
+        """Raise RuntimeError: the only device is the CPU."""
         return self.to("cuda")
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Casts floating-point parameters and buffers, by a dtype or a tensor; the only device is the CPU."""
+        """Cast floating-point parameters and buffers to a dtype or a tensor's dtype; the only device is the CPU."""
         dtype = kwargs.get("dtype")
         for arg in (*args, *([kwargs["device"]] if "device" in kwargs else ())):
             if isinstance(arg, Tensor):

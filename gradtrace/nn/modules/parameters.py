@@ -26,7 +26,7 @@ def _described(value: Any, tensor_kind: str) -> str:
 
 
 class ParameterList(Module):
-    """A list of parameters; tensors become Parameters, other values are kept."""
+    """A list of parameters; tensors become Parameters, other values stay as they are."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()

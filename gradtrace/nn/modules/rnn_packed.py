@@ -61,7 +61,7 @@ def forwards(layer: Any, index: int, data: Tensor, sizes: list[int], state: Stat
 
 
 def backwards(layer: Any, index: int, data: Tensor, sizes: list[int], first: State) -> tuple[list[Tensor], State]:
-    """`forwards` in reverse, from the last step, in which only the longest sequences take part."""
+    """Do the same as `forwards` from the last step, where only the longest sequences are active, to the first."""
     weights = layer._weights(index)
     steps: list[Tensor] = []
     state = tuple(s[: sizes[-1]] for s in first)

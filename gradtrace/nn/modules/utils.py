@@ -11,7 +11,7 @@ from gradtrace.nn.parameter import Parameter
 
 
 def repeated(value: Any, n: int) -> tuple[Any, ...]:
-    """Return a number as a tuple of n, or an iterable as a tuple."""
+    """Return a tuple: a number repeated n times, or the items of an iterable."""
     return tuple(value) if isinstance(value, Iterable) else (value,) * n
 
 

@@ -106,7 +106,7 @@ def spectral_norm(
 
 
 class WeightNormHook:
-    """torch.nn.utils.weight_norm's hook: `NAME` from the parameters `NAME_g` and `NAME_v`."""
+    """The hook of torch.nn.utils.weight_norm, which computes `NAME` from the parameters `NAME_g` and `NAME_v`."""
 
     def __init__(self, name: str, dim: int) -> None:
         self.name, self.dim = name, dim
@@ -142,7 +142,7 @@ def refuse_second(module: Module, name: str, kind: type, title: str) -> None:
 
 
 def hook_of(module: Module, name: str, kind: type) -> tuple[Any, Any]:
-    """Return the key and the hook of this kind for a parameter; None, None if there is none."""
+    """Return the key and the hook of type `kind` for a parameter, or (None, None)."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, kind) and getattr(hook, "name", None) == name:
             return key, hook
@@ -167,7 +167,7 @@ def remove_weight_norm(module: Module, name: str = "weight") -> Module:
 
 
 class SpectralNormHook:
-    """torch.nn.utils.spectral_norm's hook: `NAME` from `NAME_orig` and the vectors `NAME_u` and `NAME_v`."""
+    """The hook of torch.nn.utils.spectral_norm: it computes `NAME` from `NAME_orig`, `NAME_u` and `NAME_v`."""
 
     def __init__(self, name: str, n_power_iterations: int, dim: int, eps: float) -> None:
         check_iterations(n_power_iterations)

@@ -1,4 +1,4 @@
-"""torch.nn.utils.parametrize: a module's tensor as a function of the parameters that are really trained.
+"""torch.nn.utils.parametrize: replace a tensor of a module by a function of other, trained parameters.
 
 https://pytorch.org/docs/stable/generated/torch.nn.utils.parametrize.register_parametrization.html. A module keeps its
 class; `Module.__getattr__` computes a parametrised tensor at each access.
@@ -33,7 +33,7 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """The parametrisations of one tensor, and what they are computed of: `original`, or `original0`, ..."""
+    """The parametrisations of one tensor, and their inputs: `original`, or `original0`, `original1`, ..."""
 
     def __init__(self, modules: list[Module], original: Tensor, unsafe: bool = False) -> None:
         super().__init__(modules)
@@ -98,7 +98,7 @@ class ParametrizationList(ModuleList):
 
 
 def value_of(module: Module, name: str) -> Any:
-    """Compute a parametrised tensor, once within `cached`."""
+    """Return the value of a parametrised tensor; inside `cached` it is computed only once."""
     parametrizations: Any = module._modules["parametrizations"]
     if _cache is None:
         return parametrizations[name]()
@@ -109,7 +109,7 @@ def value_of(module: Module, name: str) -> Any:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Return whether a module has parametrised tensors, or whether this one is."""
+    """Return whether a module has any parametrised tensor, or whether `tensor_name` is one."""
     parametrizations = module._modules.get("parametrizations")
     if not isinstance(parametrizations, ModuleDict):
         return False
@@ -119,7 +119,7 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Make a parameter or buffer of a module the result of `parametrization` applied to what it was."""
+    """Replace a parameter or buffer of a module by `parametrization` applied to its original value."""
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
         listed: Any = module._modules["parametrizations"]
@@ -146,7 +146,7 @@ def register_parametrization(
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make a tensor an ordinary parameter again: with its computed value, or with the original's."""
+    """Make a tensor an ordinary parameter again, with its computed value if `leave_parametrized`, else the original."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     parametrizations: Any = module._modules["parametrizations"]

@@ -33,7 +33,7 @@ __all__ = [
 
 
 def count_to_prune(amount: float, size: int) -> int:
-    """Return the number of units that `amount`, a number of them or a share, means; raise ValueError if it has none."""
+    """Return how many of `size` units to prune; `amount` is a count or a fraction. Raise ValueError if out of range."""
     if isinstance(amount, bool) or not isinstance(amount, (int, float)):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if amount < 0 or (isinstance(amount, float) and amount > 1):
@@ -44,7 +44,7 @@ def count_to_prune(amount: float, size: int) -> int:
 
 
 class BasePruningMethod:
-    """A way to choose a mask, and the hook that applies it."""
+    """Base class of pruning methods: computes a mask, and is the forward pre-hook that applies it."""
 
     PRUNING_TYPE = "unstructured"
     _tensor_name: str = ""
@@ -54,7 +54,7 @@ class BasePruningMethod:
 
     @classmethod
     def apply(cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
-        """Mask a parameter by this method, made with the further arguments; return the method."""
+        """Create the method from the further arguments, mask a parameter with it, and return it."""
         method = cls(*args, **kwargs)
         prune(module, name, method, importance_scores)
         return method
@@ -68,7 +68,7 @@ class BasePruningMethod:
         return mask.to(dtype=original.dtype) * original
 
     def refined(self, t: Any, mask: Any) -> Any:
-        """Return the mask that this method makes of a tensor which `mask` has pruned already."""
+        """Return `mask` with the additional zeros that this method chooses among the unpruned elements."""
         part: Any = mask == 1
         if self.PRUNING_TYPE == "structured":
             dim = self.dim % t.ndim  # type: ignore[attr-defined]
@@ -89,7 +89,7 @@ class Identity(BasePruningMethod):
 
 
 class CustomFromMask(BasePruningMethod):
-    """A mask that is given."""
+    """A mask given by the caller."""
 
     PRUNING_TYPE = "global"
 
@@ -174,7 +174,7 @@ def hook_of(module: Module, name: str) -> tuple[Any, Any]:
 
 
 def prune(module: Module, name: str, method: BasePruningMethod, importance_scores: Any = None) -> Module:
-    """Mask a parameter by a method, within what was left of it if it is masked already."""
+    """Mask a parameter by a pruning method; if it is already masked, prune the remaining elements further."""
     method._tensor_name = name
     key, _ = hook_of(module, name)
     value = getattr(module, name)

@@ -70,7 +70,7 @@ def require_optimizer(optimizer: Any) -> Optimizer:
 
 
 class LRScheduler(metaclass=Homed):
-    """Base class of schedules; subclasses implement `get_lr`, the rates of the epoch `last_epoch`."""
+    """Base class of schedules; subclasses implement `get_lr`, which returns the rates of epoch `last_epoch`."""
 
     _get_lr_called_within_step = False
     _is_initial = False

@@ -37,7 +37,7 @@ class _ByFunction(LRScheduler):
 
 
 def callable_is_function(value: Any) -> bool:
-    """Whether a callable is a function (or builtin), without state to save."""
+    """Return whether a callable is a function or builtin, which has no state to save."""
     return hasattr(value, "__qualname__") or not hasattr(value, "__dict__")
 
 

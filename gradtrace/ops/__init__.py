@@ -1,4 +1,4 @@
-"""The operators: one record for each, grouped into families (one file each), and the public functions built on them.
+"""The operators: one record for each, grouped into families (one file each), and the public functions that use them.
 
 The first families of `pointwise` and `create.factories` are imported eagerly. The others are
 imported when one of their names is first looked up, which keeps startup fast.

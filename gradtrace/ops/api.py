@@ -42,7 +42,7 @@ catalogue: dict[str, tuple[str, str]] = {}
 
 
 def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None) -> F:
-    """Make `function` public under `names`: f function, m method, n nn.functional, l linalg, s special."""
+    """Register `function` under `names` for each of `forms`: f torch, m Tensor, n functional, l linalg, s special."""
     if not SAMPLE_WISE.isdisjoint(names or (function.__name__,)):
         function = sample_wise(function)
     tables = {"f": functions, "m": methods, "n": functional, "l": linalg, "s": special}
@@ -74,7 +74,7 @@ def named(function: F, name: str, doc: str = "") -> F:
 
 
 def expose_inplace(record: Op, *names: str, numbers: bool = True) -> None:
-    """Add the in-place method `name_` of an operator whose non-tensor arguments all follow its tensors."""
+    """Add the in-place method `name_` of an operator that takes its tensors first, then other arguments."""
     for name in names:
         method = inplace_method(record, name + "_", numbers)
         setattr(Tensor, name + "_", named(method, name + "_", f"In-place form of {name}."))
@@ -169,7 +169,7 @@ def not_a_tensor(name: str, argument: str, position: int, value: object) -> Type
 
 
 def is_int(value: object) -> TypeIs[int]:
-    """Whether an argument is one integer, also numpy's, and not a sequence of them."""
+    """Return whether an argument is a single integer, of Python or numpy."""
     return isinstance(value, int) or isinstance(value, np.integer)  # noqa: SIM101 - an int must not load numpy
 
 

@@ -11,7 +11,7 @@ NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input"}
 
 
 def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | None = None) -> Callable[[F], F]:
-    """Return a decorator for a public function of a tensor `input`; names and forms are those of `api.expose`.
+    """Return a decorator for a public function of a tensor `input`; for `names` and `forms` see `api.expose`.
 
     `renamed` maps PyTorch's argument names to the names used by the function, where the two differ.
     """

@@ -15,7 +15,7 @@ _known: dict[str, list[str]] = {}
 
 
 def of(name: str) -> list[str]:
-    """Return the families that define a name, public or of a record; empty if the name is unknown."""
+    """Return the families that define a public name or a record name; an empty list if it is unknown."""
     if not _known:
         for family, names in FAMILIES.items():
             for one in names.split():
@@ -39,7 +39,7 @@ def registered() -> dict[str, list[str]]:
     names: dict[str, set[str]] = {}
 
     class Table(dict[str, object]):
-        """A table of `api`, or the table of records, that notes which family sets each name."""
+        """A dict that replaces a table of `api` or of records and notes which family sets each name."""
 
         def __setitem__(self, name: str, value: object) -> None:
             frame = sys._getframe(1)
@@ -60,7 +60,7 @@ def registered() -> dict[str, list[str]]:
 
 
 def on_tensor() -> set[str]:
-    """The names of Tensor's attributes that are not lazy placeholders."""
+    """Return the names of Tensor's attributes that are not lazy placeholders."""
     from gradtrace.engine.tensor import Later, Tensor
 
     return {name for name, value in vars(Tensor).items() if not isinstance(value, Later)}

@@ -42,7 +42,7 @@ def fused(signature: str, rule: Rule, node: str, **fields: Any) -> Op:
 
 
 def differentiate_steps(xp: XP, rule: Rule, wanted: tuple[bool, ...], g: Any, args: tuple[Any, ...]) -> list[Any]:
-    """Return the gradients of the steps of `rule` at `args`, recorded if the current backward pass is recorded."""
+    """Run the steps of `rule` on Tensors and return their gradients at `args`, recorded if the backward pass is."""
     recorded = xp is TRACED
     # Record the program's operators, not these.
     with using(grad_enabled=True, recorder=state.recorder if recorded else None):

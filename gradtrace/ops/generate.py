@@ -1,4 +1,4 @@
-"""Write what is made from the operators' records: the table of `families` and the stubs. Run it after adding one.
+"""Generate the tables in `families` and the type stubs from the operators' records. Run it after adding an operator:
 
 python -m gradtrace.ops.generate
 """

@@ -1,4 +1,4 @@
-"""Addition and multiplication by a number in composed functions and rules, where PyTorch's node names differ."""
+"""Records of arithmetic with a number for composed functions and rules, where PyTorch uses other node names."""
 
 from __future__ import annotations
 

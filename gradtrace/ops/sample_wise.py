@@ -1,7 +1,7 @@
 """Public functions that read values or create tensors in addition to calling records.
 
-A running vmap intercepts each call of a record (`state.batching`). These functions also read the arrays of their
-arguments (an order, an index), draw random numbers, or create tensors, so vmap must intercept their own calls.
+A running vmap intercepts each call of a record (`state.batching`). These functions also read the values of their
+arguments (to sort or index), draw random numbers, or create tensors, so vmap must intercept their own calls.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""Float kernels that the math module lacks. They may raise where IEEE gives inf or nan; the engine then repeats the
-operation on a 0-d array."""
+"""Kernels of Python floats that the math module lacks.
+
+A kernel may raise an error where IEEE gives inf or nan; the engine then repeats the operation on a 0-d array.
+"""
 
 from __future__ import annotations
 

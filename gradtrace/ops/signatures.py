@@ -1,9 +1,9 @@
 """PyTorch's error messages for calls whose arguments match no signature.
 
-`signatures.txt` has one function a line: its table (f torch, m Tensor, l linalg, s special, n nn.functional), its name
-(`name=the name in messages`), how PyTorch lists its signatures (1: one; 0: no arguments at all; +: one that is shown
-and others that are not), and the signatures. The file is read only after a call has failed, so a successful call has
-no overhead. Messages and their order follow torch/csrc/utils/python_arg_parser.cpp and invalid_arguments.cpp.
+`signatures.txt` has one line for each function: its table (f torch, m Tensor, l linalg, s special, n nn.functional),
+its name (`name=NAME` if messages use another NAME), a code (1: one signature; 0: no arguments; +: one signature is
+shown, others are not), and the signatures. The file is read only after a call has failed, so a successful call has no
+overhead. Messages and their order follow torch/csrc/utils/python_arg_parser.cpp and invalid_arguments.cpp.
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ def refused(name: str, p: Parameter, value: object) -> str:
 
 
 def bad_list(p: Parameter, items: Sequence[Any]) -> str:
-    """`refused` for a list: PyTorch checks its first item early, the others when it unpacks the list."""
+    """Return the same as `refused`, for a list: the message for its first item differs from that for the others."""
     wrong = next((i for i, item in enumerate(items) if not LISTS[p.type](item)), None)
     if wrong is None:
         return ""
@@ -301,7 +301,7 @@ def type_name(value: object) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the items as PyTorch's message counts them: `*` and an empty parameter list each count as an item."""
+    """Return the items of a signature; as in PyTorch's messages, `*` and an empty list count as items too."""
     return text[1:-1].split(", ")
 
 
@@ -331,7 +331,7 @@ def no_combination(known: Listed, args: tuple[Any, ...], named: dict[str, Any]) 
 
 
 def unmatched(s: Signature, named: dict[str, Any]) -> str:
-    """Return the keywords that are not among the last items of a signature (one with a default ends in its value)."""
+    """Return the keywords not among a signature's last items; as in PyTorch, an item "a=1" does not match keyword a."""
     items = [item.rpartition(" ")[2] for item in words_of(s.text)]
     last = items[max(len(items) - len(named), 0) :]
     return ", ".join(key for key in reversed(named) if key not in last)
@@ -343,7 +343,7 @@ def list_types(args: tuple[Any, ...], named: dict[str, Any]) -> str:
 
 
 def marked(s: Signature, args: tuple[Any, ...], named: dict[str, Any]) -> str:
-    """Return the given types, with those that differ from the signature's between exclamation marks."""
+    """Return the types of the arguments; a type that differs from the signature's is put between exclamation marks."""
     items = words_of(s.text)
     results = []
     for i in range(len(args) + len(named)):

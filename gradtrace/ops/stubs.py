@@ -4,8 +4,8 @@ Run this to write `gradtrace/__init__.pyi`, `gradtrace/nn/functional.pyi` and `g
 
     python -m gradtrace.ops.stubs
 
-The signatures are those of `signatures.txt`, without keyword arguments that gradtrace does not support; for a name that
-is not in that file, the signature of the function.
+The signatures are those of `signatures.txt`, without keyword arguments that gradtrace does not support. A name that is
+not in that file gets the signature of its Python function.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def annotation(p: Parameter, function: str) -> str:
 
 
 def accepts(function: Callable[..., Any], name: str) -> bool:
-    """Whether a function has a keyword argument."""
+    """Return whether a function has a keyword argument."""
     parameters = inspect.signature(function).parameters
     return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 

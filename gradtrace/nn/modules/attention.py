@@ -191,7 +191,7 @@ class MultiheadAttention(Module):
 def _check_dims(
     query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None, attn_mask: Tensor | None
 ) -> bool:
-    """Whether the input is batched; raise AssertionError if the numbers of dimensions do not match."""
+    """Return whether the input is batched; raise AssertionError if the numbers of dimensions do not match."""
     n = query.dim()
     if n not in (2, 3):
         raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {n}-D query tensor")

@@ -1,4 +1,4 @@
-"""Making tensors from values, or filled with one; the records that cast, copy and fill."""
+"""Functions that create tensors from data or filled with one value; the records that cast, copy and fill."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def is_sequence(data: Any) -> bool:
 
 
 def nested_shape(data: Any) -> tuple[int, ...]:
-    """The sizes of nested sequences, by their first items. A tensor in them counts as a number."""
+    """Return the sizes of nested sequences, judged by their first items; a tensor in them counts as a number."""
     shape: list[int] = []
     while is_sequence(data):
         shape.append(len(data))
@@ -224,7 +224,7 @@ def flatten_nested(data: Any, shape: tuple[int, ...], depth: int, flat: list[Any
 
 
 def number_for(value: Any, wanted: dtypes.dtype) -> float:
-    """The number that an item of a list is in an array of this dtype; TypeError for what it cannot become."""
+    """Convert a list item to a number for an array of dtype `wanted`; raise TypeError if that is impossible."""
     kind = type(value)
     if kind in NUMBERS:
         number: float = value
@@ -247,12 +247,12 @@ def is_numpy_scalar(value: Any) -> bool:
 
 
 def plain_number(value: Any) -> Any:
-    """The Python number of a number, a tensor or a numpy scalar."""
+    """Return a number, a one-element tensor or a numpy scalar as a Python number."""
     return value.item() if isinstance(value, Tensor) or is_numpy_scalar(value) else value
 
 
 def inferred_dtype(flat: list[Any]) -> dtypes.dtype:
-    """The dtype that holds all items: Python's floats have the default dtype, tensors and numpy's numbers their own."""
+    """Return the dtype that holds all items; Python floats count as the default dtype."""
     found: dtypes.dtype | None = None
     types: set[Any] = set(map(type, flat))
     examples = [kind() for kind in types] if types <= NUMBERS else flat
@@ -276,7 +276,7 @@ def dtype_of_item(value: Any) -> dtypes.dtype:
 
 
 def shared_array(array: Array) -> Tensor:
-    """A tensor on the memory of an array; ValueError for one that tensors cannot show."""
+    """Return a tensor that shares the array's memory; raise ValueError for negative strides."""
     dtypes.from_np(array.dtype)
     if any(stride < 0 for stride in array.strides):
         raise ValueError(NEGATIVE_STRIDES)
@@ -303,7 +303,7 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """As `as_tensor`; `copy` says whether to share memory: never (True), always (False) or if possible (None)."""
+    """Convert as `as_tensor` does; `copy` is True for new memory, False for shared memory, None for either."""
     wanted = as_dtype(dtype)
     is_shared = isinstance(obj, Tensor) or is_array(obj)
     if copy is False and not is_shared:
@@ -331,7 +331,7 @@ def from_numpy(ndarray: Array) -> Tensor:
 
 
 def legacy_tensor(*args: Any) -> Tensor:
-    """torch.Tensor(data) or torch.Tensor(2, 3), always of the default dtype."""
+    """Implement torch.Tensor(data) and torch.Tensor(2, 3), always of the default dtype."""
     if len(args) == 1 and isinstance(args[0], Tensor):
         return args[0].alias()
     if len(args) == 1 and isinstance(args[0], Size):
@@ -397,7 +397,7 @@ def _filled(name: str, value: float) -> None:
 
 
 def named_sizes(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the sizes given by keyword. TypeError for any other keyword, or sizes given twice."""
+    """Return the sizes given by keyword; raise TypeError for any other keyword, or if sizes are given twice."""
     unknown = next((key for key in named if key != "size"), None)
     if unknown is not None:
         raise TypeError(f"{name}() got an unexpected keyword argument '{unknown}'")
@@ -421,7 +421,7 @@ _filled("empty", 0)
 
 
 def filled_like(input: Tensor, values: Any, kind: NumpyDtype) -> Array:
-    """Values in an array laid out as the input: with its order of dims, or in C order if elements share memory."""
+    """Return an array of `values` with the input's order of dims in memory, C order if its elements share memory."""
     like = input.laid_out()
     out = np.empty_like(like, kind, order="C" if 0 in like.strides else "K")
     out[...] = values

@@ -24,5 +24,5 @@ def promote_types(type1: dtypes.dtype, type2: dtypes.dtype) -> dtypes.dtype:
 
 @public("can_cast", forms="f")
 def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
-    """Whether a cast keeps the kind of number: bool, integer or floating point (torch.can_cast)."""
+    """Return whether a cast keeps the kind of number: bool, integer or floating point (torch.can_cast)."""
     return from_.category <= to.category

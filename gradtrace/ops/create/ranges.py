@@ -79,11 +79,11 @@ def check_range(start: float, end: float, step: float) -> None:
 
 
 def steps_up(start: float, step: float, count: int, kind: NumpyDtype) -> Array:
-    """start + i * step for i < count, as PyTorch's kernel adds them up.
+    """Return start + i * step for i < count, with the rounding of PyTorch's kernel.
 
-    It counts in a wider type: float64 for float32, float32 for float16, int64 for integers. It goes by pairs of vectors
-    of 32 bytes while there are enough numbers: their first numbers are computed so and rounded to the dtype, and the
-    others are added to these.
+    The kernel computes in a wider type: float64 for float32, float32 for float16, int64 for integers. It works on
+    vectors of 32 bytes, two at a time: the first number of each is rounded to the dtype, and the others are computed
+    from this rounded number. Numbers left over at the end are each computed from `start`.
     """
     number = np.arange(count)
     if kind.kind != "f":
@@ -155,7 +155,7 @@ def logspace(
 
 
 def power(base: float, exponent: float) -> float:
-    """base ** exponent of the C library, which rounds better than numpy's on arrays."""
+    """Return base ** exponent from the C library, which rounds better than numpy does on arrays."""
     try:
         return math.pow(base, exponent)
     except (OverflowError, ValueError):
@@ -168,12 +168,12 @@ def check_steps(steps: int) -> None:
 
 
 def rounded(value: float, kind: NumpyDtype) -> Any:
-    """The number as a numpy scalar of a dtype."""
+    """Return the number as a numpy scalar of a dtype."""
     return np.asarray(value).astype(kind)[()]
 
 
 def from_both_ends(low: Any, high: Any, step: Any, steps: int, *, fused: bool) -> Array:
-    """Numbers whose first half counts up from `low` and whose second half counts down to it from `high`."""
+    """Return evenly spaced numbers: the first half computed from `low` upwards, the second from `high` downwards."""
     number = np.arange(steps)
     up, down = number.astype(low.dtype), (steps - 1 - number).astype(low.dtype)
     first = fused_multiply_add(low, step, up) if fused else low + step * up

@@ -17,7 +17,7 @@ def int_index(name: str, index: Tensor) -> Array:
 
 
 def in_range(index: Array, dim: int, n: int, kind: type[Exception], before: str = "") -> None:
-    """Raise `kind` for the first index outside 0..n-1."""
+    """Raise an error of type `kind` if an index is outside 0..n-1; the message names the first one."""
     wrong = index[(index < 0) | (index >= n)]
     if wrong.size:
         raise kind(f"{before}index {int(wrong.flat[0])} is out of bounds for dimension {dim} with size {n}")

@@ -28,7 +28,7 @@ def is_advanced(item: object) -> bool:
 
 
 def is_truth(item: object) -> bool:
-    """Whether an index item is a bool or a 0-d bool tensor; it adds a dim of size 1 or 0."""
+    """Return whether an index item is a bool or a 0-d bool tensor; it adds a dim of size 1 or 0."""
     return isinstance(item, bool) or (isinstance(item, Tensor) and item.ndim == 0 and item.dtype.category == 0)
 
 
@@ -44,7 +44,7 @@ def consumed(item: object) -> int:
 
 
 def as_array(item: Any) -> Any:
-    """Return the array or the number that an object wraps (`__array__`), any other item of an index as it is."""
+    """Convert an index item with `__array__` to its array or number; return any other item unchanged."""
     if type(item) in PLAIN_ITEMS or isinstance(item, (Tensor, list)) or not hasattr(type(item), "__array__"):
         return item
     array = np.asarray(item)
@@ -78,7 +78,7 @@ def normalised(tensor: Tensor, key: Any) -> list[Any]:
 
 
 def stands_for_tuple(key: object) -> bool:
-    """Whether a list is read as a tuple of index items, as PyTorch does for short lists of non-numbers."""
+    """Return whether a list is read as a tuple of index items, as PyTorch does for short lists of non-numbers."""
     return (
         isinstance(key, list)
         and len(key) < 32
@@ -252,7 +252,7 @@ def setitem(self: Tensor, key: object, value: object) -> None:
 
 
 def is_everything(tensor: Tensor, key: object) -> bool:
-    """Whether an index selects the whole tensor, which is then written directly and not through a view."""
+    """Return whether an index selects the whole tensor, which is then written directly and not through a view."""
     if key is Ellipsis or (isinstance(key, tuple) and not key):
         return True
     items = key if isinstance(key, tuple) else (key,)

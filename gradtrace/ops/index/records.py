@@ -17,14 +17,14 @@ def along(dim: int, item: Any) -> tuple[Any, ...]:
 
 
 def place_along(shape: Shape, dim: int, item: Array | slice | int, g: Array) -> Array:
-    """Return zeros of `shape` with g written where `item` selects along `dim`."""
+    """Return zeros of `shape` with `g` at the positions that `item` selects along `dim`."""
     out = np.zeros(shape, g.dtype)
     out[along(dim, item)] = g
     return out
 
 
 def take_entries(a: Array, index_array: Array, dim: int) -> Array:
-    """Select the entries along a dim that `index_array` names; a 0-d array counts as one entry."""
+    """Gather the entries at `index_array` along `dim`; a 0-d array counts as one entry."""
     if not index_array.size:
         return np.zeros(index_array.shape, a.dtype)
     if not index_array.ndim and a.ndim:
@@ -33,12 +33,12 @@ def take_entries(a: Array, index_array: Array, dim: int) -> Array:
 
 
 def take_slices(a: Array, index_array: Array, dim: int) -> Array:
-    """Select the slices along a dim that a 1-d index names; return a 0-d array unchanged."""
+    """Select the slices at a 1-d index along `dim`; return a 0-d array unchanged."""
     return np.take(a, index_array, dim) if a.ndim else np.array(a)
 
 
 def no_gradient(*_: object) -> None:
-    """Return no gradient, for the zeros written to: an operand in PyTorch's graph, None here."""
+    """Return None, the gradient of an operand that holds only zeros; PyTorch's graph has a node for it."""
 
 
 def add_at(shape: Shape, indices: tuple[Any, ...], g: Array) -> Array:
@@ -220,7 +220,7 @@ def fit_kernel(a: Array, shape: Shape) -> Array:
 
 
 def grid(index_array: Array, dim: int) -> tuple[Any, ...]:
-    """Return index arrays for every element of `index_array`, which itself indexes `dim`."""
+    """Return one index array per dim, which together address the element of each entry of `index_array` along `dim`."""
     full = list(np.ogrid[tuple(slice(0, n) for n in index_array.shape)]) if index_array.ndim else []
     if full:
         full[dim] = index_array
@@ -228,7 +228,7 @@ def grid(index_array: Array, dim: int) -> tuple[Any, ...]:
 
 
 def narrowed(a: Array, index_array: Array, dim: int) -> Array:
-    """Return the part of `a` that an index smaller in the other dims refers to."""
+    """Return `a` cropped to the sizes of the index in all dims except `dim`."""
     if a.ndim == 0:
         return a
     bounds = tuple(slice(None) if i == dim else slice(0, n) for i, n in enumerate(index_array.shape))

@@ -27,7 +27,7 @@ UFUNC = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "am
 
 
 def neutral(reduce: str, dtype: NumpyDtype) -> float:
-    """Return the start value of an element that does not include its own value."""
+    """Return the neutral element of a reduction: the start value where `include_self` is False."""
     if reduce in ("sum", "mean"):
         return 0
     if reduce == "prod":
@@ -92,9 +92,9 @@ def reduce_grads(
 def prod_grads(
     xp: XP, g: Operand, out: Operand, a: Operand, src: Operand, dim: int, index: Array, own: bool, name: str
 ) -> tuple[Operand, Operand]:
-    """Return the products of all other factors: by division, or without it where exactly one factor is zero.
+    """Return the gradients of a and src for "prod": by division, or a separate product where one factor is zero.
 
-    With several zeros a second derivative of src would be wrong: it raises RuntimeError.
+    If several factors are zero, differentiating the gradient of src again raises RuntimeError: it would be wrong.
     """
     filled = xp.where(a == 0, xp.ones_like(a), a)
     of_a = g * xp.scatter_reduce(filled, src, dim, index, "prod", own) / filled
@@ -116,7 +116,7 @@ def fill_at(a: Array, dim: int, index: Array, value: Array | float) -> Array:
 
 
 def distinct(index: Array, shape: Shape, dim: int) -> Array:
-    """Return each index once, and as non-negative numbers."""
+    """Return the distinct indices, made non-negative."""
     return np.unique(index % (shape[dim] if shape else 1)) if index.size else index
 
 

@@ -106,7 +106,7 @@ def eigh_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand]) -> Operand:
 
 
 def svd_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand]) -> Operand:
-    """Gradient of A = U S V^T; with full_matrices only the first k columns of U and rows of V^T contribute."""
+    """Return the gradient for A = U S V^T; of full matrices only the first k columns of U and rows of V^T count."""
     u, s, vh = out
     gu, gs, gvh = g
     k = s.shape[-1]
@@ -196,7 +196,7 @@ def lstsq_grad(
     driver: str,
     vector: bool,
 ) -> tuple[Operand | None, ...]:
-    """Gradient of the solution through pinv(A) B, and of the residuals as sums of squares of A X - B."""
+    """Return the gradients for A and B, of the solution as pinv(A) B and of the residuals as sums of (A X - B)^2."""
     x = out[0]
     if vector:
         x, b = xp.unsqueeze(x, x.ndim), xp.unsqueeze(b, b.ndim)

@@ -172,7 +172,7 @@ def check_sizes(full: list[Subscripts], operands: list[Tensor]) -> None:
 
 
 def align(operand: Tensor, subscripts: Subscripts, order: Subscripts, position: int) -> Tensor:
-    """Permute the operand to one dim for each subscript of `order`, with size 1 where it has none."""
+    """Permute the operand's dims to `order`, with a dim of size 1 for each subscript it lacks."""
     subscripts = list(subscripts)
     i = 0
     while i < len(subscripts):
@@ -191,7 +191,7 @@ def align(operand: Tensor, subscripts: Subscripts, order: Subscripts, position: 
 
 
 def multiply(a: Tensor, b: Tensor, done: list[int]) -> Tensor:
-    """Multiply two aligned operands and sum (keepdim) over the dims that no later operand has."""
+    """Multiply two aligned operands and sum (keepdim) over the dims `done`, which no later operand has."""
     both = [k for k in done if a.shape[k] != 1 and b.shape[k] != 1]
     only_a = [k for k in done if a.shape[k] != 1 and k not in both]
     only_b = [k for k in done if b.shape[k] != 1 and k not in both]
@@ -203,7 +203,7 @@ def multiply(a: Tensor, b: Tensor, done: list[int]) -> Tensor:
 
 
 def batched_product(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
-    """Compute the product as one bmm: dims of both operands are batch dims, dims of one its rows or columns."""
+    """Multiply by one bmm over the dims `summed`; others of both operands are batch dims, of one rows or columns."""
     shared, left, right = [], [], []
     for k in range(a.ndim):
         if k in summed:

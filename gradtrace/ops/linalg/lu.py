@@ -32,7 +32,7 @@ def unpack(lu: Array) -> tuple[Array, Array]:
 
 
 def permutation(pivots: Array, m: int, kind: type[Any] | NumpyDtype) -> Array:
-    """Return the matrix P of A = P L U for pivot rows counted from 1."""
+    """Return the permutation matrix P of A = P L U from the pivot rows, which count from 1."""
     return permuted(np.broadcast_to(np.eye(m, dtype=kind), (*pivots.shape[:-1], m, m)), pivots, back=True)
 
 
@@ -68,7 +68,7 @@ def householder_kernel(a: Array, tau: Array) -> Array:
 
 
 def factors(xp: XP, lu: Operand) -> tuple[Operand, Operand]:
-    """`unpack` for use in rules."""
+    """Return L and U as `unpack` does, for derivative rules: also on Tensors."""
     m, n = lu.shape[-2:]
     k = min(m, n)
     lower = xp.tril(lu, -1)
@@ -81,7 +81,7 @@ def factors(xp: XP, lu: Operand) -> tuple[Operand, Operand]:
 
 
 def plu_grad(xp: XP, gl: Operand | None, gu: Operand | None, p: Operand, lower: Operand, upper: Operand) -> Operand:
-    """Gradient of A = P L U; the remaining columns or rows of a wide or tall A are a separate triangular product."""
+    """Return the gradient for A = P L U; the part of A beyond the leading square adds further triangular products."""
     m, k, n = lower.shape[-2], lower.shape[-1], upper.shape[-1]
     times = xp.matmul
 

@@ -189,7 +189,7 @@ def flipped(xp: XP, x: Operand) -> Operand:
 
 
 def columns(xp: XP, a: Operand, b: Operand) -> Operand:
-    """Return the outer product of two vectors."""
+    """Return the outer product of two vectors, as a column times a row."""
     return xp.reshape(a, (a.shape[0], 1)) * b
 
 
@@ -198,12 +198,12 @@ def scaled(x: Operand, factor: float) -> Operand:
 
 
 def batched(xp: XP, g: Operand, n: int) -> Operand:
-    """Expand the gradient of addbmm, one matrix, to n batches."""
+    """Expand a gradient that is one matrix to a batch of n, for the rules of addbmm."""
     return xp.expand(xp.unsqueeze(g, 0), (n, *g.shape))
 
 
 def columns_first(a: Any) -> bool:
-    """Whether a matrix is column-major; PyTorch then computes its gradient transposed, which its strides show."""
+    """Return whether a matrix is column-major; then PyTorch's gradient is column-major too."""
     raw = a._data if isinstance(a, Tensor) else a
     apart: Any = raw.bytes_apart if type(raw) is Meta else raw.strides
     one = raw.dtype.itemsize
@@ -411,7 +411,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def folds(a: Tensor, b: Tensor) -> bool:
-    """Whether PyTorch computes a batch times one matrix (or vector) as one matrix product."""
+    """Return whether PyTorch computes a batch times one matrix (or vector) as one matrix product."""
     larger, smaller = (a, b) if a.ndim >= b.ndim else (b, a)
     if smaller.ndim > 2:
         return False

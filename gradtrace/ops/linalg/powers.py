@@ -59,7 +59,7 @@ def pade(x: Array) -> Array:
 
 
 def exp_grad(xp: XP, g: Operand, a: Operand) -> Operand:
-    """Gradient of exp(A): the upper right block of exp([[A^T, G], [0, A^T]])."""
+    """Return the gradient of exp(A) for G: the upper right block of exp([[A^T, G], [0, A^T]])."""
     n = a.shape[-1]
     first, second = constant(g, np.eye(2 * n, n)), constant(g, np.eye(2 * n, n, -n))
     turned = flipped(xp, a)

@@ -55,7 +55,7 @@ def check_float(name: str, a: Tensor) -> None:
 
 
 def first_failure(info: Array) -> tuple[str, int]:
-    """Describe the first batch element whose info is not 0; return the description and that info."""
+    """Return the start of an error message and the info of the first batch element whose info is not 0."""
     flat = info.reshape(-1)
     where = int(np.flatnonzero(flat)[0])
     return f"(Batch element {where}): " if info.ndim else "", int(flat[where])
@@ -72,7 +72,7 @@ def constant(like: Operand, raw: Array) -> Operand:
 
 
 def eliminate(a: Array) -> tuple[Array, Array, Array]:
-    """LU with partial pivoting of (..., m, n): packed factors, pivot rows (from 1), the first zero pivot or 0."""
+    """Factorise (..., m, n) by LU with partial pivoting; return factors, pivots (from 1), first zero pivot or 0."""
     shape = a.shape
     lu = np.array(a).reshape(math.prod(shape[:-2]), *shape[-2:])
     k = min(shape[-2:])
@@ -105,7 +105,7 @@ def substitute(a: Array, b: Array, upper: bool, unit: bool) -> Array:
 
 
 def permuted(b: Array, pivots: Array, back: bool = False) -> Array:
-    """Exchange the rows of b (..., m, k) in the order of the pivots (..., n), or undo it with `back`."""
+    """Swap the rows of b (..., m, k) as the pivots (..., n) say; `back` undoes it."""
     batch = np.broadcast_shapes(pivots.shape[:-1], b.shape[:-2])
     flat = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:]))).reshape(math.prod(batch), *b.shape[-2:])
     rows = np.broadcast_to(pivots, (*batch, pivots.shape[-1])).reshape(len(flat), pivots.shape[-1]) - 1
@@ -129,7 +129,7 @@ def solve_kernel(a: Array, b: Array, left: bool, vector: bool) -> tuple[Array, A
 
 
 def solve_checked(a: Array, b: Array) -> tuple[Array, Array]:
-    """Solve A X = B; also return, for each matrix, 0 or the number of the zero pivot."""
+    """Solve A X = B; return X and, for each matrix, the number of its zero pivot (0: none)."""
     try:
         return np.linalg.solve(a, b), np.zeros(a.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
@@ -178,7 +178,7 @@ def adjugate(xp: XP, a: Operand) -> Operand:
 
 
 def det_grad_of_arrays(xp: XP, g: Array, a: Array, out: Array) -> Array:
-    """Gradient of det outside a recorded pass: zeros for a determinant of 0, as PyTorch solves A^T x = det(A) there."""
+    """Return the gradient of det for arrays: zeros if det is 0, since PyTorch solves A^T x = det(A) in this case."""
     result: Any = det_grad(xp, g, a, out)
     one = (*a.shape[:-2], 1, 1)
     nothing = np.where(np.signbit(out).reshape(one), result * 0, 0)
@@ -344,7 +344,7 @@ def logdet(input: Tensor) -> Tensor:
 
 
 def check_solve(name: str, a: Tensor, b: Tensor, left: bool) -> bool:
-    """Whether b holds vectors; raise for shapes and dtypes that do not match."""
+    """Return whether b holds vectors and not matrices; raise for shapes and dtypes that do not match."""
     check_square(name, a)
     check_float(name, a)
     if a.dtype is not b.dtype:

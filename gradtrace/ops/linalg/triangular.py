@@ -25,7 +25,7 @@ def solve_triangular_kernel(a: Array, b: Array, upper: bool, left: bool, unit: b
 
 
 def cholesky_kernel(a: Array, upper: bool) -> tuple[Array, Array]:
-    """Return the factor, and 0 or the order of the first leading minor that is not positive."""
+    """Return the Cholesky factor, and the order of the first leading minor that is not positive (0: none)."""
     source = a.swapaxes(-1, -2) if upper else a
     try:
         out, info = np.linalg.cholesky(source), np.zeros(a.shape[:-2], np.int32)
@@ -82,7 +82,7 @@ def solve_triangular_grad(
 
 
 def cholesky_grad(xp: XP, g: Operand, factor: Operand, upper: bool) -> Operand:
-    """Gradient of the Cholesky factor: symmetric, as in PyTorch, although only one triangle of the matrix is read."""
+    """Return the gradient of the Cholesky factor: symmetric as in PyTorch, although the kernel reads one triangle."""
     lower, g = (transposed(xp, factor), transposed(xp, g)) if upper else (factor, g)
     half = xp.tril(xp.matmul(transposed(xp, lower), g), 0)
     whole = half + transposed(xp, xp.tril(half, -1))
@@ -118,7 +118,7 @@ def triangular_solve_grad(
     transpose: bool,
     unit: bool,
 ) -> tuple[Operand | None, ...]:
-    """Gradient of torch.triangular_solve, whose second result is the matrix itself."""
+    """Return the gradient of torch.triangular_solve, whose second result is the matrix itself."""
     of_b: Operand | None = None
     of_a: Operand | None = None
     if g[0] is not None:

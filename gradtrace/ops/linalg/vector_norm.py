@@ -56,7 +56,7 @@ def restore_dims(xp: XP, x: Operand, self: Operand, dims: tuple[int, ...] | None
 def norm_grad(
     xp: XP, g: Operand, self: Operand, out: Operand, p: float, dims: tuple[int, ...] | None, keepdim: bool
 ) -> Operand | None:
-    """Gradient of a norm; None for p = 0. Masks use `where`, since at 0 the other factor may be inf or nan."""
+    """Return the gradient of a norm, None for p = 0; `where` masks zeros, at which a factor may be inf or nan."""
     if p == 0:
         return None
     if p == 2:
@@ -85,8 +85,10 @@ def norm_grad(
 
 
 def distance_grad(xp: XP, g: Operand, away: Operand, out: Operand, p: float) -> Operand:
-    """Gradient of differences (..., M) whose norms (...) are distances: 0 for p = 0; for p = inf each of the largest
-    elements gets the full gradient."""
+    """Return the gradient of distances with respect to the differences `away` (..., M), whose p-norms (...) they are.
+
+    For p = 0 it is 0; for p = inf each of the largest elements gets the full gradient.
+    """
     if p == 0:
         return xp.zeros_like(away)
     if not math.isinf(p):

@@ -266,7 +266,7 @@ glu_record = op(
 
 
 def apply(record: OneResult, input: object, inplace: bool, *numbers: Any) -> Tensor:
-    """Apply a record to the input, out of place or in place."""
+    """Apply a record to the input, in place if `inplace` is true."""
     if not isinstance(input, Tensor):
         raise not_a_tensor(record.name, "input", 1, input)
     return in_place(record, input, *numbers) if inplace else record(input, *numbers)

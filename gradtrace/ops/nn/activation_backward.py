@@ -33,7 +33,7 @@ def zeros(xp: XP, g: Operand, *_: object) -> Operand:
 
 
 def select(xp: XP, condition: Operand, a: Operand, g: Operand) -> Operand:
-    """Return a where the condition holds, else 0."""
+    """Return `a` where the condition holds, else 0."""
     return xp.where(condition, a, xp.zeros_like(g))
 
 

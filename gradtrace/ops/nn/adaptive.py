@@ -22,14 +22,14 @@ from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
 
 
 def taps_of(n: int, out: int) -> Taps:
-    """Return the taps; evenly spaced windows become slices, which are faster."""
+    """Return the taps (see `pool_windows`) of the windows along one dim; even windows give slices, which are faster."""
     if out and n % out == 0:
         return regular(n, out, n // out, n // out, 0)
     return irregular(*adaptive(n, out))
 
 
 def cells(sizes: Ints, outs: Ints) -> Array:
-    """Return the number of elements in each window."""
+    """Return the number of input elements in each window."""
     total = np.ones((), np.int64)
     for n, out in zip(sizes, outs, strict=True):
         starts, ends = adaptive(n, out)

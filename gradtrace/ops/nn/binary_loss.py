@@ -29,13 +29,13 @@ def bce_slope(xp: XP, g: Operand, x: Operand, t: Operand) -> Operand:
 
 
 def bce_curve(xp: XP, g: Operand, x: Operand, t: Operand) -> Operand:
-    """The second derivative as PyTorch has it: 1e-12 is added to both probabilities, not a lower bound of them."""
+    """Return g times PyTorch's second derivative, which adds 1e-12 to x and 1 - x instead of clamping them."""
     plus, rest = x + EPS, 1 - x + EPS
     return g * (x * x - 2 * x * t + t) / (plus * plus * (rest * rest))
 
 
 def in_mean(xp: XP, result: Operand, x: Operand, weight: Array | None, reduction: str) -> Operand:
-    """Apply the weight and the mean's share to the gradient of each element."""
+    """Multiply the gradient by the weight and, for the mean, divide it by the number of elements."""
     result = divided(result, max(math.prod(x.shape), 1) if reduction == "mean" else 1)
     return result if weight is None else xp.times_array(result, weight)
 
@@ -87,7 +87,7 @@ bce_pos_weight = loss_op(
 
 
 def divided(x: Operand, n: float) -> Operand:
-    """Return x / n without a node for the division if n is 1."""
+    """Return x / n; if n is 1, return x itself, so that the graph has no division."""
     return x if n == 1 else x / n
 
 
@@ -97,7 +97,7 @@ def pos_weight_slope(xp: XP, x: Operand, target: Operand, pos_weight: Operand) -
 
 
 def check_logits(input: Tensor, target: Tensor) -> None:
-    """Raise PyTorch's errors for unsupported dtypes, which differ for integer targets (multiplied in place there)."""
+    """Raise PyTorch's errors for unsupported dtypes of the input or the target."""
     if not input.is_floating_point():
         raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{input.dtype.scalar_type}'")
     check_castable(target, input)

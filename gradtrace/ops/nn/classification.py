@@ -15,7 +15,7 @@ from gradtrace.ops.numbers import div_number
 
 
 def picked(target: Array, ignore: int) -> tuple[tuple[Array, ...], Array]:
-    """Return the position of each target's class in an input of shape (N, C, ...), and which targets count."""
+    """Return the index of each target's class in an input (N, C, ...), and a mask of the targets not ignored."""
     valid = target != ignore
     index = np.where(valid, target, 0)
     places: list[Array] = list(np.indices(target.shape))
@@ -60,7 +60,7 @@ def nll_factor(x: Array, target: Array, weight: Array | None, reduction: str, ig
 
 
 def is_plain(x: Array, target: Array, weight: Array | None, ignore: int) -> bool:
-    """Whether the input is rows of classes that all count equally: the fast path, which takes a few numpy calls."""
+    """Return whether the fast path applies: x is (N, C), without class weights or ignored targets."""
     if weight is not None or x.ndim != 2 or not target.size or x.dtype.itemsize == 2:
         return False
     return bool(target.item(target.argmin()) >= 0) if ignore < 0 else ignore not in target
@@ -80,7 +80,7 @@ def nll_grad(g: Array, x: Array, target: Array, weight: Array | None, reduction:
 def nll_double_backward(
     xp: XP, gg: Operand, like: Operand, target: Array, weight: Array | None, reduction: str, ignore: int
 ) -> Operand:
-    """Gradient of nll_grad, which is linear, with respect to its g."""
+    """Return the gradient of `nll_grad` with respect to its argument `g`, in which it is linear."""
     products = xp.times_array(gg, nll_factor(np.empty(like.shape, like.dtype), target, weight, reduction, ignore))
     return xp.sum_dim(products, (1,)) if reduction == "none" and len(gg.shape) > 1 else xp.sum(products)
 

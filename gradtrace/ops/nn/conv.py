@@ -97,7 +97,7 @@ def bias_grad(xp: XP, g: Operand, bias: Operand) -> Operand:
 
 
 def zeros_from(xp: XP, g: Operand, like: Operand) -> Operand:
-    """Zeros in the shape of `like`, as the derivative of a result without channels."""
+    """Return zeros in the shape of `like`: the derivative of a result that has no channels."""
     return xp.place_flat(g, np.zeros(g.shape, np.int64), tuple(like.shape))
 
 

@@ -64,7 +64,7 @@ def expand_parameter(argument: str, value: Ints, n: int) -> Ints:
 
 
 def same_padding(weight: Tensor, stride: Ints, padding: str, dilation: Ints) -> tuple[Ints, Ints]:
-    """Resolve padding="same" or "valid": zeros to add at one end first (last dim first), and padding at both ends."""
+    """Resolve padding="same" or "valid"; return the extra pads (pairs for `pad`) and the padding at both ends."""
     n = weight.ndim - 2
     if padding == "valid":
         return (), (0,) * n
@@ -195,7 +195,7 @@ def join_sizes(sizes: Sequence[int]) -> str:
 
 
 def by_axis(what: str, values: Ints, between: str) -> str:
-    """ "stride_height: 1 stride_width: 2"; a single dim is shown as the width of an image of height 1."""
+    """Return text as "stride_height: 1 stride_width: 2"; a single dim counts as the width of an image of height 1."""
     if len(values) == 1:
         values = (0 if what == "output_padding" else 1, *values)
     return between.join(f"{what}_{axis}: {v}" for axis, v in zip(AXES.get(len(values), ()), values, strict=False))

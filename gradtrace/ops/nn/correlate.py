@@ -30,7 +30,7 @@ def widen_half(a: Array) -> Array:
 
 
 def spend(w: Shape, windows: int) -> None:
-    """Charge the budget: each weight is multiplied once for each window of each sample."""
+    """Charge the budget of a running program one multiplication per weight, window and sample."""
     if state.spend is not None:
         state.spend(2 * size_of(w) * windows)
 

@@ -22,7 +22,7 @@ Rows = tuple[tuple[int, ...], ...]
 
 
 def chain(labels: Sequence[int], blank: int) -> tuple[Array, Array]:
-    """Return the states (labels with blanks around each), and which states can be entered from two states before."""
+    """Return the states (the labels with blanks around each), and which states can be reached by skipping a blank."""
     states = np.full(2 * len(labels) + 1, blank)
     states[1::2] = labels
     skips = np.zeros(len(states), bool)
@@ -31,7 +31,7 @@ def chain(labels: Sequence[int], blank: int) -> tuple[Array, Array]:
 
 
 def advance_paths(paths: Array, skips: Array) -> Array:
-    """Return the log weight that reaches each state from itself, the previous state and the one before that."""
+    """Return the log weight of paths into each state: from itself, the previous state or (`skips`) the one before."""
     moved = np.full_like(paths, -np.inf)
     moved[1:] = paths[:-1]
     jumped = np.full_like(paths, -np.inf)
@@ -148,7 +148,7 @@ def ctc_of_torch(
     reduction: int = 0,
     zero_infinity: bool = False,
 ) -> Tensor:
-    """nn.functional.ctc_loss with reduction 0 for none, 1 for the mean, 2 for the sum (torch.ctc_loss)."""
+    """Compute nn.functional.ctc_loss with reduction 0 (none), 1 (mean) or 2 (sum) (torch.ctc_loss)."""
     return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, REDUCTIONS[reduction], zero_infinity)
 
 

@@ -12,7 +12,7 @@ from gradtrace.ops.api import public
 
 
 def embedding_weights(indices: Array, padding: int, by_frequency: bool, dtype: NumpyDtype) -> Array:
-    """Return the gradient weight of each lookup: 0 for padding, and divided by the row's count if `by_frequency`."""
+    """Return a factor for each lookup's gradient: 0 for padding, else 1, or 1 / (uses of the row) if `by_frequency`."""
     factor = (indices != padding).astype(dtype)
     if by_frequency:
         _, inverse, counts = np.unique(indices, return_inverse=True, return_counts=True)
@@ -37,7 +37,7 @@ def embedding_rows(g: Array, shape: Shape, indices: Array, padding: int, by_freq
 
 
 def looked_up_again(xp: XP, gg: Operand, indices: Array, padding: int) -> Operand:
-    """Return the rows of gg, 0 for padding. As in PyTorch, by_frequency does not count in the second derivative."""
+    """Return the rows of gg, 0 for padding; as in PyTorch, the second derivative ignores by_frequency."""
     rows = xp.index(gg, (indices,))
     is_padding = (indices == padding)[..., None]
     return xp.zeroed(rows, is_padding) if is_padding.any() else rows
@@ -68,7 +68,7 @@ embedding_rows_record = op(
 def sum_of_bags(
     weight: Array, factors: Array | None, index: Array, bag: Array, share: Array, frequency: Array | None, count: int
 ) -> Array:
-    """The sum of each bag's rows, each row multiplied by its share and factor."""
+    """Return the sum of each bag's rows, each row multiplied by its share and factor."""
     rows = weight[index] * share[:, None]
     return scatter_rows(rows if factors is None else rows * factors[:, None], (count, weight.shape[1]), bag)
 
@@ -83,7 +83,7 @@ def bag_rows_grad(
 
 
 def largest_places(weight: Array, index: Array, bag: Array, count: int) -> Array:
-    """For each bag and column the flat position of the largest element in `weight`, -1 in an empty bag."""
+    """Return, for each bag and column, the flat position in `weight` of the largest element; -1 for an empty bag."""
     columns = np.arange(weight.shape[1])
     places = np.full((count, weight.shape[1]), -1)
     for row, b in zip(index.tolist(), bag.tolist(), strict=True):

@@ -51,7 +51,7 @@ def reflect(x: Array, size: int, corners: bool) -> tuple[Array, Array]:
 
 
 def within(x: Array, size: int, padding: int, corners: bool) -> tuple[Array, Array]:
-    """Bring points inside as the padding mode requires; return them and their derivative."""
+    """Move points outside the image inside, as the padding mode requires; return them and their derivative."""
     slope = np.ones_like(x)
     if padding == REFLECTION:
         x, slope = reflect(x, size, corners)
@@ -67,7 +67,7 @@ def raw(value: Any) -> Array:
 
 
 def coordinate(xp: XP, grid: Any, size: int, mode: int, padding: int, corners: bool) -> tuple[Any, Any, Any]:
-    """Convert points in -1 .. 1 to positions among `size` inputs: as an array, as an operand, and their derivative."""
+    """Convert points in -1 .. 1 to positions in 0 .. size-1; return them as array and operand, and their derivative."""
     at = raw(grid)
     half = at.dtype.type((size - 1 if corners else size) / 2)
     place = (at + 1) * half if corners else ((at + 1) * at.dtype.type(size) - 1) / 2
@@ -118,7 +118,7 @@ def cubic_slopes(t: Operand, a: float = -0.75) -> list[Any]:
 
 
 def cells(xp: XP, grid: Any, sizes: Ints, mode: int, padding: int, corners: bool) -> list[tuple[Any, Any, Any]]:
-    """Combine the taps of all dims: (flat index, in range, taps) for each combination; grid is (N, points, dims)."""
+    """Return (flat index, in range, taps) for each combination of the taps of all dims; grid is (N, points, dims)."""
     n = len(sizes)
     along = [taps(xp, xp.select(grid, 2, n - 1 - i), sizes[i], mode, padding, corners) for i in range(n)]
     results = []
@@ -150,7 +150,7 @@ def zero_missing(xp: XP, values: Operand, there: Array | None) -> Operand:
 
 
 def pick(a: Array, index: Array) -> Array:
-    """Index a (N, C, size) with index (N, points): (N, C, points)."""
+    """Return the elements (N, C, points) of a (N, C, size) at index (N, points)."""
     return planes_take(a, np.broadcast_to(index[:, None], (*a.shape[:2], index.shape[1])), 1)
 
 
@@ -253,7 +253,7 @@ def grid_sample(
 
 
 def sampled(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-    """grid_sample with numbers for the modes (torch.grid_sampler)."""
+    """Compute grid_sample, with the modes given as numbers (torch.grid_sampler)."""
     check_grid(input, grid, interpolation_mode)
     return samplers[input.ndim - 2](input, grid, interpolation_mode, padding_mode, align_corners)
 

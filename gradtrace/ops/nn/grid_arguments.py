@@ -13,7 +13,7 @@ PADDINGS = ("zeros", "border", "reflection")
 
 
 def modes(mode: str, padding_mode: str) -> tuple[int, int]:
-    """Return the numbers of the modes; raise ValueError for unknown ones."""
+    """Convert the names of the modes to numbers; raise ValueError for unknown ones."""
     if mode not in MODES:
         raise ValueError(
             f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"

@@ -49,7 +49,7 @@ def affine(a: Array, weight: Array | None, bias: Array | None, others: Ints) -> 
 def normalise_kernel(
     a: Array, weight: Array | None, bias: Array | None, seen: Ints, over: Ints, others: Ints, eps: float
 ) -> tuple[Array, Array, Array]:
-    """Normalise; return the result, the mean and the variance."""
+    """Normalise, scale and shift; return the result, the mean and the variance."""
     x = widen_half(a).reshape(seen)
     if is_short(x, over):
         mean, var = moments(x, over)
@@ -91,7 +91,7 @@ def normalise_grads(
     others: Ints,
     eps: float,
 ) -> list[Any]:
-    """Use the saved mean and variance; without `stats` recompute them, so that they are differentiated."""
+    """Return the wanted gradients from the saved mean and variance; without `stats` recompute these, differentiably."""
     x = xp.reshape(input, seen)
     if stats is None:
         away = x - xp.mean_dim(x, over, True)
@@ -145,7 +145,7 @@ def select_wanted(wanted: Sequence[bool], grads: Iterable[Operand | None]) -> li
 def normalise_record(
     name: str, node: str, needs: str, traced: Rule | None = None, exact: Callable[..., Array] | None = None
 ) -> SeveralResults:
-    """With `exact`, the input's gradient is computed in float32 with PyTorch's rounding."""
+    """Return a record of normalisation; `exact` computes the input's gradient in float32 with PyTorch's rounding."""
 
     def rule(
         xp: XP, wanted: Sequence[bool], g: Any, out: Any, input: Any, weight: Any, bias: object, *rest: Any
@@ -170,7 +170,7 @@ def normalise_record(
 
 
 def adapt_exact_grad(input_grad: Callable[..., Array], of_layer: bool) -> Callable[..., Array]:
-    """Adapt a function of layer_norm_backward to the arguments of a record."""
+    """Adapt a function of `layer_norm_backward` to the arguments that `normalise_record` passes."""
 
     def exact(
         g: Array,

@@ -22,7 +22,7 @@ def fused_add(a: Array, b: Array, c: Array) -> Array:
 
 
 def is_short(x: Array, over: tuple[int, ...]) -> bool:
-    """Whether the normalised rows have fewer elements than a vector register."""
+    """Return whether x is float32 and its normalised rows have fewer elements than a vector register (8)."""
     return x.dtype == F32 and over[-1:] == (x.ndim - 1,) and 0 < math.prod(x.shape[dim] for dim in over) < 8
 
 

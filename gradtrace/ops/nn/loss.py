@@ -26,7 +26,7 @@ REDUCTIONS = ("none", "mean", "sum")
 
 
 def reduction_named(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
-    """Return the reduction, also from the two legacy arguments; raise ValueError for an unknown one."""
+    """Return the reduction, which the two legacy arguments override; raise ValueError for an unknown one."""
     if size_average is not None or reduce is not None:
         return legacy_reduction(size_average, reduce)
     if reduction not in REDUCTIONS:
@@ -67,7 +67,7 @@ def loss_op(
 ) -> OneResult:
     """Return a record "NAME(operands; weight, reduction)" of the losses `each(*operands)`, weighted and reduced.
 
-    `backward_node` is the node name of the gradient with respect to the first operand, or `backward` its record.
+    For the gradient of the first operand, `backward_node` gives the node name, or `backward` the record.
     """
     name, _, operands = signature.rstrip(")").partition("(")
     n = len(operands.split(","))
@@ -204,7 +204,7 @@ huber = bounded(
 
 
 def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Broadcast both to one shape, with PyTorch's warning if they differ."""
+    """Broadcast input and target to one shape, with PyTorch's warning if their shapes differ."""
     check_has_size(target, input)
     if tuple(input.shape) == tuple(target.shape):
         return input, target

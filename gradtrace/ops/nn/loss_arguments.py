@@ -17,7 +17,7 @@ def check_tensors(name: str, **given: object) -> None:
 
 
 def check_has_size(*given: object) -> None:
-    """Raise Python's AttributeError if a loss reads the size of an argument that has none."""
+    """Raise AttributeError for the first argument that is not a tensor and so has no `size`."""
     for value in given:
         if not isinstance(value, Tensor):
             raise AttributeError(f"'{type(value).__name__}' object has no attribute 'size'")
@@ -29,7 +29,7 @@ def check_same_dtype(input: Tensor, target: Tensor) -> None:
 
 
 def check_castable(input: Tensor, target: Tensor) -> None:
-    """Raise RuntimeError if the input's dtype, which is the result's, cannot hold the promoted result."""
+    """Raise RuntimeError if the promoted dtype of input and target cannot be cast to the input's dtype."""
     common = dtypes.result_type((input._data, True), (target._data, True))
     if common.category > input.dtype.category:
         kept = {"int64": "Long", "int32": "Int", "bool": "Bool"}.get(input.dtype.name, input.dtype.scalar_type)

@@ -89,7 +89,7 @@ def multi_margin_parts(x: Array, target: Array, p: int, margin: float, weight: A
 
 
 def multilabel_parts(x: Array, target: Array) -> tuple[Array, Array]:
-    """multi_margin_parts for several labels in each row: those before the first -1."""
+    """Return each row's loss and its derivative; the labels of a row are those before the first -1."""
     shape, x, target = x.shape, np.atleast_2d(x), np.atleast_2d(target)
     losses, slopes = np.zeros(x.shape[0], x.dtype), np.zeros_like(x)
     for n, row in enumerate(target):
@@ -112,7 +112,7 @@ def rows_grad(g: Array, slope: Array, reduction: str) -> Array:
 
 
 def reduced_rows(losses: Array, target_shape: Shape, reduction: str) -> Array:
-    """The losses of the samples, reduced; without reduction in the target's shape."""
+    """Reduce the losses of the samples; with reduction "none" return them in the target's shape."""
     return losses.reshape(target_shape) if reduction == "none" else reduce_array(losses, None, reduction)
 
 

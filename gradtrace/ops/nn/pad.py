@@ -203,7 +203,7 @@ def check_repeating(input: Tensor, pads: Ints, mode: str, n: int) -> None:
 
 
 def circular(input: Tensor, pads: Ints) -> Tensor:
-    """Pad as PyTorch does: into a new tensor, the middle first, then each side from the opposite one."""
+    """Pad circularly by PyTorch's steps: copy the middle into a new tensor, then each side from the opposite one."""
     shape, inner = list(input.shape), input
     for dim, before, after in pairs(pads, input.ndim):
         if before > shape[dim] or after > shape[dim]:

@@ -26,7 +26,7 @@ def output_sizes(sizes: Shape, kernel: Ints, stride: Ints, padding: Ints, dilati
 
 
 def padded(a: Array, padding: Ints) -> Array:
-    """Pad the spatial dims with zeros."""
+    """Pad the spatial dims with zeros at both ends."""
     if not any(padding):
         return a
     out = np.zeros(a.shape[:2] + padded_sizes(a.shape[2:], padding), a.dtype)

@@ -64,7 +64,7 @@ def max_kernel(
 
 
 def divisors(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include_pad: bool) -> Array:
-    """Return the divisor of each window: its elements inside the input, or inside input and padding."""
+    """Return each window's divisor: its number of elements in the input, or (`include_pad`) in input and padding."""
     total = np.ones((), np.int64)
     for n, k, s, p in zip(sizes, kernel, stride, padding, strict=True):
         starts = np.arange(count_windows(n, (k, s, p, 1), ceil_mode)) * s - p
@@ -145,7 +145,7 @@ def zero_input_grad(xp: XP, gg: Operand, out: Operand, g: Operand, self: Operand
 
 
 def index_record(signature: str, kernel: Kernel, node: str, n: int, formula: str) -> SeveralResults:
-    """Return a record with results (values, indices) whose gradient goes to the positions in indices."""
+    """Return a record with the results (values, indices); the gradient of values goes to the positions in indices."""
     back = signature.partition("(")[0] + "_back"
     op(
         f"{back}(g, self; index, sizes)",

@@ -15,7 +15,7 @@ Taps = list[tuple[Any, Any]]
 
 
 def regular(n: int, out: int, kernel: int, stride: int, padding: int, dilation: int = 1) -> Taps:
-    """Return windows of `kernel` of n elements, `stride` apart; elements in the padding have no tap."""
+    """Return the taps of windows of `kernel` elements, `stride` apart, over n inputs; padding has no taps."""
     taps: Taps = []
     for j in range(kernel):
         offset = j * dilation - padding
@@ -27,7 +27,7 @@ def regular(n: int, out: int, kernel: int, stride: int, padding: int, dilation: 
 
 
 def irregular(starts: Array, ends: Array) -> Taps:
-    """Return windows starts[o] .. ends[o] of any length."""
+    """Return the taps of windows of any length: window o is starts[o] .. ends[o] - 1."""
     counts = ends - starts
     taps: Taps = []
     for j in range(int(counts.max(initial=0))):
@@ -43,7 +43,7 @@ def dual(starts: Array, ends: Array, n: int) -> tuple[Array, Array]:
 
 
 def adaptive(n: int, out: int) -> tuple[Array, Array]:
-    """Return the windows of adaptive pooling: floor(o n / out) .. ceil((o + 1) n / out)."""
+    """Return the starts floor(o n / out) and ends ceil((o + 1) n / out) of the windows of adaptive pooling."""
     outputs = np.arange(out)
     return outputs * n // out, -(-(outputs + 1) * n // out)
 
@@ -102,7 +102,7 @@ def take_back(g: Array, dim: int, n: int, index: Array) -> Array:
 def find_maxima(a: Array, index: Array | int, dim: int, unit: int, taps: Taps, first: Array) -> tuple[Array, Array]:
     """Return the maximum of each window along `dim` and its position; nan is greatest, and ties go to the first.
 
-    `first` is the start of each window. A position counts `unit` for each step along `dim`, plus `index`: the positions
+    `first` is the start of each window. A position is the place along `dim` times `unit`, plus `index`: the position
     along the dims already processed (0: none).
     """
     here = np.arange(a.shape[dim]).reshape((-1,) + (1,) * (a.ndim - dim - 1)) * unit + index

@@ -153,7 +153,7 @@ def interpolate(
 def wanted_sizes(
     input: Tensor, size: PerDim | None, scale_factor: float | Sequence[float] | None, n: int
 ) -> tuple[Ints, Scales]:
-    """Return the output sizes, and the scales where given."""
+    """Return the output sizes, and the scale factor of each dim (None if `size` is given)."""
     given = list(input.shape[2:])
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
@@ -186,7 +186,7 @@ def wanted_sizes(
 
 
 def kind_of(mode: str, n: int, ndim: int, corners: bool | None, antialias: bool) -> str:
-    """Return the name of the table; raise NotImplementedError if the mode does not support the number of dims."""
+    """Return the name of the interpolation table; raise NotImplementedError if the mode does not support n dims."""
     if mode == "lanczos" and n == 2:
         if corners:
             raise ValueError("Lanczos mode does not support align_corners=True")

@@ -16,7 +16,7 @@ Table = tuple[Any, Any]
 
 
 def source_spacing(n: int, out: int, corners: bool, scale: float | None) -> float:
-    """Return the distance in the input between the sources of neighbouring outputs."""
+    """Return the distance, in input elements, between the source positions of neighbouring outputs."""
     if corners:
         return (n - 1) / (out - 1) if out > 1 else 0.0
     return 1 / scale if scale is not None and scale > 0 else n / out

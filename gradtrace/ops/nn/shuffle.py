@@ -27,7 +27,7 @@ def to_channels(a: Array, r: int) -> Array:
 
 
 def between_groups(a: Array, groups: int) -> Array:
-    """Move channel j of group i to channel i of group j."""
+    """Interleave the channels: channel j of group i becomes channel i of group j."""
     split = a.reshape(a.shape[0], groups, a.shape[1] // groups, *a.shape[2:])
     return np.array(split.swapaxes(1, 2), order="C").reshape(a.shape)
 

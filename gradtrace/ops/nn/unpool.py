@@ -19,7 +19,7 @@ from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
 
 
 def place_kernel(a: Array, index: Array, sizes: Ints) -> Array:
-    """Return zeros with each element written at its position in the plane; the last of several at one position wins."""
+    """Return zeros with each element at its position in the plane; of several at one position the last is kept."""
     lead, count = a.shape[: a.ndim - len(sizes)], size_of(a.shape[-len(sizes) :])
     out = np.zeros((*lead, size_of(sizes)), a.dtype)
     np.put_along_axis(out, index.reshape(*lead, count), a.reshape(*lead, count), -1)

@@ -153,7 +153,7 @@ div = op(
 
 
 def as_tensor(number: float, x: Tensor) -> Tensor:
-    """Convert the number to a 0-d tensor of x's dtype."""
+    """Convert a number to a 0-d tensor of x's dtype."""
     return Tensor._wrap(np.asarray(number, x.dtype.np))
 
 

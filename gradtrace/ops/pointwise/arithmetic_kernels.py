@@ -42,7 +42,7 @@ def scaled(b: Array, alpha: float) -> Array:
 
 
 def negate(a: Raw) -> Array:
-    """np.negative, which is its `ufunc` for float64 (see rounding.in_float64)."""
+    """Negate; raise RuntimeError for bools. The attribute `ufunc` names numpy's function (see rounding.in_float64)."""
     if is_bool(a) or type(a) is bool:
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
@@ -65,7 +65,7 @@ def power_kernel(a: Raw, b: Raw) -> Array:
 
 
 def integer_power(a: Array, b: Array) -> Array:
-    """Integer powers with negative exponents: only 1 and -1 have an inverse, all other results are 0."""
+    """Raise integers to powers; a negative exponent gives 0 unless the base is 1 or -1."""
     out = np.power(a, np.abs(b))
     return np.where((b < 0) & (np.abs(a) != 1), 0, out).astype(out.dtype)
 
@@ -100,7 +100,7 @@ def arrays(a: Raw, b: Raw) -> tuple[Array, Array]:
 
 
 def first_extreme(reaches: Callable[..., Array], a: Array, b: Array) -> Array:
-    """Return a where `reaches(a, b)` holds or b is nan, else b; of equal zeros the first."""
+    """Return `a` where `reaches(a, b)` holds or b is nan, else `b`; `a` also for equal zeros."""
     return np.where(reaches(a, b) | (b != b), a, b)
 
 

@@ -132,7 +132,7 @@ def clamp_kernel(x: Array, low: Raw | None, high: Raw | None) -> Array:
 
 
 def clamp_grad(xp: XP, g: Operand, self: Operand, low: Operand | float | None, high: Operand | float | None) -> Operand:
-    """Gradient of clamp: 1 at the bounds, 0 outside and for nan; with low > high it is 0 everywhere."""
+    """Return the gradient of clamp: 1 at the bounds, 0 outside and for nan; with low > high it is 0 everywhere."""
     inside = self == self
     if low is not None:
         inside = xp.logical_and(inside, self >= low)
@@ -171,7 +171,7 @@ def choose_clamp(
 
 
 def in_bounds_dtype(input: Tensor, *bounds: Tensor | float | None) -> Tensor:
-    """Cast the input to its common dtype with bounds that are numbers."""
+    """Cast an integer input to the common dtype of the input and those bounds that are numbers."""
     if input.is_floating_point():
         return input
     numbers = [b for b in bounds if isinstance(b, (int, float)) and not isinstance(b, bool)]

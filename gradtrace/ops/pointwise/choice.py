@@ -1,4 +1,4 @@
-"""Choosing between operands element by element: maximum, minimum, fmax, fmin, where; and what rules fill with."""
+"""Elementwise choice: maximum, minimum, fmax, fmin, where; and the records with which rules fill masked elements."""
 
 from __future__ import annotations
 

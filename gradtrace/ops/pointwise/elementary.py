@@ -219,7 +219,7 @@ relu_grad = op(
 
 
 def relu_kernel(x: Array) -> Array:
-    """relu that keeps -0.0: of equal zeros np.maximum returns the second, except in half precision."""
+    """Return relu of an array, keeping -0.0: of equal zeros np.maximum returns the second, except in half precision."""
     return np.maximum(0, x) if x.dtype.itemsize > 2 else np.where(x < 0, np.zeros_like(x), x)
 
 

@@ -1,4 +1,4 @@
-"""float32 normal numbers as PyTorch's vectorised CPU kernel makes them: the Box-Muller transform on blocks of 16.
+"""float32 normal numbers with the bits of PyTorch's vectorised CPU kernel: the Box-Muller transform on blocks of 16.
 
 The logarithm, sine and cosine are the polynomials of the Cephes library (https://www.netlib.org/cephes, `logf`, `sinf`,
 `cosf`) in the order of operations of PyTorch's AVX2 kernel, whose compiler fuses each product with the sum after it. A
@@ -36,7 +36,7 @@ QUARTER_PI = (0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)
 
 
 def normal_blocks(uniform: Array) -> Array:
-    """Return standard normal numbers from as many uniform ones, float32; their number is a multiple of 16.
+    """Convert n uniform float32 numbers to n standard normal ones; n is a multiple of 16.
 
     In each row of 16, the first 8 give the radius and the last 8 the angle.
     """
@@ -126,6 +126,6 @@ def sine_and_cosine(x: Array) -> tuple[Array, Array]:
 
 
 def with_sign(x: Array, bit: Array) -> Array:
-    """Negate float32 numbers in place where the integer `bit` is 4, not 0."""
+    """Negate float32 numbers in place where the integer `bit`, 0 or 4, is 4."""
     x.view(np.int32)[...] ^= bit << 29
     return x

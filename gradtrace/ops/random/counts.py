@@ -1,4 +1,4 @@
-"""Poisson and binomial numbers, each from as many uniform ones as its rejection method takes.
+"""Poisson and binomial numbers, computed from uniform ones.
 
 The methods are those of PyTorch's CPU kernels: Hoermann's transformed rejection, PTRS for Poisson numbers
 (https://doi.org/10.1016/0167-6687(93)90997-4) and BTRS for binomial ones (https://doi.org/10.1080/00949659308811496),
@@ -33,7 +33,7 @@ STIRLING = (
 
 
 class Uniform:
-    """Uniform numbers one by one, taken from a stream many at once; `close` gives back those that were not used."""
+    """Uniform numbers one by one, read from a stream in blocks; `close` gives unused ones back to the stream."""
 
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
@@ -94,7 +94,7 @@ def poisson_large(rate: float, uniform: Callable[[], float]) -> float:
 
 
 def whole(x: float) -> int:
-    """The largest integer up to x; int64's smallest one, as C's cast gives it, where int64 has none."""
+    """Return floor(x), or the smallest int64, as a cast in C does, if the result does not fit in int64."""
     return math.floor(x) if abs(x) < 2**63 else -(2**63)
 
 
@@ -123,7 +123,7 @@ def binomial_one(n: float, p: float, uniform: Callable[[], float], kind: NumpyDt
 
 
 def successes(n: float, p: float, uniform: Callable[[], float]) -> float:
-    """The number of successes for a probability up to a half."""
+    """Return a binomial number for a probability p of at most 1/2."""
     if n * p >= LARGE_MEAN:
         return binomial_large(n, p, uniform)
     total, k, scale = 0.0, 0, math.log1p(-p)

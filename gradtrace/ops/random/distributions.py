@@ -1,4 +1,4 @@
-"""PyTorch's distributions over a stream: each function takes n numbers from it, in the order of PyTorch's CPU kernels.
+"""PyTorch's distributions: each function draws n numbers from a stream, in the order of PyTorch's CPU kernels.
 
 A kernel that PyTorch computes one element at a time calls the C library's functions, which Python's `math` calls too.
 Arrays above EXACT elements use numpy's, whose float64 results may differ in the last place.
@@ -24,7 +24,7 @@ SPLIT = 134217729.0  # 2**27 + 1, which splits a float64 into two halves
 
 
 def each(name: str, x: Array) -> Array:
-    """Apply a function of the C library to a float64 array."""
+    """Apply the function `name` of the C library to each element of a float64 array."""
     if x.size <= EXACT:
         try:
             return np.fromiter(map(getattr(math, name), x.tolist()), np.float64, x.size)
@@ -85,7 +85,7 @@ def integers(stream: Stream, n: int, low: int, high: int) -> Array:
 
 
 def all_integers(stream: Stream, n: int, kind: NumpyDtype) -> Array:
-    """Return numbers from 0 to the largest of an integer dtype, or to the last one below which a float has them all."""
+    """Return integers from 0 to the dtype's largest, or to 2 ** digits, up to which a float dtype is exact."""
     bits = stream.uint64(n) if kind.itemsize == 8 else stream.uint32(n)
     if kind.kind == "f":
         bits %= bits.dtype.type(2 ** (np.finfo(kind).nmant + 1) + 1)
@@ -96,7 +96,7 @@ def all_integers(stream: Stream, n: int, kind: NumpyDtype) -> Array:
 
 
 def permutation(stream: Stream, n: int) -> Array:
-    """Return 0 .. n-1 in random order, by Fisher and Yates' swaps."""
+    """Return 0 .. n-1 in random order, by the Fisher-Yates shuffle."""
     steps = np.arange(max(n - 1, 0))
     targets = stream.uint32(steps.size) % (n - steps) + steps
     if n > FEW_SWAPS:
@@ -108,10 +108,10 @@ def permutation(stream: Stream, n: int) -> Array:
 
 
 def swapped(targets: Array, steps: Array) -> Array:
-    """Return 0 .. n-1 after the swaps of place i with place targets[i] >= i, for i = 0 .. n-2, without a loop.
+    """Return 0 .. n-1 after swapping places i and targets[i] >= i for i = 0 .. n-2, without a loop.
 
-    Step i puts the number of place targets[i] at place i for good. That place holds its own number unless an earlier
-    step aimed at it: the latest of these put there the number that its own place had before it.
+    Step i moves the number at place targets[i] to place i, where it stays. Place t still holds the number t unless an
+    earlier step had the target t. The latest such step j moved there the number that place j held before step j.
     """
     n = steps.size + 1
     both = (targets << 32) | steps
@@ -136,7 +136,7 @@ def swapped(targets: Array, steps: Array) -> Array:
 
 
 def normal(stream: Stream, n: int, kind: NumpyDtype, mean: float, std: float, contiguous: bool) -> Array:
-    """Return normal numbers: in blocks of 16 from n = 16 on in a contiguous tensor, else pair by pair."""
+    """Return normal numbers: in blocks of 16 for a contiguous tensor of at least 16 elements, else pair by pair."""
     if not stream.samples:
         return normal_at_once(stream, n, kind, mean, std, contiguous)
     if stream.ahead is None:
@@ -164,7 +164,7 @@ def normal_at_once(stream: Stream, n: int, kind: NumpyDtype, mean: float, std: f
 
 
 def normal_blocks64(uniform: Array) -> Array:
-    """Return standard normal numbers from as many uniform ones, float64, in rows of 8 radii and 8 angles."""
+    """Convert n uniform float64 numbers to standard normal ones; in each row of 16, 8 give radii and 8 give angles."""
     rows = uniform.reshape(-1, 2, 8)
     radius = np.sqrt(-2 * each("log", 1 - rows[:, 0].reshape(-1)))
     angle = 2 * math.pi * rows[:, 1].reshape(-1)
@@ -175,7 +175,7 @@ def normal_blocks64(uniform: Array) -> Array:
 
 
 def normal_pairs(stream: Stream, n: int) -> Array:
-    """Return standard normal numbers made in pairs, float64; the stream keeps the second one of the last pair."""
+    """Return n standard normal float64 numbers, made in pairs; the stream keeps an unused second number."""
     kept = [] if stream.next_normal is None or not n else [stream.next_normal]
     count = (n - len(kept) + 1) // 2
     if kept or count:

@@ -1,4 +1,4 @@
-"""Tensors filled in place with random numbers (`Tensor.normal_` and its kin), and functions with a random result."""
+"""Methods that fill a tensor with random numbers (`Tensor.normal_` and similar), and functions with a random result."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ SMALLEST = -(2**63)  # int64
 
 
 def redraw(name: str, node: str, formula: str, public: str = "", aten: str = "") -> Op:
-    """Return the record of random numbers, which cut the history: the previous values get a zero gradient.
+    """Return a record that replaces values by random numbers: the previous values get a zero gradient.
 
-    `public` is the function's name and `aten` that of PyTorch's operator, where they are not `name` and `name_`.
+    `public` is the public function's name (default `name`), `aten` that of PyTorch's operator (default `public` and _).
     """
     return op(
         f"{name}(self; values)",
@@ -78,7 +78,7 @@ binomial_sample = redraw(
 def fill(
     record: Op, self: Tensor, generator: Generator | None, values: Callable[[Stream, Array], Array], *rest: Tensor
 ) -> Tensor:
-    """Write `values(stream, layout)` to the tensor, in the order of its memory if they are flat."""
+    """Write `values(stream, array like self)` to the tensor; flat values are placed in its memory order."""
     refuse_unless_tracked(self, *rest)
     like = self.laid_out()
     numbers = values(draw(generator), like)
@@ -103,7 +103,7 @@ def uniform_(self: Tensor, *bounds: float, generator: Generator | None = None, *
 
 
 def bounds_of(name: str, given: tuple[Any, ...], named: dict[str, Any], *defaults: Any) -> list[Any]:
-    """The arguments `from` and `to`, of which the first is a keyword of Python."""
+    """Return the arguments `from` and `to`; as `from` is a Python keyword, both arrive as *args and **kwargs."""
     bounds = [*given, *defaults[len(given) :]]
     for key, value in named.items():
         if key not in ("from", "to"):
@@ -141,7 +141,7 @@ def random_(self: Tensor, *bounds: int, generator: Generator | None = None, **na
 
 
 def end_of(dtype: dtypes.dtype) -> int:
-    """The number after the last one that random_ gives in this dtype."""
+    """Return the exclusive upper bound of random_ for this dtype."""
     if dtype.category == dtypes.FLOAT:
         return int(2 ** (np.finfo(dtype.np).nmant + 1)) + 1
     return 2 if dtype is dtypes.bool_ else int(np.iinfo(dtype.np).max) + 1
@@ -171,7 +171,7 @@ def probabilities(p: Tensor) -> Array:
 
 
 def by_chance(stream: Stream, chances: Array, like: Array) -> Array:
-    """Return 1 with each element's own probability, drawn in the order of memory of `like`."""
+    """Return True with each element's probability in `chances`, drawn in the memory order of `like`."""
     wide = chances.dtype.itemsize == 8
     numbers = stream.uniform64(like.size) if wide else stream.uniform32(like.size)
     return np.asarray(in_memory_order(numbers, like) < chances)

@@ -1,4 +1,4 @@
-"""Gamma numbers, and probabilities made of them: the samples of torch.distributions' Gamma, Beta and Dirichlet.
+"""Gamma and Dirichlet numbers: the samples of Gamma, Beta and Dirichlet in torch.distributions.
 
 The method is that of PyTorch's CPU kernel: Marsaglia and Tsang's rejection (https://doi.org/10.1145/358407.358414).
 """
@@ -50,7 +50,7 @@ dirichlet_record = sample_record(
 
 
 def gamma_number(alpha: float, narrow: bool, stream: Stream) -> float:
-    """Return one number; `narrow`: in the roundings of a float32 concentration."""
+    """Return one gamma number; `narrow` rounds as PyTorch does for a float32 concentration."""
     if alpha == 0:
         return 0.0
     scale = 1.0

@@ -13,7 +13,7 @@ DEFAULT_SEED = 67280421310721
 
 
 class Generator:
-    """An independent source of random numbers (torch.Generator): the same numbers as PyTorch's from the same seed."""
+    """An independent source of random numbers (torch.Generator), which gives PyTorch's numbers for the same seed."""
 
     def __init__(self, device: object = "cpu") -> None:
         self._seed = DEFAULT_SEED

@@ -1,6 +1,6 @@
-"""Random tensors: PyTorch's functions of no or plain arguments, with the numbers of its CPU generator.
+"""Random tensors: rand, randn, randint, randperm, normal and multinomial, with the numbers of PyTorch's CPU generator.
 
-A tensor is filled in the order of its memory, as PyTorch's kernels do, so its layout is part of what it gets.
+A tensor is filled in the order of its memory, as in PyTorch, so the values at its indices depend on its layout.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def shape_of(size: tuple[Any, ...], named: dict[str, Any]) -> tuple[int, ...]:
 
 
 def in_memory_order(numbers: Array, like: Array) -> Array:
-    """Return an array of the shape of `like` whose elements follow the numbers in the order of `like` in memory."""
+    """Arrange flat numbers in the shape and the memory order of `like`."""
     if like.ndim < 2 or like.flags.c_contiguous:
         return numbers.reshape(like.shape)
     order = sorted(range(like.ndim), key=lambda dim: -abs(like.strides[dim]))
@@ -31,20 +31,20 @@ def in_memory_order(numbers: Array, like: Array) -> Array:
 
 
 def require_floats(kind: NumpyDtype, kernel: str, least: int = 2) -> None:
-    """Raise NotImplementedError as PyTorch does for a dtype that is not a float of `least` bytes or more."""
+    """Raise PyTorch's NotImplementedError unless the dtype is a float of at least `least` bytes."""
     if kind.kind != "f" or kind.itemsize < least:
         name = dtypes.from_np(kind).scalar_type
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{name}'")
 
 
 def uniform_like(stream: Stream, like: Array) -> Array:
-    """Return uniform numbers for a new tensor of this layout."""
+    """Return uniform numbers in [0, 1) in the shape, dtype and memory order of `like`."""
     require_floats(like.dtype, "check_uniform_bounds")
     return in_memory_order(distributions.uniform(stream, like.size, like.dtype), like)
 
 
 def normal_like(stream: Stream, like: Array, mean: float = 0.0, std: float = 1.0) -> Array:
-    """Return normal numbers for a tensor of this layout."""
+    """Return normal numbers in the shape, dtype and memory order of `like`."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     require_floats(like.dtype, "normal_kernel_cpu")
@@ -81,7 +81,7 @@ def randn(
 
 
 def empty_like(input: Tensor, dtype: dtypes.dtype | None) -> Array:
-    """Return an array with the layout that a tensor like `input` gets."""
+    """Return an empty array with the shape and the order of dims that `rand_like(input)` has."""
     like = input.laid_out()
     return np.empty_like(like, np_of(dtype, input.dtype), order="C" if 0 in like.strides else "K")
 
@@ -146,7 +146,7 @@ def randint_like(
 
 
 def integer_bounds(low: Any, high: Any, size: Any) -> tuple[int, int, Any]:
-    """The bounds and the size of randint(high, size) and randint(low, high, size), by position or by name."""
+    """Return low, high and size from the arguments of randint(high, size) or randint(low, high, size)."""
     if size is NOT_GIVEN and high is not NOT_GIVEN:
         low, high, size = NOT_GIVEN, low, high
     if high is NOT_GIVEN:
@@ -165,14 +165,14 @@ def check_range(start: int, stop: int) -> None:
 
 
 def integers_like(stream: Stream, like: Array, low: int, high: int) -> Array:
-    """Return integers in [low, high) for a tensor of this layout; RuntimeError if its dtype cannot hold them."""
+    """Return integers in [low, high) in the layout of `like`; raise RuntimeError if its dtype cannot hold them."""
     low, high = representable(like.dtype, low, high)
     numbers = distributions.integers(stream, like.size, low, high)
     return in_memory_order(numbers.astype(like.dtype), like)
 
 
 def representable(kind: NumpyDtype, low: int, high: int) -> tuple[int, int]:
-    """Return the bounds moved inward to where a float dtype has integers; RuntimeError if they do not fit the dtype."""
+    """Return the bounds, moved inward to values exact in a float dtype; raise RuntimeError if the dtype lacks them."""
     if kind == np.int64 and low >= -(2**63) and high <= 2**63:
         return low, high
     limits: Any = np.finfo(kind) if kind.kind == "f" else None if kind.kind == "b" else np.iinfo(kind)
@@ -263,7 +263,7 @@ def with_replacement(stream: Stream, weights: Array, n: int) -> Array:
 
 
 def check_weights(input: Tensor, weights: Array, n: int, replacement: bool) -> None:
-    """Raise RuntimeError as PyTorch does for what is not a distribution, or has too few categories."""
+    """Raise PyTorch's RuntimeError if the weights are not a distribution or have too few categories."""
     if not 0 < weights.ndim <= 2:
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if not input.is_floating_point():

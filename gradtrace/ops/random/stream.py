@@ -1,6 +1,6 @@
-"""PyTorch's CPU stream of random bits: MT19937 seeded by `init_genrand`, and the uniform numbers made of it.
+"""PyTorch's CPU stream of random bits: MT19937 seeded by `init_genrand`, and uniform numbers computed from it.
 
-numpy's RandomState holds the same generator, so words come in whole arrays (https://doi.org/10.1145/272991.272995).
+numpy's RandomState has the same generator and returns whole arrays of words (https://doi.org/10.1145/272991.272995).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ SIZE = 5056  # bytes
 
 
 class Stream:
-    """The numbers that follow one seed. `next_normal` is the second number of the last pair of normal numbers.
+    """The numbers that follow one seed. `next_normal` is the unused second number of a pair of normal numbers, or None.
 
-    `samples` is how many samples of a vmap draw one after the other what PyTorch draws at once, and `ahead` has the
-    normal numbers of those that are still to come.
+    PyTorch draws the normal numbers of all samples of a vmap at once. If a vmap runs its samples one by one, `samples`
+    is their count, and `ahead` iterates over the numbers already drawn for the remaining samples.
     """
 
     __slots__ = ("ahead", "bits", "next_normal", "samples", "words")
@@ -40,14 +40,14 @@ class Stream:
         self.ahead: Iterator[Array] | None = None
 
     def uint32(self, n: int) -> Array:
-        """Return numbers of one word each."""
+        """Return n random uint32 numbers, one word each."""
         if n < SMALL:
             few: Array = self.bits.random_raw(n).astype(np.uint32)
             return few
         return self.words.randint(0, 2**32, n, np.uint32)
 
     def uint64(self, n: int, mask: int = 2**64 - 1) -> Array:
-        """Return numbers of two words each, the first as the upper half, with the bits of `mask` only."""
+        """Return n random uint64 numbers, two words each (the first is the upper half), masked by `mask`."""
         words = self.bits.random_raw(2 * n)
         numbers: Array = words[::2] & np.uint64(mask >> 32)
         numbers <<= np.uint64(32)
@@ -73,12 +73,12 @@ class Stream:
         return self.uint64(n, 2**53 - 1)
 
     def position(self) -> tuple[bytes, int, float | None]:
-        """Return what the next numbers follow from, to compare."""
+        """Return the state that determines the next numbers, as a value to compare."""
         state = self.words.get_state(legacy=False)["state"]
         return state["key"].tobytes(), state["pos"], self.next_normal
 
     def pack(self, seed: int) -> Array:
-        """Return the bytes that PyTorch's generator with this seed gives as its state."""
+        """Return the state as bytes in the layout of PyTorch's `get_state`; `seed` is part of it."""
         state = self.words.get_state(legacy=False)["state"]
         key, position = state["key"], state["pos"]
         # A stream that nobody has drawn from still holds the words that the seed made, the first of them its low bits.
@@ -92,7 +92,7 @@ class Stream:
 
     @classmethod
     def unpack(cls, raw: Array) -> tuple[int, Stream]:
-        """Return the seed and the stream of a state's bytes; RuntimeError if it is not the state of an MT19937."""
+        """Return the seed and the stream of a packed state; raise RuntimeError if it is not the state of an MT19937."""
         packed = np.frombuffer(raw.tobytes(), LAYOUT)[0]
         left, after = int(packed["f1"]), int(packed["f3"])
         if not packed["f2"] or not 0 < left <= WORDS or after > WORDS:

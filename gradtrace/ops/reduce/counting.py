@@ -249,7 +249,7 @@ def require_float_elements(input: Tensor) -> None:
 
 
 def limits_of(values: Array, given: Sequence[float] | None, dim: int) -> tuple[float, float]:
-    """Return the given outer edges, or the minimum and maximum of the values, 1 apart if they are equal."""
+    """Return the given outer edges, else the minimum and maximum of the values; equal ones are moved 1/2 outward."""
     if given is not None:
         low, high = (float(v) for v in given)
     else:

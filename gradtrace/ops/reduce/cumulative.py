@@ -59,7 +59,7 @@ def running_log_sum(a: Array, dim: int) -> Array:
 
 
 def backwards(xp: XP, record: str, x: Operand, dim: int) -> Operand:
-    """Apply a cumulative record from the end to the start."""
+    """Apply a cumulative record, such as cumsum, from the end to the start."""
     if not x.ndim:
         return x
     return xp.flip(getattr(xp, record)(xp.flip(x, (dim,)), dim), (dim,))
@@ -85,7 +85,7 @@ def cumprod_grad(xp: XP, g: Operand, self: Operand, out: Operand, dim: int) -> O
 
 
 def logcumsumexp_grad(xp: XP, g: Operand, self: Operand, out: Operand, dim: int) -> Operand:
-    """Return the sum over j >= k of g[j] exp(self[k] - out[j]), by factors exp(out[k] - out[k+1]) <= 1."""
+    """Return sum over j >= k of g[j] exp(self[k] - out[j]); no factor exp(out[k] - out[k+1]) exceeds 1."""
     if not self.ndim:
         return g
     if not isinstance(g, Tensor):  # PyTorch's algorithm, bit for bit; it is not differentiable where g is 0
@@ -96,7 +96,7 @@ def logcumsumexp_grad(xp: XP, g: Operand, self: Operand, out: Operand, dim: int)
 
 
 def positive_part(xp: XP, g: Operand, self: Operand, out: Operand, dim: int) -> Operand:
-    """Return the contribution of the positive entries of g."""
+    """Return the part of the logcumsumexp gradient that comes from the positive entries of g."""
     logs = xp.where(g > 0, xp.log(g), np.asarray(-math.inf, g.dtype)) - out
     return xp.exp(xp.flip(xp.logcumsumexp(xp.flip(logs, (dim,)), dim), (dim,)) + self)
 
@@ -287,7 +287,7 @@ def numerical_gradient(
 
 
 def slope(x: Tensor, dim: int, step: float | Tensor, edge_order: int) -> Tensor:
-    """`gradient` along one dim; `step` is a number or the sample points."""
+    """Return the numerical gradient along one dim; `step` is a number or the sample points."""
     n = x.shape[dim]
     if isinstance(step, Tensor):
         return slope_at_points(x, dim, step, edge_order)
@@ -307,7 +307,7 @@ def slope(x: Tensor, dim: int, step: float | Tensor, edge_order: int) -> Tensor:
 
 
 def slope_at_points(x: Tensor, dim: int, points: Tensor, edge_order: int) -> Tensor:
-    """`slope` for uneven points, by the parabola through three neighbours."""
+    """Return the slope at uneven points: that of the parabola through three neighbours."""
     n = x.shape[dim]
     widths = difference(points).reshape([-1 if i == dim else 1 for i in range(x.ndim)])
 

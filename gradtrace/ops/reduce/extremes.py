@@ -45,7 +45,7 @@ def place_kernel(a: Array, index: Array, dim: int, size: int) -> Array:
 
 
 def chosen(a: Array, index: Array, dim: int, keepdim: bool) -> Pair:
-    """Return the values at `index` (keepdim) along `dim` and the index, in the shape that the reduction returns."""
+    """Return the values at `index` along `dim`, and `index`; both without `dim` unless keepdim."""
     if not a.ndim:
         return a.copy(), index
     values = np.take_along_axis(a, index, axis=dim)
@@ -60,7 +60,7 @@ def extreme_along(search: str) -> Kernel:
 
 
 def middle_order(a: Array, ignore_nan: bool) -> Array:
-    """Index of the lower middle value along the last axis (keepdim); nan sorts last, and is chosen unless ignored."""
+    """Return the index of the lower median along the last axis (keepdim), or of a nan unless `ignore_nan`."""
     n = a.shape[-1]
     order = np.argsort(a, axis=-1, kind="stable")
     if a.dtype.kind != "f":
@@ -138,7 +138,7 @@ def even_grad(xp: XP, g: Operand, self: Operand, out: Operand) -> Operand:
 
 
 def group_grad(xp: XP, g: Operand, self: Operand, out: Operand, dims: tuple[int, ...] | None, keepdim: bool) -> Operand:
-    """`even_grad` within each group. A nan result makes the count 0, and so the group's gradient nan."""
+    """Share the gradient as `even_grad`, within each reduced group; a group whose result is nan gets nan."""
     hit = self == broadcast_back(xp, out, self.shape, dims, keepdim)
     weights = xp.where(hit, xp.ones_like(self), xp.zeros_like(self))
     if dims is not None and not keepdim:
@@ -149,7 +149,7 @@ def group_grad(xp: XP, g: Operand, self: Operand, out: Operand, dims: tuple[int,
 def index_grad(
     xp: XP, g: Operand, index: Operand, self: Operand, dim: int, keepdim: bool = True, placing: str = "place"
 ) -> Operand:
-    """Send the gradient to the selected elements."""
+    """Return zeros with the gradient at the selected elements."""
     if not self.ndim:
         return g
     if not keepdim:
@@ -320,7 +320,7 @@ argmin = op(
 def need_elements(
     name: str, input: Tensor, dims: tuple[int, ...] | None = None, kind: type[Exception] = RuntimeError
 ) -> None:
-    """Raise for a reduction over no elements that has no identity."""
+    """Raise an error if a reduction without an identity, such as max, is over no elements."""
     for dim in () if dims is None else dims:
         if input.ndim and input.shape[dim] == 0:
             raise IndexError(f"{name}: Expected reduction dim {dim} to have non-zero size.")

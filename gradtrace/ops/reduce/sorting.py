@@ -54,7 +54,7 @@ topk_by = op(
 
 @public("allclose")
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether |input - other| <= atol + rtol * |other| everywhere (torch.allclose)."""
+    """Return whether |input - other| <= atol + rtol * |other| everywhere (torch.allclose)."""
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype.scalar_type} did not match {other.dtype.scalar_type}")
     check_tolerances(rtol, atol)
@@ -78,31 +78,31 @@ def check_tolerances(rtol: float, atol: float) -> None:
 
 @public("equal")
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether the shapes and all elements are equal (torch.equal)."""
+    """Return whether the shapes and all elements are equal (torch.equal)."""
     return input.shape == other.shape and bool((input.shared() == other.shared()).all())
 
 
 @public("is_inference", forms="f")
 def is_inference(input: Tensor) -> bool:
-    """Whether a tensor was made in inference mode (torch.is_inference)."""
+    """Return whether a tensor was made in inference mode (torch.is_inference)."""
     return input.is_inference()
 
 
 @public("is_tensor", forms="f")
 def is_tensor(obj: object) -> bool:
-    """Whether obj is a Tensor (torch.is_tensor)."""
+    """Return whether obj is a Tensor (torch.is_tensor)."""
     return isinstance(obj, Tensor)
 
 
 @public("is_floating_point", forms="f")
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype is floating point (torch.is_floating_point)."""
+    """Return whether the dtype is floating point (torch.is_floating_point)."""
     return input.is_floating_point()
 
 
 @public("is_nonzero")
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the only element is not zero; raise RuntimeError for any other count (torch.is_nonzero)."""
+    """Return whether the only element is not zero; raise RuntimeError for any other count (torch.is_nonzero)."""
     return bool(input)
 
 
@@ -113,7 +113,7 @@ def numel(input: Tensor) -> int:
 
 
 def order_of(a: Array, dim: int, descending: bool) -> Array:
-    """Return a stable sorting order; nan counts as the largest."""
+    """Return the indices that sort stably; nan counts as the largest."""
     if not a.ndim:
         return np.zeros((), np.int64)
     if not descending:

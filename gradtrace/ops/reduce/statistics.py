@@ -43,7 +43,7 @@ def covariance(
 
 
 def check_weights(name: str, kind: str, weights: Tensor | None, count: int) -> None:
-    """Raise RuntimeError unless cov's weights are one non-negative number of that kind for each observation."""
+    """Raise RuntimeError unless `weights` holds one non-negative number of dtype `kind` for each observation."""
     if weights is None:
         return
     if weights.ndim > 1:
@@ -102,7 +102,7 @@ def check_quantile(input: Tensor, q: Tensor | float, interpolation: str) -> None
 
 
 def sorted_rows(input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
-    """Return the elements of each quantile, sorted, as the last dim."""
+    """Return the elements that each quantile is taken of, sorted along a new or moved last dim."""
     if dim is None or not input.ndim:
         rows, _ = input.reshape(-1).sort(-1)
         out: Tensor = rows.view([1] * (input.ndim if keepdim else 0) + [-1])
@@ -114,7 +114,7 @@ def sorted_rows(input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
 
 
 def ranks_of(rows: Tensor, q: Tensor, ignore_nan: bool) -> Tensor:
-    """Return the positions of the quantiles in each row; a nan determines the whole row unless ignored."""
+    """Return the positions of the quantiles in each sorted row; unless ignored, a nan makes them all the last one."""
     raw = rows.array
     nans = np.count_nonzero(np.isnan(raw), axis=-1, keepdims=True)
     last = raw.shape[-1] - 1
@@ -130,7 +130,7 @@ def ranks_of(rows: Tensor, q: Tensor, ignore_nan: bool) -> Tensor:
 def quantiles(
     input: Tensor, q: Tensor | float, dim: int | None, keepdim: bool, interpolation: str, ignore_nan: bool
 ) -> Tensor:
-    """Sort, gather the neighbours of each rank and interpolate; the gradient follows the same steps."""
+    """Compute quantiles by recorded steps: sort, gather the neighbours of each rank, interpolate."""
     check_quantile(input, q, interpolation)
     rows = sorted_rows(input, None if dim is None else one_dim("quantile", dim, input.ndim), keepdim)
     several = isinstance(q, Tensor) and q.ndim > 0

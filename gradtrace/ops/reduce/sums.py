@@ -48,7 +48,7 @@ def add_up(
 
 
 def accumulator(a: Array, dims: tuple[int, ...] | None, wanted: NumpyDtype) -> Any:
-    """Return the dtype to add in: numpy sums pairwise only along the last axis; other long float32 sums use float64."""
+    """Return the dtype to sum in: float64 for long float32 sums that numpy does not sum pairwise."""
     if wanted.itemsize == 2 and wanted.kind == "f":
         return np.float32
     if wanted.itemsize == 4 and dims is not None and a.ndim - 1 not in dims and count(a.shape, dims) > 1024:
@@ -123,7 +123,7 @@ def broadcast_back(xp: XP, g: Any, shape: Shape, dims: tuple[int, ...] | None = 
 
 
 def with_dims(xp: XP, g: Operand, shape: Shape, dims: tuple[int, ...]) -> Operand:
-    """Restore the reduced dims with size 1; in a graph one by one, as in PyTorch."""
+    """Restore the reduced dims with size 1; on Tensors one by one, so that the graph is PyTorch's."""
     if not isinstance(g, Tensor):
         return xp.reshape(g, kept_shape(shape, dims))
     for dim in sorted(dims):
@@ -134,7 +134,7 @@ def with_dims(xp: XP, g: Operand, shape: Shape, dims: tuple[int, ...]) -> Operan
 def broadcast_mean(
     xp: XP, g: Operand, n: int, shape: Shape, dims: tuple[int, ...] | None = None, keepdim: bool = False
 ) -> Operand:
-    """`spread` divided by the element count. Arrays are divided before broadcasting, in a graph last, as in PyTorch."""
+    """Broadcast back and divide by the count `n`: arrays are divided first, Tensors last, as in PyTorch's graph."""
     if isinstance(g, Tensor):
         return broadcast_back(xp, g, shape, dims, keepdim) / n
     return broadcast_back(xp, xp.div(g, n), shape, dims, keepdim)
@@ -143,7 +143,7 @@ def broadcast_mean(
 def prod_grad(
     xp: XP, g: Operand, self: Operand, out: Operand, dims: tuple[int, ...] | None = None, keepdim: bool = False
 ) -> Operand:
-    """Gradient of prod, the product of the other factors: by division, or without it if a factor may be zero."""
+    """Return the gradient of prod, the product of the other factors: out / self unless a factor may be zero."""
     if not self.ndim:
         return g
     if state.planner is None and not bool((self == 0).any()):
@@ -193,7 +193,7 @@ def pair_grad(
     keepdim: bool,
     of_first: Callable[[Operand], Operand],
 ) -> Operand:
-    """Gradient of (var, mean) or (std, mean); either gradient may be None."""
+    """Return the gradient of (var, mean) or (std, mean); either gradient may be None."""
     parts = [] if g[0] is None else [of_first(g[0])]
     if g[1] is not None:
         parts.append(broadcast_mean(xp, g[1], count(self.shape, dims), self.shape, dims, keepdim))

@@ -25,7 +25,7 @@ def embed_kernel(a: Array, offset: int, dim1: int, dim2: int) -> Array:
 
 
 def overwritten(a: Array, part: Callable[[Array], Array], src: Array) -> Array:
-    """Return a copy of a in which `part(a)`, a view, is overwritten by src."""
+    """Return a copy of `a` in which the view `part(copy)` is overwritten by `src`."""
     out = np.array(a)
     part(out)[...] = src
     return out

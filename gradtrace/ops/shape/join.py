@@ -35,7 +35,7 @@ def joined(arrays: Sequence[Array], dim: int) -> Array:
 
 
 def rotate_kernel(a: Array, k: int, dims: tuple[int, int]) -> Array:
-    """Rotate k times, with PyTorch's memory layout: a flipped copy, then transposed."""
+    """Rotate k times; the result has PyTorch's memory layout, that of a flipped copy, transposed if k is odd."""
     k %= 4
     if k == 0:
         return np.array(a, order="C")
@@ -197,7 +197,7 @@ def pieces(a: Array, dim: int, parts: Sequence[int]) -> tuple[Any, ...]:
 
 
 def repeat_back(xp: XP, g: Operand, shape: Shape, repeats: Shape) -> Operand:
-    """Sum the dims that repeating added one by one; read the others as (repeats, size) and sum the repeats."""
+    """Return the gradient of `repeat`: the sum over the copies of each element."""
     lead = len(repeats) - len(shape)
     for _ in range(lead):
         g = xp.sum_dim(g, (0,), False)
@@ -295,7 +295,7 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
 
 @public("unbind")
 def unbound(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Slices along a dim, as views that share one node (torch.unbind)."""
+    """Slices along a dim, as views with one common node (torch.unbind)."""
     if input.ndim == 0:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return unbind(input, check_dim(dim, input.ndim))

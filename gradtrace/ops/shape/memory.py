@@ -67,7 +67,7 @@ def strided_kernel(a: Array, size: Sequence[int], stride: Sequence[int], offset:
 
 
 def positions(size: Sequence[int], stride: Sequence[int], offset: int, layout: tuple[Any, ...]) -> Array:
-    """Return the flat input position of each element of the view, or one past the end if the input lacks it."""
+    """Return the flat input position of each element of a strided view; the input's size if it is not in the input."""
     n = int(np.prod(layout[0], dtype=np.int64))
     cells = np.full(layout[3], n, np.int64)
     if n:
@@ -178,7 +178,7 @@ def storage_offset(self: Tensor) -> int:
 
 
 class Storage:
-    """The memory of a tensor, as far as scripts inspect it: address, size and elements."""
+    """The memory of a tensor: its address, size and elements."""
 
     __slots__ = ("_cells",)
 
@@ -222,14 +222,14 @@ def storage(self: Tensor) -> Storage:
 
 @public("is_set_to", forms="m")
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether both tensors have the same memory, sizes and strides (Tensor.is_set_to)."""
+    """Return whether both tensors have the same memory, sizes and strides (Tensor.is_set_to)."""
     a, b = self.shared(), tensor.shared()
     return (address(a), a.shape, a.strides, a.dtype) == (address(b), b.shape, b.strides, b.dtype)
 
 
 @public("is_same_size", forms="fm")
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether the shapes are equal (torch.is_same_size)."""
+    """Return whether the shapes are equal (torch.is_same_size)."""
     return input.shape == other.shape
 
 
@@ -303,7 +303,7 @@ def set_(
 
 
 def placed(cells: Array, size: tuple[int, ...], stride: Sequence[int] | None, offset: int) -> Array:
-    """Return a view of the cells, or of a larger copy if they do not suffice (PyTorch would grow the storage)."""
+    """Return a strided view of the 1-d storage `cells`, or of an enlarged copy if it is too small."""
     steps = contiguous_steps(size) if stride is None else tuple(map(index, stride))
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")

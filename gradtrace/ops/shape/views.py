@@ -47,7 +47,7 @@ def expand_kernel(a: Array, shape: Shape) -> Array:
 
 
 def expanded_strides(a: Array, shape: Shape) -> Shape:
-    """PyTorch's strides of an expanded array, which differ from numpy's for dims of size 1."""
+    """Return PyTorch's strides of an expanded array, which differ from numpy's for dims of size 1."""
     strides: list[int] = []
     step = a.itemsize if a.ndim else 0  # the stride of a new dim of size 1, from the next dim
     for i in range(-1, -len(shape) - 1, -1):
@@ -465,7 +465,7 @@ def detach(input: Tensor) -> Tensor:
 
 
 def detach_(self: Tensor) -> Tensor:
-    """Detach this tensor from its history; it becomes a leaf (Tensor.detach_)."""
+    """Detach this tensor from the graph; it becomes a leaf (Tensor.detach_)."""
     if self._is_view():
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "

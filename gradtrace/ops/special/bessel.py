@@ -29,8 +29,10 @@ def on_arrays(kernel: Kernel, *rest: float) -> Kernel:
 
 
 def quotient(xp: XP, x: Operand, slope: Callable[[Any], Any]) -> Operand:
-    """Return a slope with x in a denominator; its limit 1/2 where x is below the machine epsilon, or nan (PyTorch's
-    i1_backward)."""
+    """Return `slope(x)`, which divides by x; for |x| below the machine epsilon and for nan return its limit 1/2.
+
+    This follows PyTorch's i1_backward.
+    """
     plain = xp.abs(x) > EPSILON.get(str(getattr(x, "dtype", "")).rpartition(".")[2], EPSILON["float64"])
     return xp.where(plain, slope(xp.where(plain, x, xp.ones_like(x))), xp.ones_like(x) * 0.5)
 

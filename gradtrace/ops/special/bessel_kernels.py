@@ -23,7 +23,7 @@ NODES = 64  # of the trapezoidal rule
 
 
 def piecewise(x: Array, *pieces: tuple[float, Any]) -> Array:
-    """Apply each piece (limit, function) to the elements between the previous limit and its own; nan stays."""
+    """Apply each (limit, function) of `pieces` to the elements between the previous limit and its own; keep nan."""
     out = np.array(x)
     left = x == x
     for limit, function in pieces:
@@ -60,7 +60,7 @@ def i_asymptotic(x: Array, n: int) -> Array:
 
 
 def i_plain(x: Array, n: int) -> Array:
-    """I_n of a flat array; nan at infinity, as in PyTorch."""
+    """Return I_n of a flat array; nan at infinity, as in PyTorch."""
 
     def far(a: Array) -> Array:
         rise = np.exp(a / 2)  # split in two: the product may be finite where exp(a) overflows
@@ -71,7 +71,7 @@ def i_plain(x: Array, n: int) -> Array:
 
 
 def i_scaled(x: Array, n: int) -> Array:
-    """exp(-abs(x)) I_n(x) of a flat array."""
+    """Return exp(-abs(x)) I_n(x) of a flat array."""
     out = piecewise(np.abs(x), (NEAR, lambda a: i_series(a, n) * np.exp(-a)), (np.inf, lambda a: i_asymptotic(a, n)))
     return np.where(x < 0, -out, out) if n else out
 
@@ -102,7 +102,7 @@ def k_integral(x: Array, n: int) -> Array:
 
 
 def k_any(x: Array, n: int, scaled: bool) -> Array:
-    """K_n of a flat array, or exp(x) K_n(x): inf at 0, nan for negative x."""
+    """Return K_n of a flat array, or exp(x) K_n(x): inf at 0, nan for negative x."""
     out = piecewise(
         x,
         (0, lambda a: np.where(a == 0, np.inf, np.nan)),
@@ -149,7 +149,7 @@ def j_middle(x: Array, n: int) -> Array:
 
 
 def y_middle(x: Array, n: int) -> Array:
-    """Neumann's series of Y in the J of higher orders."""
+    """Return Y_n by Neumann's series in J of higher orders."""
     j = recurrence(x)
     log = np.log(x / 2) + EULER
     if n == 0:
@@ -189,14 +189,14 @@ def y_far(x: Array, n: int) -> Array:
 
 
 def j(x: Array, n: int) -> Array:
-    """J_n of a flat array; nan at infinity, as in PyTorch."""
+    """Return J_n of a flat array; nan at infinity, as in PyTorch."""
     pieces = ((2, j_series), (FAR, j_middle), (np.inf, j_far))
     out = piecewise(np.abs(x), *((limit, lambda a, f=f: f(a, n)) for limit, f in pieces))
     return np.where(x < 0, -out, out) if n else out
 
 
 def y(x: Array, n: int) -> Array:
-    """Y_n of a flat array: -inf at 0, nan for negative x."""
+    """Return Y_n of a flat array: -inf at 0, nan for negative x."""
     return piecewise(
         x,
         (0, lambda a: np.where(a == 0, -np.inf, np.nan)),

@@ -107,7 +107,7 @@ def polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
 
 
 def tail(x: Array, top: tuple[float, ...], bottom: tuple[float, ...]) -> Array:
-    """erfc for x > 1.25. The square is split so that exp gets its leading part exactly."""
+    """Return erfc for x > 1.25; x^2 is split so that exp gets its leading part exactly."""
     s = 1 / (x * x)
     ratio = polynomial(top, s) / polynomial(bottom, s)
     z = (x.view(np.uint64) & np.uint64(0xFFFFFFFF00000000)).view(np.float64)
@@ -115,14 +115,14 @@ def tail(x: Array, top: tuple[float, ...], bottom: tuple[float, ...]) -> Array:
 
 
 def erfc(x: Array) -> Array:
-    """erfc of an array, in its dtype."""
+    """Return erfc of an array, in its dtype."""
     x = np.asarray(x)
     wide = np.ascontiguousarray(x, np.float64).reshape(-1)
     return laid_out_like(x, by_range(wide).reshape(x.shape))
 
 
 def laid_out_like(x: Array, result: Array) -> Array:
-    """`result`, which is contiguous, in the dtype and the order of axes of `x`."""
+    """Return a contiguous `result` in the dtype and the memory order of `x`."""
     if x.flags.c_contiguous:
         return result.astype(x.dtype, copy=False)
     laid = np.empty_like(x)
@@ -131,7 +131,7 @@ def laid_out_like(x: Array, result: Array) -> Array:
 
 
 def by_range(x: Array) -> Array:
-    """erfc of a float64 array."""
+    """Return erfc of a float64 array."""
     a = np.abs(x)
     out = np.where(np.isnan(x), x, 1.0 - np.sign(x))  # outside all ranges
     i = a < SMALL
@@ -169,7 +169,7 @@ _scratch = threading.local()
 
 
 def erf(x: Array, out: Array | None = None, bell: Array | None = None) -> Array:
-    """erf of an array, in its dtype; written to `out` if given: contiguous, of x's shape and dtype, and not x itself.
+    """Return erf of an array, in its dtype, in `out` if given (contiguous, of x's shape and dtype, not x itself).
 
     With a float64 `out`, exp(-(x * x)) is written to `bell`, an array like `out`, if given.
     """
@@ -189,7 +189,7 @@ def erf(x: Array, out: Array | None = None, bell: Array | None = None) -> Array:
 
 
 def table() -> Array:
-    """erf at the points from -END to END. The value at 0 is -0.0, so that adding it keeps the sign of a zero."""
+    """Return erf at the points from -END to END. At 0 it is -0.0, so that adding it keeps the sign of a zero."""
     if not _table:
         right = np.array([math.erf(k / STEPS) for k in range(END * STEPS + 1)])
         right[0] = -0.0
@@ -207,7 +207,7 @@ def scratch(n: int) -> list[Array]:
 
 
 def from_table(x: Array, out: Array, bell: Array | None = None) -> None:
-    """erf of at most CHUNK elements, at least one; exp(-(x * x)) is written to `bell`."""
+    """Write erf of 1 to CHUNK elements to `out`, and exp(-(x * x)) to `bell` if given."""
     h, m, t, own, place = scratch(len(x))
     bell = own if bell is None else bell
     np.multiply(x, x, m)

@@ -67,7 +67,7 @@ hypot = op(
 
 
 def x_log(logarithm: str) -> Kernel:
-    """Return a kernel a * log(b) with 0 * log = 0, nan where b is nan; a number takes the other's dtype."""
+    """Return a kernel of a * log(b): 0 if a is 0, nan if b is nan; a number takes the other operand's dtype."""
 
     def kernel(a: Array, b: Array) -> Array:
         kind = (b if isinstance(a, (int, float)) else a).dtype

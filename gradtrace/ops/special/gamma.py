@@ -26,7 +26,7 @@ def via_float64(kernel: Kernel) -> Kernel:
 
 
 def shifted(x: Array) -> tuple[Array, Array]:
-    """Return x + n >= FAR, and the integers n."""
+    """Return x + n and n, where n is the smallest integer >= 0 with x + n >= FAR."""
     n = np.maximum(np.ceil(FAR - x), 0)
     return x + n, n
 
@@ -42,7 +42,7 @@ def log_gamma(x: float) -> float:
 
 
 def digamma_kernel(x: Array) -> Array:
-    """psi(x) = log z - 1/(2z) - sum B2k / (2k z^2k) - sum 1/(x + i), z = x + n; reflected for x < 0."""
+    """Return psi(x) = log z - 1/(2z) - sum B2k / (2k z^2k) - sum 1/(x + i), z = x + n; reflected for x < 0."""
     reflect = x < 0
     y = np.where(reflect, 1 - x, x)
     z, n = shifted(y)
@@ -61,7 +61,7 @@ def digamma_kernel(x: Array) -> Array:
 
 
 def zeta_kernel(s: Raw, x: Array) -> Array:
-    """Hurwitz zeta function sum 1/(x + i)^s for x > 0, s > 1, by the Euler-Maclaurin formula."""
+    """Return the Hurwitz zeta function sum 1/(x + i)^s for x > 0, s > 1, by the Euler-Maclaurin formula."""
     s = s * 1.0
     z, n = shifted(x)
     total = z ** (1 - s) / (s - 1) + 0.5 * z**-s
@@ -76,7 +76,7 @@ def zeta_kernel(s: Raw, x: Array) -> Array:
 
 
 def cotangent_slope(n: int, c: Array) -> Array:
-    """The n-th derivative of cot(pi x) / pi^n from c = cot(pi x): each is a polynomial, p -> -(1 + c^2) p'."""
+    """Return the n-th derivative of cot(pi x), over pi^n: a polynomial in c = cot(pi x), by p -> -(1 + c^2) p'."""
     p = [0, 1]
     for _ in range(n):
         slope = [k * a for k, a in enumerate(p)][1:]

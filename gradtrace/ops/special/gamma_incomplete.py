@@ -24,7 +24,7 @@ EPS = 1e-17
 
 
 def stirling_rest(a: Array) -> Array:
-    """log Gamma(a + 1) minus (a + 1/2) log a - a + log(2 pi) / 2."""
+    """Return log Gamma(a + 1) - ((a + 1/2) log a - a + log(2 pi) / 2), the remainder of Stirling's formula."""
     total, power = np.zeros_like(a), 1 / a
     for k, b in enumerate(BERNOULLI, 1):
         total += b / (2 * k * (2 * k - 1)) * power
@@ -42,7 +42,7 @@ def fall(x: Array, a: Array) -> Array:
 
 
 def factor(a: Array, x: Array) -> Array:
-    """x^a exp(-x) / Gamma(a + 1)."""
+    """Return x^a exp(-x) / Gamma(a + 1)."""
     big = np.maximum(a, LARGE)
     far = np.exp(-big * fall(x, big) - stirling_rest(big)) / np.sqrt(2 * math.pi * big)
     out: Array = np.where(a >= LARGE, far, np.exp(a * np.log(x) - x - lgamma_kernel(a + 1)))
@@ -50,7 +50,7 @@ def factor(a: Array, x: Array) -> Array:
 
 
 def lower_series(a: Array, x: Array) -> Array:
-    """P(a, x), best for x < a + 1."""
+    """Return P(a, x), for x < a + 1, where its series converges fast."""
     total, term = np.ones_like(x), np.ones_like(x)
     for k in range(1, MOST):
         term = term * (x / (a + k))
@@ -61,7 +61,7 @@ def lower_series(a: Array, x: Array) -> Array:
 
 
 def upper_fraction(a: Array, x: Array) -> Array:
-    """Q(a, x), best for x > a + 1, by Lentz's method."""
+    """Return Q(a, x), for x > a + 1, by Lentz's method for its continued fraction."""
     b = x + 1 - a
     c, d_ = np.full_like(x, 1e300), 1 / b
     total = d_
@@ -79,7 +79,7 @@ def upper_fraction(a: Array, x: Array) -> Array:
 
 
 def log_gamma_of_one_more(a: Array) -> Array:
-    """log Gamma(1 + a) for a in [0, 1], accurate near 0."""
+    """Return log Gamma(1 + a) for a in [0, 1], accurate near 0."""
     z = np.where(a > 0.5, a - 1, a)  # Gamma(1 + a) = a Gamma(a) on the upper half
     total = np.zeros_like(a)
     for k in range(30, 1, -1):
@@ -89,7 +89,7 @@ def log_gamma_of_one_more(a: Array) -> Array:
 
 
 def upper_series(a: Array, x: Array) -> Array:
-    """Q(a, x) for small a and x, without a subtraction from 1, which would lose digits."""
+    """Return Q(a, x) for small a and x, not as 1 - P, which would lose digits."""
     total, term = np.zeros_like(x), np.ones_like(x)
     for k in range(1, 40):
         term = term * (-x / k)
@@ -100,7 +100,7 @@ def upper_series(a: Array, x: Array) -> Array:
 
 
 def regularised(a: Array, x: Array, upper: bool) -> Array:
-    """P or Q for finite positive a and x."""
+    """Return P or Q for finite positive a and x."""
     out = np.empty_like(x)
     # 1 - P would lose Q's digits here.
     tiny = upper & (x <= 1.1) & (a <= np.where(x <= 0.5, -0.4 / np.log(np.minimum(x, 0.5)), x * 1.1))

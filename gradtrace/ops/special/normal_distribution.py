@@ -28,7 +28,7 @@ def on_flat_float64(kernel: Kernel) -> Kernel:
 
 
 def erfcx_kernel(x: Array) -> Array:
-    """Return exp(x^2) erfc(x): erfc's quotients without their exponential; above LAST the asymptotic series."""
+    """Return exp(x^2) erfc(x): erfc's approximations without their exponential, above LAST an asymptotic series."""
     a = np.abs(x)
     out = np.array(x)
     near = a < MIDDLE

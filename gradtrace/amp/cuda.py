@@ -20,7 +20,7 @@ def warn_of(name: str) -> None:
 
 
 class autocast(amp.autocast):
-    """torch.amp.autocast("cuda")."""
+    """The older name of torch.amp.autocast("cuda")."""
 
     def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
         warn_of("autocast")
@@ -28,7 +28,7 @@ class autocast(amp.autocast):
 
 
 class GradScaler(amp.GradScaler):
-    """torch.amp.GradScaler("cuda")."""
+    """The older name of torch.amp.GradScaler("cuda")."""
 
     def __init__(
         self,

@@ -15,8 +15,8 @@ NO_CUDA = "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Dis
 class GradScaler:
     """Scale losses, unscale gradients, and skip the steps whose gradients are not finite.
 
-    Off for "cuda", with PyTorch's warning: then `scale` returns its argument and `step` is the optimiser's. On "cpu"
-    the scale is multiplied by `backoff_factor` after a step with an inf or nan, and by `growth_factor` after
+    For "cuda" it is off, with PyTorch's warning: `scale` returns its argument and `step` calls the optimiser's. On
+    "cpu" the scale is multiplied by `backoff_factor` after a step with an inf or nan, and by `growth_factor` after
     `growth_interval` steps without one.
     """
 

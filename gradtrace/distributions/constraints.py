@@ -78,7 +78,7 @@ def is_dependent(constraint: Any) -> bool:
 def dependent_property(
     function: Callable[[Any], Any] | None = None, *, is_discrete: bool = False, event_dim: int = 0
 ) -> Any:
-    """Make a `support` that depends on the parameters a property."""
+    """Decorate a method `support` that depends on the parameters, which makes it a property."""
     return property if function is None else property(function)
 
 

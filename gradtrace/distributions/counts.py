@@ -26,7 +26,7 @@ def binary_entropy(distribution: ProbsOrLogits) -> Tensor:
 
 
 def enumerated(count: int, distribution: ProbsOrLogits, expand: bool) -> Tensor:
-    """Return 0 .. count-1 along a new first dim, before dims of size 1 or the batch shape."""
+    """Return 0 .. count-1 along a new first dim; the batch dims follow, with size 1 unless `expand`."""
     batch = distribution.batch_shape
     values = torch.arange(count, dtype=distribution._param.dtype).view((-1, *(1 for _ in batch)))
     return values.expand((-1, *batch)) if expand else values

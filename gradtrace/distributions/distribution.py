@@ -235,7 +235,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 
 
 def shape_of(tensor: Tensor, *given: Any) -> Any:
-    """Return the batch shape of parameters: that of the broadcast tensor, or () if all were numbers."""
+    """Return the batch shape of the parameters `given`: () if all are numbers, else that of the broadcast `tensor`."""
     return Size(()) if all(map(is_number, given)) else tensor.shape
 
 
@@ -244,7 +244,7 @@ def standard_normal(shape: Any, like: Tensor) -> Tensor:
 
 
 def sum_rightmost(value: Any, dims: int) -> Any:
-    """Sum over the last dims, as one dim."""
+    """Sum over the last `dims` dims, flattened to one dim."""
     return value if dims == 0 else value.reshape((*value.shape[:-dims], -1)).sum(-1)
 
 

@@ -1,4 +1,4 @@
-"""Distributions made of gamma numbers: Gamma, Chi2, Dirichlet, Beta, StudentT."""
+"""Distributions sampled with gamma-distributed numbers: Gamma, Chi2, Dirichlet, Beta, StudentT."""
 
 from __future__ import annotations
 

@@ -337,7 +337,7 @@ class ReshapeTransform(Transform):
 
 
 def replaced(shape: Any, old: Any, new: Any) -> Any:
-    """Return the shape with its end `old` replaced by `new`; raise ValueError if it does not end so."""
+    """Return the shape with its end `old` replaced by `new`; raise ValueError if it does not end in `old`."""
     if len(shape) < len(old):
         raise ValueError("Too few dimensions on input")
     cut = len(shape) - len(old)

@@ -94,7 +94,7 @@ def inplace_method(record: Op, name: str, numbers: bool) -> Callable[..., Tensor
 
 
 def unary(record: Op, *aliases: str, forms: str = "fmi") -> Callable[..., Tensor]:
-    """Expose an operator of one tensor."""
+    """Make the record of an operator of one tensor public: as function, method and in-place method (see `expose`)."""
 
     def general(input: Tensor) -> Tensor:
         if not isinstance(input, Tensor):
@@ -113,7 +113,7 @@ def unary(record: Op, *aliases: str, forms: str = "fmi") -> Callable[..., Tensor
 def binary(
     record: Op, *aliases: str, forms: str = "fmi", name: str = "", numbers: bool = True
 ) -> Callable[..., Tensor]:
-    """Expose an operator of two tensors; the second may be a number unless `numbers` is False."""
+    """Make the record of an operator of two tensors public; the second may be a number unless `numbers` is False."""
     name = name or record.name
     run: Callable[..., Tensor] = call.binary(record)
     operands: Any = (Tensor, int, float) if numbers else Tensor

@@ -24,7 +24,7 @@ from gradtrace.optim.updates import (
 
 
 class RMSprop(ElementwiseOptimizer):
-    """Divide by a running root mean square (https://pytorch.org/docs/stable/generated/torch.optim.RMSprop.html)."""
+    """Gradient / running root mean square (https://pytorch.org/docs/stable/generated/torch.optim.RMSprop.html)."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class RMSprop(ElementwiseOptimizer):
 
 
 class Adagrad(ElementwiseOptimizer):
-    """Divide by the root of the sum of all past squared gradients."""
+    """Gradient divided by the root of the sum of all past squared gradients."""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ class Adagrad(ElementwiseOptimizer):
 
 
 class Adadelta(ElementwiseOptimizer):
-    """Scale by the ratio of the root mean squares of past updates and gradients."""
+    """Gradient scaled by the ratio of the root mean squares of past updates and gradients."""
 
     def __init__(
         self,

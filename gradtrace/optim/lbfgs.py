@@ -87,7 +87,7 @@ class LineSearch:
         return self.zoom(bracket)
 
     def find_bracket(self, t: Any) -> tuple[list[Point], bool]:
-        """Return two points around a minimum, or one that satisfies the conditions."""
+        """Return two points around a minimum and False, or one point that satisfies the Wolfe conditions and True."""
         previous, point = self.start, self.evaluate(t)
         while self.steps < self.max_steps:
             if self.too_high(point) or (self.steps > 1 and point.f >= previous.f):
@@ -103,7 +103,7 @@ class LineSearch:
         return [self.start, point], False
 
     def zoom(self, bracket: list[Point]) -> Point:
-        """Narrow the bracket until one of its ends satisfies the conditions."""
+        """Narrow the bracket until one of its ends satisfies the Wolfe conditions; return this point."""
         size = np.abs(self.direction).max()
         stalled = False
         low, high = (0, 1) if bracket[0].f <= bracket[1].f else (1, 0)

@@ -1,4 +1,4 @@
-"""In-place updates of parameters by optimisers: on arrays, with the parameter's version counter increased.
+"""In-place updates of parameters by optimisers, which work on arrays and increase the version counter.
 
 An optimiser works on the arrays of its tensors, not through recorded operators: a step has no history, and recording
 would take half of a training loop's time. The formulas round like PyTorch's kernels, operation by operation.

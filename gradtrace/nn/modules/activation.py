@@ -248,7 +248,7 @@ class _Shrink(Module):
 
 
 class Softshrink(_Shrink):
-    """Shrink x towards 0 by lambd."""
+    """x moved towards 0 by lambd; 0 where |x| <= lambd."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softshrink(input, self.lambd)

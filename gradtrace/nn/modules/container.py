@@ -25,7 +25,7 @@ def _renumber(module: Module) -> None:
 
 
 class Sequential(Module):
-    """Call the children one after another; they are named by number or by the keys of an OrderedDict."""
+    """A chain of modules, called one after another, named by number or by the keys of an OrderedDict."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__()

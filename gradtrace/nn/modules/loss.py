@@ -213,7 +213,7 @@ class SoftMarginLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Hinge loss of several labels per sample."""
+    """Hinge loss of class scores (N, C) with several labels per sample."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
@@ -227,7 +227,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """Hinge loss of class indices."""
+    """Hinge loss of class scores (N, C) with one class index per sample."""
 
     def __init__(
         self,
@@ -283,7 +283,7 @@ class CosineEmbeddingLoss(_MarginLoss):
 
 
 class MarginRankingLoss(_MarginLoss):
-    """Hinge loss of the ranking of two inputs."""
+    """max(0, -target * (input1 - input2) + margin), to rank pairs of inputs."""
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)

@@ -88,7 +88,7 @@ def torch_lengths(lengths: Any) -> list[int]:
 
 
 def sorting(lengths: list[int]) -> tuple[Tensor, Tensor]:
-    """Return the order by descending length, and its inverse."""
+    """Return the indices that sort by descending length, and the inverse permutation."""
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     tensor = function("tensor")
     return tensor(order), tensor([order.index(i) for i in range(len(order))])

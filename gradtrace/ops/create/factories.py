@@ -342,7 +342,7 @@ def legacy_tensor(*args: Any) -> Tensor:
 
 
 def legacy_data(args: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return the sizes passed to a legacy tensor type; raise TypeError for any other argument."""
+    """Return the sizes passed to a legacy tensor type as ints; raise TypeError for other arguments."""
     for value in args:
         if isinstance(value, str):
             raise TypeError("new(): invalid data type 'str'")

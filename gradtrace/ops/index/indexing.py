@@ -28,7 +28,7 @@ def is_advanced(item: object) -> bool:
 
 
 def is_truth(item: object) -> bool:
-    """Return whether an index item is a bool or a 0-d bool tensor; it adds a dim of size 1 or 0."""
+    """Return whether an index item is a bool or a 0-d bool tensor, which adds a dim of size 1 (True) or 0 (False)."""
     return isinstance(item, bool) or (isinstance(item, Tensor) and item.ndim == 0 and item.dtype.category == 0)
 
 

@@ -220,7 +220,7 @@ def fit_kernel(a: Array, shape: Shape) -> Array:
 
 
 def grid(index_array: Array, dim: int) -> tuple[Any, ...]:
-    """Return one index array per dim, which together address the element of each entry of `index_array` along `dim`."""
+    """Return index arrays g for which a[g] gathers from a at `index_array` along `dim`, as torch.gather does."""
     full = list(np.ogrid[tuple(slice(0, n) for n in index_array.shape)]) if index_array.ndim else []
     if full:
         full[dim] = index_array

@@ -39,7 +39,7 @@ def neutral(reduce: str, dtype: NumpyDtype) -> float:
 
 
 def write_counts(shape: Shape, dim: int, index: Array, include_self: bool, dtype: NumpyDtype) -> Array:
-    """Return how many values are written to each element, at least 1."""
+    """Return how many values are reduced into each element, at least 1."""
     n = np.full(shape, 1 if include_self else 0, dtype)
     np.add.at(n, grid(index, dim), 1)
     return np.maximum(n, 1)
@@ -234,7 +234,7 @@ def put_kernel(a: Array, source: Array, index: Array, accumulate: bool) -> Array
 
 
 def expose_both(name: str, choose: Callable[..., Choice], doc: str) -> None:
-    """Expose the function and in-place method of `choose`, which checks arguments and returns a `Choice`."""
+    """Make function and in-place method `name` public; `choose` checks arguments and returns record and arguments."""
 
     def function(input: Tensor, *args: Any, **options: Any) -> Tensor:
         record, rest = choose(input, *args, **options)

@@ -1,7 +1,7 @@
 """Eigenvalues, singular values, QR, and functions built on them: pinv, lstsq, matrix_rank, cond.
 
-Vectors are defined up to sign (and up to rotation for repeated values, where their gradient divides by zero). The
-gradient of values alone involves no division.
+Eigenvectors and singular vectors are defined up to sign; those of repeated values up to rotation, so their gradient
+divides by zero. The gradient of eigenvalues or singular values alone involves no division.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def eigh_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand]) -> Operand:
 
 
 def svd_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand]) -> Operand:
-    """Return the gradient for A = U S V^T; of full matrices only the first k columns of U and rows of V^T count."""
+    """Return the gradient of the SVD A = U S V^T; of full matrices only the first k columns of U and of V count."""
     u, s, vh = out
     gu, gs, gvh = g
     k = s.shape[-1]
@@ -196,7 +196,7 @@ def lstsq_grad(
     driver: str,
     vector: bool,
 ) -> tuple[Operand | None, ...]:
-    """Return the gradients for A and B, of the solution as pinv(A) B and of the residuals as sums of (A X - B)^2."""
+    """Return the gradients of A and B, where the solution is pinv(A) B and the residuals are sums of (A X - B)^2."""
     x = out[0]
     if vector:
         x, b = xp.unsqueeze(x, x.ndim), xp.unsqueeze(b, b.ndim)

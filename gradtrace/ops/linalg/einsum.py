@@ -47,7 +47,7 @@ def from_lists(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def split_subscripts(text: str, whose: str, start: int) -> Subscripts:
-    """Split the subscripts of one operand or of the output; an ellipsis is one of them."""
+    """Split the subscripts of one operand or of the output; an ellipsis counts as one subscript."""
     results: Subscripts = []
     i = 0
     while i < len(text):
@@ -203,7 +203,7 @@ def multiply(a: Tensor, b: Tensor, done: list[int]) -> Tensor:
 
 
 def batched_product(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
-    """Multiply by one bmm over the dims `summed`; others of both operands are batch dims, of one rows or columns."""
+    """Multiply by one bmm, summing over `summed`. A dim of both operands is a batch dim, others are rows or columns."""
     shared, left, right = [], [], []
     for k in range(a.ndim):
         if k in summed:

@@ -81,7 +81,7 @@ def factors(xp: XP, lu: Operand) -> tuple[Operand, Operand]:
 
 
 def plu_grad(xp: XP, gl: Operand | None, gu: Operand | None, p: Operand, lower: Operand, upper: Operand) -> Operand:
-    """Return the gradient for A = P L U; the part of A beyond the leading square adds further triangular products."""
+    """Return the gradient of A = P L U; a part of A beyond the leading square adds further triangular products."""
     m, k, n = lower.shape[-2], lower.shape[-1], upper.shape[-1]
     times = xp.matmul
 

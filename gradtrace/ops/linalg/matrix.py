@@ -184,7 +184,7 @@ def transposed(xp: XP, x: Operand) -> Operand:
 
 
 def flipped(xp: XP, x: Operand) -> Operand:
-    """Transpose the last two dims; a single matrix by Tensor.t, whose node name PyTorch shows."""
+    """Transpose the last two dims; for a single matrix by `t`, as in PyTorch, since its node has another name."""
     return xp.t(x) if x.ndim == 2 else transposed(xp, x)
 
 

@@ -1,6 +1,7 @@
 """Norms of vectors and matrices, and dist and renorm, which build on them.
 
-At 0 the gradient of every norm is 0; the infinity norms share it evenly among the elements of largest magnitude.
+At 0 the gradient of every norm is 0. An infinity norm shares its gradient evenly among the elements of largest
+magnitude.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def norm_grad(
 
 
 def distance_grad(xp: XP, g: Operand, away: Operand, out: Operand, p: float) -> Operand:
-    """Return the gradient of distances with respect to the differences `away` (..., M), whose p-norms (...) they are.
+    """Return the gradient of the differences `away` (..., M), whose p-norms (...) are the distances.
 
     For p = 0 it is 0; for p = inf each of the largest elements gets the full gradient.
     """

@@ -21,7 +21,7 @@ from gradtrace.ops.numbers import mul_number
 
 
 def safe_softmax_kernel(a: Array, dim: int) -> Array:
-    """Softmax in which a row of only -inf gives zeros."""
+    """Return the softmax over the last dim; a row of only -inf gives zeros."""
     empty = (a == -np.inf).all(axis=dim, keepdims=True)
     return np.where(empty, np.zeros_like(a), softmax_kernel(np.where(empty, np.zeros_like(a), a), (dim,)))
 
@@ -52,7 +52,7 @@ def attention_kernel(q: Array, k: Array, v: Array, mask: Array | None, scale: fl
 def attention_grad(
     xp: XP, wanted: Sequence[bool], g: Any, out: Any, q: Any, k: Any, v: Any, mask: Operand | None, scale: float
 ) -> tuple[Operand | None, ...]:
-    """Return the three gradients, with the matrices multiplied as one batch."""
+    """Return the gradients of query, key and value; the matrices are multiplied as one batch."""
     heads, (rows, columns) = tuple(q.shape[:-2]), (q.shape[-2], k.shape[-2])
     n = math.prod(heads)
 

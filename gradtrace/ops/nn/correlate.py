@@ -56,7 +56,7 @@ def slide(x: Array, w: Array, out: Ints, stride: Ints, padding: Ints, dilation: 
 
 
 def spread_back(g: Array, w: Array, sizes: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Array:
-    """Multiply each element of g by the weights and add the products at its window within `sizes`."""
+    """Return an array of `sizes`: for each element of g, its product with the weights is added at its window."""
     spend(w.shape, len(g) * size_of(g.shape[2:]))
     dtype, g, w = g.dtype, widen_half(g), widen_half(w)
     channels, kernel, out = w.shape[1] * groups, w.shape[2:], g.shape[2:]
@@ -71,7 +71,7 @@ def spread_back(g: Array, w: Array, sizes: Ints, stride: Ints, padding: Ints, di
 
 
 def weigh(g: Array, x: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Array:
-    """For each weight, sum the products of the inputs and the output gradients that it connects."""
+    """Return, for each weight, the sum of products of the inputs and the output gradients that it connects."""
     spend((g.shape[1], x.shape[1] // groups, *kernel), len(x) * size_of(g.shape[2:]))
     dtype, g, x = g.dtype, widen_half(g), widen_half(x)
     channels, out = x.shape[1] // groups, g.shape[2:]

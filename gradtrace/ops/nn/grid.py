@@ -67,7 +67,7 @@ def raw(value: Any) -> Array:
 
 
 def coordinate(xp: XP, grid: Any, size: int, mode: int, padding: int, corners: bool) -> tuple[Any, Any, Any]:
-    """Convert points in -1 .. 1 to positions in 0 .. size-1; return them as array and operand, and their derivative."""
+    """Convert points in -1 .. 1 to positions along a dim of `size`: array, operand, and the derivative."""
     at = raw(grid)
     half = at.dtype.type((size - 1 if corners else size) / 2)
     place = (at + 1) * half if corners else ((at + 1) * at.dtype.type(size) - 1) / 2
@@ -82,7 +82,7 @@ def coordinate(xp: XP, grid: Any, size: int, mode: int, padding: int, corners: b
 
 
 def taps(xp: XP, grid: Any, size: int, mode: int, padding: int, corners: bool) -> list[Tap]:
-    """Return the inputs along one dim that contribute to each point."""
+    """Return the taps along one dim: the inputs that contribute to each point, with their weights."""
     with np.errstate(invalid="ignore"):
         place, seen, slope = coordinate(xp, grid, size, mode, padding, corners)
         low = np.rint(place) if mode == NEAREST else np.floor(place)

@@ -1,7 +1,7 @@
 """Normalisation: batch, layer, group, instance and root mean square norm.
 
-Batch, layer and group normalisation share one computation: the input is reshaped to `seen`, the variance is taken over
-the dims `over`, and there is one weight for each index of the input's dims that are not in `others`.
+Batch, layer and group normalisation share one computation: the input is reshaped to `seen`, mean and variance are
+taken over the dims `over`, and the weight and bias have the input's dims except `others`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Ints = tuple[int, ...]
 
 
 def affine(a: Array, weight: Array | None, bias: Array | None, others: Ints) -> None:
-    """Scale and shift in place, with one weight and bias for each index of the dims not in `others`."""
+    """Scale and shift in place; the weight and bias have all dims of `a` except `others`."""
     if weight is not None:
         a *= weight.reshape(kept_shape(a.shape, others))
     if bias is not None:

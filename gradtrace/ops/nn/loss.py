@@ -219,7 +219,7 @@ def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def reduced(each: Tensor, reduction: str) -> Tensor:
-    """Apply the reduction of a composed loss."""
+    """Reduce the elements of a loss that is composed of operators: "mean", "sum" or "none"."""
     return each.mean() if reduction == "mean" else each.sum() if reduction == "sum" else each
 
 

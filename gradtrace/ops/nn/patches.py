@@ -39,7 +39,7 @@ def padded_sizes(sizes: Shape, padding: Ints) -> Ints:
 
 
 def inside(a: Array, padding: Ints) -> Array:
-    """Return the part of a padded array that was the input of `padded`."""
+    """Return a view of a padded array without its padding."""
     return a[(slice(None), slice(None), *(slice(p, n - p) for n, p in zip(a.shape[2:], padding, strict=True)))]
 
 

@@ -37,7 +37,7 @@ def irregular(starts: Array, ends: Array) -> Taps:
 
 
 def dual(starts: Array, ends: Array, n: int) -> tuple[Array, Array]:
-    """Return the range of outputs whose windows contain each of n inputs; starts and ends must not decrease."""
+    """Return the start and end of the outputs whose windows contain each of n inputs; `starts`, `ends` are sorted."""
     inputs = np.arange(n)
     return np.searchsorted(ends, inputs, "right"), np.searchsorted(starts, inputs, "right")
 

@@ -38,7 +38,7 @@ QUARTER_PI = (0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)
 def normal_blocks(uniform: Array) -> Array:
     """Convert n uniform float32 numbers to n standard normal ones; n is a multiple of 16.
 
-    In each row of 16, the first 8 give the radius and the last 8 the angle.
+    In each row of 16, the first 8 numbers give radii and the last 8 give angles.
     """
     rows = uniform.reshape(-1, 2, 8)
     result = np.empty_like(rows)

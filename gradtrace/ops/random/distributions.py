@@ -35,7 +35,7 @@ def each(name: str, x: Array) -> Array:
 
 
 def fused(x: Array, factor: float, addend: float) -> Array:
-    """Return x * factor + addend, rounded once, for a float32 or float64 array; the numbers are cast to its dtype."""
+    """Return x * factor + addend, rounded once, for a float array x; `factor` and `addend` are cast to its dtype."""
     kind = x.dtype.type
     factor, addend = float(kind(factor)), float(kind(addend))
     if kind is np.float32:

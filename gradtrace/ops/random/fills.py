@@ -27,7 +27,7 @@ SMALLEST = -(2**63)  # int64
 def redraw(name: str, node: str, formula: str, public: str = "", aten: str = "") -> Op:
     """Return a record that replaces values by random numbers: the previous values get a zero gradient.
 
-    `public` is the public function's name (default `name`), `aten` that of PyTorch's operator (default `public` and _).
+    `public` is the public name (default `name`), `aten` PyTorch's name of the operator (default: `public` with "_").
     """
     return op(
         f"{name}(self; values)",
@@ -123,7 +123,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
 
 @public("random_", forms="m")
 def random_(self: Tensor, *bounds: int, generator: Generator | None = None, **named: int) -> Tensor:
-    """Fill with integers in [from, to), or with all that the dtype has from 0 on (Tensor.random_)."""
+    """Fill with integers in [from, to); by default 0 to the dtype's largest (for floats 2**digits) (Tensor.random_)."""
     kind = self.dtype.np
     if not bounds and not named:
         return fill(

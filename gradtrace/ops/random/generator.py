@@ -30,7 +30,7 @@ class Generator:
         return CPU
 
     def manual_seed(self, seed: int) -> Generator:
-        """Seed the generator and return it; negative seeds count from 2**64. ValueError outside 64 bits."""
+        """Seed the generator and return it; 2**64 is added to a negative one. Raise ValueError outside 64 bits."""
         seed = int(seed)
         if not -(2**63) <= seed < 2**64:
             raise ValueError("Overflow when unpacking long long")

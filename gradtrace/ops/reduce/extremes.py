@@ -1,7 +1,7 @@
 """Reductions that select elements: max, min, median, mode, and the cumulative extremes.
 
 Without `dim`, tied extremes share the gradient evenly; with `dim`, the element whose index is returned gets all of it.
-amax, amin and aminmax share it within each reduced group.
+amax, amin and aminmax share the gradient within each reduced group.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ FEW = 256  # elements
 
 
 def fold(ufunc: str, a: Array, dims: tuple[int, ...] | None, keepdim: bool = False, dtype: Any = None) -> Array:
-    """Apply np.UFUNC.reduce over dims."""
+    """Apply the method `reduce` of numpy's function `ufunc` over `dims`."""
     out: Array = getattr(np, ufunc).reduce(a, axis=dims, dtype=dtype, keepdims=keepdim)
     return out
 
@@ -504,7 +504,7 @@ def torch_trace(input: Tensor) -> Tensor:
 
 @torch_function("sum_to_size", forms="m")
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
-    """Sum over the dims in which `size` broadcasts to this tensor's shape (Tensor.sum_to_size)."""
+    """Sum to the sizes `size`, which broadcast to this tensor's shape (Tensor.sum_to_size)."""
     wanted = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     lead = input.ndim - len(wanted)
     if lead < 0 or any(n not in (1, input.shape[lead + i]) for i, n in enumerate(wanted)):

@@ -1,4 +1,4 @@
-"""Joining, splitting and repeating: cat, stack, split, unbind, repeat, flip, roll, the triangles."""
+"""Joining, splitting and repeating: cat, stack, split, unbind, repeat, flip, roll, tril and triu."""
 
 from __future__ import annotations
 
@@ -427,7 +427,7 @@ def check_repeats(input: Tensor, repeats: Any, dim: int | None) -> None:
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Repeat each entry in place; given only the repeats, return the positions (torch.repeat_interleave)."""
+    """Repeat each entry, copies side by side; for repeats alone return the indices (torch.repeat_interleave)."""
     if repeats is None:
         return Tensor._wrap(np.repeat(np.arange(input.numel()), input.shared()))
     check_repeats(input, repeats, dim)

@@ -44,7 +44,7 @@ def start_of(whole: Array) -> int:
 
 
 def storage_of(raw: Array) -> Array:
-    """Return the whole storage as a 1-d array of the tensor's dtype that shares its memory."""
+    """Return the whole storage as a 1-d array of the tensor's dtype, without copying."""
     whole = owner(raw)
     if whole.dtype == raw.dtype and whole.flags.c_contiguous:
         return whole.reshape(-1)
@@ -238,7 +238,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 @public("resize_", forms="fm")
 def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = None) -> Tensor:
-    """Resize over the same storage, contiguous; allocate a larger one if necessary (Tensor.resize_)."""
+    """Resize in place to a contiguous tensor on the same storage, or on a larger one if necessary (Tensor.resize_)."""
     if input.requires_grad and not state.inference:
         raise RuntimeError("cannot resize variables that require grad")
     shape = sizes(size)

@@ -457,7 +457,7 @@ def cloned(input: Tensor, *, memory_format: object = None) -> Tensor:
 
 @public("detach")
 def detach(input: Tensor) -> Tensor:
-    """Share the storage and the version counter outside the graph (Tensor.detach)."""
+    """Return a tensor outside the graph that shares the storage and the version counter (Tensor.detach)."""
     out = input.alias()
     if state.recorder is not None:
         state.recorder("detach", (input,), out, state.origin)

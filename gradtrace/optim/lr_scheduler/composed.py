@@ -86,7 +86,7 @@ class SequentialLR(_Composed):
 
 
 class ChainedScheduler(_Composed):
-    """Apply all schedules together: their factors multiply."""
+    """All schedules applied together: their factors are multiplied."""
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Any = None) -> None:
         if len(schedulers) < 1:

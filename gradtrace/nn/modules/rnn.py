@@ -67,7 +67,7 @@ mkldnn_layer = op(
 
 
 def gates_of(weights: dict[str, Any], input: Tensor) -> Tensor:
-    """Return the input's contribution to the gates, for all steps at once."""
+    """Return the contribution of the input (not of the hidden state) to the gates, for all steps at once."""
     return F.linear(input, weights["weight_ih"], weights.get("bias_ih"))
 
 

@@ -39,7 +39,7 @@ unpack_rows = op(
 
 
 class PackedSequence(NamedTuple):
-    """The steps (sum of lengths, *), the number of sequences at each step, and their original order."""
+    """Sequences packed step by step: `data` (sum of lengths, *), the number of sequences per step, their order."""
 
     data: Tensor
     batch_sizes: Tensor

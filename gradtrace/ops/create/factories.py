@@ -178,7 +178,7 @@ def from_nested(data: Any, dtype: dtypes.dtype | None) -> Array:
 
 
 def wrap_overflow(flat: list[Any], wanted: dtypes.dtype) -> Array:
-    """Convert numbers that overflow an integer dtype: uint8 wraps negative values, all else raises, as in PyTorch."""
+    """Convert numbers that overflow an integer dtype: uint8 wraps negative values, others raise, as in PyTorch."""
     if any(isinstance(v, int) and not -(2**63) <= v < 2**63 for v in flat):
         raise ValueError("Overflow when unpacking long long")
     if wanted is not dtypes.uint8 or any(v != v or not -256 < v < 256 for v in flat):

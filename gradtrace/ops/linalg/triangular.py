@@ -118,7 +118,7 @@ def triangular_solve_grad(
     transpose: bool,
     unit: bool,
 ) -> tuple[Operand | None, ...]:
-    """Return the gradient of torch.triangular_solve, whose second result is the matrix itself."""
+    """Return the gradient of torch.triangular_solve; its second result is a copy of the matrix."""
     of_b: Operand | None = None
     of_a: Operand | None = None
     if g[0] is not None:

@@ -1,6 +1,6 @@
 """Dropout of elements and of whole channels, and alpha dropout, which preserves mean and variance.
 
-The masks are `Tensor.bernoulli_`'s. During training, kept elements are scaled by 1 / (1 - p).
+The masks are drawn by `Tensor.bernoulli_`. During training, kept elements are scaled by 1 / (1 - p).
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ def multi_margin_loss(
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """Margins between each label of a row and every other class (torch.nn.functional.multilabel_margin_loss)."""
+    """Hinge loss of each label of a row against every other class (torch.nn.functional.multilabel_margin_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)
     check_tensors("multilabel_margin_loss", input=input, target=target)
     if tuple(target.shape) != tuple(input.shape):

@@ -39,7 +39,7 @@ def planes_take(a: Array, index: Array, n: int) -> Array:
 
 
 def planes_put(g: Array, index: Array, sizes: Ints) -> Array:
-    """Transpose of `planes_take`: add each element of g at its position in planes of `sizes`."""
+    """Apply the transpose of `planes_take`: add each element of g at its position in planes of `sizes`."""
     lead, plane = g.shape[: g.ndim - len(sizes)], size_of(sizes)
     count = size_of(lead)
     places = index.reshape(count, size_of(index.shape[-len(sizes) :])) + (np.arange(count) * plane)[:, None]

@@ -70,7 +70,7 @@ def weigh_windows(a: Array, dim: int, index: Array, weights: Array) -> Array:
 
 
 def weigh_back(g: Array, dim: int, n: int, index: Array, weights: Array) -> Array:
-    """Transpose of `weigh_windows`: for each of n inputs, the weighted sum of the outputs it contributed to."""
+    """Apply the transpose of `weigh_windows`: for each of n inputs, sum the weighted outputs it contributed to."""
     used = weights != 0
     source, weight = index[used], weights[used]
     output = np.broadcast_to(np.arange(index.shape[1]), index.shape)[used]
@@ -90,7 +90,7 @@ def weigh_back(g: Array, dim: int, n: int, index: Array, weights: Array) -> Arra
 
 
 def take_back(g: Array, dim: int, n: int, index: Array) -> Array:
-    """Transpose of np.take: for each of n inputs, the sum of the gradients of the elements taken from it."""
+    """Apply the transpose of np.take: for each of n inputs, sum the gradients of the elements taken from it."""
     if (index[1:] < index[:-1]).any():
         order = np.argsort(index, kind="stable")
         g, index = np.take(g, order, dim), index[order]

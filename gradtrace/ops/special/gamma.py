@@ -90,7 +90,7 @@ def cotangent_slope(n: int, c: Array) -> Array:
 
 
 def polygamma_kernel(x: Array, n: int) -> Array:
-    """Return (-1)^(n+1) n! zeta(n+1, x), by reflection below 0; at poles and infinities PyTorch's values."""
+    """Return (-1)^(n+1) n! zeta(n+1, x), by reflection below 0; poles and infinities give PyTorch's values."""
     if n == 0:
         return digamma_kernel(x)
     turned = x < 0

@@ -8,7 +8,7 @@ from gradtrace.lang.unit import Frame
 
 
 class Parameters:
-    """The parameters of a def or lambda."""
+    """The parameters of a `def` or `lambda`."""
 
     def __init__(self, name: str, a: ast.arguments) -> None:
         self.name = name  # qualified name, for messages

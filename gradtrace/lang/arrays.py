@@ -185,18 +185,18 @@ Array.__name__ = Array.__qualname__ = "ndarray"
 
 
 def keep(array: Any) -> None:
-    """Announce a write to an array, which may be the storage of a tensor."""
+    """Announce a write to an array, which may store a tensor's values: a recorded run then keeps the old ones."""
     if state.keeper is not None:
         state.keeper.before_array_write(array)
 
 
 def raw(array: Array) -> Any:
-    """Return the wrapped ndarray, for use in the library."""
+    """Return the wrapped ndarray; for use in the library only."""
     return array._array
 
 
 def to_numpy(value: Any) -> Any:
-    """Convert a program's value for numpy: numbers, lists of numbers and arrays; raise TypeError for other types."""
+    """Convert a program's number, list of numbers or array for numpy; raise TypeError for other types."""
     kind = type(value)
     if kind is Array:
         return value._array
@@ -227,7 +227,7 @@ def to_numpy_argument(value: Any, is_word: bool) -> Any:
 
 
 def from_numpy(value: Any) -> Any:
-    """Convert a numpy result: to a number where there is a class for it, else to an Array."""
+    """Convert a numpy result to the program's number of its type if there is one, else to an Array."""
     if isinstance(value, np.ndarray):
         return Array(value)
     if isinstance(value, np.float64):
@@ -295,7 +295,7 @@ WITH_TENSORS = words("eq ne truediv")  # of an array and a tensor; PyTorch has t
 
 
 def as_operand(array: Any) -> Any:
-    """An array or numpy scalar as a tensor's operand."""
+    """Return an array as a tensor, and a numpy scalar as a Python number, for an operation with a tensor."""
     return ops.find(ops.api.functions, "as_tensor")(array) if isinstance(array, np.ndarray) else array.item()
 
 
@@ -319,7 +319,7 @@ SYMBOLS |= {"and_": "&", "or_": "|", "xor": "^", "lt": "<", "le": "<=", "gt": ">
 
 
 def refusal_of_tensor(name: str, other: Tensor) -> str:
-    """What numpy says to an array before an operator that PyTorch leaves to the tensor after it."""
+    """Return numpy's error text for `array <operator> tensor`, where PyTorch lets numpy refuse the tensor."""
     if name == "add":
         return (
             "Concatenation operation is not implemented for NumPy arrays, use np.concatenate() instead. "

@@ -1,6 +1,6 @@
 """The attribute gate: decides by exact type which attributes a program may read, set and delete.
 
-A Gate belongs to one run, because it knows the classes that the program defines. Decisions that depend on the type
+Each run has its own Gate, which knows the classes that the program defines. Decisions that depend on the type
 alone are cached: `approved(name)` is a set of types shared by all expressions that read this name, so that compiled
 code usually needs only one set lookup.
 """
@@ -23,7 +23,7 @@ AttributeRule = Callable[[Any, str], bool]
 
 
 class Gate:
-    """Attribute access of one run; `special` overrides Python's value for some (type, name)."""
+    """The attribute access of one run; `special` maps (type, name) to a replacement for Python's value."""
 
     def __init__(self, special: dict[tuple[type, str], Callable[[Any], Any]]) -> None:
         self.special = special
@@ -153,7 +153,7 @@ class Gate:
         return is_public(name) or name in MAGIC if self.is_offered(value) else False
 
     def super_offers(self, value: Any, name: str) -> bool:
-        """Whether super() may read the attribute: the same as the object."""
+        """Whether a program may read the attribute through super(): the rules of the object itself apply."""
         target = value.__self__
         return target is not None and self.rule_of(type(target))(target, name)
 
@@ -178,7 +178,7 @@ class Gate:
         return self.type_names[kind]
 
     def is_offered(self, kind: type) -> bool:
-        """Whether a program may access and call the class itself."""
+        """Whether a program may use and call the class itself."""
         if kind in self.own or class_attributes(kind) is not None or issubclass(kind, Tensor):
             return True
         if issubclass(kind, BaseException):
@@ -215,7 +215,7 @@ class Gate:
         return is_public(name) and (is_open(kind) or issubclass(kind, BaseException))
 
     def set_plainly(self, target: Any, name: str, value: Any) -> None:
-        """object.__setattr__, for objects of the program's classes."""
+        """Implement object.__setattr__ for objects of the program's classes."""
         kind = type(target)
         if kind not in self.own or type(name) is not str or is_dunder(name) or not self.rule_of(kind)(target, name):
             raise TypeError("object.__setattr__ sets attributes of the program's own objects")
@@ -269,7 +269,7 @@ def class_attributes(kind: type) -> frozenset[str] | None:
 
 
 def make_new(gate: Gate) -> Callable[..., Any]:
-    """Return `object.__new__`, for the program's own classes only."""
+    """Return a version of `object.__new__` that accepts only the program's own classes."""
 
     def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(cls, type) or cls not in gate.own:
@@ -285,7 +285,7 @@ def make_new(gate: Gate) -> Callable[..., Any]:
 
 
 def found_new(gate: Gate, value: Any) -> Any:
-    """Return the `__new__` that a class, or super(), finds: one of the program, or the gated `object.__new__`."""
+    """Return the `__new__` of a class or of super(): the program's, or else the gated `object.__new__`."""
     found = getattr(value, "__new__", None)
     return found if type(found) is ProgramFunction else make_new(gate)
 
@@ -294,7 +294,7 @@ INNER_OF_CTX = ("_dirty", "_is_tensor", "_materialize", "_non_differentiable", "
 
 
 def is_inner(name: str) -> bool:
-    """Whether the name belongs to the engine's fields of a ctx, or to Python."""
+    """Whether the name is special to Python, or a private field that the engine keeps in a Function's `ctx`."""
     return is_dunder(name) or name in INNER_OF_CTX
 
 
@@ -311,12 +311,12 @@ def is_open(kind: type) -> bool:
 
 
 def is_abstract(kind: type) -> bool:
-    """Whether a class is abc.ABC, which programs may derive from."""
+    """Whether a class is abc.ABC, from which programs may derive."""
     return kind.__module__ == "abc" and kind.__name__ == "ABC"
 
 
 def is_tensor_attribute(name: str) -> bool:
-    """Whether tensors have the name: it is listed, or an operator exposes it."""
+    """Whether tensors have an attribute of this name: one on the list, or an operator."""
     if name in allowed.TENSOR:
         return True
     if name.startswith("_"):
@@ -325,7 +325,7 @@ def is_tensor_attribute(name: str) -> bool:
 
 
 def python_type(kind: type) -> frozenset[str]:
-    """Return the attributes of Python's types without a public name: partial objects, cached functions."""
+    """Return the readable attributes of functools' types for partial objects and cached functions."""
     if kind.__module__ != "functools":
         return frozenset()
     if kind.__name__ == "partial":

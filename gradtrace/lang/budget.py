@@ -35,7 +35,7 @@ class Meter:
         self.kept: GradtraceError | None = None
 
     def grant(self) -> None:
-        """Grant the next steps to `left` and check the clock; raise BudgetError if no steps or no time remain."""
+        """Add steps to `left` and check the clock; raise BudgetError if no steps or no time remain."""
         self.raise_kept()
         granted = min(max(LOOK, -self.left), self.rest)
         if self.over is None and granted < -self.left:
@@ -49,13 +49,13 @@ class Meter:
         self.left += granted
 
     def keep(self, error: BaseException) -> None:
-        """Keep an error that Python would ignore, raised while an object is dropped: the next check raises it."""
+        """Store an error that Python would ignore, raised while an object is deallocated; the next check raises it."""
         if isinstance(error, GradtraceError) and self.kept is None:
             self.kept = error
             self.left = 0
 
     def raise_kept(self) -> None:
-        """Raise the error that was kept."""
+        """Raise the stored error."""
         if self.kept is not None:
             self.left = 0
             raise self.kept

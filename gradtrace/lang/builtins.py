@@ -143,7 +143,7 @@ REFUSED = {
 def builtins(
     gate: Gate, meter: Meter, strings: Strings, streams: Streams, file: str, env: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the built-in names of one run of the program in `file`, whose variables are in `env`."""
+    """Return the built-in names of one run; `file` is the program's file, `env` holds its variables."""
     kinds = TypeChecks(gate)
     return {
         **PLAIN,
@@ -238,14 +238,14 @@ def make_delattr(gate: Gate) -> Callable[[Any, str], None]:
 
 
 class TypeChecks:
-    """type, isinstance and issubclass. A TypeName stands for a class that programs may not access."""
+    """The built-ins type, isinstance and issubclass. A TypeName stands for a class that programs may not access."""
 
     def __init__(self, gate: Gate) -> None:
         self.gate = gate
         self.type_of = TypeFunction(gate)
 
     def real(self, kinds: Any) -> Any:
-        """Return the real classes of a class, or tuple of classes, given by a program."""
+        """Return the real class, or tuple of classes, for one that a program passes."""
         if type(kinds) is tuple:
             return tuple(self.real(kind) for kind in kinds)
         if type(kinds) is TypeName:
@@ -265,12 +265,12 @@ class TypeChecks:
 
 
 def is_one_number(value: Any) -> bool:
-    """Whether a value of numpy's is a number, which int64 is, and an array that wraps no array."""
+    """Whether a program's numpy value is a number: an Int64, or an Array that wraps a numpy scalar."""
     return isinstance(value, int) or type(getattr(value, "_array", None)).__name__ not in ("NoneType", "ndarray")
 
 
 def is_of_numpy(value: Any, kinds: Any) -> bool:
-    """Whether numpy's number is an instance of a class other than int or ndarray, whose it is in programs only."""
+    """Whether a numpy number is an instance of `kinds` in numpy: of its number classes or object, not int."""
     each = kinds if type(kinds) is tuple else (kinds,)
     checking = [kind for kind in each if "__instancecheck__" in vars(type(kind)) and not isinstance(kind, type)]
     return object in each or any(isinstance(value, kind) for kind in checking)
@@ -360,7 +360,7 @@ def is_terminal(stream: Any) -> bool:
 
 
 def escapes() -> dict[int, str]:
-    """Return escapes of control characters (except newlines and tabs) and of those that change the text direction."""
+    """Return the escapes of control characters (except newline and tab) and of those that change text direction."""
     codes = [
         *range(8),
         11,

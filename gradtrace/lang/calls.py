@@ -24,7 +24,7 @@ NO_KEYWORDS: dict[str, Any] = {}  # must not be modified
 
 
 class Arguments(NamedTuple):
-    """The arguments of a call: `single` if there is one, `several` if there are more, else none.
+    """The closures of a call's arguments: `single` for one positional argument, `several` for more, else both None.
 
     `several` and `keywords` also take the called object, for their error messages.
     """
@@ -67,7 +67,7 @@ def compile_call(node: ast.Call, unit: Unit, target: str | None = None) -> Code:
 
 
 def compile_callee(node: ast.expr, unit: Unit) -> tuple[Operand, MethodCache | None, int]:
-    """Return the callee: an operand, or an attribute of one with its cache and its origin."""
+    """Return the closure of the called object; a call of an attribute gets a cache and sets the origin."""
     if isinstance(node, ast.Attribute):
         return unit.operand(node.value), MethodCache(node.attr, unit), unit.origin(node)
     return unit.operand(node), None, 0
@@ -226,7 +226,7 @@ def is_bare_super(node: ast.Call, unit: Unit) -> bool:
 
 
 def compile_bare_super(node: ast.Call, unit: Unit) -> Code:
-    """Compile super() without arguments: the enclosing class, and the function's first argument."""
+    """Compile super() without arguments, from the enclosing class and the function's first argument."""
     origin, first = unit.origin(node), unit.scope.first_parameter
     has_class = unit.scope.kind_of("__class__") == "free"
     boxed = first is not None and unit.scope.kind_of(first) == "cell"

@@ -34,7 +34,7 @@ class Fault(NamedTuple):
 
 
 def first_fault(tree: ast.Module, scopes: Scopes) -> Fault | None:
-    """Return the first such error in a program, or None."""
+    """Return the first error of this kind in a program, or None."""
     faults = [*statement_faults(tree), *name_faults(scopes)]
     return min(faults, key=lambda fault: position(fault.node), default=None)
 
@@ -91,7 +91,7 @@ def fault_of(node: Any, in_function: bool, in_loop: bool, first: set[ast.AST]) -
 
 
 def match_faults(node: Any) -> Iterator[Fault]:
-    """Yield what is wrong with a `match`, its cases or its patterns."""
+    """Yield the faults of a `match` statement, its cases and its patterns."""
     kind = type(node)
     if kind is ast.Match:
         for case in node.cases[:-1]:
@@ -111,7 +111,7 @@ def match_faults(node: Any) -> Iterator[Fault]:
 
 
 def pattern_faults(pattern: Any, bound: set[str]) -> Iterator[Fault]:
-    """Yield faults of names that a pattern binds twice, or in some of its alternatives only; add them to `bound`."""
+    """Yield a fault for each name bound twice, or not in all alternatives; add the bound names to `bound`."""
     names: set[str] = set()
     if isinstance(pattern, ast.MatchOr):
         for part in pattern.patterns[:-1]:

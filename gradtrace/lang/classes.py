@@ -61,7 +61,7 @@ def compile_class(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
 
 
 def members_of(frame: Frame, annotations: dict[str, str]) -> dict[str, Any]:
-    """Return the members that a class body has bound. A `__del__` is not kept: Python would hide what it raises."""
+    """Return the members that a class body has bound, without `__del__`, since Python would hide its exceptions."""
     members = {key: value for key, value in frame.items() if not key.startswith(".")}
     members.pop("__del__", None)
     if type(members.get("__new__")) is ProgramFunction:
@@ -93,7 +93,7 @@ def metaclass_of(given: Any, place: Any) -> Any:
 
 
 def bases_in_name(given: list[Any]) -> Callable[[str, dict[str, Any], Unit], Any] | None:
-    """Return the function that makes the class if a base only says its kind: typing's NamedTuple and TypedDict."""
+    """Return the function that makes the class if a base is typing's NamedTuple or TypedDict; else None."""
     for base in given:
         if type(base) is Form and base.is_named("NamedTuple"):
             return make_named_tuple

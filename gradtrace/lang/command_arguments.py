@@ -1,4 +1,4 @@
-"""The module `argparse` of programs: Python's parser, which they reach only through the methods below.
+"""The module `argparse` of programs: wraps Python's parser, so that only the methods below are available.
 
 Files (`FileType`, `fromfile_prefix_chars`) and classes of Python's own (`action=`, `formatter_class=`) are not
 available; messages go to the program's streams.
@@ -26,7 +26,7 @@ COLUMNS = 80  # of a terminal of unknown width, as Python assumes
 
 
 class Name(Frozen):
-    """A class or constant of argparse that a program only passes on."""
+    """A class or constant of argparse that a program can pass to a parser, but not call."""
 
     __slots__ = ("_value",)
 
@@ -57,7 +57,7 @@ def find_names(streams: Streams, strings: Strings, argv: list[str]) -> dict[str,
 
 
 class Maker(Frozen):
-    """`argparse.ArgumentParser` as a program calls it."""
+    """The `argparse.ArgumentParser` of programs; calling it makes a Parser."""
 
     __slots__ = ("_argparse", "_argv", "_streams", "_strings")
     __name__ = __qualname__ = "ArgumentParser"
@@ -92,7 +92,7 @@ class Maker(Frozen):
         streams = self._streams
 
         class Quiet(parser):  # type: ignore[misc]
-            """Python's parser, which writes to the program's streams and ends the program by SystemExit."""
+            """A subclass of Python's parser that writes to the program's streams and exits by raising SystemExit."""
 
             def _print_message(self, message: str, file: Any = None) -> None:
                 if message:
@@ -106,7 +106,7 @@ class Maker(Frozen):
 
 
 class Group(Frozen):
-    """A parser's arguments, or a group of them."""
+    """The object whose `add_argument` a program calls: a parser, or a group of its arguments."""
 
     __slots__ = ("_maker", "_real")
 
@@ -154,7 +154,7 @@ class Group(Frozen):
 
 
 class Parser(Group):
-    """argparse.ArgumentParser."""
+    """An argument parser of a program (argparse.ArgumentParser)."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""torch.compile and torch.jit in programs: each gives back the function itself, and says so once on stderr."""
+"""torch.compile and torch.jit in programs: they return the function unchanged, and say so once on stderr."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MODULES = ("torch.compiler", "torch.jit")
 
 
 class Compilers:
-    """The names of one run; `stderr` is the run's."""
+    """The names of torch.compile and torch.jit in one run; messages go to `stderr`."""
 
     def __init__(self, stderr: Any) -> None:
         self.stderr = stderr
@@ -31,7 +31,7 @@ class Compilers:
             self.stderr.write(SAID.format(name))
 
     def compile(self, model: Any = None, **options: Any) -> Any:
-        """torch.compile, as a function or as a decorator."""
+        """Return the model unchanged (torch.compile), or without a model a decorator that does."""
         self.say("torch.compile")
         return same_function if model is None else model
 
@@ -44,7 +44,7 @@ class Compilers:
         return func
 
     def same(self, fn: Any = None, **options: Any) -> Any:
-        """A mark for the compiler, as a decorator with or without arguments."""
+        """Return the function unchanged; without a function, return a decorator that does."""
         return same_function if fn is None else fn
 
 

@@ -1,4 +1,4 @@
-"""The module `contextlib` of programs, for their generators."""
+"""The module `contextlib` of programs; its context managers accept the language's own generators."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradtrace.lang.values import Frozen, ProgramFunction
 
 
 class Managed(Frozen):
-    """The result of a function decorated with `contextmanager`."""
+    """The context manager that a function decorated with `contextmanager` returns."""
 
     __slots__ = ("_generator", "_make")
 
@@ -57,7 +57,7 @@ class Managed(Frozen):
 
 
 def contextmanager(function: Any) -> Any:
-    """Return a function whose results are context managers, made from a generator function."""
+    """Return a function that makes context managers from a generator function."""
 
     def run(args: Any, kwargs: Any) -> Managed:
         def make() -> Any:
@@ -73,7 +73,7 @@ def contextmanager(function: Any) -> Any:
 
 
 class nullcontext(Frozen):
-    """contextlib.nullcontext."""
+    """The programs' version of contextlib.nullcontext."""
 
     __slots__ = ("enter_result",)
 
@@ -88,7 +88,7 @@ class nullcontext(Frozen):
 
 
 class suppress(Frozen):
-    """contextlib.suppress."""
+    """The programs' version of contextlib.suppress."""
 
     __slots__ = ("_kinds",)
 
@@ -103,7 +103,7 @@ class suppress(Frozen):
 
 
 class closing(Frozen):
-    """contextlib.closing."""
+    """The programs' version of contextlib.closing."""
 
     __slots__ = ("_thing",)
 
@@ -118,7 +118,7 @@ class closing(Frozen):
 
 
 class ExitStack(Frozen):
-    """contextlib.ExitStack."""
+    """The programs' version of contextlib.ExitStack."""
 
     __slots__ = ("_leaving",)
 

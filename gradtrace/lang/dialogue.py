@@ -19,8 +19,8 @@ from gradtrace.limits import Budget
 
 
 class Dialogue:
-    """A shared namespace and its programs. `record` and `watcher` as for `lang.run`; `dtype` None means
-    float64, or float32 once torch has been imported.
+    """A shared namespace and its programs. `record` and `watcher` have the same meaning as for `lang.run`; `dtype`
+    None means float64, or float32 once torch has been imported.
     """
 
     def __init__(

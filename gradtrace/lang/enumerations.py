@@ -1,7 +1,7 @@
 """Classes that derive from `enum.Enum`: Python's own, made from the body of a program's class.
 
-A program uses the classes of the module `enum` only as bases. Calling them could make a class that the attribute gate
-does not know, so that is refused.
+A program uses the classes of the module `enum` only as bases. Calling one is refused, since it could make a class that
+the attribute gate does not know.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SPECIAL = words("_missing_ _generate_next_value_ _ignore_ _order_")  # names tha
 
 
 class EnumBase(Frozen):
-    """`Enum` or one of its kin, as a base class."""
+    """`Enum`, `IntEnum`, `StrEnum`, `Flag` or `IntFlag`, as a base class."""
 
     __slots__ = ("__name__", "_kind")
 
@@ -34,7 +34,7 @@ class EnumBase(Frozen):
 
 
 def find_names() -> dict[str, Any]:
-    """Return the names of the module."""
+    """Return the names of the module `enum`."""
     return {**{name: EnumBase(name) for name in BASES}, "auto": enum.auto, "unique": unique}
 
 
@@ -49,7 +49,7 @@ def is_enum(cls: Any) -> bool:
 
 
 def make_enum(name: str, parents: tuple[type, ...], members: dict[str, Any]) -> type:
-    """Return the class of a body's members, as a class statement makes it."""
+    """Return the enumeration that a class statement makes of the members in its body."""
     meta: Any = type(parents[-1])
     prepared = meta.__prepare__(name, parents)
     for key, value in members.items():

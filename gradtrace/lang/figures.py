@@ -1,9 +1,9 @@
-"""matplotlib, as programs see it: calls are accepted, and recorded as plain data if files may be written.
+"""The matplotlib of programs: calls are accepted, and recorded as plain data if files may be written.
 
 No code of matplotlib runs while a program runs. Every name of its modules is a `Drawn`, which can be called, indexed,
 iterated and unpacked as scripts do. With --allow-write the command line passes a `Drawings`, which gets each call with
-copies of its numbers, texts and lists; `views/figures.py` draws them after the program has ended. A call with anything
-else among its arguments (a function, an object of the program) is left out.
+copies of its numbers, texts and lists; `views/figures.py` draws them after the program has ended. A call with another
+kind of argument (a function, an object of the program) is not recorded.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Figures:
             drawings.meter = meter
 
     def find(self, module: str, name: str) -> Any:
-        """Return a public name of a module."""
+        """Return the object for a public name of a plotting module."""
         if name.startswith("_") and name != "__version__":
             raise AttributeError(f"module '{module}' has no attribute '{name}'")
         return "3.10" if name == "__version__" else Drawn(self, module, ((".", name),))
@@ -108,7 +108,7 @@ class Figures:
         return len(self.drawings.calls) - 1
 
     def may_write(self, args: Any, kwargs: dict[str, Any]) -> bool:
-        """Whether the file of `savefig` has a name. WallError if it lies outside the folder of --allow-write."""
+        """Whether `savefig` got a file name; raise WallError if the file lies outside the folder of --allow-write."""
         path = args[0] if args else kwargs.get("fname")
         if type(path) is not str:
             return False
@@ -116,7 +116,7 @@ class Figures:
         return True
 
     def plain(self, value: Any, depth: int = 0) -> Any:
-        """Return a copy of a value as JSON has it; raise NotPlain for what is neither number, text nor list."""
+        """Return a value as plain data (numbers, strings, lists, arrays, earlier results), or raise NotPlain."""
         kind = type(value)
         if kind in (bool, int, float, str, type(None)):
             return value
@@ -152,7 +152,7 @@ class Figures:
     # ---- results
 
     def result(self, drawn: Drawn, number: int | None, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Return what a call gives: something drawn, or as many of them as the real function returns."""
+        """Return the result of a plotting call: as many Drawn objects as the real function returns."""
         name = drawn._name
         if name == "subplots":
             return self.subplots(drawn, number, args, kwargs)
@@ -188,7 +188,7 @@ class Figures:
         return Grid(array)
 
     def histogram(self, number: int | None, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Return the counts and edges of a histogram, as numpy finds them, and its bars."""
+        """Return the counts and bin edges of a histogram, computed by numpy, and a Drawn for its bars."""
         bars = Drawn(self, number, (("[", 2),))
         try:
             values = np.asarray(to_numpy(args[0]), dtype=np.float64).ravel()
@@ -205,7 +205,7 @@ class Figures:
         return from_numpy(counts.astype(np.float64)), from_numpy(edges), bars
 
     def operation(self, name: str, left: Any, right: Any) -> Drawn:
-        """Record an operation on something drawn, such as a position, and a number."""
+        """Record an arithmetic operation between the result of a plotting call, such as a position, and a number."""
         if self.drawings is None or left._root is None:
             return Drawn(self, None, ())
         try:
@@ -227,7 +227,7 @@ VIEWS = words("dict_keys dict_values dict_items zip map deque")
 
 
 def line_count(args: Any) -> int:
-    """Return how many lines `plot` makes of its positional arguments."""
+    """Return how many lines `plot` draws for its positional arguments."""
     count = i = 0
     while i < len(args):
         i += 1
@@ -252,7 +252,7 @@ def length_of(value: Any) -> int | None:
 
 
 class Drawn(Frozen):
-    """A name of a plotting module, or the result of a call, with the way to it by attributes and indices."""
+    """A name of a plotting module or the result of a call, with the attributes and indices that lead to it."""
 
     __slots__ = ("_figures", "_length", "_path", "_root")
     __module__ = "matplotlib"

@@ -1,4 +1,4 @@
-"""The generators of programs: what a call of a function with `yield` returns."""
+"""The generators of programs: the values that functions with `yield` return."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ TOO_DEEP = "maximum recursion depth exceeded"
 class Closing(BaseException):
     """The exception that `close` throws into the Python generators; at the `yield` it becomes GeneratorExit.
 
-    Python would not pass a GeneratorExit on to an inner generator, but close that one first.
+    Python would close the inner generator first instead of passing a GeneratorExit on to it.
     """
 
 
 class Generator(Frozen):
     """A generator of a program. Each resumption counts as a call, in steps and in depth.
 
-    Python runs the `finally` blocks of a generator that is dropped before its end, and ignores what they raise. A limit
-    that is reached there is kept by the meter, whose next check raises it.
+    Python runs the `finally` blocks of a generator that is deallocated before its end, and ignores their exceptions. If
+    they reach a limit, the meter stores the error and its next check raises it.
     """
 
     __slots__ = ("__name__", "__qualname__", "__weakref__", "_active", "_depth", "_meter", "_scope", "_steps")
@@ -103,7 +103,7 @@ Generator.__module__ = "builtins"
 
 
 def guarded(steps: Callable[[Any], Any], frame: Any, active: list[bool], meter: Meter) -> Any:
-    """Run a generator's body; what it raises while Python drops it is kept or ignored, never printed."""
+    """Run a generator's body; an exception raised while Python deallocates it goes to the meter, not to stderr."""
     running: Any = steps(frame)
     try:
         signal = yield from running
@@ -119,8 +119,8 @@ def guarded(steps: Callable[[Any], Any], frame: Any, active: list[bool], meter: 
 
 
 def as_raised(error: BaseException) -> BaseException:
-    """Return the exception that the program raised: Python turns StopIteration into RuntimeError at the end of each of
-    the Python generators that make up one of the program's (lang/generators.py).
+    """Return the exception that the program raised. A program's generator consists of several Python generators, and
+    Python turns a StopIteration that leaves one of them into a RuntimeError.
     """
     cause = error.__cause__
     if type(error) is RuntimeError and isinstance(cause, StopIteration) and "_left_generator" not in vars(error):

@@ -42,7 +42,7 @@ class Part(NamedTuple):
 
 
 def generator_body(node: Any, unit: Unit) -> Code:
-    """Return the closure that creates the generator of a call, from the frame of its arguments."""
+    """Return the closure that creates a call's generator from the frame that holds the call's arguments."""
     compiler = Compiler(unit, yielding_nodes(node))
     statements = [ast.copy_location(ast.Return(node.body), node.body)] if type(node) is ast.Lambda else node.body
     if type(node) is ast.Lambda:
@@ -405,7 +405,7 @@ Place = tuple[Any, Any]  # a node with a field's name, or a list with an index
 
 
 def copied_operands(node: Any) -> tuple[Any, list[Place]]:
-    """Return a copy of the node, and the places of its operands in it, in the order of evaluation."""
+    """Return a copy of the node and the places of its operands in the copy, in the order of evaluation."""
     places: list[Place] = []
     return copied(node, places), places
 

@@ -38,7 +38,7 @@ def is_deep(value: Any) -> bool:
 
 
 def charge_nesting(value: Any, meter: Meter) -> None:
-    """Count a step for each container in `value`, for every path to it."""
+    """Count a step for each container in `value`, once for every path that leads to it."""
     todo = [value]
     while todo:
         value = todo.pop()
@@ -76,7 +76,7 @@ def charge_each(items: Any, meter: Meter) -> Iterator[Any]:
 
 
 def charge_items(values: Any, meter: Meter) -> None:
-    """Charge for comparing the items of a list or tuple, with each other or with another value."""
+    """Charge for comparing the items of a list or tuple with each other or with another value."""
     if isinstance(values, (list, tuple)):
         for value in values:
             if isinstance(value, HOLDERS) and is_deep(value):
@@ -84,7 +84,7 @@ def charge_items(values: Any, meter: Meter) -> None:
 
 
 def charging_methods(meter: Meter, late: tuple[type, ...] = ()) -> Methods:
-    """Return gate replacements of the methods that hash or compare. `late`: classes of the module collections."""
+    """Return wrappers that charge for methods that hash or compare. `late`: classes from `collections`."""
     results: Methods = {}
 
     def enter(table: dict[Any, tuple[str, ...]], charge: Charge) -> None:
@@ -126,7 +126,7 @@ def charging_method(name: str, charge: Charge) -> Callable[[Any], Any]:
 
 
 def with_comparison_cost(function: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
-    """Wrap sorted, min or max to charge for the comparisons."""
+    """Wrap sorted, min or max so that comparisons are charged first."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if len(args) != 1:

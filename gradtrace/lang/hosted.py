@@ -22,7 +22,7 @@ NAMES: dict[str, frozenset[str]] = {
 
 
 class Hosting(NamedTuple):
-    """The parts of a run passed to a host: its program and spans, its budget, its output; `tell` writes to stderr."""
+    """The parts of a run that a host gets: program, spans, meter and two functions that write to stdout and stderr."""
 
     program: Any
     spans: list[Any]

@@ -48,7 +48,7 @@ def depth_of(value: Any) -> int:
 
 
 def limit_depth(iterator: Any, over: int) -> Any:
-    """Return `iterator`, over values of depth `over`, as a Lazy if that is not 0; raise RecursionError if too deep."""
+    """Return `iterator`, wrapped as a Lazy if its source has depth `over` > 0; raise RecursionError if too deep."""
     if over == 0:
         return iterator
     if over >= DEEPEST:
@@ -66,7 +66,7 @@ def depth_limited(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def metered(items: Any, meter: Meter) -> Iterator[Any]:
-    """Yield the items and count a step for each; for iterators that may be endless and run no code of the program."""
+    """Yield the items and count a step for each; for possibly endless iterators that run no code of the program."""
     for item in items:
         meter.left -= 1
         if meter.left < 0:
@@ -142,6 +142,6 @@ def make_iter(meter: Meter) -> Callable[..., Any]:
 
 
 def with_name(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Give a function the name of the built-in that it replaces."""
+    """Set a function's name to `name`, usually that of the built-in that it replaces, and return the function."""
     function.__name__ = function.__qualname__ = name
     return function

@@ -35,7 +35,7 @@ def compile_match(node: ast.Match, unit: Unit) -> Code:
 
 
 def compile_cases(node: ast.Match, unit: Unit) -> Callable[[Frame, Any], int | None]:
-    """Return the closure that stores what the first matching case captures and returns its number, or None."""
+    """Return the closure that finds the first matching case, stores its captures and returns its number or None."""
     cases = [compile_case(case, unit) for case in node.cases]
     meter = unit.meter
 

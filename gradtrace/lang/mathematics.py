@@ -28,7 +28,7 @@ MAKERS = frozenset(
 
 
 def find_mathematics(name: str, builtins: dict[str, Any], machine: Any) -> Any:
-    """Return the value of a name that the program does not bind; raise KeyError if it has none."""
+    """Return the value of a name that the program does not bind; raise KeyError for an unknown name."""
     if name in MATHEMATICS:
         return function_of_torch(name, builtins.get(name))
     if name in CONSTANTS:

@@ -137,7 +137,7 @@ def namespace(name: str, modules: Modules) -> Namespace:
 
 
 def look_up(module: str, name: str, modules: Modules) -> Any:
-    """Return a public name of a module; raise AttributeError with Python's message, whose `_gradtrace` is reported."""
+    """Return a public name of a module; raise AttributeError, whose `_gradtrace` is shown if no code catches it."""
     if is_offered(f"{module}.{name}"):
         return namespace(f"{module}.{name}", modules)
     if name in torch_modules.MODULES.get(module, ()):
@@ -243,7 +243,7 @@ def import_from(module: str, name: str, modules: Modules) -> Any:
 
 
 def module_not_found(name: str) -> ImportError:
-    """Return a ModuleNotFoundError, which a program may catch; its `_gradtrace` is reported if uncaught."""
+    """Return a ModuleNotFoundError, which programs may catch; its `_gradtrace` is shown if uncaught."""
     import difflib
 
     if name.startswith("."):
@@ -269,7 +269,7 @@ FIXED.add(Namespace)
 
 
 def suggest(module: str, name: str) -> str:
-    """Return a hint for a name that a module lacks."""
+    """Return a hint for a name that does not exist in a module."""
     import difflib
 
     if (module, name) in torch_modules.REFUSED:

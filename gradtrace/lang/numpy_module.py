@@ -104,7 +104,7 @@ def find_names(module: str, meter: Meter) -> dict[str, Any]:
 
 
 def reserving(name: str, meter: Meter) -> Callable[..., Any]:
-    """Wrap a function that allocates an array to reserve its memory first."""
+    """Wrap a function that allocates an array, so that its memory is first reserved in the budget."""
     make = wrap_function(getattr(np, name), name)
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -133,12 +133,12 @@ def count_elements(name: str, args: Any, kwargs: Any) -> int:
 
 
 def plain_number(value: Any) -> Any:
-    """Return the number of an Array that is one, any other value as it is."""
+    """Return the number in a 0-d Array, any other value unchanged."""
     return value.item() if type(value) is Array and not value.ndim else value
 
 
 def saver(meter: Meter) -> Callable[[str, Any], None]:
-    """Return np.save restricted to the folder of --allow-write."""
+    """Return a version of np.save that writes only inside the folder of --allow-write."""
 
     def save(file: str, arr: Any) -> None:
         if type(file) is not str:
@@ -161,7 +161,7 @@ def testing(name: str) -> Callable[..., Any]:
 
 
 class Joined(Frozen):
-    """np.c_ and np.r_: arrays joined by an index."""
+    """`np.c_` and `np.r_`, which join arrays by indexing."""
 
     __slots__ = ("_meter", "_name")
 
@@ -177,7 +177,7 @@ class Joined(Frozen):
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:
-    """np.issubdtype of a dtype and a dtype or a class of numbers."""
+    """Implement np.issubdtype for a dtype and a dtype or class of numbers."""
     name = arg1.name if type(arg1) is DType else np.dtype(to_numpy_argument(arg1, False)).name
     if type(arg2) is NumberClass:
         return arg2.has(name)
@@ -191,7 +191,7 @@ def part_of_join(key: Any) -> Any:
 
 
 class Limits(Frozen):
-    """The result of np.finfo and np.iinfo."""
+    """The result of np.finfo or np.iinfo."""
 
     def __init__(self, found: Any, names: str) -> None:
         self.__dict__.update({name: from_numpy(getattr(found, name)) for name in names.split()})
@@ -206,7 +206,7 @@ def limits_of(function: Any, names: str) -> Callable[[Any], Limits]:
 
 
 def vectorize(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
-    """np.vectorize: apply a function of numbers to each element of arrays that broadcast."""
+    """Implement np.vectorize: apply a function of numbers to each element of arrays that broadcast."""
 
     def call(*args: Any) -> Any:
         arrays = np.broadcast_arrays(*map(to_numpy, args))
@@ -227,7 +227,7 @@ def set_printoptions(
     suppress: Any = None,
     **others: Any,
 ) -> None:
-    """np.set_printoptions, for the arrays of this run."""
+    """Implement np.set_printoptions for the arrays of this run."""
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     given = {name: value for name, value in {**given, "suppress": suppress, **others}.items() if value is not None}
     for name, value in given.items():
@@ -241,12 +241,12 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """np.get_printoptions, without `formatter`."""
+    """Implement np.get_printoptions, without `formatter`."""
     return {name: value for name, value in text.array_options().items() if name in PRINTED}
 
 
 def array2string(a: Any, **options: Any) -> str:
-    """np.array2string, with its plain options."""
+    """Implement np.array2string; its options are numbers and strings."""
     named = {name: to_numpy_argument(value, True) for name, value in options.items()}
     with np.printoptions(**text.array_options()):
         return str(np.array2string(np.asarray(to_numpy(a)), **named))

@@ -1,7 +1,7 @@
 """numpy's float64 and int64 numbers in programs: Python numbers with numpy's text, arithmetic and methods.
 
-They derive from float and int, so that everything takes them that takes a number; where Python's number stands first
-(2.0 * np.int64(3)) its result is Python's. `real` gives numpy's own number, which programs never hold.
+They derive from float and int, so they are accepted wherever a number is. A float before an int64 computes the result
+itself: 2.0 * np.int64(3) is a Python float. `real` returns numpy's own number, which programs never hold.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Wrap = Callable[[Any], Any]  # a result of numpy as a program has it
 
 
 class Float64(float):
-    """numpy.float64."""
+    """The programs' version of numpy.float64."""
 
     __slots__ = ()
 
@@ -35,7 +35,7 @@ class Float64(float):
 
 
 class Int64(int):
-    """numpy.int64."""
+    """The programs' version of numpy.int64."""
 
     __slots__ = ()
 
@@ -52,13 +52,13 @@ Int64.__name__ = Int64.__qualname__ = "int64"
 
 
 def real(value: Any) -> Any:
-    """Return numpy's number for one of these, any other value as it is."""
+    """Return numpy's number for a Float64 or Int64, any other value unchanged."""
     kind = type(value)
     return np.float64(value) if kind is Float64 else np.int64(value) if kind is Int64 else value
 
 
 def complete(wrap: Wrap) -> None:
-    """Give both classes numpy's operators and attributes; `wrap` makes a program's value of a result."""
+    """Add numpy's operators and attributes to both classes; `wrap` converts their results for programs."""
     add_attributes(Float64, OPERATORS, wrap)
     add_attributes(Int64, INTEGER_OPERATORS | {"invert"}, wrap)
 
@@ -109,7 +109,7 @@ def rounded(wrap: Wrap, python: Any) -> Callable[..., Any]:
 
 
 def attribute(name: str, wrap: Wrap) -> Callable[[Any], Any]:
-    """Return the getter of an attribute, for a property: a value, or a method whose result is wrapped."""
+    """Return the getter of a property: the value of an attribute, or a method whose result is wrapped."""
     if name == "item" or name == "tolist":
         return lambda self: lambda *index: self.__class__.__base__(self)
     if name not in METHODS:

@@ -1,4 +1,4 @@
-"""numpy.random of a program: a generator that belongs to the run, and generators that the program makes itself."""
+"""The module `numpy.random` of programs: the run's generator, and generators that the program creates."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class State(Frozen):
 
 
 class Source(Frozen):
-    """A generator of numpy: `np.random.RandomState(seed)`, `np.random.default_rng(seed)`."""
+    """A numpy generator, as made by `np.random.RandomState(seed)` or `np.random.default_rng(seed)`."""
 
     __slots__ = ("_methods", "_source")
     __module__ = "numpy.random"
@@ -50,12 +50,12 @@ Source.__name__ = Source.__qualname__ = "Generator"
 
 
 def random_state(seed: Any = None) -> Source:
-    """np.random.RandomState."""
+    """Implement np.random.RandomState."""
     return Source(np.random.RandomState(checked_seed(seed)), LEGACY)
 
 
 def default_rng(seed: Any = None) -> Source:
-    """np.random.default_rng."""
+    """Implement np.random.default_rng."""
     return Source(np.random.default_rng(checked_seed(seed)), MODERN)
 
 

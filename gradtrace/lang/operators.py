@@ -1,4 +1,4 @@
-"""Python's operators on a program's values, with checks of those that could exceed the budget in one step.
+"""Python's operators on a program's values; those that could exceed the budget in one step are checked first.
 
 Each operator is a triple `(direct, apply, guarded)`: if the exact type of the left operand is in `direct`, `apply` is
 called; otherwise `guarded`, which checks the operands first. Tensors and floats cost one set lookup, and strings, lists

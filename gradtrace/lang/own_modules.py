@@ -1,8 +1,8 @@
 """A program's own modules: files in the folder of `--allow-import DIR`, in the same language as the program.
 
-They are found and parsed before the program runs, from the import statements in its text, so a running program reads no
-file. A module runs once, at its first import, in a frame of its own. The modules that every program has (torch, math)
-come first: a file of such a name is not read. Of `a.b` the file is `a/b.py` or `a/b/__init__.py`.
+They are found by the import statements in its text and parsed before the program runs, so a running program reads no
+file. A module runs once, at its first import, with its own variables. The modules that every program has (torch, math)
+take precedence over files with the same name. The file of `a.b` is `a/b.py` or `a/b/__init__.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gradtrace.limits import Budget, advice
 
 
 class OwnModule(Frozen):
-    """A module of a program's own, as the program sees it: its variables, which only the module itself can set."""
+    """A module from the folder of --allow-import; programs can read its variables, only its own code can set them."""
 
     __slots__ = ("_frame", "_name")
 
@@ -52,10 +52,10 @@ Find = Callable[[str], "tuple[str, str] | None"]
 
 
 def with_modules(program: Program, budget: Budget, find: Find | None = None) -> Program:
-    """The program with the modules that it and they import, parsed, and the names that `import *` takes from them.
+    """Return the program with all modules that it imports, also indirectly, parsed and `import *` resolved.
 
-    `find` gives a module's file name and text by its name; without it, it is looked for in the folder of
-    --allow-import. UsageError if the folder does not exist.
+    `find` returns the file name and text of a module; without it, modules are searched in the folder of
+    --allow-import, which must exist (else UsageError).
     """
     find = find or in_folder(budget.allow_import)
     found: dict[str, Program] = {}
@@ -85,7 +85,7 @@ def with_modules(program: Program, budget: Budget, find: Find | None = None) -> 
 
 
 def in_folder(name: str) -> Find:
-    """Find modules in a folder."""
+    """Return a function that finds modules in a folder."""
     folder = os.path.realpath(name)
     if not os.path.isdir(folder):
         raise UsageError(f"--allow-import: {name} is not a folder", "name the folder of the modules")
@@ -98,7 +98,7 @@ def in_folder(name: str) -> Find:
 
 
 def among(files: Iterable[tuple[str, str]]) -> Find:
-    """Find modules among files of which name and text are known."""
+    """Return a function that finds modules among files given as (name, text)."""
     known = {name.replace("\\", "/"): (name, text) for name, text in files}
 
     def find(module: str) -> tuple[str, str] | None:
@@ -109,12 +109,12 @@ def among(files: Iterable[tuple[str, str]]) -> Find:
 
 
 def package_of(name: str, program: Program) -> str:
-    """The package around a module, or that it is."""
+    """Return the package that contains a module; for the `__init__.py` of a package, the package itself."""
     return name if program.source.name.endswith("__init__.py") else name.rpartition(".")[0]
 
 
 def path_of(name: str, folder: str) -> str | None:
-    """The file of a module, if it is in the folder (links resolved)."""
+    """Return the path of a module's file, links resolved; None if it is not in the folder."""
     base = os.path.join(folder, *name.split("."))
     for path in (base + ".py", os.path.join(base, "__init__.py")):
         real = os.path.realpath(path)
@@ -132,7 +132,7 @@ def read(path: str) -> str:
 
 
 def imported_names(program: Program, package: str) -> Iterator[str]:
-    """The modules that import statements may mean, with the packages around them."""
+    """Yield the modules that import statements may mean, and the packages that contain them."""
     for node in ast.walk(program.tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -149,7 +149,7 @@ def with_packages(name: str) -> Iterator[str]:
 
 
 def absolute(module: str, level: int, package: str) -> str:
-    """The name that `from ..module import` means within a package."""
+    """Return the absolute name of the module in `from ..module import`, used within `package`."""
     if not level:
         return module
     parts = package.split(".") if package else []
@@ -158,14 +158,14 @@ def absolute(module: str, level: int, package: str) -> str:
 
 
 class Stars:
-    """The names that `import *` takes from own modules, found from their text: they are variables of the importer."""
+    """The names that `import *` takes from modules of the program; they become variables of the importing module."""
 
     def __init__(self, modules: dict[str, Program]) -> None:
         self.modules = modules
         self.known: dict[str, set[str]] = {}
 
     def exported(self, name: str) -> set[str]:
-        """The names that a module gives; those of modules that import each other as far as they are known."""
+        """Return the names that `import *` takes from a module; in an import cycle, those known so far."""
         if name not in self.known:
             program = self.modules[name]
             self.known[name] = set()
@@ -175,7 +175,7 @@ class Stars:
         return self.known[name]
 
     def bind(self, program: Program, package: str) -> None:
-        """Make what a program takes by `import *` its variables."""
+        """Make the names that a program takes by `import *` variables of its top-level scope."""
         for node in ast.walk(program.tree):
             if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
                 name = absolute(node.module or "", node.level, package)
@@ -184,7 +184,7 @@ class Stars:
 
 
 def listed_names(tree: ast.Module) -> set[str]:
-    """The names in `__all__`, as far as they are written out."""
+    """Return the names that appear as string literals in assignments to `__all__`."""
     found: set[str] = set()
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
@@ -197,14 +197,14 @@ def listed_names(tree: ast.Module) -> set[str]:
 
 
 class OwnModules:
-    """The own modules of one run: what was found, and what has been imported."""
+    """The program's own modules in one run: parsed modules in `programs`, imported ones in `made`."""
 
     def __init__(self, programs: dict[str, Program]) -> None:
         self.programs = programs
         self.made: dict[str, OwnModule] = {}
 
     def get(self, name: str, machine: Machine) -> OwnModule | None:
-        """The module of this name, run if this is its first import; None if the file does not exist."""
+        """Return the module of this name, and run it at its first import; None if it does not exist."""
         program = self.programs.get(name)
         if program is None:
             return None
@@ -237,7 +237,7 @@ class OwnModules:
         return list(listed)
 
     def take(self, module: OwnModule, name: str, machine: Machine) -> Any:
-        """A name of a module, or a module in the package that it is. ImportError if it has neither."""
+        """Return a name of a module, or a submodule of this name; raise ImportError if there is neither."""
         if name in module._frame:
             return module._frame[name]
         inner = self.get(f"{module._name}.{name}", machine)

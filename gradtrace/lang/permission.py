@@ -3,8 +3,8 @@
     with permission.create("runs/one/events.out", meter) as file:
         file.write(b"...")
 
-This is a program's only access to the disk. The wall blocks everything else. It is lowered here for single system calls
-after the path with its links has been resolved and found inside the folder. Written bytes count as output, against
+This is a program's only access to the disk; the audit hook of `wall` blocks all others. It is lowered here for single
+system calls, after the path has been resolved with its links and found inside the folder. Written bytes count towards
 --max-output.
 """
 
@@ -78,7 +78,7 @@ def writable(path: str, meter: Meter) -> str:
 
 
 def inside(path: str, meter: Meter) -> str:
-    """Return a relative path as one in the writable folder, unless it already lies there."""
+    """Return the path inside the writable folder for a relative path; keep a path that already lies there."""
     allowed = meter.budget.allow_write
     if not allowed or "\0" in path or os.path.isabs(path) or ".." in path.split(os.sep):
         return path

@@ -1,4 +1,4 @@
-"""The plotting modules that a program can import; `figures` has what is in them."""
+"""The names of the plotting modules that a program can import; `figures` implements them."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def name_of(level: int) -> str:
 
 
 class Formatter(Frozen):
-    """logging.Formatter, in the style of `%`."""
+    """The programs' version of logging.Formatter, with %-style formats only."""
 
     __slots__ = ("_dates", "_format")
 
@@ -40,7 +40,7 @@ class Formatter(Frozen):
         self._dates = None if datefmt is None else str(datefmt)
 
     def text(self, name: str, level: int, message: str, strings: Strings) -> str:
-        """Return the line of a record."""
+        """Return the text of a log record."""
         now = time.time()
         date = time.strftime(self._dates or "%Y-%m-%d %H:%M:%S", time.localtime(now))
         fields = {
@@ -63,7 +63,7 @@ class Formatter(Frozen):
 
 
 class StreamHandler(Frozen):
-    """logging.StreamHandler; without a stream it writes to stderr."""
+    """The programs' version of logging.StreamHandler; without a stream it writes to stderr."""
 
     __slots__ = ("_formatter", "level", "stream")
 
@@ -84,7 +84,7 @@ class StreamHandler(Frozen):
 
 
 class Logger(Frozen):
-    """A logger; the root's handlers get what others pass on."""
+    """A logger of a program; its records also go to the handlers of the root logger."""
 
     __slots__ = ("_handlers", "_logs", "level", "name", "parent")
 
@@ -218,7 +218,7 @@ class Logs:
         force: bool = False,
         **other: Any,
     ) -> None:
-        """logging.basicConfig, without files."""
+        """Implement logging.basicConfig, without files."""
         if other:
             raise ValueError(f"'{next(iter(other))}' is not available in gradtrace scripts: log to a stream")
         if self.root._handlers and not force:

@@ -1,4 +1,4 @@
-"""The modules `tqdm` and `IPython` of programs: bars that show nothing, and `display`, which prints."""
+"""The modules `tqdm` and `IPython` of programs: progress bars that print nothing, and `display`, which prints."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ class Bar(Frozen):
     set_description_str = set_description
 
     def set_postfix(self, ordered_dict: Any = None, refresh: bool = True, **values: Any) -> None:
-        """Show nothing."""
+        """Do nothing."""
 
     def set_postfix_str(self, s: Any = "", refresh: bool = True) -> None:
-        """Show nothing."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Show nothing."""
+        """Do nothing."""
 
     clear = refresh = unpause = display = close
 
@@ -81,7 +81,7 @@ Bar.__name__ = Bar.__qualname__ = "tqdm"
 
 
 class BarMaker(Frozen):
-    """`tqdm` or `trange` as a program calls it."""
+    """The `tqdm` or `trange` of programs; calling it makes a Bar."""
 
     __slots__ = ("_ranges", "_streams")
 
@@ -113,7 +113,7 @@ def find_names(module: str, streams: Streams, ranges: Callable[..., Any]) -> dic
             streams.stdout.write(f"{one!r}\n")
 
     def clear_output(wait: bool = False) -> None:
-        """Write what IPython writes outside a notebook."""
+        """Write the escape sequence that IPython writes outside a notebook."""
         streams.stdout.write("\033[2K\r")
 
     shown = dict.fromkeys(("HTML", "Image", "Markdown", "SVG"), Rich)
@@ -127,7 +127,7 @@ def find_names(module: str, streams: Streams, ranges: Callable[..., Any]) -> dic
 
 
 class Rich(Frozen):
-    """An object that a notebook would display in another form than text."""
+    """An object such as HTML or Image, which a notebook would display in a form other than text."""
 
     __slots__ = ("data",)
     __module__ = "IPython.core.display"

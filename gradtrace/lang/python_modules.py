@@ -291,7 +291,7 @@ class Python:
 
     @cached_property
     def saved(self) -> Saved:
-        """The data that torch.save stored."""
+        """The data that the program stored with torch.save."""
         return Saved(self.meter, self.tell_once)
 
     @cached_property
@@ -302,7 +302,7 @@ class Python:
         return Figures(self.meter, self.tell_once, self.drawings)
 
     def tell_once(self, message: str) -> None:
-        """Say something on stderr, the first time only."""
+        """Write a message to stderr, the first time only."""
         if message not in self.warned:
             self.warned.add(message)
             self.streams.stderr.write(f"gradtrace: {message}\n")
@@ -310,7 +310,7 @@ class Python:
     # ---- reimplemented functions
 
     def namedtuple(self, typename: str, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
-        """collections.namedtuple; the class is registered as the program's own."""
+        """Implement collections.namedtuple; the attribute gate treats the class as the program's own."""
         real = real_import("collections").namedtuple
         with wall.lowered():  # it compiles generated text after checking the names
             names_of = real(typename, field_names, rename=rename, defaults=defaults, module="__main__")
@@ -318,7 +318,7 @@ class Python:
         return names_of
 
     def whole_number(self, name: str) -> Callable[..., int]:
-        """Return factorial, comb or perm, whose results have about n * log2(n) bits."""
+        """Return factorial, comb or perm, with its result (about n * log2(n) bits) reserved in the budget first."""
         real, meter = getattr(real_import("math"), name), self.meter
 
         def call(n: Any, *k: Any) -> int:
@@ -338,7 +338,7 @@ class Python:
         return with_name(call, name)
 
     def comparing(self, module: str) -> dict[str, Any]:
-        """Return the names of bisect or heapq, which compare items with each other."""
+        """Return the names of bisect or heapq, whose comparisons of items are charged to the budget."""
         meter = self.meter
 
         def wrapped(name: str) -> Callable[..., Any]:
@@ -354,7 +354,7 @@ class Python:
         return {"*": wrapped}
 
     def attrgetter(self, *names: str) -> Callable[[Any], Any]:
-        """operator.attrgetter, through the gate."""
+        """Implement operator.attrgetter through the attribute gate."""
 
         def one(value: Any, path: str) -> Any:
             for name in path.split("."):
@@ -366,7 +366,7 @@ class Python:
         return lambda value: one(value, names[0]) if len(names) == 1 else tuple(one(value, n) for n in names)
 
     def methodcaller(self, name: str, /, *args: Any, **how: Any) -> Callable[[Any], Any]:
-        """operator.methodcaller, through the gate."""
+        """Implement operator.methodcaller through the attribute gate."""
         if type(name) is not str:
             raise TypeError("method name must be a string")
         return lambda value: self.gate.get(value, name)(*args, **how)
@@ -379,7 +379,7 @@ class Python:
 
 
 class Chain(Frozen):
-    """itertools.chain, with from_iterable."""
+    """The programs' version of itertools.chain, with from_iterable."""
 
     __slots__ = ("_meter",)
 
@@ -396,7 +396,7 @@ class Chain(Frozen):
 
 
 def wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Callable[[Any], Any]:
-    """functools.wraps, which changes only functions of the program."""
+    """Implement functools.wraps; it changes only functions of the program."""
 
     def decorate(function: Any) -> Any:
         if type(function) is not ProgramFunction:

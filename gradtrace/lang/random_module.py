@@ -1,4 +1,4 @@
-"""The module `random` of programs: generators of the run, which produce Python's stream for a seed."""
+"""The module `random` of programs: each run has its own generators, with Python's random numbers for each seed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OWN = words("choices getrandbits")
 
 
 class Source(Frozen):
-    """A generator of random numbers: that of the module, or a `random.Random` of the program."""
+    """A generator of random numbers: the module's own, or a `random.Random` that the program creates."""
 
     __slots__ = ("_meter", "_random")
 
@@ -45,7 +45,7 @@ Source.__module__ = "random"
 
 
 def find_names(meter: Meter) -> dict[str, Any]:
-    """Return the functions of this run's generator, so that programs do not affect each other or the library."""
+    """Return the functions of the run's own generator; programs do not affect each other or the library."""
     own = Source(meter)
 
     def make(*seed: Any) -> Source:

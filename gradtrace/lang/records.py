@@ -23,13 +23,13 @@ MATCHED = "__match_args__"
 
 
 class Namespace(Attributes):
-    """argparse.Namespace."""
+    """The programs' version of argparse.Namespace."""
 
     __module__ = "argparse"
 
 
 class SimpleNamespace(Attributes):
-    """types.SimpleNamespace."""
+    """The programs' version of types.SimpleNamespace."""
 
     __module__ = "types"
 
@@ -38,14 +38,14 @@ class SimpleNamespace(Attributes):
 
 
 class FrozenInstanceError(AttributeError):
-    """dataclasses.FrozenInstanceError."""
+    """The programs' version of dataclasses.FrozenInstanceError."""
 
 
 FrozenInstanceError.__module__ = "builtins"  # where programs may name exceptions from
 
 
 class Missing(Frozen):
-    """dataclasses.MISSING."""
+    """The type of dataclasses.MISSING."""
 
     __slots__ = ()
 
@@ -92,7 +92,7 @@ class Field(Frozen):
 
 
 def find_names(gate: Gate) -> dict[str, Any]:
-    """Return the names of the module in one run."""
+    """Return the names of the module `dataclasses` in one run."""
 
     def dataclass(cls: Any = None, /, **options: Any) -> Any:
         unknown = set(options) - words("init repr eq order unsafe_hash frozen match_args kw_only slots weakref_slot")
@@ -128,7 +128,7 @@ def find_names(gate: Gate) -> dict[str, Any]:
 
 
 def make_dataclass(cls: Any, options: dict[str, Any]) -> Any:
-    """Add the methods that `options` ask for to a class of the program, and return it."""
+    """Add the methods that `options` select to a class of the program, and return the class."""
     fields: dict[str, Field] = {}
     for base in reversed(cls.__mro__[1:]):
         fields.update(vars(base).get(FIELDS, {}))
@@ -157,7 +157,7 @@ def make_dataclass(cls: Any, options: dict[str, Any]) -> Any:
 
 
 def own_fields(cls: Any, kw_only: bool) -> dict[str, Field]:
-    """Return the fields that the body of the class declares, in its order."""
+    """Return the fields that the body of the class declares, in order."""
     fields: dict[str, Field] = {}
     for name, annotation in vars(cls).get("__annotations__", {}).items():
         if annotation.partition("[")[0].rpartition(".")[2] == "ClassVar":
@@ -182,7 +182,7 @@ def own_fields(cls: Any, kw_only: bool) -> dict[str, Field]:
 
 
 def method(name: str, cls: Any, function: Callable[..., Any]) -> ProgramFunction:
-    """Return a method as a function of the program."""
+    """Return a method of a dataclass as a function of the program."""
     return ProgramFunction(name, f"{cls.__qualname__}.{name}", None, lambda args, kwargs: function(*args, **kwargs))
 
 
@@ -225,7 +225,7 @@ def initializer(cls: Any, fields: dict[str, Field], frozen: bool) -> ProgramFunc
 
 
 def freeze(cls: Any) -> None:
-    """Make the instances of a class refuse assignments."""
+    """Make the instances of a class refuse assignments and deletions."""
 
     def refuse(word: str) -> Callable[..., None]:
         def change(self: Any, name: str, *value: Any) -> None:
@@ -279,7 +279,7 @@ def instance(value: Any, name: str) -> Any:
 
 
 def as_dict(value: Any, factory: Any = dict) -> Any:
-    """Return dataclasses as dicts, also within lists, tuples and dicts; other values are copied."""
+    """Convert dataclasses to dicts, also within lists, tuples and dicts; other values are copied."""
     fields = getattr(type(value), FIELDS, None)
     if fields is not None:
         return factory([(name, as_dict(getattr(value, name), factory)) for name in fields])

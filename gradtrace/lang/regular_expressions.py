@@ -189,7 +189,7 @@ def find_names(meter: Meter) -> dict[str, Any]:
         return re.escape(pattern)
 
     def purge() -> None:
-        """Clear nothing: a program has no cache of its own."""
+        """Do nothing: a program has no cache of patterns."""
 
     fixed: dict[str, Any] = {name: getattr(re, name) for name in FLAGS}
     fixed.update({name: searcher(name, compile) for name in SEARCHES})
@@ -206,7 +206,7 @@ def find_names(meter: Meter) -> dict[str, Any]:
 
 
 def searcher(name: str, compile: Callable[..., Pattern]) -> Callable[..., Any]:
-    """Return the module's function for a method of patterns."""
+    """Return the function of the module `re` that calls a method of patterns (`re.search` for `search`)."""
     limited = {"split": "maxsplit", "sub": "count", "subn": "count"}.get(name)
 
     def search(pattern: Any, *args: Any, flags: int = 0, **named: Any) -> Any:

@@ -33,8 +33,8 @@ MODES = (
 class restored:
     """Context manager that restores grad mode, default dtype, print options, warning filters and the random seed.
 
-    Only seeding is undone: an unseeded generator is not rewound. What a program's generator raises while it is dropped
-    is ignored, as in Python, but without Python's report of it.
+    Only seeding is undone: an unseeded generator is not rewound. Exceptions of a program's generator while Python
+    deallocates it are ignored, as in Python, but also not reported on stderr.
     """
 
     def __enter__(self) -> None:
@@ -57,7 +57,7 @@ class restored:
 
 
 def validates_arguments(value: bool) -> bool:
-    """Set whether distributions check their arguments by default, and return what it was."""
+    """Set whether distributions check their arguments by default, and return the old setting."""
     module = sys.modules.get("gradtrace.distributions.distribution")
     if module is None:
         return True
@@ -67,7 +67,7 @@ def validates_arguments(value: bool) -> bool:
 
 
 def graphs(stack: list[Any]) -> list[Any]:
-    """Replace the stack of static graphs (None: a new graph), close all sessions, and return the old stack."""
+    """Replace the stack of static graphs (None stands for a new graph), close all sessions, return the old stack."""
     module = sys.modules.get("gradtrace.static.graph")
     if module is None:
         return [None]
@@ -78,7 +78,7 @@ def graphs(stack: list[Any]) -> list[Any]:
 
 
 def print_options() -> dict[str, Any] | None:
-    """Return the print options; None (the defaults) if the module that prints tensors is not imported."""
+    """Return the print options; None (default options) if the module that prints tensors is not imported."""
     text = sys.modules.get("gradtrace.engine.text")
     return None if text is None else {**text.get_printoptions(), "numpy": dict(text.numpy_options)}
 
@@ -93,7 +93,7 @@ def put_print_options(options: dict[str, Any] | None) -> None:
 
 
 def random_state() -> tuple[Any, Any] | None:
-    """Return the seed and stream of the default generator; None if its module is not imported."""
+    """Return the seed and stream of the default generator; None if the generator's module is not imported."""
     random = sys.modules.get("gradtrace.ops.random.generator")
     if random is None:
         return None

@@ -27,7 +27,7 @@ from gradtrace.limits import Budget, advice
 
 
 class Run(NamedTuple):
-    """The result of a run: its variables, its root, its operator calls and their spans."""
+    """The result of a run: variables, root (the result), recorded operator calls and their source spans."""
 
     program: Program
     env: dict[str, Any]
@@ -42,7 +42,7 @@ class Run(NamedTuple):
 
 
 class EarlierRecords(NamedTuple):
-    """Records of earlier programs; later programs append to them."""
+    """Records of the programs run so far in a shared namespace; later programs append to them."""
 
     records: list[Any]
     scopes: list[Any]
@@ -82,8 +82,8 @@ def run(
     `dtype` is the default dtype of the run, by name or object; None: float64 without imports, else float32.
     With `record` its operator calls are kept, as passed to `state.recorder`; a GradtraceError then has the records
     so far in `run`. `watcher` gets other events (`engine/watch.py`). A `planner` is called instead of the recorder,
-    also during `then`, and is notified of values that a plan would lose. `then` is called with the run while its
-    dtype, limits and error places are still in force, because backward may call code of the program. SystemExit is
+    also during `then`, and is notified of values that a plan would lose. `then` is called with the run at its end,
+    while its dtype, limits and error places still apply, because backward may call code of the program. SystemExit is
     raised if the program exits with a nonzero status. `host` provides the modules of `lang/hosted.py`. `within` is
     the namespace to run in; `show` gets the value of each expression statement and its repr. `drawings` gets the
     program's plotting calls (`lang/figures.py`).
@@ -179,7 +179,7 @@ def execute(machine: Machine, tree: ast.Module, show: Callable[[Any, str], None]
 
 
 class explained:
-    """Context manager that turns a program's exceptions into GradtraceErrors with a place; ignores exit status 0."""
+    """Context manager that converts a program's exceptions to GradtraceErrors with a place; suppresses exit(0)."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -199,7 +199,7 @@ class explained:
 
 
 def compile_statements(tree: ast.Module, unit: Unit) -> list[tuple[Code, bool]]:
-    """Compile all top-level statements before any runs; return the closures and which of them are expressions."""
+    """Compile all top-level statements; return pairs of a closure and whether it is an expression."""
     try:
         first = 1 if len(tree.body) > 1 and ast.get_docstring(tree, clean=False) is not None else 0
         body = [node for node in tree.body[first:] if isinstance(node, ast.Expr) or not has_no_effect(node)]
@@ -212,7 +212,7 @@ def compile_statements(tree: ast.Module, unit: Unit) -> list[tuple[Code, bool]]:
 
 
 def is_result(value: Any) -> bool:
-    """Whether an expression's value can be the result; None, or the model that `eval()` returns, cannot."""
+    """Whether an expression's value can be the program's result (not None, nor the model that `eval()` returns)."""
     return isinstance(value, (Tensor, int, float, list, tuple, str))
 
 

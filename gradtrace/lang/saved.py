@@ -1,7 +1,7 @@
-"""`torch.save` and `torch.load` of programs: what is saved stays in memory for the run, by the name of its file.
+"""The `torch.save` and `torch.load` of programs: saved data stays in memory for the run, under its file's name.
 
-A program reads and writes no checkpoint, but a script that saves its model and loads it again goes on as in PyTorch.
-As there, `load` gives back objects other than tensors, numbers, texts and containers only with `weights_only=False`.
+A program neither reads nor writes checkpoint files, but a script that saves its model and loads it again works as in
+PyTorch. As there, loading objects other than tensors, numbers, strings and containers requires `weights_only=False`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ REFUSED = (
 
 
 class UnpicklingError(Exception):
-    """pickle.UnpicklingError."""
+    """The programs' version of pickle.UnpicklingError."""
 
 
 UnpicklingError.__module__ = "builtins"  # where programs may name exceptions from
@@ -40,12 +40,12 @@ class Saved:
         return posixpath.normpath(path) in self.objects
 
     def save(self, obj: Any, f: Any, **_: Any) -> None:
-        """torch.save, into memory."""
+        """Store a copy of an object under a file name, in memory (torch.save)."""
         self.tell_once(KEPT)
         self.objects[path_of(f)] = deepcopy(obj)
 
     def load(self, f: Any, map_location: Any = None, *, weights_only: Any = None, **_: Any) -> Any:
-        """torch.load of what was saved in this run."""
+        """Return a copy of an object that this run saved (torch.load)."""
         path = path_of(f)
         if path not in self.objects:
             raise FileNotFoundError(2, "No such file or directory", f)
@@ -55,12 +55,12 @@ class Saved:
         return deepcopy(found)
 
     def remove(self, path: Any) -> None:
-        """os.remove of what was saved in this run; no other file is seen."""
+        """Remove an object that this run saved (os.remove); FileNotFoundError for any other file."""
         if self.objects.pop(path_of(path), self) is self:
             raise FileNotFoundError(2, "No such file or directory", path)
 
     def is_plain(self, value: Any) -> bool:
-        """Whether a value is made of tensors, numbers, texts and containers only."""
+        """Whether a value consists of tensors, numbers, strings and containers only."""
         todo = [value]
         while todo:
             value = todo.pop()

@@ -111,7 +111,7 @@ Scopes = dict[ast.AST, NameScope]
 
 
 def analyse(tree: ast.Module) -> Scopes:
-    """Return the scopes of a program by node; private names in `tree` are mangled."""
+    """Return the scopes of a program, by their node; mangle private names in `tree`."""
     scopes: Scopes = {tree: NameScope("module", "<module>", None, None)}
     todo: list[tuple[Any, NameScope]] = [(node, scopes[tree]) for node in tree.body]
     while todo:

@@ -33,7 +33,7 @@ class Source(NamedTuple):
 
     @classmethod
     def of(cls, name: str, text: str) -> Source:
-        """Normalise line endings and remove a byte order mark, as Python's tokenizer does."""
+        """Make a Source with normalised line endings and no byte order mark, as Python's tokenizer reads text."""
         return cls(name, text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
 
     def line(self, number: int) -> str:

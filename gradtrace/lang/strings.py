@@ -1,4 +1,4 @@
-"""String operations of programs: fields of `.format` go through the gate, and result sizes are reserved first."""
+"""String operations of programs: attributes in `.format` fields pass the gate, result sizes are reserved first."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Strings:
         return format_template
 
     def is_plain(self, template: str) -> bool:
-        """Whether no field reads an attribute or computes its specification; also reserves the widths."""
+        """Whether no field reads an attribute or has a nested field in its specification; also reserves the widths."""
         from string import Formatter
 
         try:

@@ -1,8 +1,9 @@
 """The parts of `os`, `os.path`, `pathlib`, `time`, `timeit`, `gc` and `platform` for scripts, without access to the
 machine.
 
-A program sees no file and no environment: `os.path.exists` is False, `os.environ` is empty and belongs to the run, and
-folders are made only inside that of --allow-write. Functions on the text of a path are Python's.
+A program sees no file and no environment variable: `os.path.exists` is False except for paths given to torch.save,
+`os.environ` starts empty and belongs to the run, and folders are made only inside the folder of --allow-write.
+Functions that only process a path's text are Python's.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ NO_FOLDER = "no folder is made: a program writes only with --allow-write DIR"
 
 
 def os_names(meter: Meter, tell_once: Callable[[str], None]) -> dict[str, Any]:
-    """Return the names of `os`; `tell_once` says something on stderr, once."""
+    """Return the names of `os`; `tell_once` writes a message to stderr, the first time only."""
     environment: dict[str, str] = {}
 
     def getenv(key: str, default: Any = None) -> Any:
@@ -60,7 +61,7 @@ def os_names(meter: Meter, tell_once: Callable[[str], None]) -> dict[str, Any]:
 
 
 def path_names(has: Callable[[str], bool]) -> dict[str, Any]:
-    """Return the names of `os.path`; `has` says whether the program has saved something by that name."""
+    """Return the names of `os.path`; `has` says whether the program has saved something under a path."""
     texts = {name: on_text(getattr(posixpath, name)) for name in PATH_TEXTS - {"commonprefix"}}
     unseen = {name: unseen_path(name, has) for name in UNSEEN}
     prefix = lambda paths: posixpath.commonprefix([text_of(path) for path in paths])
@@ -95,7 +96,7 @@ def unseen_path(name: str, has: Callable[[str], bool]) -> Callable[[Any], bool]:
 
 
 class Moment(Frozen):
-    """time.struct_time."""
+    """The programs' version of time.struct_time."""
 
     __slots__ = ("_moment",)
     __module__ = "time"
@@ -135,7 +136,7 @@ def real(moment: Any) -> Any:
 
 
 def time_names() -> dict[str, Any]:
-    """Return the names of `time` that make or take a struct_time."""
+    """Return the names of `time` that take or return a struct_time."""
 
     def strptime(text: str, form: str = "%a %b %d %H:%M:%S %Y") -> Moment:
         return Moment(time.strptime(text, form))
@@ -154,7 +155,7 @@ def time_names() -> dict[str, Any]:
 
 
 def timeit_names(meter: Meter) -> dict[str, Any]:
-    """Return the names of `timeit`, for functions; a statement in a text is not run."""
+    """Return the names of `timeit`, which time functions; statements given as text are refused."""
 
     def timeit(
         stmt: Any = "pass", setup: Any = "pass", timer: Any = None, number: int = 1000000, globals: Any = None

@@ -70,7 +70,7 @@ def unpacking(elements: Sequence[ast.expr], unit: Unit, origin: int) -> Store:
 
 
 def exactly(n: int, value: Any) -> list[Any]:
-    """Return the n items of a value; raise ValueError with Python's message for another number."""
+    """Return the items of a value; raise ValueError with Python's message if there are not n of them."""
     items: list[Any] = []
     for item in iterator(value):
         if len(items) == n:

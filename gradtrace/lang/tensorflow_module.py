@@ -11,7 +11,7 @@ from gradtrace.lang.budget import Meter
 
 
 def adapt(name: str, value: Any, meter: Meter) -> Any:
-    """Adapt the value of a name of tf to a program with this meter."""
+    """Adapt the value of a TensorFlow name for a program that is charged by `meter`."""
     if name in ("Session", "InteractiveSession"):
         return make_session(value, name, meter)
     if name == "constant":
@@ -20,7 +20,7 @@ def adapt(name: str, value: Any, meter: Meter) -> Any:
 
 
 def make_session(kind: Any, name: str, meter: Meter) -> Any:
-    """Return a program's Session class, which counts what it runs as steps."""
+    """Return the Session class of a program, which charges its operations as steps."""
 
     class Session(kind):  # type: ignore[misc]
         take_steps = meter.count_steps
@@ -41,7 +41,7 @@ def make_constant(function: Any) -> Any:
 
 
 def to_program(value: Any) -> Any:
-    """Convert the results of a session for a program."""
+    """Convert the results of a session for a program: ndarrays to Arrays."""
     if type(value) is dict:
         return {key: to_program(item) for key, item in value.items()}
     if type(value) in (list, tuple):

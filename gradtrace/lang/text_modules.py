@@ -43,7 +43,7 @@ def find_names(module: str, meter: Meter, streams: Streams) -> dict[str, Any]:
 
 
 def metered_text(function: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
-    """Count the characters of a function's text, which it reads several times."""
+    """Wrap a function of a text, so that a step is counted for each character and memory is reserved."""
 
     def call(text: str, *args: Any, **how: Any) -> Any:
         if type(text) is not str:
@@ -58,7 +58,7 @@ def metered_text(function: Callable[..., Any], meter: Meter) -> Callable[..., An
 
 
 def charge(value: Any, meter: Meter) -> None:
-    """Count the containers in a value, on every path to them: its text may be exponentially long."""
+    """Count the containers in a value once for every path to them, since its text may be exponentially long."""
     todo: list[tuple[Any, bool]] = [(value, False)]
     path: set[int] = set()
     while todo:
@@ -73,7 +73,7 @@ def charge(value: Any, meter: Meter) -> None:
 
 
 def literal_reader(meter: Meter) -> Callable[[str], Any]:
-    """Return ast.literal_eval for texts of numbers, strings, True, False, None and containers of them."""
+    """Return an ast.literal_eval that reads numbers, strings, True, False, None and containers of them."""
 
     def literal_eval(node_or_string: str) -> Any:
         if type(node_or_string) is not str:

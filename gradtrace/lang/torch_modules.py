@@ -40,7 +40,7 @@ def no_device(*args: Any, **kwargs: Any) -> Any:
 
 
 def default_device(device: Any) -> None:
-    """torch.set_default_device, which takes only the CPU."""
+    """Implement torch.set_default_device, which accepts only the CPU."""
     check_device(device)
 
 
@@ -156,7 +156,7 @@ FROM_ARRAYS = ("as_tensor", "asarray", "from_numpy", "tensor")
 
 
 def unwrapped(data: Any) -> Any:
-    """Replace an Array, or the Arrays in nested lists, by what they wrap."""
+    """Return a value with each Array, also in nested lists, replaced by the ndarray or number in it."""
     kind = type(data)
     if kind is Array:
         return raw(data)
@@ -170,7 +170,7 @@ def unwrapped(data: Any) -> Any:
 
 
 def adapt(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a torch function accept Arrays if it creates tensors from data."""
+    """Wrap a torch function that creates tensors from data, so that it accepts Arrays."""
     if name not in FROM_ARRAYS:
         return function
 

@@ -18,7 +18,7 @@ DECORATORS = words("final no_type_check overload override runtime_checkable")
 
 
 class Form(Frozen):
-    """A name of typing; subscripts are ignored: `Optional[int]` is the same as `Optional`."""
+    """A name of `typing`; subscripts are ignored: `Optional[int]` is the same as `Optional`."""
 
     __slots__ = ("_base", "_name")
 
@@ -31,7 +31,7 @@ class Form(Frozen):
 
     @property
     def is_base(self) -> bool:
-        """Whether a class may use it as a base."""
+        """Whether a class may use this name as a base."""
         return self._base or self._name in BASES
 
     def __getitem__(self, arguments: Any) -> Form:
@@ -47,7 +47,7 @@ class Form(Frozen):
 
 
 def form(name: str) -> Any:
-    """Return the value of a name of typing."""
+    """Return the placeholder for a name of `typing`."""
     if name == "cast":
         return lambda kind, value: value
     if name in ("TypeVar", "ParamSpec"):

@@ -1,4 +1,4 @@
-"""State of the compilers: one Machine for each run, one Unit for each scope; compilers of variable access.
+"""The shared state of the compilers (a Machine for each run, a Unit for each scope), and access to variables.
 
 A frame is a plain dict from names to values; the module's frame is the run's `env`. A variable that an inner function
 also uses is kept in a cell, a list of one element, which the frames of both functions hold.
@@ -36,7 +36,7 @@ UNBOUND_FREE = "cannot access free variable '{}' where it is not associated with
 
 
 class Operand(NamedTuple):
-    """The source of an operand in a closure: the frame variable `name`, or `read` if `name` is None or unbound."""
+    """How a closure reads an operand: the frame variable `name`, or by `read` if `name` is None or unbound."""
 
     name: str | None
     read: Code
@@ -89,7 +89,7 @@ class Machine:
         return self._modules
 
     def for_module(self, program: Program, frame: Frame, package: str) -> Machine:
-        """The machine of an own module, which shares with this one everything but its text and its variables."""
+        """Return a Machine for one of the program's own modules, which has its own text and variables only."""
         inner = Machine(program, self.meter, self.gate, self.strings, frame, self.find, lambda spans: self.modules)
         inner.spans, inner.first, inner.recording = self.spans, self.first, self.recording
         inner.operators, inner.own_modules, inner.sources = self.operators, self.own_modules, self.sources
@@ -98,7 +98,7 @@ class Machine:
         return inner
 
     def own_module(self, name: str, level: int = 0) -> OwnModule | None:
-        """The module of the program's own that an import names, if there is one."""
+        """Return the program's own module that an import names; None if there is none."""
         if self.own_modules is None:
             return None
         from gradtrace.lang.own_modules import absolute
@@ -199,7 +199,7 @@ class Unit:
         return from_frame if frame is None or self.scope.kind == "module" else from_module
 
     def constant_or(self, name: str, fallback: Code) -> Code:
-        """Return the closure of a name that the program never binds: a built-in is looked up once, here."""
+        """Return the closure of a name that the program never binds; a built-in is looked up once, at compile time."""
         try:
             value = self.machine.unbound_value(name)
         except KeyError:
@@ -207,7 +207,7 @@ class Unit:
         return lambda f: value
 
     def fallback(self, node: ast.Name) -> Code:
-        """Return the fallback for an unbound variable: a built-in, or NameError."""
+        """Return the function that handles an unbound variable: it returns a built-in, or raises NameError."""
         name, kind, span = node.id, self.scope.kind_of(node.id), span_of(node)
         if kind == "free":
             origin = self.machine.origin(node)
@@ -293,13 +293,13 @@ class Unit:
 
 
 def raise_error(error: Exception, origin: int) -> Any:
-    """Raise the error of an unbound variable, at its own place rather than at that of the last operation."""
+    """Raise the error of an unbound variable, at the variable's place rather than the last operation's."""
     state.origin = origin
     raise error
 
 
 def name_error(name: str, machine: Machine, span: Span) -> NameError:
-    """Return a NameError with Python's message; its `_gradtrace` is reported if uncaught."""
+    """Return a NameError with Python's message; its `_gradtrace` is shown if uncaught."""
     error = NameError(f"name '{name}' is not defined", name=name)
     error._gradtrace = describe_unbound(name, machine, span)  # type: ignore[attr-defined]
     return error

@@ -28,7 +28,7 @@ FIXED: set[type] = set()
 
 
 class Flags(Frozen):
-    """A value of which a program may set the attributes in `_flags`, and read those in `_listed` despite their name."""
+    """A frozen object of which programs may set the attributes in `_flags`, and read private ones in `_listed`."""
 
     __slots__ = ()
     _flags: frozenset[str] = frozenset()
@@ -99,7 +99,7 @@ class TypeName(Frozen):
 
 
 class Attributes:
-    """An object that holds the attributes which a program sets: `argparse.Namespace`, `types.SimpleNamespace`."""
+    """Base class of objects that only hold attributes: `argparse.Namespace`, `types.SimpleNamespace`."""
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)

@@ -1,9 +1,9 @@
 """The wall: an audit hook that denies files, sockets, processes and imports to a program that escapes the language.
 
 Python calls audit hooks for every such operation (PEP 578). `build` adds a hook to the process. A hook cannot be
-removed, so only the command line adds it, never the library. It denies only while a program runs: inside `raised`,
-outside `lowered`. numpy and gradtrace import some modules on first use, possibly during a run; operations inside such
-an import are allowed.
+removed, so only the command line adds it, never the library. It denies only while a program runs: within `raised`,
+except within `lowered`. numpy and gradtrace import some modules on first use, possibly during a run; operations inside
+such an import are allowed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _state = _State()
 
 
 def build() -> None:
-    """Add the hook to this process, once."""
+    """Add the hook to this process; further calls do nothing."""
     if not _state.built:
         _state.built = True
         sys.addaudithook(_hook)

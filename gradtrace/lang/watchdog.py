@@ -49,7 +49,7 @@ _state = _State()
 
 
 def guard(end: Callable[[BudgetError], int]) -> None:
-    """Watch every later run of this process; `end` reports the error of a run that only ends with the process."""
+    """Watch all later runs of this process; `end` reports a run's error when the whole process must be ended."""
     _state.end = end
 
 
@@ -85,7 +85,7 @@ class watched:
             self.start()
 
     def start(self) -> None:
-        """Start what only a longer run needs: the threads, and the check of the machine's memory."""
+        """Start the parts that only a longer run needs: two watching threads, and the check of the machine's memory."""
         left = max(0.001, min(self.meter.deadline - time.monotonic(), LONGEST))
         import _thread
         import faulthandler
@@ -149,7 +149,7 @@ class watched:
         return error
 
     def wait(self, seconds: float) -> None:
-        """Wait in a thread for the end of the run; end the process if it does not come in time."""
+        """Wait in a thread for the end of the run; end the process if the run is still going after `seconds`."""
         if self.lock.acquire(timeout=seconds):
             return
         status = 1
@@ -162,7 +162,7 @@ class watched:
 
 
 def nowhere() -> None:
-    """Return no place, for a run that has ended."""
+    """Return None, the place of a run that has ended."""
 
 
 class _Memory:
@@ -182,7 +182,7 @@ class _Memory:
         self.least = data + threads + ROOM
 
     def lower_to_machine(self) -> None:
-        """Lower the limit to the machine's memory if that is smaller."""
+        """Lower the memory limit to a share of the machine's memory if that is smaller."""
         machine = machine_memory(SHARE, self.process)
         if not self.least < machine < min(self.most, self.process) or self.file < 0:
             return
@@ -194,7 +194,7 @@ class _Memory:
             resource.setrlimit(resource.RLIMIT_DATA, (machine + LATE, hard))
 
     def used(self) -> tuple[int, int]:
-        """Return the bytes of address space, and of data."""
+        """Return the process's address space and data, in bytes."""
         if self.file < 0:
             return 0, 0
         pages = os.pread(self.file, 200, 0).split()

@@ -1,4 +1,4 @@
-"""Tables of names, written as a string."""
+"""Split a text into a set of words; used for tables of names."""
 
 from __future__ import annotations
 

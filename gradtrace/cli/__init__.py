@@ -1,1 +1,1 @@
-"""The command line: wiring, options, exit codes. No logic of its own beyond that."""
+"""The command line: commands, options, exit codes and error reports; the other packages do the work."""

@@ -1,15 +1,15 @@
-"""Find the source among the arguments before the options of its variables exist.
+"""Find the source among the arguments before the options for its variables are known.
 
-The variables of an expression become options (`--w -1`), but which ones there are is known only when the source has
-been read; and which argument is the source is known only when one knows which options take a value. The way out:
+The variables of an expression become options (`--w -1`), which are known only after the source has been read. But to
+find the source among the arguments, one must know which options take a value. So these rules split the arguments:
 
     - the tool's own options are known, with their arity
     - any other `--name` is a variable, or a typing error; a variable takes one value, so the next argument is that
       value whatever it looks like (`-1`, `-1e-3`), unless it is itself a long option
-    - what is left are the positional arguments, the source among them
+    - all other arguments are positional, the source among them
 
-The options are then read for real, all of them known; nothing is guessed there. If a mistyped flag has taken the
-source for its value, no source is found, and the flag is reported.
+Once the source is read, all options are known and parsed again, without guesses. If a mistyped flag has taken the
+source as its value, no source is found, and the flag is reported.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class Split(NamedTuple):
 
 
 def split(args: list[str], arity: dict[str, int], passes_on: bool = False) -> Split:
-    """Sort `args` by kind; `arity` has the number of values of each of the tool's options.
+    """Sort `args` by kind; `arity` maps each option of the tool to the number of its values.
 
-    Of a command that `passes_on` arguments to the program, those after the source and `--` are the program's.
+    If the command `passes_on` arguments to the program, those after the source and `--` are the program's.
     """
     found = Split([], [], [], [])
     rest = list(reversed(args))
@@ -70,7 +70,7 @@ def split(args: list[str], arity: dict[str, int], passes_on: bool = False) -> Sp
 
 
 def is_attached(token: str) -> bool:
-    """Whether -sx=1 or -og.svg is a short option and its value; a negated expression, -softmax(x, dim=0), is not."""
+    """Whether an argument is a short option with its value (-sx=1, -og.svg), not an expression (-softmax(x, dim=0))."""
     if token.startswith("-o"):
         return token.lower().endswith(SUFFIXES)
     name, equals, value = token[2:].partition("=")
@@ -96,7 +96,7 @@ def _is_long(token: str) -> bool:
 
 
 def normal(name: str) -> str:
-    """Normalise an option's name as Python normalises a variable's (NFKC): µ and μ are one letter."""
+    """Normalise an option's name as Python normalises identifiers (NFKC), so that both forms of µ are equal."""
     if name.isascii():
         return name
     from unicodedata import normalize
@@ -105,12 +105,12 @@ def normal(name: str) -> str:
 
 
 def renamed(options: list[list[str]], names: set[str]) -> list[list[str]]:
-    """`--learning-rate` written for the variable learning_rate becomes `--learning_rate`."""
+    """Return the options with `--learning-rate` replaced by `--learning_rate` if that is a variable of the program."""
     return [[_renamed(token, names), *values] for token, *values in options]
 
 
 def incomplete(options: list[list[str]], arity: dict[str, int]) -> str:
-    """Return the first option that lacks a value, which click would take from the next argument; "" if none does."""
+    """Return the first option that lacks a value, or "". (click would take its value from the next argument.)"""
     return next((option[0] for option in options if len(option) - 1 < arity.get(option[0], 0)), "")
 
 

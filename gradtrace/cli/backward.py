@@ -1,4 +1,4 @@
-"""Call backward on a run as the flags ask."""
+"""Call backward on a run according to the command's options."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 def differentiate(
     run: Any, roots: list[Tensor], tensors: dict[str, Tensor], vectors: list[Any], how: Backward, called: bool = False
 ) -> int:
-    """Call backward as the flags say, and return how often. ProgramError, with a hint, if the engine refuses.
+    """Call backward as the options say, and return how often; raise ProgramError, with a hint, if it fails.
 
     `vectors` is raw data, one for each of the --grad-tensors; `called` says that the program called backward itself.
-    What code of the program raises passes through.
+    Exceptions raised in code of the program are not converted.
     """
     from gradtrace.engine.state import state
 
@@ -50,7 +50,7 @@ def differentiate(
 
 
 def left_out(how: Backward, why: str) -> int:
-    """Note that backward is not called if flags need it; return 0, the number of calls."""
+    """Warn about options without effect, as backward is not called; return 0, the number of calls."""
     tell_idle(
         how,
         ("retain_graph", "create_graph", "grad_tensors", "inputs", "retain_grad", "zero_grad"),
@@ -61,7 +61,7 @@ def left_out(how: Backward, why: str) -> int:
 
 
 def tell_idle(how: Backward, fields: tuple[str, ...], why: str, remedy: str = "") -> None:
-    """Note on stderr that the given flags have no effect because of `why`."""
+    """Note on stderr that the given options have no effect because of `why`."""
     idle = [f"--{field.replace('_', '-')}" for field in fields if getattr(how, field)]
     if idle:
         from gradtrace.cli import report
@@ -89,7 +89,7 @@ def tensors_of(env: dict[str, Any]) -> dict[str, Tensor]:
 
 
 def results(run: Any) -> list[Tensor]:
-    """Every tensor that an operation made."""
+    """Return every tensor that a recorded operation returned."""
     from gradtrace.engine import Tensor
 
     found: list[Tensor] = []
@@ -99,19 +99,19 @@ def results(run: Any) -> list[Tensor]:
 
 
 def read(run: Any) -> list[Tensor]:
-    """Every tensor that an operation was given: a leaf without a name too, as in f(ones(2, requires_grad=True))."""
+    """Return every tensor argument of a recorded operation, also unnamed leaves: f(ones(2, requires_grad=True))."""
     from gradtrace.engine import Tensor
 
     return [arg for _, args, _, _ in run.records or () for arg in args if isinstance(arg, Tensor)]
 
 
 def has_grad(tensor: Tensor) -> bool:
-    """Read `.grad` without the warning that a non-leaf gives."""
+    """Whether a tensor has a gradient, without the warning that `.grad` of a non-leaf gives."""
     return tensor._x is not None and tensor._x.grad is not None
 
 
 def named(run: Any, known: dict[str, Tensor], name: str, option: str) -> Tensor:
-    """The tensor of a variable, or of an expression by its text, as the table shows it."""
+    """Return the tensor of a variable, or of an expression given by its source text, as in the table."""
     if name in known:
         return known[name]
     from gradtrace.engine import Tensor
@@ -126,7 +126,7 @@ def named(run: Any, known: dict[str, Tensor], name: str, option: str) -> Tensor:
 
 
 def retained(run: Any, known: dict[str, Tensor], made: list[Tensor], wanted: tuple[str, ...]) -> list[Tensor]:
-    """The tensors of --retain-grad: those named, or all that were computed."""
+    """Return the tensors that --retain-grad names; for "all", every computed tensor that requires grad."""
     from gradtrace.engine.view_rules import known_grad_fn
 
     if "all" in wanted and "all" not in known:
@@ -141,7 +141,7 @@ def clear(made: list[Tensor]) -> None:
 
 
 def refused(run: Any, error: Exception) -> ProgramError:
-    """Convert an error of a backward that the tool called to one at the expression that it started from."""
+    """Convert an error of the command's call of backward to a ProgramError placed at the result's expression."""
     span = root_span(run)
     place = None if span is None else place_of(run, span)
     text = "" if place is None else place.text[place.column - 1 :]
@@ -152,7 +152,7 @@ def refused(run: Any, error: Exception) -> ProgramError:
 
 
 def place_of(run: Any, span: Any) -> Any:
-    """The place of a span in the file that it is in."""
+    """Return the place of a span in its source file."""
     return (run.sources[span.file] if span.file else run.program.source).place(span)
 
 

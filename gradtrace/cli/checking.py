@@ -1,4 +1,4 @@
-"""Run a program repeatedly for `check`: as it is, and with one element of one leaf shifted."""
+"""Run a program repeatedly for `gradtrace check`: unchanged, and with one element of one leaf shifted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PER_FUNCTION = 3  # calls of each Function of the program that are checked anywa
 
 
 class Runner:
-    """One program with its inputs, run as often as needed, each time with the same random numbers."""
+    """Runs one program as often as needed, each time with the same inputs and random numbers."""
 
     def __init__(self, program: Program, inputs: Inputs, how: Backward, budget: Budget) -> None:
         self.program = program
@@ -74,7 +74,7 @@ class Runner:
         return probe
 
     def result(self, run: Any, probe: Probe) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
-        """Return the tensor to differentiate if the program does not call backward, with the vectors given."""
+        """Return the result tensors, if the program does not call backward itself, and the --grad-tensors for them."""
         wanted = names(self.how.output)
         roots = [run.env[name] for name in wanted if name in run.env] if wanted else session.roots_of(run)
         if not any(root.requires_grad for root in roots):
@@ -89,7 +89,7 @@ class Runner:
         )
 
     def measure(self, leaf: int, order: int) -> Any:
-        """The function (element, by) -> value (order 1), or the slope along the directions (order 2)."""
+        """Return f(element, by): the value (order 1) or directional slope (order 2) with an element shifted by `by`."""
 
         def f(element: int, by: float) -> float:
             outcome = self.run(order, Shift(leaf, element, by) if by else Shift(leaf, element, 0.0)).outcome
@@ -100,7 +100,7 @@ class Runner:
         return f
 
     def name(self, leaf: int) -> str:
-        """A leaf's variable, or where it was made."""
+        """Return the variable of a leaf, or else the line on which the leaf was made."""
         assert self.first is not None
         known = {id(tensor): name for name, tensor in bound_names(self.env)}
         tensor = self.first.tracked[leaf]
@@ -166,7 +166,7 @@ def check(program: Program, inputs: Inputs, how: Backward, budget: Budget, order
 
 
 def restricted(leaves: list[tuple[int, str]], wanted: tuple[str, ...]) -> list[tuple[int, str]]:
-    """Return the leaves that --inputs names, or all. UsageError for an unknown name."""
+    """Return the leaves that --inputs names, or all leaves; raise UsageError for an unknown name."""
     known = [name for _, name in leaves]
     for name in wanted:
         if name not in known:
@@ -184,7 +184,7 @@ def where(runner: Runner, first: Probe) -> str:
 
 
 def spread(size: int, most: int) -> list[int]:
-    """Return all elements, or `most` of them, evenly spaced."""
+    """Return the indices of all elements, or of `most` of them, evenly spaced."""
     return list(range(size)) if size <= most else [size * k // most for k in range(most)]
 
 
@@ -192,7 +192,7 @@ def spread(size: int, most: int) -> list[int]:
 
 
 def own_functions(checked: list[opcheck.Checked]) -> Any:
-    """Check the first calls of each Function of the program."""
+    """Compare the first calls of each autograd Function of the program with finite differences."""
     seen: dict[str, int] = {}
 
     def examine(node: Any, gradient: Any, call: Any) -> None:
@@ -234,7 +234,7 @@ def place(runner: Runner, origin: int) -> tuple[Any, str]:
 
 
 def twice(runner: Runner) -> list[analysis.Wrong]:
-    """Return the Functions of the program whose second derivative is wrong."""
+    """Return the autograd Functions of the program whose second derivative is wrong."""
     from gradtrace.func.gradcheck import gradgradcheck
 
     found: list[analysis.Wrong] = []
@@ -261,7 +261,7 @@ def twice(runner: Runner) -> list[analysis.Wrong]:
 
 
 def with_gradients(gradgradcheck: Any, apply: Any, inputs: tuple[Any, ...]) -> bool:
-    """Call gradgradcheck during a backward pass, with gradients recorded and no watcher or recorder."""
+    """Call gradgradcheck within a backward pass, with grad mode on and without watcher or recorder."""
     from gradtrace.engine.state import using
 
     try:
@@ -272,7 +272,7 @@ def with_gradients(gradgradcheck: Any, apply: Any, inputs: tuple[Any, ...]) -> b
 
 
 def facts_of(program: Program, inputs: Inputs, how: Backward, budget: Budget) -> Facts:
-    """Return the facts about a program that explain differences which no derivative rule causes."""
+    """Return the facts about a run that explain differences not caused by a wrong derivative rule."""
     from gradtrace.analysis.answer import Facts
 
     return Facts(
@@ -291,7 +291,7 @@ def hidden_changes(facts: Facts) -> tuple[str, ...]:
 
 
 def cut_names(facts: Facts) -> tuple[tuple[str, ...], Any]:
-    """Return what cuts gradients on purpose on the way to the result, and the leaves concerned."""
+    """Return what intentionally cuts gradients on the way to the result, and a test for the leaves it affects."""
     from gradtrace.analysis.history import describe
 
     trace = facts.trace

@@ -1,6 +1,6 @@
-"""The click commands, made of the plain ones in `command`; they read the program, then offer its variables as options.
+"""Make click commands of the plain ones in `command`; they read the program and offer its variables as options.
 
-What `plain` leaves to click ends here: help, completion, and arguments with anything wrong about them.
+They handle the command lines that `plain` leaves to click: help, completion, and invalid arguments.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class SectionOption(click.Option):
 
 
 def kind(plain: ToolOption) -> Any:
-    """click's type for the values of an option."""
+    """Return click's type for the values of an option."""
     if plain.is_flag:
         return None
     if plain.choices:
@@ -64,13 +64,13 @@ def checked(plain: ToolOption) -> Any:
 
 
 class VariableOption(click.Option):
-    """One variable of the program."""
+    """The option for one variable of the program."""
 
     section = "Variables of this expression"
 
 
 class ClickCommand(click.Command):
-    """The click command of a plain one."""
+    """The click command made of a SourceCommand."""
 
     def __init__(self, plain: SourceCommand) -> None:
         place = click.Argument(
@@ -128,7 +128,7 @@ class ClickCommand(click.Command):
         return rest
 
     def find_program(self, ctx: click.Context, found: argv.Split, arity: dict[str, int]) -> Program | None:
-        """The program of the source among the arguments. Where only help or completion is asked for, None will do."""
+        """Return the program of the source argument; None on errors if only help or completion is asked for."""
         lenient = ctx.resilient_parsing or any(option[0] in ctx.help_option_names for option in found.options)
         try:
             if not found.positionals and forced(found) is None:
@@ -143,7 +143,7 @@ class ClickCommand(click.Command):
             raise
 
     def no_source(self, ctx: click.Context, found: argv.Split, arity: dict[str, int]) -> NoReturn:
-        """Raise the error for a missing source; a mistyped flag may have taken it as its value."""
+        """Raise the error for a missing source; a mistyped flag may have taken the source as its value."""
         from difflib import get_close_matches
 
         unknown = [option for option in found.options if option[0].partition("=")[0] in found.unknown]
@@ -170,7 +170,7 @@ class ClickCommand(click.Command):
                     formatter.write_dl([(option.ljust(widest), help) for option, help in records], col_max=WIDEST)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the epilog line by line, as it contains examples."""
+        """Write the epilog line by line, since it contains examples."""
         if self.epilog:
             formatter.write_paragraph()
             formatter.write("\n".join(self.epilog.splitlines()) + "\n")
@@ -195,7 +195,7 @@ def check_names(ctx: click.Context, groups: list[list[str]], names: set[str], ar
 
 
 def there_are(names: set[str]) -> str:
-    """List the variables; the shell may have expanded a pattern if the only one is named like a file here."""
+    """Return a list of the variables as a hint, or a hint that the shell has expanded a pattern to file names."""
     if not names:
         return "the program has no variables"
     known = f"the variables are {', '.join(sorted(names))}"
@@ -206,7 +206,7 @@ def there_are(names: set[str]) -> str:
 
 
 def refuse_option(ctx: click.Context, found: argv.Split) -> None:
-    """Refuse a short option in the source's place, if there are several positional arguments."""
+    """Refuse a short option in the place of the source if there are several positional arguments."""
     if len(found.positionals) > 1 and forced(found) is None:
         first = found.positionals[0]
         if len(first) == 2 and first != "--" and first[0] == "-":
@@ -214,7 +214,7 @@ def refuse_option(ctx: click.Context, found: argv.Split) -> None:
 
 
 def variables(program: Program, taken: dict[str, int]) -> list[VariableOption]:
-    """Return an option for each input, except inputs with the name of a tool's own option (-s sets these)."""
+    """Return an option for each input, except for names of the tool's own options, which need -s NAME=VALUE."""
     return [
         VariableOption([f"--{given.name}", PREFIX + given.name], metavar="VALUE", help=describe(given))
         for given in program.inputs

@@ -1,4 +1,4 @@
-"""Properties of the terminal: its width, and whether to colour, which is decided here only."""
+"""Decide whether output is coloured, and find the width of the terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CHOICES = ("auto", "always", "never")
 
 
 def wanted(choice: str | None, stream: Any) -> bool:
-    """Whether output to `stream` is coloured: --color over NO_COLOR over FORCE_COLOR over whether it is a terminal."""
+    """Whether to colour output to `stream`: by --color, else NO_COLOR, else FORCE_COLOR, else if it is a terminal."""
     if choice in ("always", "never"):
         return choice == "always"
     if os.environ.get("NO_COLOR"):
@@ -32,7 +32,7 @@ def is_terminal(stream: Any) -> bool:
 
 
 def columns() -> int:
-    """The width of the terminal, as shutil.get_terminal_size gives it (shutil is slow to import)."""
+    """Return the width of the terminal like shutil.get_terminal_size, without importing the slow shutil."""
     try:
         asked = int(os.environ["COLUMNS"])
     except (KeyError, ValueError):

@@ -1,13 +1,13 @@
 """A command on a SOURCE as plain data, with the one list of its options, which both parsers of arguments use.
 
-Two read them. `plain` reads the well-formed case by itself, without click, whose import takes longer than the whole of
-a small run. `clicked` makes a click command of the same list: help, completion, and every error about arguments.
+There are two parsers. `plain` reads well-formed arguments without click, whose import takes longer than a small run.
+`clicked` makes a click command of the same list for help, completion, and all errors about arguments.
 
-The callback of a command gets the tool's flags by name, and besides
+The callback of a command gets the tool's flags by name, and in addition
 
     program    the parsed Program
-    given      what the variables' own options say: name -> text (only those that were given)
-    own        the names of the variables that have an option of their own (a tool's option may have the name)
+    given      the values of the variables' own options that were given: name -> text
+    own        the names of the variables that have their own option (not those with the name of a tool's option)
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ HELP_NAMES = ("-h", "--help")
 
 
 class ToolOption(NamedTuple):
-    """An option of the tool itself, listed by --help under `section`.
+    """An option of the tool itself, which --help lists under `section`.
 
-    It is a flag, or takes one value: text, one of `choices`, or a number of `type` int or float from `min` (not itself
-    if `min_open`) to `max`. `check` turns the text into the value, or raises UsageError.
+    It is a flag, or takes one value: text, one of `choices`, or a number of `type` int or float from `min` (excluded
+    if `min_open`) to `max`. `check` converts the text to the value, or raises UsageError.
     """
 
     names: list[str]  # as written, "-s" and "--set"; one without dashes is the parameter's
@@ -52,20 +52,20 @@ class ToolOption(NamedTuple):
 
     @property
     def field(self) -> str:
-        """The parameter that gets its value."""
+        """The name of the callback's parameter that gets the value."""
         return self.names[-1].removeprefix("--").replace("-", "_")
 
     @property
     def missing(self) -> Any:
-        """The parameter's value where the option is not given."""
+        """The value that the callback gets if the option is not given."""
         return () if self.multiple else False if self.is_flag else self.default
 
 
 class SourceCommand(NamedTuple):
     """A command on a program, whose variables become options. `always_file`: the argument is a FILE, not a SOURCE.
 
-    With `words` (what --help calls them) further arguments may follow the source; the callback gets them as `words`.
-    One that `passes_on` arguments gets those after `--` as `arguments`, for the program's sys.argv.
+    With `words` (their name in --help) more arguments may follow the source; the callback gets them as `words`. With
+    `passes_on` the callback gets the arguments after `--` as `arguments`, for the program's sys.argv.
     """
 
     name: str
@@ -79,13 +79,13 @@ class SourceCommand(NamedTuple):
 
     @property
     def arity(self) -> dict[str, int]:
-        """The number of values of each option, by each of its names."""
+        """The number of values that each option takes, by each name of the option."""
         known = {name: 0 if o.is_flag else 1 for o in self.params for name in o.names if name.startswith("-")}
         return {**known, **dict.fromkeys(HELP_NAMES, 0)}
 
 
 def start(command: SourceCommand, flags: dict[str, Any]) -> Any:
-    """Call the command, unless its output would overwrite what it reads, or a file of another kind."""
+    """Call the command; refuse if its output would overwrite an input or a file of another kind."""
     name = flags.get("output_file")
     if name is not None:
         from gradtrace.cli import destination
@@ -95,19 +95,19 @@ def start(command: SourceCommand, flags: dict[str, Any]) -> Any:
 
 
 def forced(found: Split) -> str | None:
-    """The expression of -e, if it was given."""
+    """Return the expression given by -e, or None."""
     return next((values[0] for token, *values in reversed(found.options) if token == "-e" and values), None)
 
 
 def words_of(found: Split) -> tuple[str, ...]:
-    """The arguments after the source."""
+    """Return the arguments after the source."""
     return tuple(found.positionals[forced(found) is None :])
 
 
 def read_program(found: Split, always_file: bool, with_words: bool = False) -> Program:
-    """The program of the source among the arguments (there is one).
+    """Read and parse the program that the source argument names.
 
-    UsageError for another argument beside it, unless the command takes some.
+    Raise UsageError for further arguments, unless the command takes some.
     """
     guard.contain()
     budget = early_budget(found)
@@ -116,7 +116,7 @@ def read_program(found: Split, always_file: bool, with_words: bool = False) -> P
 
 
 def timed(budget: Budget) -> Any:
-    """Apply the run's time limit to reading and parsing its source too: a pipe may never end."""
+    """Return a context that applies the run's time limit to reading and parsing, since a pipe may never end."""
     from gradtrace.lang.budget import Meter
     from gradtrace.lang.watchdog import nowhere, watched
 
@@ -138,9 +138,9 @@ def source_of(found: Split, always_file: bool, with_words: bool) -> source.Sourc
 
 
 def early_budget(found: Split) -> Budget:
-    """The limits on reading and parsing, and --allow-import, which are needed before the options are.
+    """Return the limits on reading and parsing, and --allow-import, before all options have been parsed.
 
-    What is wrong with them is reported when the options are read.
+    Invalid values are ignored here; they are reported when the options are parsed.
     """
     size, seconds = early_limit(found, "source_bytes"), early_limit(found, "seconds")
     budget = Budget(source_bytes=int(size)) if size.isdecimal() else Budget()
@@ -156,7 +156,7 @@ def early_limit(found: Split, field: str) -> str:
 
 
 def early_value(found: Split, option: str) -> str:
-    """The last value of an option; "" if it is not given."""
+    """Return the last value of an option; "" if it is not given."""
     given = [
         [*token.partition("=")[2:], *values][-1]
         for token, *values in found.options
@@ -184,7 +184,7 @@ def parse(found: source.Source, budget: Budget) -> Program:
 
 
 def recorded_torch(about: Any, record: Any) -> Program:
-    """A run of real PyTorch as a program: its text is Python's, which the language need not understand."""
+    """Return a recorded run of real PyTorch as a Program; its text is not parsed as gradtrace's language."""
     import ast
 
     from gradtrace import lang

@@ -1,4 +1,4 @@
-"""Completion beyond click's: the program's variables, operators, and files for options that take a file."""
+"""Completion in addition to click's: the program's variables, operators, and files for options that take a file."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ MARKS = "@=<>"  # an incomplete value that begins so is the name of a file after
 
 
 def source(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """A SOURCE is a file or an expression; only files can be completed."""
+    """Complete a SOURCE: only a file can be completed, not an expression."""
     return [CompletionItem(incomplete, type="file")]
 
 
 def value(param: click.Option, incomplete: str) -> list[CompletionItem] | None:
-    """A file or folder for an option that takes one; None where click knows (choices, flags)."""
+    """Complete the file or folder of an option; None for options that click completes (choices, flags)."""
     if param.metavar in FILES:
         return [CompletionItem(incomplete, type="file")]
     if param.metavar in FOLDERS:
@@ -33,5 +33,5 @@ def operators(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 
 def first(items: Iterable[CompletionItem], names: set[str]) -> list[CompletionItem]:
-    """The items, those of the given names before all others: a program's variables before the tool's options."""
+    """Return the items with those of the given names first: a program's variables before the tool's options."""
     return sorted(items, key=lambda item: item.value not in names)

@@ -1,4 +1,4 @@
-"""Values in files and on stdin; see `values` for the forms."""
+"""Read values from files and stdin; `values` lists the forms."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def reader_of(name: str, option: str) -> Callable[[bytes, str, str, str], Any]:
 
 
 def read_text_or_binary(content: bytes, name: str, key: str, option: str) -> Any:
-    """Read stdin, which has no suffix: its first bytes show the format."""
+    """Read a value from stdin; its first bytes show the format, since there is no file suffix."""
     if content.startswith(NPY):
         return npy(content, name, key, option)
     if content.startswith(ZIP):
@@ -81,7 +81,7 @@ def load(content: bytes, name: str, option: str) -> Any:
 
 
 def guarded(work: Callable[[], Any], name: str, option: str) -> Any:
-    """Convert the errors of numpy's and zipfile's readers, which an unknown file can make raise almost anything."""
+    """Call `work`, which reads a file with numpy or zipfile, and convert any exception to a UsageError."""
     try:
         return work()
     except MemoryError:
@@ -109,7 +109,7 @@ def checked(array: Any, name: str, option: str) -> Any:
 
 
 def read_json(name: str, option: str) -> Any:
-    """The document in a file (`-` is stdin)."""
+    """Return the document in a JSON file (`-` is stdin)."""
     content = source.read_stdin(option) if name == "-" else source.read_bytes(name, who=f"{option}: ")
     return parse_json(content, name, option)
 
@@ -141,7 +141,7 @@ def json_value(content: bytes, name: str, key: str, option: str) -> Any:
 
 
 def from_json(document: Any, what: str) -> Any:
-    """A number or nested lists of numbers as floats and lists."""
+    """Convert a number or nested lists of numbers from JSON to floats and lists."""
     try:
         return values.check_even(numbers(document, what), what)
     except RecursionError:
@@ -182,7 +182,7 @@ def table(content: bytes, name: str, key: str, option: str) -> Any:
 
 
 def cells(lines: list[tuple[int, str]], name: str) -> list[tuple[int, list[str]]]:
-    """The numbered lines as cells."""
+    """Return each line's number and cells."""
     import csv
 
     separator = SEPARATORS.get(name[name.rfind(".") :].lower())

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Choice(NamedTuple):
-    """The outputs and the tensors to differentiate by, with their names."""
+    """The outputs to differentiate and the tensors to differentiate by, each with its name."""
 
     outputs: list[tuple[str, Tensor]]
     wrt: list[tuple[str, Tensor]]
@@ -32,7 +32,7 @@ def at_the_end(
     wrt: tuple[str, ...],
     work: Callable[[Choice], T],
 ) -> T:
-    """Return the result of `work` on the choice, called while the settings of the run still hold."""
+    """Run the program and return `work(choice)`, called at its end while the run's settings still apply."""
     from gradtrace.trace.probe import Stop
 
     dtype = session.dtype_of(program, inputs.dtype)
@@ -81,7 +81,7 @@ def find(known: dict[str, Tensor], name: str, option: str) -> Tensor:
 
 
 def result_text(run: Any, tensor: Tensor) -> str:
-    """An unnamed result by its expression."""
+    """Return the expression that computes an unnamed result."""
     from gradtrace.trace.labels import SourceText
 
     fn = tensor.grad_fn

@@ -1,7 +1,7 @@
-"""Whether -o may be written: not over what the command reads, and not over a file of another kind.
+"""Check the file name of -o: it must not overwrite an input of the command, nor a file of another kind.
 
-What is not a regular file (a pipe, /dev/stdout) loses nothing, and passes. An existing one passes if it begins as one
-of the format does that its name says: it may then be an earlier output.
+Anything but a regular file (a pipe, /dev/stdout) is accepted, since writing to it destroys nothing. An existing file is
+accepted if its first bytes fit the format of its suffix: it may then be an earlier output.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TREE = ("├", "└", "│", "←", "|", "`", "<", " ")  # what the lines of a t
 
 
 def check(name: str, flags: dict[str, Any]) -> None:
-    """Refuse an output that would overwrite an input or a file of another kind. UsageError, before anything runs."""
+    """Raise UsageError, before anything runs, if the output would overwrite an input or a file of another kind."""
     with suppress(OSError, ValueError):
         known = os.stat(name)
         for what, place in inputs_of(flags):
@@ -61,7 +61,7 @@ def same(known: os.stat_result, place: str) -> bool:
 
 
 def inputs_of(flags: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Return what the command reads: a description and the file's name."""
+    """Yield a description and the name of each file that the command reads."""
     for name in source.files():
         yield "the program", name
     for word in flags.get("words", ()):
@@ -79,7 +79,7 @@ def inputs_of(flags: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def is_of_its_kind(name: str) -> bool:
-    """Whether an existing file has the format of its suffix, by its first bytes."""
+    """Whether an existing file has the format of its suffix, judged by its first bytes."""
     with open(name, "rb") as file:
         start = file.read(4096)
     suffix = os.path.splitext(name)[1].lower()
@@ -90,7 +90,7 @@ def is_of_its_kind(name: str) -> bool:
 
 
 def is_tree(start: bytes) -> bool:
-    """Whether a text is a graph drawn as a tree and not a program, by its columns and branches."""
+    """Whether a text is a graph drawn as a tree rather than a program, judged by its columns and branches."""
     first, *others = start.decode("utf-8", "replace").splitlines()
     branches = [line.startswith(TREE) for line in others[:-1] if line]
     return "   " in first.strip() and (not branches or branches[0])

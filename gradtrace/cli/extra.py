@@ -1,4 +1,4 @@
-"""Hints for arguments after the source: variables, further numbers of a vector, names that the shell made."""
+"""Hints for unexpected arguments after the source: variables, elements of a vector, file names from a shell pattern."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?,?")
 
 
 def hint(positionals: list[str], others: list[str], found: Split) -> str:
-    """Return what to do about `others`, the arguments after the source."""
+    """Return a hint about `others`, the unexpected arguments after the source."""
     extra = others[0]
     if all(map(os.path.exists, positionals)):
         return "the shell made names of files of a pattern: quote the expression"

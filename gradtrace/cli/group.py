@@ -1,4 +1,4 @@
-"""The command group: the commands of the table, each loaded when it is named, as click commands.
+"""The group of click commands; each command is imported when it is first used.
 
 To add one, write `gradtrace/cli/commands/NAME.py` with a SourceCommand (or any click command) in `command`, and add
 its line to COMMANDS and GROUPS in `gradtrace/cli/commands/__init__.py`.
@@ -25,7 +25,7 @@ EPILOG = "Ask a command for more, with a source to see its variables too: gradtr
 
 
 class Tool(click.Group):
-    """`gradtrace`: commands from the table, our errors and exit codes."""
+    """`gradtrace` as a click group: its commands come from COMMANDS; it has its own error reports and exit codes."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:
@@ -43,7 +43,7 @@ class Tool(click.Group):
         return ClickCommand(found) if isinstance(found, SourceCommand) else found
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The commands by the table, which loads none of them."""
+        """Complete a command's name from COMMANDS, without importing the commands."""
         names = [CompletionItem(name, help=COMMANDS[name]) for name in COMMANDS if name.startswith(incomplete)]
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
@@ -62,7 +62,7 @@ class Tool(click.Group):
         raise UsageError(f"no such command '{report.clip(name)}'", _meant(name))
 
     def run(self, args: list[str], prog_name: str = "gradtrace") -> int:
-        """Run a command line and return its exit code; errors go to stderr, in the form `report` gives them."""
+        """Run a command line and return its exit code; report errors on stderr with `report`."""
         return guard.ended(lambda: self.obey(args, prog_name), args)
 
     def obey(self, args: list[str], prog_name: str) -> int | None:
@@ -76,7 +76,7 @@ class Tool(click.Group):
             raise KeyboardInterrupt from None
 
     def main(self, args: Any = None, prog_name: str | None = None, *rest: Any, **extra: Any) -> Any:
-        """click's own entrance (its test runner comes this way): runs the command line and exits."""
+        """Run the command line and exit; click's test runner calls this method."""
         source.forget()
         sys.exit(self.run(list(sys.argv[1:] if args is None else args), prog_name or "gradtrace"))
 

@@ -30,7 +30,7 @@ def ended(job: Callable[[], int | None], args: list[str]) -> int:
 
 
 def contain() -> None:
-    """Put programs that this process runs from now on under the audit hook and the watchdog."""
+    """Put all later runs of programs in this process under the audit hook and the watchdog."""
     from gradtrace.lang import wall, watchdog
 
     wall.build()
@@ -51,7 +51,7 @@ def report_error(error: Exception, args: list[str]) -> int:
 
 
 def abandon_output() -> None:
-    """Drop stdout's buffer, so that the exit does not try to write it to a closed pipe or a full disk again."""
+    """Discard stdout's buffer, so that the exit does not write it to a closed pipe or a full disk again."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Advice for the engine's own errors, whose text is PyTorch's and knows nothing of options."""
+"""Hints for errors of the engine, whose messages are PyTorch's and do not mention command-line options."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ SHAPES = ("The size of tensor", "mat1 and mat2", "shape '", "size mismatch", "Th
 
 
 def of_backward(message: str, text: str = "") -> str:
-    """The hint for an error of a backward that the tool called, of the expression `text`; "" if there is none."""
+    """Return the hint for an error of the command's call of backward on the expression `text`; "" without one."""
     if message.startswith("element 1 of tensors does not require grad"):
         return of_extreme(text.removeprefix("torch.").partition("(")[0])
     return next((hint for start, hint in FLAGS.items() if message.startswith(start)), "")
 
 
 def of_extreme(name: str) -> str:
-    """Explain that max(x, 0) and min(x, 0) return a pair; "" for any other name."""
+    """Return a hint that max(x, 0) and min(x, 0) return a pair; "" for any other name."""
     hint = ELEMENTWISE.get(name)
     return f"{name}(x, 0) is along dim 0, a pair of values and indices; {hint}" if hint else ""
 
 
 def of_program(message: str, inputs: Iterable[tuple[str, Any]]) -> str:
-    """Return the hint for an error within the program: the name that was meant, or the inputs' shapes."""
+    """Return the hint for an error within the program: the name probably meant, or the inputs' shapes."""
     if message.startswith('"bitwise_xor_cpu" not implemented'):
         return "'^' is exclusive or; a power is x**2"
     if message.startswith("unsupported operand type"):

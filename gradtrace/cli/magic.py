@@ -1,9 +1,9 @@
-"""The commands in a notebook: `%load_ext gradtrace`, then `%%gradtrace why w` on a cell.
+"""IPython magics: `%load_ext gradtrace`, then `%%gradtrace why w` on a cell.
 
-The cell is the program, run by a process of its own as `gradtrace why - w` would run it: nothing of it reaches the
-notebook's variables. Names that the cell leaves free and that the notebook has as numbers, arrays or tensors are its
-inputs. `%%gradtrace graph` shows the drawing, `%%gradtrace page` the page with its player; `%gradtrace ARGUMENTS` on a
-line runs a command line.
+The cell is the program. It runs in a subprocess, as by `gradtrace why - w`, and does not change the notebook's
+variables. Names that the cell does not assign are inputs; their values are the notebook's numbers, arrays and tensors
+of these names. `%%gradtrace graph` shows a drawing, `%%gradtrace page` an animated page; the line magic
+`%gradtrace ARGUMENTS` runs any command line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ USAGE = (
 
 
 class Drawing(NamedTuple):
-    """A drawing as a notebook takes it."""
+    """An SVG drawing that a notebook can display."""
 
     svg: str
 
@@ -43,7 +43,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def magic(line: str, cell: str | None, variables: Mapping[str, Any]) -> Any:
-    """The result of one command line, as something that a notebook shows; None if it printed nothing."""
+    """Run a magic's command line and return an object that the notebook displays; None if nothing was printed."""
     try:
         words = shlex.split(line)
     except ValueError as error:
@@ -57,7 +57,7 @@ def magic(line: str, cell: str | None, variables: Mapping[str, Any]) -> Any:
 
 
 def of_cell(words: list[str], cell: str, variables: Mapping[str, Any], folder: Path) -> Any:
-    """The result of a command on a cell."""
+    """Run a command on a cell and return an object that the notebook displays."""
     command, *rest = words
     picture = None
     if command in ("graph", "page") and not {"-o", "--output-file"}.intersection(rest):
@@ -81,7 +81,7 @@ def shown(picture: Path) -> Any:
 
 
 def run(words: list[str], program: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own, with colours whatever its output is."""
+    """Run a command line in a subprocess, with colours although its output is not a terminal."""
     env = {**os.environ, "FORCE_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-m", "gradtrace", *words]
     return subprocess.run(command, input=program, capture_output=True, text=True, encoding="utf-8", env=env)
@@ -104,7 +104,7 @@ def complain(message: str) -> None:
 
 
 def inputs(cell: str, variables: Mapping[str, Any], folder: Path) -> list[str]:
-    """The options that give a cell's free names the values that the notebook's variables have."""
+    """Return options that set a cell's free names to the values of the notebook's variables."""
     from gradtrace import lang
     from gradtrace.engine.lazy import np
     from gradtrace.errors import GradtraceError
@@ -124,7 +124,7 @@ def inputs(cell: str, variables: Mapping[str, Any], folder: Path) -> list[str]:
 
 
 def contents(value: Any) -> tuple[Any, bool]:
-    """Return a variable's numbers as an array, and whether it requires grad; None for anything else."""
+    """Return a variable's numbers as an array and whether it requires grad; (None, False) for other values."""
     from gradtrace.engine import Tensor
     from gradtrace.engine.lazy import np
 

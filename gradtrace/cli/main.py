@@ -1,4 +1,4 @@
-"""The console script: prepares the process, runs the command group, ends with its exit code."""
+"""The console script: run a command line and end the process with its exit code."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def main() -> NoReturn:
 
 
 def leave(status: int) -> NoReturn:
-    """End the process, without taking every module and graph apart first: that takes milliseconds with numpy loaded.
+    """End the process by os._exit, since Python's cleanup of modules and objects takes milliseconds with numpy loaded.
 
-    What asked to be called at the end is called. Where others look on (a profiler, a debugger, `python -i`), or threads
-    are at work, or output cannot be written, the process ends as any other.
+    Functions registered with atexit are called first. With a profiler, a debugger, `python -i`, running threads, or
+    output that cannot be written, the process ends by the usual sys.exit.
     """
     threading = sys.modules.get("threading")
     if is_watched() or (threading is not None and threading.active_count() > 1):
@@ -44,14 +44,14 @@ def leave(status: int) -> NoReturn:
 
 
 def is_watched() -> bool:
-    """Whether a profiler, a debugger or a person waits for what comes after the end."""
+    """Whether a profiler, a debugger or `python -i` needs Python's ordinary exit."""
     monitoring = getattr(sys, "monitoring", None)
     tools = () if monitoring is None else [monitoring.get_tool(number) for number in range(6)]
     return bool(sys.flags.inspect or sys.getprofile() or sys.gettrace() or any(tools))
 
 
 def run(args: list[str]) -> int:
-    """Run a command line and return its exit code: well-formed arguments without click, all others with it."""
+    """Run a command line and return its exit code; only unusual arguments go through click."""
     completing = "_GRADTRACE_COMPLETE" in os.environ
     if any(token[:8] in ("--engine", "--python") for token in args) and not completing:
         from gradtrace.cli import torch_engine

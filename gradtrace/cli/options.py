@@ -1,12 +1,12 @@
-"""The options that several commands share, by subject, and the records of their values.
+"""The options that several commands share, grouped by subject, and records of their values.
 
-Each function gives fresh options for a command's `params`; the NamedTuple beside it holds what they said:
+Each function returns new options for a command's `params`; a NamedTuple holds their values:
 
-    inputs()    -> Inputs       what the variables are
-    backward()  -> Backward     how backward is called, as PyTorch's parameters are named
-    part()       -> parts.Part  which step of a loop, or which backward pass
+    inputs()    -> Inputs       values of the variables
+    backward()  -> Backward     arguments of backward, named like PyTorch's parameters
+    part()      -> parts.Part   the step of a loop, or the backward pass
     output()                    --format and --get
-    limits()    -> Budget       what a program may use
+    limits()    -> Budget       resources that a program may use
     common()                    --color, --errors, --debug
 """
 
@@ -25,7 +25,7 @@ DTYPES = ("float64", "float32")
 
 
 class Inputs(NamedTuple):
-    """The values of --set, --params and similar options; `given` and `own` as `command` describes them."""
+    """The values of --set, --params and similar options; the module `command` describes `given` and `own`."""
 
     given: dict[str, str]
     own: set[str]
@@ -37,7 +37,7 @@ class Inputs(NamedTuple):
 
 
 class Backward(NamedTuple):
-    """The options about calling backward."""
+    """The values of the options for calling backward."""
 
     output: tuple[str, ...]
     backward: int | None
@@ -51,12 +51,12 @@ class Backward(NamedTuple):
 
 
 def take(record: type[Record], flags: dict[str, Any]) -> Record:
-    """The record's fields, out of a command's flags."""
+    """Return the record whose fields are given by a command's flags."""
     return record(**{name: flags[name] for name in record._fields})  # type: ignore[attr-defined]
 
 
 def names(values: Iterable[str]) -> tuple[str, ...]:
-    """`a,b` and several options of it, as names."""
+    """Split the values of an option, each `a` or `a,b`, into a tuple of names."""
     parts = (normal(part.strip()) for value in values for part in value.split(","))
     return tuple(dict.fromkeys(part for part in parts if part))
 
@@ -170,7 +170,7 @@ def part() -> list[ToolOption]:
 
 
 def engine() -> list[ToolOption]:
-    """Options that `torch_engine` reads before the command does: here for --help and completion."""
+    """Return --engine and --python, for --help and completion only: `torch_engine` reads them before the command."""
     place = "Real PyTorch"
     return [
         ToolOption(
@@ -206,7 +206,7 @@ def output(formats: tuple[str, ...] = FORMATS) -> list[ToolOption]:
 
 
 def limits() -> list[ToolOption]:
-    """One option for each limit, its environment variable beside it; and the one permission, which has none."""
+    """Return an option for each limit, with its environment variable, and for the folders that a program may use."""
     ranges: dict[str, dict[str, Any]] = {
         "seconds": {"type": float, "min_open": True},
         "call_depth": {"min": 1, "max": DEEPEST},
@@ -241,7 +241,7 @@ def limits() -> list[ToolOption]:
 
 
 def budget(flags: dict[str, Any]) -> Budget:
-    """The limits that the flags and the environment give; takes them out of `flags`."""
+    """Return the limits that flags and environment give, and remove them from `flags`."""
     given = {field: flags.pop(field) for field in (*BY_FIELD, "allow_write", "allow_import")}
     return Budget()._replace(**{field: value for field, value in given.items() if value is not None})
 

@@ -1,4 +1,4 @@
-"""Writing results to stdout, whatever it can encode."""
+"""Write results to stdout in its encoding."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ CHUNK = 8192  # characters at a time: an unbuffered stream does not tell that it
 
 
 def write(text: str) -> None:
-    """Write `text` to stdout; escape what its encoding does not have."""
+    """Write `text` to stdout; escape characters that its encoding lacks."""
     stream = sys.stdout
     if stream is None:
         return
@@ -22,5 +22,5 @@ def write(text: str) -> None:
 
 
 def speaks_unicode() -> bool:
-    """Whether stdout can show rules, dots and superscripts."""
+    """Whether stdout's encoding has box-drawing lines, dots and superscripts."""
     return "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()

@@ -19,11 +19,11 @@ class Part(NamedTuple):
 
     @property
     def chosen(self) -> bool:
-        """Whether one step or pass is asked for."""
+        """Whether --step or --pass selects a single step or pass."""
         return self.step not in (None, ALL) or self.pass_number is not None
 
     def of(self, trace: Trace, picture: bool = False) -> Trace:
-        """The part of a trace; for a picture of a training loop, the last step unless --step all is given."""
+        """Return the selected part of a trace; for a picture, by default, the last step of a training loop."""
         if trace.failure is not None and picture and trace.training and not self.chosen and self.step is None:
             return failed_step(trace)
         last = picture and self.step is None and bool(trace.training) and ends_the_run(trace)
@@ -39,14 +39,14 @@ class Part(NamedTuple):
 
 
 def ends_the_run(trace: Trace) -> bool:
-    """Whether the program's result is of the last step, so that a picture of this step shows it."""
+    """Whether the last step computes the program's result, so that a picture of this step shows it."""
     last = trace.training[-1]
     made = range(*last.operations)
     return all(trace.tensors[i].operation in made for i in trace.roots)
 
 
 def failed_step(trace: Trace) -> Trace:
-    """The step of a loop in which the program failed."""
+    """Return the step of a loop in which the program failed."""
     from gradtrace.trace.part import cut
 
     first, last = trace.training[-1].operations

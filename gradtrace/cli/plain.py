@@ -1,9 +1,9 @@
-"""Read well-formed arguments without click, whose import takes longer than the whole of a small run.
+"""Parse well-formed arguments without click, which takes longer to import than a small run takes.
 
     gradtrace COMMAND SOURCE --VARIABLE VALUE ... --OPTION [VALUE] ...
 
-Handles only command lines that click would parse identically; everything else (help, completion, an argument too many,
-an unknown name, a value that is none of the choices) is left to click before anything was run.
+Handles only command lines that click would parse identically; all others (help, completion, too many arguments, an
+unknown name, a value that is not one of the choices) are left to click, before anything is run.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ UNUSUAL = -1  # no exit code: click must read the arguments
 
 
 class Unusual(Exception):
-    """Arguments that click must read."""
+    """Raised for arguments that click must parse."""
 
 
 def run(args: list[str]) -> int | None:
-    """Run a command line and return its exit code; None if click must read it."""
+    """Run a command line and return its exit code; None if click must parse it."""
     command = named(args[0]) if args else None
     if command is None or any(option.envvar in os.environ for option in command.params if option.envvar):
         return None
@@ -45,7 +45,7 @@ def named(name: str) -> SourceCommand | None:
 
 
 def call(command: SourceCommand, args: list[str]) -> int | None:
-    """Parse the arguments and run the command; return UNUSUAL, before running anything, where click must parse."""
+    """Parse the arguments and run the command; return UNUSUAL, without running anything, if click must parse them."""
     found = argv.split(args, command.arity, command.passes_on)
     sources = int(forced(found) is None)
     few, many = len(found.positionals) < sources, len(found.positionals) > sources and not command.words
@@ -84,7 +84,7 @@ def read(command: SourceCommand, program: Program, found: argv.Split) -> dict[st
 
 
 def written(group: list[str], arity: dict[str, int]) -> list[str]:
-    """An option's name and its values, also where they are one argument: --name=value, -sx=1."""
+    """Split an option from its value if they are one argument (--name=value, -sx=1); return name and values."""
     token, *values = group
     if token in arity:
         return group
@@ -95,7 +95,7 @@ def written(group: list[str], arity: dict[str, int]) -> list[str]:
 
 
 def take(option: ToolOption, values: list[str], flags: dict[str, Any]) -> None:
-    """Put the option's value among the flags. Unusual if there is none, or it is not of the option's kind."""
+    """Store the option's value in the flags; raise Unusual if it is missing or invalid."""
     if len(values) != (not option.is_flag):
         raise Unusual
     value = True if option.is_flag else converted(option, values[0])
@@ -115,7 +115,7 @@ def converted(option: ToolOption, text: str) -> Any:
 
 
 def number(option: ToolOption, text: str) -> int | float:
-    """Read a number within the option's range; anything but digits is left to click."""
+    """Convert a number within the option's range; raise Unusual for all others."""
     whole = option.type is int
     if not text.isascii() or len(text) > 15 or not (text if whole else text.replace(".", "", 1)).isdigit():
         raise Unusual

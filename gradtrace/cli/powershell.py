@@ -1,4 +1,4 @@
-"""Completion for PowerShell, which click does not have. Importing this module registers it with click."""
+"""Completion for PowerShell, which click lacks. Importing this module registers it with click."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Register-ArgumentCompleter -Native -CommandName %(prog_name)s -ScriptBlock {
 
 @add_completion_class
 class PowerShellComplete(ShellComplete):
-    """The protocol between the script and the command, by environment variables."""
+    """The exchange between completion script and command, through environment variables."""
 
     name = "powershell"
     source_template = SCRIPT

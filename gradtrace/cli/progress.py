@@ -1,10 +1,10 @@
-"""Report on stderr what takes longer than a moment: on a terminal a line that counts the seconds and disappears.
+"""Report progress of long steps on stderr: on a terminal, a line that counts the seconds and then disappears.
 
     with progress.shown("graph", "drawing 2,006 nodes"):
         ...
 
-Elsewhere (a log) it is one line after ten seconds, and another one each minute. A thread writes it, which is begun
-before the program's wall stands, and ends with the step.
+If stderr is not a terminal (a log), one line appears after ten seconds, and another one each minute. A thread writes
+these lines; it starts before the audit hook of a program's run is active, and ends with the step.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CLEAR = "\r\x1b[K"
 
 
 class shown:
-    """A step that may take long, as a context manager. It is also a stream in place of stderr, so that a program's
+    """Context manager for a step that may take long. It is also a stream that replaces stderr, so that a program's
     output does not mix with the progress line.
     """
 
@@ -101,5 +101,5 @@ class shown:
 
 
 def running(out: Any) -> shown:
-    """The run of a program that prints to `out`: on a terminal a line if it has been silent for ten seconds."""
+    """Return a context for a program that prints to `out`; a terminal gets a line after ten silent seconds."""
     return shown("", "the program runs", SILENT, out)

@@ -1,8 +1,8 @@
-"""The entries of `gradtrace repl`, typed at a terminal or read from a pipe.
+"""Read the entries of `gradtrace repl` from a terminal or a pipe.
 
 An entry is a statement, of one or more lines, or a line that begins with a colon. At a terminal a compound statement
-ends at an empty line, as Python's own prompt has it; in a pipe at the next statement, so that a script with empty lines
-in its functions runs as it is.
+ends at an empty line, as at Python's prompt; in a pipe it ends before the next statement, so that the functions of
+a script may contain empty lines.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WORD_ENDS = " \t\n\"\\'`@$><=;|&{}()[]+-*/%,~^!"
 
 
 def is_complete(text: str) -> bool:
-    """Whether nothing more is needed: it is a statement, or so wrong that more lines would not fix it."""
+    """Whether an entry needs no more lines: it is a statement, or has an error that more lines cannot fix."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -32,7 +32,7 @@ def is_complete(text: str) -> bool:
 
 
 def piped(stream: Any) -> Iterator[str]:
-    """The entries of a stream of lines."""
+    """Yield the entries in a stream of lines."""
     entry: list[str] = []
     for line in stream:
         line = line.rstrip("\n")
@@ -53,7 +53,7 @@ def is_meta(line: str) -> bool:
 
 
 class Terminal:
-    """The entries that a person types, with line editing, history and completion by readline where there is one."""
+    """Reads entries that a person types, with line editing, history and completion if Python has readline."""
 
     def __init__(self, names: Callable[[], list[str]], history: str | None) -> None:
         self.names = names
@@ -68,7 +68,7 @@ class Terminal:
                 self.readline.read_history_file(history)
 
     def complete(self, text: str, number: int) -> str | None:
-        """Return the number-th name that begins with `text`, as readline asks for it."""
+        """Return the name at index `number` among those that start with `text`, for readline."""
         if not text.strip():
             return "    " if number == 0 else None
         found = [name for name in self.names() if name.startswith(text)]
@@ -98,7 +98,7 @@ class Terminal:
 
 
 def load() -> Any:
-    """The readline module, or None where Python has none."""
+    """Return the readline module; None if Python lacks it."""
     try:
         import readline
     except ImportError:

@@ -1,4 +1,4 @@
-"""Recorded runs as files: what `-o run.gt` writes, and what every command reads as its source."""
+"""Recorded runs as files: `-o run.gt` writes them, and every command accepts one as its source."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PASSES = 100  # of a longer loop so many are noted node by node; for the others 
 
 
 class Saving:
-    """A run that will be written to the file `path`: its inputs are noted before it begins."""
+    """A run that will be written to the file `path`; its inputs are copied before the run starts."""
 
     def __init__(
         self, path: str, program: Program, inputs: Inputs, how: Backward, tensors: dict[str, Tensor], dtype: str
@@ -43,7 +43,7 @@ class Saving:
         self.about = about._replace(random_state=random_state, detailed=PASSES, options=options)
 
     def save(self, done: Any, tensors: dict[str, Tensor], watch: Any) -> Trace:
-        """Write a finished run, and return all of it."""
+        """Write a finished run to the file and return its full trace."""
         from gradtrace.cli import session
 
         run, roots, count = done
@@ -53,7 +53,7 @@ class Saving:
         return traces["all"]
 
     def save_failed(self, error: ProgramError, trace: Trace, backward: bool) -> None:
-        """Write the run of a program that raised; `backward`, in a backward that the command called."""
+        """Write the run of a failed program; `backward`: it failed in the backward that the command called."""
         self.write(self.about._replace(failure=(error.message, error.hint), backward=backward), {"all": trace})
 
     def write(self, about: About, traces: dict[str, Trace]) -> None:
@@ -73,7 +73,7 @@ class Wanted(NamedTuple):
 
 
 def saved(record: Record, inputs: Inputs, how: Backward, wanted: Wanted) -> Trace | None:
-    """The trace that a run for these options would have; None if the program must run again for them."""
+    """Return the trace that a run with these options would have; None if the program must run again for them."""
     about, part = record.about, wanted.part
     given = (inputs.given, inputs.set, inputs.params, inputs.no_grad, inputs.dtype)
     asked = how._replace(no_backward=False)
@@ -87,7 +87,7 @@ def saved(record: Record, inputs: Inputs, how: Backward, wanted: Wanted) -> Trac
 
 
 def options_of(record: Record, how: Backward) -> Backward:
-    """Return the backward options of a repeated run: the command's, else those of the recorded run."""
+    """Return the backward options for repeating a run: the command's if it has any, else the recorded ones."""
     known: dict[str, Any] = {name: value for name, value in record.about.options if type(value) is KINDS.get(name)}
     return how if any(how) else how._replace(**known)
 
@@ -104,7 +104,7 @@ def of_torch(
     save: str | None,
     jacobians: bool,
 ) -> Trace:
-    """Return the trace of a recorded run of PyTorch, as `session.record` does; it cannot be run again here."""
+    """Return the trace of a recorded PyTorch run; options as in `session.record`, but none may change the run."""
     name = record.about.source_name
     given = (inputs.given, inputs.set, inputs.params, inputs.no_grad, inputs.dtype, inputs.seed is not None)
     if any(given) or any(how._replace(no_backward=False)) or jacobians:
@@ -132,7 +132,7 @@ def of_torch(
 
 
 def ended(trace: Trace) -> ProgramError:
-    """Return the error that ended a recorded program, with its place."""
+    """Return the error that ended a recorded PyTorch run, with its place."""
     from gradtrace.lang.source import Source, Span
 
     failure = trace.failure
@@ -152,7 +152,7 @@ def not_run_again(name: str) -> UsageError:
 
 
 def refuse_random(program: Program) -> None:
-    """UsageError if the recorded program draws unseeded random numbers, so that a second run would differ."""
+    """Raise UsageError if the recorded program draws unseeded random numbers: a second run would differ."""
     for one in (program, *(program.modules or {}).values()):
         if draws_unseeded(one):
             raise UsageError(
@@ -162,7 +162,7 @@ def refuse_random(program: Program) -> None:
 
 
 def draws_unseeded(program: Program) -> bool:
-    """Whether a program uses generators that only a call of their seed() makes repeatable, without such a call."""
+    """Whether a program uses `random` or `numpy.random` without calling seed()."""
     used = seeded = False
     for node in ast.walk(program.tree):
         if isinstance(node, ast.Import):
@@ -177,7 +177,7 @@ def draws_unseeded(program: Program) -> bool:
 
 
 def failure(record: Record, trace: Trace) -> ProgramError:
-    """Return the error that ended a recorded program."""
+    """Return the error that ended a recorded program, with its place."""
     from gradtrace.lang.source import Source, Span
 
     assert record.about.failure is not None

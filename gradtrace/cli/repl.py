@@ -1,7 +1,7 @@
-"""The loop of `gradtrace repl`: each entry runs in one namespace, under the limits, and is recorded with all before it.
+"""The session of `gradtrace repl`: entries run in one namespace under the limits, and all are recorded together.
 
-What an entry comes to is printed as Python's prompt does; a line that begins with a colon asks about the whole session,
-answered by the analyses and views of the other commands.
+The value of an entry is printed as at Python's prompt. A line that begins with a colon is a question about the whole
+session, answered like the other commands (`repl_commands`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GOODBYE = ("exit", "quit", "exit()", "quit()")
 
 
 class Repl:
-    """A session. `failed` says whether any entry ended in an error."""
+    """A session of the prompt. `failed` says whether any entry ended in an error."""
 
     def __init__(self, budget: Budget, dtype: str | None, settings: report.Settings) -> None:
         self.talk = Dialogue(NAME, budget, record=True, watcher=Watch(), dtype=dtype, host=session.host)
@@ -87,7 +87,7 @@ class Repl:
         self.last = done.root if isinstance(done.root, Tensor) else self.last
 
     def declare(self, program: Program) -> None:
-        """`w: leaf = 1.0` and `x: data = [1, 2]` make variables, as they do in an expression file."""
+        """Make variables of declarations such as `w: leaf = 1.0` and `x: data = [1, 2]`, as in an expression file."""
         from gradtrace.cli import values
 
         dtype = self.talk.default_dtype
@@ -103,7 +103,7 @@ class Repl:
         output.write(text + "\n")
 
     def known_names(self) -> list[str]:
-        """Return the names that Tab completes: commands, variables, the language's names."""
+        """Return the names that Tab completes: commands, variables and their fields, names of the language."""
         from gradtrace.cli.repl_commands import COMMANDS
         from gradtrace.lang.builtins import NAMES
         from gradtrace.lang.names import MATHEMATICS
@@ -119,7 +119,7 @@ class Repl:
         return sorted({*commands, *self.talk.variables, *fields, *offered})
 
     def interrupted(self) -> None:
-        """Discard the last operation after Ctrl-C: its notes may be incomplete."""
+        """Discard the last operation after Ctrl-C, since its record may be incomplete."""
         report.write("interrupted")
         watch, past = self.talk.watcher, self.talk.past
         whole = min(map(len, (past.records, past.scopes, watch.grad_modes)))
@@ -132,7 +132,7 @@ class Repl:
         self.talk.watcher = Watch()
 
     def trace(self) -> Trace:
-        """Everything so far, as the trace of one program."""
+        """Return the trace of all entries so far, as if they were one program."""
         from gradtrace.trace.capture import capture
 
         past, variables = self.talk.past, self.talk.variables

@@ -1,4 +1,4 @@
-"""The commands with a colon of `gradtrace repl`, answered by the analyses and views of the commands."""
+"""The commands of `gradtrace repl` that start with a colon, such as :why."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def help(repl: Repl, rest: str) -> None:
 
 
 def recorded(repl: Repl) -> Trace:
-    """The trace, which must hold something."""
+    """Return the trace of the session; raise UsageError if it has no tensor yet."""
     found = repl.trace() if repl.source is not None else None
     if found is None or not found.tensors:
         raise UsageError("no tensor yet", "for instance: w: leaf = 1.0")
@@ -42,7 +42,7 @@ def recorded(repl: Repl) -> Trace:
 
 
 def variables(repl: Repl, rest: str) -> None:
-    """The table of `gradtrace eval`: the tensors that variables hold."""
+    """Print the table of `gradtrace eval` for the tensors that variables hold, or for all tensors."""
     from gradtrace.views.table import render
 
     trace = recorded(repl)
@@ -51,7 +51,7 @@ def variables(repl: Repl, rest: str) -> None:
 
 
 def gradients(repl: Repl, rest: str) -> None:
-    """The gradients of the leaves, or of those named."""
+    """Print the gradients of the named tensors, or else of the leaves."""
     from gradtrace.views import numbers, pick
 
     trace = recorded(repl)
@@ -67,7 +67,7 @@ def gradients(repl: Repl, rest: str) -> None:
 
 
 def why(repl: Repl, rest: str) -> None:
-    """Answer about the tensors named; else the entry that has just failed; else all variables, a line each."""
+    """Explain the named tensors; without names the entry that has just failed, else each variable in one line."""
     from gradtrace.analysis.answer import Facts
     from gradtrace.analysis.failures import explain_failure
     from gradtrace.analysis.why import explain
@@ -89,7 +89,7 @@ def why(repl: Repl, rest: str) -> None:
 
 
 def graph(repl: Repl, rest: str) -> None:
-    """The tree, or a drawing in the file named."""
+    """Print the graph as a tree, or draw it into the named file."""
     from gradtrace.views import dot, model, render, tree
     from gradtrace.views.fold import fold
 
@@ -146,7 +146,7 @@ def forget(repl: Repl, rest: str) -> None:
 
 
 def quit(repl: Repl, rest: str) -> None:
-    """Do nothing: the loop ends itself; this is for the list of commands."""
+    """Do nothing; listed for :help, since the loop itself ends at :quit."""
 
 
 INTRODUCTION = """Statements and expressions run as they are typed, in one session.

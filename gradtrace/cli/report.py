@@ -1,4 +1,4 @@
-"""Report errors on stderr, in one form, with an exit code.
+"""Report errors on stderr in one form, and return their exit codes.
 
     file:line:column: what; what to do        or, without a place,  gradtrace eval: what; what to do
         the source line
@@ -36,7 +36,7 @@ class Settings(NamedTuple):
 
     @classmethod
     def of(cls, args: list[str]) -> Settings:
-        """Read straight from the arguments, since errors also come up before or while click parses them."""
+        """Read the settings from the raw arguments, since errors can occur before click has parsed them."""
         return cls(_option(args, "--errors") == "json", "--debug" in args, _option(args, "--color"))
 
 
@@ -50,7 +50,7 @@ def _option(args: list[str], name: str) -> str | None:
 
 
 class Report(NamedTuple):
-    """An error in plain data."""
+    """An error as plain data."""
 
     kind: str
     exception: str | None
@@ -63,12 +63,12 @@ class Report(NamedTuple):
 
 
 def escaped(text: str) -> str:
-    """Escape control characters in a program's text, which keeps its lines."""
+    """Escape control characters, except line breaks, in a program's text."""
     return "\n".join(map(cells.visible, text.split("\n")))
 
 
 def shortened(text: str) -> str:
-    """Cut the middle out of a message that contains a very long name or value."""
+    """Shorten a message that contains a very long name or value, by cutting out its middle."""
     return text if len(text) <= LONG else f"{text[: LONG // 2]}…{text[-LONG // 4 :]}"
 
 
@@ -96,7 +96,7 @@ def interrupted() -> int:
 
 
 def write(text: str) -> None:
-    """Write to stderr; do nothing if it is closed."""
+    """Write a line to stderr; do nothing if stderr is closed."""
     stream = sys.stderr
     if stream is None:
         return
@@ -110,7 +110,7 @@ def write(text: str) -> None:
 
 
 def describe(error: Exception) -> Report:
-    """Return the report of any exception that may leave a command."""
+    """Return the report of any exception that a command may raise."""
     if isinstance(error, ProgramError):
         return program_error(error)
     if isinstance(error, GradtraceError):
@@ -146,7 +146,7 @@ def program_error(error: ProgramError) -> Report:
 
 
 def is_clicks(error: Exception) -> bool:
-    """Whether the error is one of click's, asked without importing click."""
+    """Whether the error is one of click's, found out without importing click."""
     click = sys.modules.get("click")
     return click is not None and isinstance(error, click.ClickException)
 
@@ -174,7 +174,7 @@ def _os_message(error: OSError) -> str:
 
 
 def lines(found: Report, settings: Settings) -> list[str]:
-    """The error in our form: what and what to do, the source line, a caret."""
+    """Return the lines of an error report: place, message and hint; the source line; a caret below it."""
     paint = cells.paint if colour.wanted(settings.color, sys.stderr) else _plain
     what = sentence(found)
     head = [f"{paint(where(found) + ':', 'bold')} {paint(what, 'red')}{_hint(found.hint, what)}"]
@@ -185,7 +185,7 @@ def lines(found: Report, settings: Settings) -> list[str]:
 
 
 def sentence(found: Report) -> str:
-    """Return the message on one line; a Python exception keeps Python's name."""
+    """Return the message on one line, after the class name if it is an uncaught Python exception."""
     text = cells.visible(found.message)
     if found.exception is None or found.kind == "InternalError":
         return text
@@ -202,7 +202,7 @@ def _hint(hint: str, what: str) -> str:
 
 
 def python_lines(found: Report, settings: Settings) -> list[str]:
-    """The error of a script: its place, then a last line just as Python writes it (`RuntimeError: ...`)."""
+    """Return the lines for a script's error: its place first, then a last line as Python prints it."""
     paint = cells.paint if colour.wanted(settings.color, sys.stderr) else _plain
     head = f"{paint(where(found) + ':', 'bold')} {found.exception or 'an exception'} was not caught"
     if found.hint:
@@ -213,7 +213,7 @@ def python_lines(found: Report, settings: Settings) -> list[str]:
 
 
 def of_forward(found: Report, paint: Any) -> list[str]:
-    """Return the lines about the forward operation whose backward failed, if it is at another place."""
+    """Return the lines about the forward operation whose backward failed, if it has another place."""
     place, start = found.forward, found.place
     if place is None or (start is not None and (place.line, place.column) == (start.line, start.column)):
         return []
@@ -230,7 +230,7 @@ def where(found: Report) -> str:
 
 
 def excerpt(place: Any, paint: Any) -> list[str]:
-    """The source line, cut to the terminal around the place, and a caret below it."""
+    """Return the source line, cut to the terminal's width around the place, and a line with a caret."""
     if place is None or not place.text:
         return []
     text, start, length = window(place.text, place.column - 1, max(1, place.width), _columns() - len(INDENT))
@@ -239,7 +239,7 @@ def excerpt(place: Any, paint: Any) -> list[str]:
 
 
 def window(source: str, column: int, length: int, columns: int) -> tuple[str, int, int]:
-    """A stretch of the line, at most `columns` wide, that shows `column`: its text, and the place within it."""
+    """Return a part of a source line, at most `columns` wide, and the start and length of the marked text in it."""
     before, marked, after = source[:column], source[column : column + length], source[column + length :]
     before, marked, after = (cells.visible(part) for part in (before.lstrip(), marked, after.rstrip()))
     text = before + marked + after
@@ -262,7 +262,7 @@ def _plain(text: str, style: str) -> str:
 
 
 def clip(text: str, columns: int = 40) -> str:
-    """A user's word as an error may repeat it: on one line and not too long."""
+    """Return a user's word for use in an error message: on one line and not too long."""
     return cells.clip(cells.visible(text), columns)
 
 

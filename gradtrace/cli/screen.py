@@ -1,4 +1,4 @@
-"""The width and colours of tables: those of the terminal that stdout is; a pipe gets plain text of any width."""
+"""The width and colours of tables on stdout: the terminal's, or plain text of any width for a pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run a program for a command: inputs as tensors, the program, backward as the flags ask, and the Trace."""
+"""Run a program for a command: make its input tensors, run it, call backward, and return the Trace."""
 
 from __future__ import annotations
 
@@ -41,20 +41,24 @@ def record(
     picture: bool = False,
     save: str | None = None,
 ) -> Trace:
-    """Run the program, call backward as the flags say, and return what happened; `watched`, with backward's steps.
+    """Run the program, call backward as the options say, and return the trace of the run.
 
-    `everything` keeps also what neither the result nor a variable depends on. With `failing` a program that raised has
-    a trace too, with what it raised in `failure`. With `failures`, a list that gets the error, the operation that
-    failed is part of that trace. `jacobians` notes the matrix of a step without a plain derivative; without `slopes`
-    local derivatives are not noted at all, which a long run's time shows. Of a loop only `detailed` passes (None: all)
-    are noted node by node.
-    What it prints goes to `out`, or to stderr.
-    With `derived` a backward under --create-graph is part of the trace: its own operations, and "w.grad".
-    With `checking` the program's own Functions are compared with finite differences, small ones and each once.
-    `part` is the step or the pass to return; of a training loop a `picture` is of the last step.
-    With `save` the whole run is written to a file of this name, also of a program that raised, and returned. Of a
-    program that comes with a record, that is returned, unless an option would change it.
-    UsageError if the program is empty, makes no tensor, or has no such step.
+    watched      record the steps of backward too
+    everything   keep also tensors on which neither the result nor a variable depends
+    failing      also return the trace of a program that raised, with the exception in `failure`
+    failures     a list that gets the error of a program that raised; the trace then includes the failed operation
+    jacobians    record the Jacobian of each backward step whose local derivative is not elementwise
+    slopes       record local derivatives; False saves time in long runs
+    detailed     number of backward passes of a loop to record node by node (None: all)
+    derived      include the graph of gradients made with --create-graph: its operations, and "w.grad"
+    out          stream for the program's output; default stderr
+    checking     compare each small autograd Function of the program once with finite differences
+    part         the step or pass to return
+    picture      without a `part`, return only the last step of a training loop
+    save         write the whole run, even a failed one, to this file, and return all of it
+
+    For a recorded program, return its record unless an option would change the run. Raise UsageError if the program is
+    empty, makes no tensor, or lacks the step.
     """
     from gradtrace.lang import wall
     from gradtrace.trace.capture import capture
@@ -141,7 +145,7 @@ def record(
 
 
 def with_tensors(trace: Trace) -> Trace:
-    """The trace. UsageError if it has no tensor."""
+    """Return the trace; raise UsageError if it has no tensor."""
     if not trace.tensors:
         raise UsageError(f"{trace.source_name} makes no tensor, so there is nothing to show")
     return trace
@@ -155,7 +159,7 @@ def ended(
     part: Part,
     picture: bool,
 ) -> Trace:
-    """The trace of a program that `error` ended, for a command that shows one; raises the error for others."""
+    """Return the trace of a program that `error` ended, if the command can show it; else raise the error."""
     if failing:
         return trace
     if failures is None or not trace.tensors:
@@ -167,7 +171,7 @@ def ended(
 
 
 def as_recorded(program: Program, how: Backward) -> Backward:
-    """Return the backward options; for a program that comes with a record, those of the recorded run."""
+    """Return the backward options; for a recorded program without options, those of the recorded run."""
     if program.record is None:
         return how
     from gradtrace.cli import records
@@ -180,8 +184,8 @@ def record_gradients(
 ) -> Trace:
     """Record a program for `stats` and `why`: every tensor and every pass, without local derivatives.
 
-    Of a long loop the first passes, the last one and the first bad one are recorded node by node. `further` are
-    options of `record`: failing, checking.
+    In a long loop only the first passes, the last one and the first with a gradient that is not finite are recorded
+    node by node. `further` may have the options `failing` and `checking` of `record`.
     """
     options: dict[str, Any] = {"watched": True, "everything": True, "slopes": False, "detailed": PASSES}
     return record(program, inputs, how, budget, part=part, **options, **further)
@@ -199,7 +203,7 @@ def save(program: Program, inputs: Inputs, budget: Budget, path: str, out: Any) 
 
 
 class Printed:
-    """The output of a program that a command records: stderr, below a heading where both streams are a terminal."""
+    """The stream for a recorded program's output: stderr, with a heading if stdout is also a terminal."""
 
     muted = False
 
@@ -221,7 +225,7 @@ class Printed:
 
 
 class Muted:
-    """Within it nothing is printed: a Function of the program runs again, to be checked."""
+    """Context manager that discards the program's output while one of its Functions is run again for a check."""
 
     def __init__(self, printed: Any) -> None:
         self.printed = printed
@@ -234,7 +238,7 @@ class Muted:
 
 
 def audible(stream: Any) -> Any:
-    """Return a context with the stream that a program prints to; a terminal shows when it has been silent for long."""
+    """Return a context for a program's output; on a terminal it shows progress if the program is long silent."""
     from gradtrace.cli import colour
 
     if not colour.is_terminal(sys.stderr):
@@ -245,7 +249,7 @@ def audible(stream: Any) -> Any:
 
 
 class straight:
-    """A context with a stream as it is."""
+    """Context manager that returns a stream unchanged."""
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream
@@ -260,7 +264,7 @@ class straight:
 class uncollected:
     """Context manager that pauses the cycle collector: a trace is a million small records without cycles.
 
-    Afterwards it leaves them alone: a walk over all of them would take as long as drawing conclusions from them.
+    At the end it freezes them (gc.freeze): traversing them all would take as long as analysing the trace.
     """
 
     def __enter__(self) -> None:
@@ -275,7 +279,7 @@ class uncollected:
 
 
 def recorded(run: Any, watch: Any, wanted: bool) -> using:
-    """Return a context that, if `wanted`, adds the operators of the backward pass to the records of a finished run."""
+    """Return a context that, if `wanted`, adds the operators of the backward pass to a finished run's records."""
     from gradtrace.engine.state import using
     from gradtrace.engine.watch import Scope
     from gradtrace.lang.run import make_recorder
@@ -305,7 +309,7 @@ def failed(error: ProgramError, begun: list[Any], tensors: dict[str, Tensor], wa
 
 
 def failure_of(error: ProgramError, program: str) -> Any:
-    """Return the exception of a program as a trace stores it."""
+    """Convert a program's exception to the Failure that a trace stores."""
     from gradtrace.trace import Failure
 
     place: Any = error.place
@@ -317,7 +321,7 @@ def failure_of(error: ProgramError, program: str) -> Any:
 
 
 def span_at(place: Any, program: str) -> Any:
-    """The span of a place in a message, its columns turned back into bytes."""
+    """Return the span of a place in a message, with columns converted from characters to bytes."""
     from gradtrace.trace import Span
 
     start = len(place.text[: place.column - 1].encode())
@@ -332,7 +336,7 @@ def watcher(jacobians: bool, slopes: bool, detailed: int | None) -> Any:
 
 
 def execute(program: Program, tensors: dict[str, Tensor], dtype: str, stdout: Any, **options: Any) -> Any:
-    """lang.run in a floating dtype, its output to `stdout`, its warnings to stderr as a line each."""
+    """Call lang.run with a default dtype; output goes to `stdout`, each warning as a line to stderr."""
     import warnings
 
     from gradtrace import lang
@@ -358,21 +362,21 @@ def execute(program: Program, tensors: dict[str, Tensor], dtype: str, stdout: An
 
 
 def new_drawings() -> Any:
-    """Return the drawings of a program for `views/figures.py`."""
+    """Return an object that records a program's plotting calls for `views/figures.py`."""
     from gradtrace.lang.figures import Drawings
 
     return Drawings()
 
 
 def host(module: str, hosting: Any) -> dict[str, Any]:
-    """Return the modules that the views provide to a program: the writer of event files."""
+    """Return the names of a module that the views provide to programs: TensorBoard's SummaryWriter."""
     from gradtrace.views import summary
 
     return summary.modules(module, hosting)
 
 
 def boxed(run: Any) -> Any:
-    """A program whose value is a plain number ("2+3") has that number as a tensor."""
+    """Return the run with a plain number as its result ("2+3") converted to a tensor."""
     from gradtrace.engine import Tensor
 
     if run.outputs or not isinstance(run.root, (bool, int, float)):
@@ -382,9 +386,9 @@ def boxed(run: Any) -> Any:
 
 
 def roots_of(run: Any) -> list[Tensor]:
-    """The tensors that backward starts from: those --output names, else the program's last value.
+    """Return the tensors that backward starts from: those of --output, else the program's last value.
 
-    UsageError for one that a function under vmap left behind: it has no number any more.
+    Raise UsageError for a tensor that escaped from a function under vmap, since its value is lost.
     """
     from gradtrace.engine import Tensor
 
@@ -403,7 +407,7 @@ def roots_of(run: Any) -> list[Tensor]:
 
 
 def dtype_of(program: Program, asked: str | None) -> str:
-    """The floating dtype of a run: a calculator's, unless the program is PyTorch's or --dtype decides."""
+    """Return a run's floating dtype: --dtype, else the record's, else float32 with torch and float64 without."""
     recorded = None if program.record is None else program.record.dtype
     return asked or recorded or ("float32" if program.imports_torch else "float64")
 
@@ -420,7 +424,7 @@ def seed_of(program: Program, inputs: Inputs) -> int | None:
 
 
 def prepare(program: Program, inputs: Inputs, dtype: str, budget: Budget | None = None) -> dict[str, Tensor]:
-    """The tensors of the program's inputs, computed in the budget. UsageError if a value is missing or wrong."""
+    """Return the tensors of the program's inputs; raise UsageError if a value is missing or wrong."""
     if program.record is not None and program.record.about.engine:
         from gradtrace.cli import records
 
@@ -462,14 +466,14 @@ def prepare(program: Program, inputs: Inputs, dtype: str, budget: Budget | None 
 
 
 def recorded_inputs(program: Program) -> dict[str, tuple[Any, bool]]:
-    """Return a record's raw values of the variables, and whether they required grad."""
+    """Return the inputs of a recorded run: raw values by name, and whether each required grad."""
     if program.record is None:
         return {}
     return {name: (value.data, requires_grad) for name, value, requires_grad in program.record.about.inputs}
 
 
 def default(program: Program, given: Any, dtype: str, budget: Budget | None = None) -> Any:
-    """Return the default value of `w` in `w: leaf = 1.0`. UsageError, with its place, if it is not a value."""
+    """Return the default value of `w` in `w: leaf = 1.0`; raise UsageError, with its place, for an invalid value."""
     try:
         return values.constant(given.default, f"the default of {given.name}", evaluator(dtype, budget))
     except UsageError as error:
@@ -478,7 +482,7 @@ def default(program: Program, given: Any, dtype: str, budget: Budget | None = No
 
 
 def read_all(known: dict[str, Any], inputs: Inputs, dtype: str, budget: Budget | None = None) -> dict[str, Any]:
-    """The raw values by name: a variable's own option over --set over --params."""
+    """Return the raw values by name; a variable's own option overrides --set, which overrides --params."""
     evaluate = evaluator(dtype, budget)
     raw = values.parameters(inputs.params, evaluate) if inputs.params is not None else {}
     check_known(raw, known, "--params")
@@ -492,7 +496,7 @@ def read_all(known: dict[str, Any], inputs: Inputs, dtype: str, budget: Budget |
 
 
 def check_known(asked: Any, known: dict[str, Any], option: str) -> None:
-    """UsageError for a name that is not a variable of the program."""
+    """Raise UsageError for a name that is not a variable of the program."""
     for name in asked:
         if name not in known:
             from gradtrace.views.pick import close
@@ -502,7 +506,7 @@ def check_known(asked: Any, known: dict[str, Any], option: str) -> None:
 
 
 def evaluator(dtype: str, budget: Budget | None = None) -> values.Evaluate:
-    """Constant expressions, in the dtype and the budget of the run."""
+    """Return a function that evaluates constant expressions in the dtype and budget of the run."""
 
     def evaluate(text: str, option: str) -> Any:
         from gradtrace import lang
@@ -521,7 +525,7 @@ def evaluator(dtype: str, budget: Budget | None = None) -> values.Evaluate:
 
 
 def lacking(program: Program, missing: list[Any], own: set[str]) -> UsageError:
-    """Return the error for variables without a value, with the options that give them."""
+    """Return the error for variables without a value; its hint has the options that set them."""
     ways = [f"--{m.name} VALUE" if m.name in own else f"-s {m.name}=VALUE" for m in missing]
     what = f"no value for {', '.join(m.name for m in missing)}"
     return UsageError(what, f"give {' '.join(ways)}", program.source.place(missing[0].span))

@@ -22,7 +22,7 @@ EXPRESSION, STDIN = "<expression>", "<stdin>"
 
 
 class Source(NamedTuple):
-    """A program's text and the name that errors give it; of a recorded run the open file."""
+    """A program's text and its name in error messages; for a recorded run, `record` is the open file."""
 
     name: str
     text: str
@@ -30,7 +30,7 @@ class Source(NamedTuple):
 
 
 def is_file(argument: str) -> bool:
-    """Whether the argument names a file; nothing is looked up."""
+    """Whether the argument has the form of a file name; the file need not exist."""
     return argument.startswith(STARTS) or argument.lower().endswith(SUFFIXES)
 
 
@@ -40,7 +40,7 @@ _read: dict[tuple[str, bool], Source] = {}
 def read(argument: str, always_file: bool = False) -> Source:
     """Return the source that an argument names. UsageError if its file cannot be read or is not text.
 
-    Read once, however often asked for: it may be a pipe.
+    Each source is read only once, since it may be a pipe.
     """
     key = argument, always_file
     if key not in _read:
@@ -59,7 +59,7 @@ def _read_now(argument: str, always_file: bool) -> Source:
 
 
 def of_file(name: str, hint: str) -> Source:
-    """The program or the recorded run in a file. A record is larger than a program, and is read when it is needed."""
+    """Return the source in a file; a recorded run stays open, since it is large and read only when needed."""
     with reported(name, hint):
         file = open(os.path.expanduser(name), "rb")  # noqa: SIM115 - a record stays open
         content = file.read(LONGEST)
@@ -74,14 +74,14 @@ def of_file(name: str, hint: str) -> Source:
 
 
 def read_bytes(name: str, longest: int = -1, hint: str = "", who: str = "") -> bytes:
-    """A file's bytes, at most `longest`. UsageError, begun by `who`, and with `hint` if the file does not exist."""
+    """Return at most `longest` bytes of a file; raise UsageError, which starts with `who`, if it cannot be read."""
     with reported(name, hint, who), open(os.path.expanduser(name), "rb") as file:
         return file.read(longest)
 
 
 class reported:
-    """Context manager: convert an OSError about a file to a UsageError that begins with `who` and has `hint` if it
-    is missing.
+    """Context manager that converts an OSError about a file to a UsageError. The message begins with `who`; a missing
+    file gets `hint`.
     """
 
     def __init__(self, name: str, hint: str = "", who: str = "") -> None:
@@ -103,7 +103,7 @@ class reported:
 
 
 def decode(content: bytes, name: str) -> str:
-    """The text of a source: UTF-8, with or without a byte order mark, any line ends."""
+    """Decode a source's text: UTF-8, with or without a byte order mark, with any line endings."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -116,7 +116,7 @@ _stdin_taken_by = ""
 
 
 def read_stdin(purpose: str, longest: int = -1) -> bytes:
-    """All of stdin, for one purpose only. UsageError if it was read before, or there is none."""
+    """Read all of stdin; raise UsageError if it was read before, or is closed."""
     stream = stdin_for(purpose)
     try:
         content: bytes = stream.read(longest)
@@ -126,7 +126,7 @@ def read_stdin(purpose: str, longest: int = -1) -> bytes:
 
 
 def stdin_for(purpose: str) -> Any:
-    """Stdin as a stream, for one purpose only. UsageError if it was read before, or there is none."""
+    """Return stdin as a stream; raise UsageError if it was read before, or is closed."""
     global _stdin_taken_by
     if _stdin_taken_by:
         raise UsageError(f"stdin is already read for {_stdin_taken_by}", f"give {purpose} from a file")
@@ -137,7 +137,7 @@ def stdin_for(purpose: str) -> Any:
 
 
 def files() -> list[str]:
-    """The names of the files that sources were read from."""
+    """Return the names of the files that sources were read from."""
     return [name.removeprefix("@") for name, always in _read if name != "-" and (always or is_file(name))]
 
 

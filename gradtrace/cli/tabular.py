@@ -1,4 +1,4 @@
-"""The command-line part of `gradtrace map`: columns for inputs, the plan, progress, the fingerprint."""
+"""The command-line part of `gradtrace map`: columns for inputs, the plan of a row, progress, bad rows."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ COLUMN = "col:"
 
 
 class Bound(NamedTuple):
-    """The inputs of a program on a table."""
+    """The columns and fixed values that a table's rows give to the inputs of a program."""
 
     columns: dict[str, str]  # input: column
     raw: dict[str, Any]  # the other inputs' values, those that were given
 
 
 def bind(program: Program, inputs: options.Inputs, table: list[str], dtype: str, budget: Any = None) -> Bound:
-    """Bind each input to the column of `col:NAME`, the value given, the column of its name, or its default.
+    """Bind each input to the column of `col:NAME`, else to a given value, the column of its name, or its default.
 
-    UsageError for an input that is none of these, and for a column that there is not.
+    Raise UsageError for an input that has none of these, and for a column that does not exist.
     """
     known = {given.name: given for given in program.inputs}
     said = {name: value[len(COLUMN) :] for name, value in inputs.given.items() if value.startswith(COLUMN)}
@@ -75,7 +75,7 @@ def recorded(
     budget: Any,
     dtype: str,
 ) -> Any:
-    """The plan of a row, from the example of each column, and the tensors it was made from."""
+    """Return the plan for one row, recorded with an example value of each column, and its input tensors."""
     from gradtrace.static.passes import optimise
     from gradtrace.static.source import plan_of
 
@@ -107,10 +107,10 @@ def recorded(
 
 
 class Progress:
-    """Progress on stderr, twice a second: rows, rate and time left; without a terminal only if asked for.
+    """Progress on stderr, twice a second: rows, rows per second and time left.
 
-    Asked for, the last line is there however short the run is. Of a file of text that is read from its start the share
-    is known by its bytes.
+    Without a terminal it is shown only if `asked`; if asked, the last line appears even for short runs. For a text file
+    the share that is done is computed from the bytes read.
     """
 
     def __init__(self, table: Any, done: Any, asked: bool) -> None:
@@ -133,7 +133,7 @@ class Progress:
         self.shown = True
 
     def share(self, rows: int) -> float | None:
-        """Return the share of the table that is done, if it is known."""
+        """Return the fraction of the table that is done; None if it is not known."""
         total: int | None = getattr(self.table, "rows", None)
         if total:
             return min(1.0, rows / total)
@@ -147,7 +147,7 @@ class Progress:
 
 
 def tell_bad(done: Any, on_error: str) -> None:
-    """The bad rows, by number."""
+    """Report the bad rows by number on stderr."""
     if not done.bad:
         return
     did = "left empty" if on_error == "null" else "left out"

@@ -1,4 +1,4 @@
-"""Run a program in real PyTorch and print its variables as JSON. Runs as a process of its own, without gradtrace.
+"""Run a program in real PyTorch and print its variables as JSON. A script for a subprocess, without gradtrace.
 
     python torch_child.py < request.json > answer.json
 
@@ -15,7 +15,7 @@ from typing import Any
 
 
 def safe(data: Any) -> Any:
-    """Nested lists with NaN and infinities as strings, for JSON has neither."""
+    """Return nested lists with NaN and infinities as strings, since JSON has neither."""
     if isinstance(data, list):
         return [safe(item) for item in data]
     if isinstance(data, float) and (data != data or data in (float("inf"), float("-inf"))):

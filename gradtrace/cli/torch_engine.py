@@ -1,10 +1,10 @@
-"""`--engine torch`: run the source in real PyTorch, in a subprocess, and show its record.
+"""`--engine torch`: run the source in real PyTorch, in a subprocess, and show the recorded run.
 
     gradtrace why --engine torch train.py w [--python PATH] [-- the script's own arguments]
 
-The file runs with full rights, as under plain Python. So the option is never a default: it is read from the command
-line alone, and refused where a source is not a file. This process never imports torch; it reads the record that the
-other one writes, as it reads any .gt file.
+The file runs with full rights, as under plain Python. So the option is never a default: it is read only from the
+command line, and refused if a source is not a file. This process never imports torch; it reads the record that the
+subprocess writes, like any .gt file.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def is_asked(args: list[str]) -> bool:
 
 
 def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
-    """Run the sources, and then `go_on` with the command line in which their records take their places."""
+    """Run the scripts in PyTorch, then call `go_on` with a command line that has their records in their places."""
     status = 0
 
     def work() -> int:
@@ -70,12 +70,12 @@ def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
 
 
 def sources_of(asked: Asked) -> int:
-    """Return the number of arguments that are scripts."""
+    """Return how many of the command's arguments are scripts."""
     return 2 if asked.command == "diff" else 1
 
 
 def taken_apart(args: list[str]) -> Asked:
-    """The command line by its parts. UsageError for what does not go with --engine torch."""
+    """Parse a command line with --engine torch; raise UsageError for options that cannot be combined with it."""
     command = args[0]
     if command not in KNOWN:
         known = command if command in COMMANDS else report.clip(command)
@@ -103,7 +103,7 @@ def taken_apart(args: list[str]) -> Asked:
 
 
 def value_of(options: list[list[str]], name: str) -> str | None:
-    """The value of an option: --engine torch, --engine=torch. UsageError if it has none."""
+    """Return the last value of an option (--engine torch or --engine=torch); raise UsageError if it is missing."""
     for token, *values in reversed(options):
         if token == name and not values:
             raise UsageError(f"option '{name}' requires an argument", HOW)
@@ -115,7 +115,7 @@ def value_of(options: list[list[str]], name: str) -> str | None:
 
 
 def check_sources(asked: Asked) -> None:
-    """UsageError unless the sources are files of Python."""
+    """Raise UsageError unless the sources are files with a Python program."""
     if not asked.positionals:
         raise UsageError("no SOURCE given", f"give a file: {HOW}")
     for script in asked.positionals[: sources_of(asked)]:
@@ -131,7 +131,7 @@ def check_sources(asked: Asked) -> None:
 
 
 def run_script(asked: Asked, out: str, level: str, script: str) -> tuple[int, dict[str, Any]]:
-    """Run a script in the other Python; return its exit code and its report."""
+    """Run a script in the Python of --python; return its exit code and its status report."""
     script = script.removeprefix("@")
     shown = report.escaped(script)
     report.write(f"gradtrace {asked.command}: {shown} runs in real PyTorch with full rights: files, network, processes")
@@ -151,7 +151,7 @@ def run_script(asked: Asked, out: str, level: str, script: str) -> tuple[int, di
 
 
 def waited(command: list[str], stdout: Any) -> int:
-    """The exit code of a process. An interruption is for it to handle: it still writes its record."""
+    """Run a subprocess and return its exit code; on Ctrl-C the subprocess still writes its record."""
     try:
         stream = None if stdout is None else stdout.fileno()
     except (OSError, ValueError, AttributeError):
@@ -175,7 +175,7 @@ def status_of(path: str) -> dict[str, Any]:
 
 
 def check_status(told: dict[str, Any], asked: Asked, out: str, level: str, code: int, script: str) -> None:
-    """UsageError or ProgramError without a record."""
+    """Raise UsageError or ProgramError if the script's run has left no record."""
     ways = "pip install 'gradtrace[torch]' there, or name a Python that has it: --python PATH"
     if told.get("missing"):
         raise UsageError(f"PyTorch is not installed for {asked.python}: {told['missing']}", ways)

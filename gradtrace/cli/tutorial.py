@@ -1,4 +1,4 @@
-"""Run the steps of `gradtrace tutorial`, at a terminal or without questions.
+"""Run the steps of `gradtrace tutorial`, interactively at a terminal or without questions.
 
 Commands run in processes of their own, in a temporary folder that holds the tutorial's programs. No shell is involved:
 what the learner types is a gradtrace command line or an expression.
@@ -31,7 +31,7 @@ class Left(Exception):
 
 
 class Tutorial:
-    """The tutorial in its folder; `interactive` if its questions are asked."""
+    """A run of the tutorial in a temporary folder; `interactive`: it waits for input and asks questions."""
 
     def __init__(self, folder: str, interactive: bool, coloured: bool) -> None:
         self.folder = folder
@@ -156,7 +156,7 @@ class Tutorial:
 
 
 def listing() -> str:
-    """The numbers and titles of the steps."""
+    """Return the numbers and titles of the steps, one per line."""
     return "\n".join(f"{number}  {step.title}" for number, step in enumerate(STEPS, 1)) + "\n"
 
 
@@ -167,7 +167,7 @@ def start(first: int, interactive: bool, coloured: bool) -> int:
 
 
 def shlex_split(line: str) -> list[str] | None:
-    """The words of a command line; None if a quotation mark is not closed."""
+    """Split a command line into words; return None if a quotation mark is not closed."""
     try:
         return shlex.split(line)
     except ValueError:
@@ -179,12 +179,12 @@ def is_command(line: str) -> bool:
 
 
 def as_command(line: str) -> str:
-    """A command line as it is, an expression as one that evaluates it."""
+    """Return a gradtrace command line unchanged, and an expression as the command line that evaluates it."""
     return line if is_command(line) else f"gradtrace eval {shlex.quote(line)}"
 
 
 def is_right(typed: str, answers: Iterable[str]) -> bool:
-    """Whether an answer is one of `answers`: as a number if both are numbers, else as text in any case."""
+    """Whether an answer equals one of `answers`: as numbers if possible, else as text without regard to case."""
     return any(typed.casefold() == answer.casefold() or is_same_number(typed, answer) for answer in answers)
 
 

@@ -1,16 +1,16 @@
-"""Values as users write them, turned into tensors.
+"""Convert values from the command line to tensors.
 
     2   -1e-3   nan                a number
     1,2,3                          a vector; "5," is a vector of one
     "1,2;3,4"                      a matrix, row by row
     [[1,2],[3,4]]  "randn(3,4)"    any constant expression of the language
     @FILE.npy                      an array (never one that holds Python objects)
-    @FILE.npz#KEY                  one of several arrays; KEY may be left out if there is one only
+    @FILE.npz#KEY                  one of several arrays; KEY may be omitted if there is only one
     @FILE.csv  @FILE.csv#COLUMN    a table of numbers, with or without a line of names; also .tsv and .txt
     @FILE.json  @FILE.json#KEY     a number or nested lists; "NaN", "Infinity" and "-Infinity" as strings
     @-                             any of these, from stdin
 
-Tables lose the axes of length 1, as numpy.loadtxt's do: one column or one row is a vector, one cell a scalar.
+Tables lose axes of length 1, as with numpy.loadtxt: one column or one row is a vector, one cell a scalar.
 Every malformed value is a UsageError that names the option and, in a file, the line.
 """
 
@@ -45,7 +45,7 @@ def read(text: str, option: str, evaluate: Evaluate) -> Any:
 
 
 def literal(text: str) -> Any:
-    """A number, `1,2,3` or `1,2;3,4` as floats and lists; None if the text is none of these (or has uneven rows)."""
+    """Parse a number, `1,2,3` or `1,2;3,4` to floats and lists; None for other texts and for uneven rows."""
     number = as_float(text)
     if number is not None:
         return number
@@ -63,7 +63,7 @@ def as_float(text: str) -> float | None:
 
 
 def constant(text: str, option: str, evaluate: Evaluate) -> Any:
-    """A constant expression, or rows of them separated by `;`."""
+    """Evaluate a constant expression, or several separated by `;`, which become rows."""
     if ";" not in text:
         return plain(evaluate(text, option), option, text)
     rows = [constant(row, option, evaluate) for row in map(str.strip, text.split(";")) if row]
@@ -74,7 +74,7 @@ def constant(text: str, option: str, evaluate: Evaluate) -> Any:
 
 
 def plain(value: Any, option: str, text: str) -> Any:
-    """Return the value of a constant expression as raw data; tensors may be nested in sequences."""
+    """Convert the value of a constant expression to raw data; tensors may be nested in sequences."""
     if isinstance(value, (bool, float)):
         return value
     if isinstance(value, int):
@@ -108,14 +108,14 @@ def to_float(value: int, option: str) -> float:
 
 
 def check_even(rows: Any, option: str) -> Any:
-    """Nested lists, all rows of a level being of one length; UsageError otherwise."""
+    """Return nested lists unchanged; raise UsageError if rows of one level differ in length."""
     if shape_of(rows) is None:
         raise UsageError(f"{option}: the rows are of different lengths", "make them equal, or reshape a vector")
     return rows
 
 
 def shape_of(data: Any) -> tuple[int, ...] | None:
-    """The shape of nested lists; None if they are ragged."""
+    """Return the shape of nested lists; None if they are ragged."""
     if not isinstance(data, list):
         return ()
     if not data:
@@ -126,7 +126,7 @@ def shape_of(data: Any) -> tuple[int, ...] | None:
 
 
 def tensor(raw: Any, dtype: str, floating: bool) -> Tensor:
-    """A new tensor of raw data, in the run's floating dtype; integers and bools of arrays stay if not `floating`.
+    """Return a new tensor in the run's floating dtype; if not `floating`, integer and bool data keep their dtype.
 
     A scalar in float64 stays a Python float, so that numpy is not needed.
     """
@@ -143,12 +143,12 @@ def tensor(raw: Any, dtype: str, floating: bool) -> Tensor:
 
 
 def all_bools(data: Any) -> bool:
-    """Whether nested lists hold True and False and nothing else, but do hold something."""
+    """Whether nested lists contain at least one value, and only True and False."""
     return isinstance(data, bool) or (isinstance(data, list) and bool(data) and all(map(all_bools, data)))
 
 
 def whole(number: int) -> Any:
-    """A Python int as raw data: int64, or float64 where that is too small."""
+    """Return a Python int as int64 data, or as a float if it does not fit into int64."""
     return array(number, "int64") if -(2**63) <= number < 2**63 else float(number)
 
 
@@ -159,7 +159,7 @@ def array(raw: Any, dtype: Any) -> Any:
 
 
 def assignment(text: str) -> tuple[str, str]:
-    """NAME=VALUE of --set."""
+    """Split the NAME=VALUE of --set into a normalised name and the text of the value."""
     from gradtrace.cli.argv import normal
 
     name, equals, value = text.partition("=")
@@ -170,7 +170,7 @@ def assignment(text: str) -> tuple[str, str]:
 
 
 def parameters(name: str, evaluate: Evaluate) -> dict[str, Any]:
-    """The names and values of --params: an object of numbers, nested lists, or texts in the syntax above (no files)."""
+    """Read the file of --params: an object of names with numbers, nested lists, or texts in this module's syntax."""
     from gradtrace.cli import datafiles
 
     document = datafiles.read_json(name, "--params")

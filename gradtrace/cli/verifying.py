@@ -1,4 +1,4 @@
-"""Run the cells of a note in order, in one namespace, and compare their output with the record."""
+"""Run the cells of a note in order, in one namespace, and compare their output with the recorded output."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ NUMBERED = re.compile(r"In \[(\d+)\]")
 
 
 class Checked(NamedTuple):
-    """One cell: the verdict of `outputs`, or "no record", "failed", "not run", "refused" (by language or wall),
-    or "run twice": the record is what the cell prints when it is run once more, and the numbers say that it was."""
+    """The result of one cell. The verdict is one of `outputs`, or "no record", "failed", "not run", "refused" (by
+    language or audit hook), or "run twice": the cell numbers show two runs, and the second one's output agrees."""
 
     cell: Cell
     verdict: str
@@ -40,7 +40,7 @@ class Checked(NamedTuple):
 
     @property
     def compared(self) -> bool:
-        """Whether something that the cell printed was compared with a record of it."""
+        """Whether the cell's output was compared with a recorded output."""
         return self.verdict not in (RAN, SKIPPED, REFUSED) and bool((self.cell.record or "").strip())
 
 
@@ -53,7 +53,7 @@ class Notebook:
         self.numbers: set[int] = set()  # of the cells so far
 
     def check(self, cell: Cell) -> Checked:
-        """Run a cell; run it again if its record is of a second run."""
+        """Run a cell; if its output differs and the cell numbers show that it was run twice, run it again."""
         found = self.check_once(cell)
         if found.verdict == outputs.DIFFERS and outputs.error_of(outputs.normal(cell.record or "")):
             missing = self.number_before(cell)
@@ -67,15 +67,15 @@ class Notebook:
         return found
 
     def number_before(self, cell: Cell) -> int:
-        """Return the number before a cell's if no earlier cell has it: the cell was run twice, and this was the
-        first run.
+        """Return the number before a cell's if no earlier cell has it, else 0. A missing number means that the cell
+        was run twice.
         """
         number = NUMBERED.match(cell.label)
         before = int(number[1]) - 1 if number else 0
         return before if before not in self.numbers else 0
 
     def check_once(self, cell: Cell) -> Checked:
-        """Run a cell and compare what it printed."""
+        """Run a cell, unless it is marked to be skipped, and compare its output."""
         if cell.skipped:
             return Checked(cell, SKIPPED, cell.skipped, "")
         found = self.compared(cell)
@@ -84,7 +84,7 @@ class Notebook:
         return found._replace(detail="; ".join(filter(None, (found.detail, f"left out: {', '.join(cell.left_out)}"))))
 
     def compared(self, cell: Cell) -> Checked:
-        """Compare a cell's output with its record."""
+        """Run a cell and compare its output with its record."""
         self.draws = self.draws or bool(DRAWS.search(cell.code))
         self.draws_integers = self.draws_integers or bool(INTEGERS.search(cell.code))
         printed, error = self.run(cell)
@@ -104,7 +104,7 @@ class Notebook:
         return Checked(cell, found.verdict, found.detail, shown, line)
 
     def run(self, cell: Cell) -> tuple[str, GradtraceError | None]:
-        """Run a cell; return its output, with the value of the last expression, and its error."""
+        """Run a cell; return its output, including the value of the last expression, and its error."""
         out = io.StringIO()
         try:
             program = self.talk.parse(displayed(cell.code))
@@ -117,7 +117,7 @@ class Notebook:
 
 
 def displayed(code: str) -> str:
-    """The cell with its last expression printed, as a notebook shows it (what returns None is not)."""
+    """Return the cell's code changed to print its last expression unless that is None, as a notebook does."""
     try:
         body = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -131,7 +131,7 @@ def displayed(code: str) -> str:
 
 
 def is_silent(node: ast.expr) -> bool:
-    """Whether an expression is called for its effect and has no output: print, backward, zero_."""
+    """Whether an expression is a call whose value need not be printed: print, backward, zero_grad."""
     if not isinstance(node, ast.Call):
         return False
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -139,7 +139,7 @@ def is_silent(node: ast.expr) -> bool:
 
 
 def verify(name: str, text: str, budget: Budget) -> list[Checked]:
-    """All cells of a note."""
+    """Run all cells of a note and return their verdicts."""
     import gradtrace.ops.random.generator  # noqa: F401  (so that its seed is among what is kept between cells)
 
     guard.contain()
@@ -148,7 +148,7 @@ def verify(name: str, text: str, budget: Budget) -> list[Checked]:
 
 
 def updated(name: str, text: str, found: list[Checked]) -> str:
-    """The document with each record that differs from what its cell prints replaced by that."""
+    """Return the document with each outdated record replaced by the cell's present output."""
     stale = [c for c in found if c.cell.record is not None and c.verdict not in (outputs.SAME, REFUSED, SKIPPED, TWICE)]
     if name.endswith(".ipynb"):
         return notes.updated_json(text, {c.cell.line: c.printed for c in stale}) if stale else text

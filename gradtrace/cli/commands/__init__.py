@@ -1,4 +1,4 @@
-"""One module for each command, with the command in `command`; each loads when it is named."""
+"""The commands: one module each, imported on first use, whose variable `command` is the command."""
 
 # name: what it does, as the list of commands says it (so that --help loads none of them)
 COMMANDS = {

@@ -1,4 +1,4 @@
-"""`gradtrace check SOURCE`: every gradient against finite differences; or the whole program against PyTorch."""
+"""`gradtrace check SOURCE`: compare gradients with finite differences, or a whole program with PyTorch."""
 
 from __future__ import annotations
 

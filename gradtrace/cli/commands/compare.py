@@ -27,7 +27,7 @@ EXAMPLES = """Examples:
 
 
 class Side(NamedTuple):
-    """The outcome of one way of running."""
+    """The measurements of one way of running a program: the dynamic or the static graph."""
 
     built: int
     runs: int
@@ -134,7 +134,7 @@ def write(rows: list[tuple[str, str, str]]) -> None:
 
 
 def dynamic_only(program: Program, error: UnsupportedError, format: str) -> None:
-    """The message for a program without a static graph: which line prevents it."""
+    """Print the result for a program without a static graph, with the line that prevents it."""
     place = error.place
     where = f"{place.name}:{place.line}" if place is not None else program.source.name  # type: ignore[attr-defined]
     if format == "json":

@@ -41,7 +41,7 @@ def completion(shell: str | None, **_: Any) -> None:
 
 
 def script(maker: Any) -> str:
-    """Return click's script without its check of the installed bash: the script may run on another machine."""
+    """Return click's script without its check of the installed bash, as the script may run on another machine."""
     return str(maker.source_template % maker.source_vars()).strip() + "\n"
 
 

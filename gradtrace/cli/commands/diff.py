@@ -27,7 +27,7 @@ FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
 
 def drawing(name: str) -> str:
-    """Refuse a file name with an unknown suffix before anything is computed."""
+    """Check the file name of -o before anything is computed; UsageError for an unknown suffix."""
     if name.rpartition(".")[2].lower() not in ("dot", "svg", "png", "pdf") or "." not in name:
         raise UsageError(f"-o: cannot tell what to draw from '{name}'", "end it in .svg, .png, .pdf or .dot")
     return name
@@ -66,7 +66,7 @@ def diff(
 
 
 def fitting(program: Program, inputs: options.Inputs) -> options.Inputs:
-    """The inputs that a program has among those given; a variable's option turned into a --set, so that --to wins."""
+    """Return the inputs that the program has, with variables' options turned into --set, which --to overrides."""
     known = {given.name for given in program.inputs}
     kept = [text for text in inputs.set if text.partition("=")[0] in known]
     given = [f"{name}={value}" for name, value in inputs.given.items() if name in known]

@@ -63,7 +63,7 @@ def evaluate(
 
 
 def picked(trace: Trace, paths: tuple[str, ...], format: str) -> None:
-    """Print one line for each path; the reason of a None goes to stderr."""
+    """Print one line for each path of --get; write the reason for a value of None to stderr."""
     from gradtrace.views.pick import pick
 
     for path, found in [(path, pick(trace, path)) for path in paths]:

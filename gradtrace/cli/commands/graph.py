@@ -35,14 +35,14 @@ EXAMPLES = """Examples:
 
 
 def suffix_of(name: str) -> str:
-    """Refuse a file name with an unknown suffix before anything is computed."""
+    """Check the file name of -o before anything is computed; UsageError for an unknown suffix."""
     from gradtrace.views import render
 
     return checked(name, (*render.SUFFIXES, RECORD))
 
 
 def checked(name: str, among: tuple[str, ...]) -> str:
-    """A name for -o that ends in one of the suffixes. UsageError for another."""
+    """Return a file name for -o if it ends in one of the suffixes `among`; else raise UsageError."""
     from gradtrace.views import render
 
     if name == "-":
@@ -142,7 +142,7 @@ def graph(
 
 
 class Shape(NamedTuple):
-    """The options about the picture's shape."""
+    """The options for the shape of the picture."""
 
     fit: str
     depth: str | None
@@ -159,7 +159,7 @@ def draw(
     color: str | None,
     film: Film,
 ) -> None:
-    """Write the picture, to stdout without a file."""
+    """Write the picture to the file, or as text to stdout if there is no file."""
     from gradtrace.views import render
 
     suffix = "" if output_file is None else render.suffix_of(output_file)
@@ -202,7 +202,7 @@ def shaped(trace: Trace, look: DotOptions, shape: Shape, suffix: str) -> tuple[M
 
 
 def depth_number(depth: str | None, look: DotOptions) -> int | None:
-    """Return the number of open levels; None for as many as fit."""
+    """Return the number of levels to unfold; None for as many as fit."""
     from gradtrace.views.fold import EVERYTHING
 
     if depth is None:
@@ -211,7 +211,7 @@ def depth_number(depth: str | None, look: DotOptions) -> int | None:
 
 
 def show_file(name: str) -> None:
-    """Open a written file in the browser. UsageError where there is none."""
+    """Open a written file in the browser; UsageError if there is no browser."""
     import webbrowser
     from pathlib import Path
 
@@ -229,13 +229,13 @@ def size_of(text: str) -> str:
 
 
 def tell_step(trace: Trace, step: str | None, pass_number: int | None) -> None:
-    """Note on stderr that a picture shows one step of a loop, unless that was asked for."""
+    """Note on stderr that a picture shows only the last step of a loop, unless --step or --pass chose it."""
     if step is None and pass_number is None and len(trace.training) == 1:
         report.write(f"gradtrace graph: the last step of the loop, step {trace.training[0].number}; --step N or all")
 
 
 def tell_folding(found: Fold, operations: int) -> None:
-    """Note on stderr that the graph was folded to fit, and how to see more of it."""
+    """Note on stderr that the graph was folded to fit, and how to unfold more of it."""
     if found.automatic:
         more = "--depth N and --expand NAME show more"
         if len(found.groups) > 1 and any(group.kind == "chain" for group in found.groups):

@@ -1,4 +1,4 @@
-"""`gradtrace hessian SOURCE`: all second derivatives of a number, as one matrix."""
+"""`gradtrace hessian SOURCE`: all second derivatives of a scalar, as one matrix."""
 
 from __future__ import annotations
 

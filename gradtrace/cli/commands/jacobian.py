@@ -27,14 +27,14 @@ FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
 
 def array_file(name: str) -> str:
-    """Refuse a file name that is not of an array format before anything is computed."""
+    """Check the file name of -o before anything is computed; UsageError unless it is .npy or .npz."""
     if name.rpartition(".")[2].lower() not in ("npy", "npz") or "." not in name:
         raise UsageError(f"-o: cannot tell what to write from '{name}'", "end it in .npy or .npz")
     return name
 
 
 def shared() -> list[ToolOption]:
-    """The options that `hessian` has too."""
+    """Return the options that `jacobian` and `hessian` share."""
     place = "Derivatives"
     return [
         ToolOption(

@@ -120,7 +120,7 @@ def map_rows(
 
 
 def target_of(name: str | None, to: str | None, from_: str | None, data: str | None, resume: bool) -> tuple[str, bool]:
-    """The output's format, and whether it is a folder of parts."""
+    """Return the output's format, and whether the output is a folder of part files."""
     from gradtrace.batch import formats
 
     in_parts = name is not None and (name.endswith("/") or os.path.isdir(name))
@@ -152,7 +152,7 @@ def open_table(data: str | None, grid: tuple[str, ...], from_: str | None) -> An
 
 
 def chosen(keep: tuple[str, ...], table: list[str], bound: tabular.Bound) -> tuple[str, ...]:
-    """Return the input columns to copy to the output: those used, or what --keep names."""
+    """Return the input columns to copy to the output: those that --keep names, else those used."""
     if not keep:
         return tuple(dict.fromkeys(bound.columns.values()))
     if keep in (("all",), ("none",)):
@@ -183,7 +183,7 @@ def rows_at_a_time(table: Any, part_rows: int) -> int:
 
 
 def empty(job: Any, kept: tuple[str, ...]) -> Any:
-    """The output's columns, with no rows."""
+    """Return the output's columns without rows."""
     from gradtrace.engine.lazy import np
 
     none = {name: np.empty((0, *job.mapper.plan.input(name).shape)) for name in job.bound}
@@ -191,7 +191,7 @@ def empty(job: Any, kept: tuple[str, ...]) -> Any:
 
 
 def whole(job: Any, chunks: Any, name: str | None, kind: str, done: Any, shown: Any, columns: Any) -> None:
-    """The table as one file, or on stdout."""
+    """Write the table as one file, or to stdout."""
     from gradtrace.batch import formats, run
     from gradtrace.batch.target import Target
 
@@ -212,7 +212,7 @@ def whole(job: Any, chunks: Any, name: str | None, kind: str, done: Any, shown: 
 
 
 def on_cluster(job: Any, table: Any, address: str, source: Any, target: Any, there: Any, done: Any, shown: Any) -> None:
-    """The parts, done by the workers of a cluster."""
+    """Write the parts of the output with the workers of a cluster."""
     from gradtrace.batch import cluster, formats, lines
 
     (data, grid, read_as), (folder, kind, part_rows, size) = source, target

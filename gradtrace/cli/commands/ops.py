@@ -1,4 +1,4 @@
-"""`gradtrace ops [NAME...]`: the operators' reference."""
+"""`gradtrace ops [NAME...]`: the reference of operators."""
 
 from __future__ import annotations
 

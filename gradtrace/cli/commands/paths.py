@@ -1,4 +1,4 @@
-"""`gradtrace paths SOURCE`: the chain rule, path by path."""
+"""`gradtrace paths SOURCE`: the terms of the chain rule, one for each path through the graph."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
 
 def element_of(text: str) -> tuple[int, ...]:
-    """`0,2` as an index."""
+    """Convert an index such as `0,2` to a tuple."""
     try:
         return tuple(int(part) for part in text.strip("[]").split(","))
     except ValueError:

@@ -1,4 +1,4 @@
-"""`gradtrace plan SOURCE`: the static program of value and gradients, and what the passes made of it."""
+"""`gradtrace plan SOURCE`: the static program of value and gradients, before and after optimisation."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def plan(
 
 
 def record(program: Program, inputs: options.Inputs, budget: Any, order: int, outputs: tuple[str, ...]) -> Any:
-    """The input tensors, and the plan as recorded. Variables that have no value are scalars."""
+    """Return the input tensors and the recorded plan; variables without a value are set to 1."""
     from gradtrace.cli import session
     from gradtrace.static.source import plan_of
 
@@ -78,7 +78,7 @@ def record(program: Program, inputs: options.Inputs, budget: Any, order: int, ou
 
 
 def built(program: Program, inputs: options.Inputs, budget: Any) -> Any:
-    """The static graph that a script builds: that of its last tensor, or the default one."""
+    """Return the static graph that a script builds: the graph of its last tensor, or the default graph."""
     from gradtrace.cli import session
     from gradtrace.static.graph import Graph, Tensor, get_default_graph
 
@@ -111,7 +111,7 @@ def static_graph(graph: Any, format: str, output_file: str | None) -> None:
 
 
 def repeated(made: Any, tensors: dict[str, Tensor], runs: int) -> str:
-    """The counters and the time of `runs` runs."""
+    """Execute the plan `runs` times and return a line with its counters and the time per run."""
     from time import perf_counter
 
     from gradtrace import static

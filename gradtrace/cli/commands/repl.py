@@ -1,4 +1,4 @@
-"""`gradtrace repl`: expressions and statements as they are typed, and questions about what they did."""
+"""`gradtrace repl`: run statements as they are typed, and answer questions about the session."""
 
 from __future__ import annotations
 

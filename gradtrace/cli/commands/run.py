@@ -1,4 +1,4 @@
-"""`gradtrace run FILE`: a script, as it is. stdout is what the script prints and nothing else."""
+"""`gradtrace run FILE`: run a script; stdout gets only what the script prints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXAMPLES = """Examples:
 
 
 def record_file(name: str) -> str:
-    """Refuse a file name that is not of a record before anything is computed."""
+    """Check the file name of -o before the run; UsageError unless it is that of a record (.gt)."""
     from gradtrace.cli.commands.graph import checked
     from gradtrace.cli.records import SUFFIX
 

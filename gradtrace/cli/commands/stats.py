@@ -1,4 +1,4 @@
-"""`gradtrace stats SOURCE`: numbers about every node, and what they say together."""
+"""`gradtrace stats SOURCE`: statistics of values and gradients for every node, and warnings drawn from them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def stats(program: Program, format: str, color: str | None, all: bool, anomaly: 
 
 
 def loop(trace: Trace, format: str, look: LayoutOptions) -> int:
-    """The steps of a training loop, and the details of one."""
+    """Print the steps of a training loop, and the details of one of them."""
     from gradtrace.analysis import training as analysis
     from gradtrace.cli import session
     from gradtrace.views import training as view

@@ -1,4 +1,4 @@
-"""`gradtrace trace SOURCE`: every step of a run in the order in which it happened."""
+"""`gradtrace trace SOURCE`: every step of a run, in execution order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gradtrace tutorial`: the first ten minutes, in the terminal."""
+"""`gradtrace tutorial`: an introduction of about ten minutes, in the terminal."""
 
 from __future__ import annotations
 

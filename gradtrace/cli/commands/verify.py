@@ -1,4 +1,4 @@
-"""`gradtrace verify FILE`: notes that check themselves."""
+"""`gradtrace verify FILE`: run the cells of a note and compare their output with the recorded output."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def why(program: Program, words: tuple[str, ...], format: str, color: str | None
 
 
 def seriousness(pair: tuple[Any, Any]) -> int:
-    """Sort key: NaN first, then leaves without a gradient, then the rest, each in order of creation."""
+    """Sort key for answers: NaN first, then leaves without a gradient, then the rest."""
     record, answer = pair
     trained = record.is_leaf and record.requires_grad
     return 0 if answer.status == "nan" else 1 if trained and answer.status in ("zero", "none") else 2

@@ -24,7 +24,7 @@ PER_FUNCTION = 3  # calls of each Function of the program that are checked anywa
 
 
 class Runner:
-    """Runs one program as often as needed, each time with the same inputs and random numbers."""
+    """A program that is run repeatedly, each time with the same inputs and random numbers."""
 
     def __init__(self, program: Program, inputs: Inputs, how: Backward, budget: Budget) -> None:
         self.program = program
@@ -281,7 +281,7 @@ def facts_of(program: Program, inputs: Inputs, how: Backward, budget: Budget) ->
 
 
 def hidden_changes(facts: Facts) -> tuple[str, ...]:
-    """Return saved values that were changed before backward used them, without autograd noticing."""
+    """Return a note for each saved value that was changed before backward used it, unseen by autograd."""
     from gradtrace.analysis.numbers import unseen_changes
 
     return tuple(

@@ -26,7 +26,7 @@ KINDS = {"free": "requires grad", "leaf": "requires grad", "data": "data, no gra
 
 
 class SectionOption(click.Option):
-    """An option of the tool itself, listed by --help under `section`."""
+    """The click option made of a ToolOption; --help lists it under `section`."""
 
     def __init__(self, plain: ToolOption) -> None:
         super().__init__(
@@ -195,7 +195,7 @@ def check_names(ctx: click.Context, groups: list[list[str]], names: set[str], ar
 
 
 def there_are(names: set[str]) -> str:
-    """Return a list of the variables as a hint, or a hint that the shell has expanded a pattern to file names."""
+    """Return the variables as a hint; one with a file's name may come from a shell pattern, and the hint says so."""
     if not names:
         return "the program has no variables"
     known = f"the variables are {', '.join(sorted(names))}"

@@ -94,7 +94,7 @@ def guarded(work: Callable[[], Any], name: str, option: str) -> Any:
 
 
 def checked(array: Any, name: str, option: str) -> Any:
-    """An array in one of the engine's dtypes and the machine's byte order; UsageError for text, complex, records"""
+    """Return an array in a dtype of the engine and native byte order; raise UsageError for text, complex, records."""
     kind = array.dtype.kind
     if kind not in "fiub" or array.dtype.names:
         raise UsageError(f"{option}: {name} holds {array.dtype.name}, not numbers", "save it as float64")

@@ -53,7 +53,7 @@ def is_meta(line: str) -> bool:
 
 
 class Terminal:
-    """Reads entries that a person types, with line editing, history and completion if Python has readline."""
+    """The entries that a person types, with line editing, history and completion if Python has readline."""
 
     def __init__(self, names: Callable[[], list[str]], history: str | None) -> None:
         self.names = names

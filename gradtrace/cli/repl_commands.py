@@ -146,7 +146,7 @@ def forget(repl: Repl, rest: str) -> None:
 
 
 def quit(repl: Repl, rest: str) -> None:
-    """Do nothing; listed for :help, since the loop itself ends at :quit."""
+    """Do nothing, since the loop itself ends at :quit; the function exists so that :help lists the command."""
 
 
 INTRODUCTION = """Statements and expressions run as they are typed, in one session.

@@ -264,7 +264,7 @@ class straight:
 class uncollected:
     """Context manager that pauses the cycle collector: a trace is a million small records without cycles.
 
-    At the end it freezes them (gc.freeze): traversing them all would take as long as analysing the trace.
+    At the end it calls gc.freeze, since traversing these records would take as long as analysing the trace.
     """
 
     def __enter__(self) -> None:

@@ -16,7 +16,7 @@ COLUMN = "col:"
 
 
 class Bound(NamedTuple):
-    """The columns and fixed values that a table's rows give to the inputs of a program."""
+    """The columns and the fixed values to which the inputs of a program are bound."""
 
     columns: dict[str, str]  # input: column
     raw: dict[str, Any]  # the other inputs' values, those that were given

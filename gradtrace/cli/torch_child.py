@@ -1,4 +1,4 @@
-"""Run a program in real PyTorch and print its variables as JSON. A script for a subprocess, without gradtrace.
+"""Run a program in real PyTorch and print its variables as JSON: a subprocess that does not import gradtrace.
 
     python torch_child.py < request.json > answer.json
 

@@ -45,7 +45,7 @@ class Checked(NamedTuple):
 
 
 class Notebook:
-    """The namespace that all cells share."""
+    """A note that is being run: the namespace that its cells share, and the cell numbers so far."""
 
     def __init__(self, name: str, budget: Budget) -> None:
         self.talk = Dialogue(name, budget, host=session.host)

@@ -11,12 +11,12 @@ every loop iteration, call and item is counted; importable modules are frozen ta
                   if elif else   for while else break continue   with (several items)
                   try except else finally   raise ... from   assert   return   global nonlocal
                   def (defaults, / and *, *args, **kwargs, decorators, closures)   class (super(), properties,
-                  static and class methods, special methods of a list)   import, from ... import (from a list)
+                  static and class methods, listed special methods)   import, from ... import (listed modules)
                   match (all patterns)   yield, yield from (also as expressions)
     expressions   literals except bytes and complex   displays   comprehensions and generator expressions   lambda
                   operators, chained comparisons, and or not, conditional, :=   calls with * and **
                   attributes, items, slices   f-strings (specs, !r, =)
-    unsupported   async, except*, metaclasses but ABCMeta, built-in types as bases, files, eval
+    unsupported   async, except*, metaclasses except ABCMeta, built-in types as bases, files, eval
     inputs        unbound names (optional in a program with imports); `w: leaf = 1.0` and `x: data = [1, 2]` declare
                   inputs with a default; other annotations are not evaluated
 
@@ -28,7 +28,7 @@ The modules:
     running       run, machine (assembles one run), budget (the meter), depth, restore
     values        values, generator_values, attributes (the gate), allowed (its tables), operators, hash_cost, strings,
                   iteration, arrays
-    names         builtins, mathematics, namespaces, python_modules (which names the files of single modules),
+    names         builtins, mathematics, namespaces, python_modules (and a file for each larger module),
                   torch_modules, numpy_module, typing_names
     figures       plotting_names, figures (matplotlib), progress (tqdm, IPython), saved (torch.save)
 """

@@ -1,4 +1,4 @@
-"""Bind the arguments of a call to a frame, with Python's TypeErrors."""
+"""Bind the arguments of a call to a frame, the dict of a function's variables, with Python's TypeErrors."""
 
 from __future__ import annotations
 

@@ -262,7 +262,7 @@ def wrap_function(function: Callable[..., Any], name: str) -> Callable[..., Any]
 
 
 def of_tensors(result: Any) -> Any:
-    """Return the result of numpy's function of tensors as a tensor, as Tensor.__array_wrap__ does."""
+    """Return numpy's result for a call with tensors as a tensor, as Tensor.__array_wrap__ does."""
     array = np.asarray(result)
     return as_operand(array.astype(np.uint8) if array.dtype == bool else array)
 

@@ -86,7 +86,7 @@ class Gate:
         return getattr(value._kind if type(value) is TypeName else value, name)
 
     def rule_for(self, kind: type) -> AttributeRule:
-        """Return the rule for instances of a type."""
+        """Return the function (value, name) -> bool that says which attributes of a type's instances may be read."""
         if kind in self.own:
             return self.rule_for_own(kind)
         listed = BY_TYPE.get(kind)
@@ -121,7 +121,7 @@ class Gate:
         return lambda value, name: name in known
 
     def rule_for_own(self, kind: type) -> AttributeRule:
-        """Return the rule for a program's class: all names except the private ones of its library bases."""
+        """Return the rule for a class of the program: all names except the private ones of its library bases."""
         hidden = {n for c in kind.__mro__ if c not in self.own and c is not object for n in vars(c) if n[:1] == "_"}
         hidden = hidden - OPEN_PRIVATE | (OBJECTS if issubclass(kind, BaseException) else set())
         plain = all(c in self.own or c is object for c in kind.__mro__)
@@ -135,7 +135,7 @@ class Gate:
         return rule
 
     def class_offers(self, value: Any, name: str) -> bool:
-        """Whether the attribute of a class may be read."""
+        """Whether a program may read an attribute of a class."""
         if name in NAMED:
             return True
         if name == "mro":
@@ -166,7 +166,7 @@ class Gate:
     # ---- types
 
     def type_of(self, value: Any) -> Any:
-        """Return the class of a value if programs may call it; else a TypeName."""
+        """Return the class of a value if programs may call it; else a TypeName, its placeholder."""
         kind = type(value)
         if kind is TypeName or issubclass(kind, type):
             return self.type_name(type)
@@ -346,14 +346,14 @@ def describe_owner(value: Any) -> str:
 
 
 def attribute_refused(value: Any, name: str, rule: AttributeRule) -> AttributeError:
-    """Return an AttributeError with Python's message; `explain_refusal` describes an uncaught one."""
+    """Return an AttributeError with Python's message; `explain_refusal` explains it if it is uncaught."""
     error = AttributeError(f"{describe_owner(value)} has no attribute '{name}'")
     vars(error)["_refused"] = (value, name, rule)
     return error
 
 
 def explain_refusal(error: BaseException) -> tuple[UnknownNameError | None, str]:
-    """Return the error to report for an uncaught refusal (None: the original) and a hint; else None and ""."""
+    """Return (error to report, hint) for an uncaught AttributeError of the gate; None means `error` itself."""
     if "_refused" not in vars(error):
         return None, ""
     value, name, rule = vars(error)["_refused"]

@@ -1,9 +1,9 @@
 """Closures for binary operators.
 
-One closure reads both operands, sets the origin and applies the operator, through its guard if the type of the left
-operand requires it. It reads frame variables inline, since a closure for each would take a third of the time of a
-Python-level loop. With a `target` the closure is an assignment statement: it stores the result in that frame variable
-and returns None.
+One closure reads both operands, sets the origin (the place in the source) and applies the operator, with a check of the
+budget if the type of the left operand requires one. It reads frame variables inline, since a closure for each would
+take a third of the time of a Python-level loop. With a `target` the closure is an assignment statement: it stores the
+result in that frame variable and returns None.
 """
 
 from __future__ import annotations

@@ -11,13 +11,13 @@ LOOK = 4096  # steps between two clock readings
 
 
 class Meter:
-    """Counts a program's resource use. Programs cannot catch its errors; after the first, every check raises it.
+    """A counter of a program's resource use. Programs cannot catch its errors; after the first, every check raises it.
 
     Compiled code decrements `left` and requests more steps when they are used up:
 
         meter.left -= 1
         if meter.left < 0:
-            meter.more()
+            meter.grant()
     """
 
     __slots__ = ("budget", "deadline", "deepest", "depth", "flops", "kept", "left", "output", "over", "rest")

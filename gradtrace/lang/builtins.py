@@ -270,7 +270,7 @@ def is_one_number(value: Any) -> bool:
 
 
 def is_of_numpy(value: Any, kinds: Any) -> bool:
-    """Whether a numpy number is an instance of `kinds` in numpy: of its number classes or object, not int."""
+    """Whether a numpy number is an instance of `kinds` in numpy itself, where it is neither an int nor an ndarray."""
     each = kinds if type(kinds) is tuple else (kinds,)
     checking = [kind for kind in each if "__instancecheck__" in vars(type(kind)) and not isinstance(kind, type)]
     return object in each or any(isinstance(value, kind) for kind in checking)

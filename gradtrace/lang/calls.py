@@ -1,7 +1,7 @@
 """Compilers of calls.
 
 Every call is one closure: it looks up the function, evaluates the arguments from left to right, counts the call, and
-calls. A program's function, or a method bound to an object, is called through its `_run`, which skips Python's argument
+calls. A program's function, or a method bound to an object, is called by its `_call`, which skips Python's argument
 passing. The function of `torch.sin(x)` or `x.sin()` is cached at the call site, because looking it up and binding it
 takes as long as a small operator.
 """
@@ -67,7 +67,7 @@ def compile_call(node: ast.Call, unit: Unit, target: str | None = None) -> Code:
 
 
 def compile_callee(node: ast.expr, unit: Unit) -> tuple[Operand, MethodCache | None, int]:
-    """Return the closure of the called object; a call of an attribute gets a cache and sets the origin."""
+    """Return the operand of the called object or, for an attribute, of its owner, with its cache and origin."""
     if isinstance(node, ast.Attribute):
         return unit.operand(node.value), MethodCache(node.attr, unit), unit.origin(node)
     return unit.operand(node), None, 0
@@ -167,7 +167,7 @@ def bound(function: Any, receiver: Any) -> Any:
 
 
 def keywords_of(node: ast.Call, unit: Unit) -> Callable[[Frame, Any], dict[str, Any]] | None:
-    """Return the closure of the keyword arguments as a new dict; None if there are none."""
+    """Return the closure that makes a dict of the keyword arguments; None if there are none."""
     if not node.keywords:
         return None
     pairs = [(k.arg, compile_expression(k.value, unit)) for k in node.keywords]

@@ -34,7 +34,7 @@ class Fault(NamedTuple):
 
 
 def first_fault(tree: ast.Module, scopes: Scopes) -> Fault | None:
-    """Return the first error of this kind in a program, or None."""
+    """Return the first of these errors in a program, in the order of its text; None if there is none."""
     faults = [*statement_faults(tree), *name_faults(scopes)]
     return min(faults, key=lambda fault: position(fault.node), default=None)
 

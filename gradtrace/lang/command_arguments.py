@@ -38,7 +38,7 @@ class Name(Frozen):
 
 
 def find_names(streams: Streams, strings: Strings, argv: list[str]) -> dict[str, Any]:
-    """Return the names of the module in one run; `argv` is the program's `sys.argv`."""
+    """Return the module's names and their values, for one run; `argv` is the program's `sys.argv`."""
     with wall.lowered():
         import argparse
         import errno  # noqa: F401 - gettext imports these on its first call

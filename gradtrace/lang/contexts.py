@@ -166,7 +166,7 @@ class ExitStack(Frozen):
 
 
 def find_names() -> dict[str, Any]:
-    """Return the names of the module."""
+    """Return the module's names and their values."""
     made = {"contextmanager": contextmanager, "nullcontext": nullcontext, "suppress": suppress, "closing": closing}
     forms = {name: Form(name, base=True) for name in ("AbstractContextManager", "ContextDecorator")}
     return {**made, "ExitStack": ExitStack, **forms}

@@ -122,7 +122,7 @@ def compile_for(node: ast.For, unit: Unit) -> Code:
 
 
 def simple_for(items: Code, name: str, body: Code, other: Code | None, meter: Meter, origin: int) -> Code:
-    """Fast path for a loop whose target is a frame variable and whose body has no jumps."""
+    """Return the closure of a loop whose target is a frame variable and whose body has no jumps: a fast path."""
 
     def execute(f: Frame) -> Any:
         iterable = items(f)

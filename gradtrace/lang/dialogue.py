@@ -52,7 +52,7 @@ class Dialogue:
         return self.dtype or ("float32" if self.imports_torch else "float64")
 
     def parse(self, text: str) -> Program:
-        """Parse the next program; when recording, its line numbers continue the last one's. Raises as `parse` does."""
+        """Parse the next program; when recording, its line numbers continue the last one's. Errors are those of `parse`."""
         if self.record:
             budget = self.budget._replace(source_bytes=self.budget.source_bytes + self.text.count("\n"))
             program = parse("\n" * self.text.count("\n") + text, self.name, budget)
@@ -63,7 +63,7 @@ class Dialogue:
         return program._replace(imports_torch=self.imports_torch)
 
     def run(self, program: Program, *, stdout: Any, stderr: Any, show: Callable[[Any, str], None] | None = None) -> Run:
-        """Run a program; raises as `lang.run` does. `show` gets the value and text of each expression statement."""
+        """Run a program; errors: see `lang.run`. `show` gets the value and text of each expression statement."""
         if self.record:
             self.text = program.source.text.rstrip("\n") + "\n"
         if self.kept is not None:

@@ -1,4 +1,4 @@
-"""Classes that derive from `enum.Enum`: Python's own, made from the body of a program's class.
+"""Enumerations of programs: real enum classes, made from the body of a program's class statement.
 
 A program uses the classes of the module `enum` only as bases. Calling one is refused, since it could make a class that
 the attribute gate does not know.
@@ -34,7 +34,7 @@ class EnumBase(Frozen):
 
 
 def find_names() -> dict[str, Any]:
-    """Return the names of the module `enum`."""
+    """Return the names of the module `enum` and their values."""
     return {**{name: EnumBase(name) for name in BASES}, "auto": enum.auto, "unique": unique}
 
 

@@ -24,7 +24,7 @@ def compile_expression(node: ast.AST, unit: Unit) -> Code:
 
 
 def compile_assignment(target: str, node: ast.AST, unit: Unit) -> Code:
-    """Compile `target = expression` for a frame variable; one closure for STORING node types."""
+    """Compile `target = expression` for a frame variable; node types in STORING need one closure only."""
     if type(node) in STORING:
         return COMPILERS[type(node)](node, unit, target)
     value = compile_expression(node, unit)
@@ -36,7 +36,7 @@ def compile_assignment(target: str, node: ast.AST, unit: Unit) -> Code:
 
 
 def compiles(*kinds: type) -> Callable[[Any], Any]:
-    """Register a compiler for node types."""
+    """Return a decorator that registers a compiler for node types."""
 
     def register(compiler: Any) -> Any:
         COMPILERS.update(dict.fromkeys(kinds, compiler))

@@ -70,7 +70,7 @@ def make_call(
     compiled: tuple[Code, bool],
     meter: Meter,
 ) -> Callable[[Any, Any], Any]:
-    """Return the function's `_call`, which binds the arguments, counts the call and executes the body."""
+    """Return the compiled function, which binds the arguments, counts the call and executes the body."""
     body, gives_value = compiled
     names, is_simple, bind = parameters.positional, parameters.is_plain, parameters.bind
     n, deepest = len(names), meter.deepest

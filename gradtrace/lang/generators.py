@@ -35,7 +35,7 @@ Steps = Callable[
 
 
 class Part(NamedTuple):
-    """A compiled statement, block or expression; `suspends`: it contains a `yield`, so `code` is a Steps."""
+    """A compiled statement, block or expression; `code` is a generator function if `suspends` (it contains `yield`)."""
 
     suspends: bool
     code: Any
@@ -86,7 +86,7 @@ def own_children(node: Any) -> Iterator[ast.AST]:
 
 
 class Compiler:
-    """The second mode of the compilers, for one function."""
+    """The compiler of one generator function, for the nodes that contain a `yield`."""
 
     def __init__(self, unit: Unit, marked: set[ast.AST]) -> None:
         self.unit = unit

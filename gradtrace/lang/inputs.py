@@ -1,7 +1,7 @@
 """The inputs of a program: its unbound names, and those it declares.
 
 An unbound name (used but never assigned, not a built-in, not a mathematical function or constant) is an input. In a
-program with imports it is an optional one: without a value it is a NameError when it is reached, as in Python.
+program with imports it is optional: if it has no value, using it raises NameError, as in Python.
 `w: leaf = 1.0` and `x: data = [1, 2]` at the top level declare inputs with a default.
 """
 
@@ -17,7 +17,7 @@ KINDS = ("leaf", "data")
 
 
 class Input(NamedTuple):
-    """An input variable. "leaf" requires grad, "data" does not, "free" is a leaf by default."""
+    """An input variable. Its `kind`: "leaf" requires grad, "data" does not, "free" (unbound) is a leaf by default."""
 
     name: str
     kind: str

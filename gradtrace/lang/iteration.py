@@ -1,8 +1,8 @@
 """Iterator built-ins: items of endless iterators are counted, and the nesting of lazy iterators is limited.
 
 An iterator over an iterator, nested a hundred thousand levels deep, overflows the C stack when it is advanced or
-deallocated. So `map`, `zip` and similar return Python's iterator over ordinary values, and over another lazy
-iterator a `Lazy` that knows its depth.
+deallocated. So `map`, `zip` and similar return Python's iterator for ordinary values, but for another lazy
+iterator a `Lazy`, which knows its depth.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def sequence(node: ast.MatchSequence, unit: Unit) -> Pattern:
 
 
 def is_sequence(value: Any) -> bool:
-    """Whether sequence patterns match the value; a str or an iterator does not, as in Python."""
+    """Whether sequence patterns match the value; as in Python they match neither strings nor iterators."""
     return isinstance(value, (list, tuple, range)) or type(value).__name__ == "deque"
 
 

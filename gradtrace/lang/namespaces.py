@@ -137,7 +137,7 @@ def namespace(name: str, modules: Modules) -> Namespace:
 
 
 def look_up(module: str, name: str, modules: Modules) -> Any:
-    """Return a public name of a module; raise AttributeError, whose `_gradtrace` is shown if no code catches it."""
+    """Return a public name of a module, or raise AttributeError (its `_gradtrace` is the error shown if uncaught)."""
     if is_offered(f"{module}.{name}"):
         return namespace(f"{module}.{name}", modules)
     if name in torch_modules.MODULES.get(module, ()):
@@ -213,7 +213,7 @@ def is_offered(name: str) -> bool:
 
 
 def offered_name(name: str) -> str | None:
-    """Return the module's name in the tables, with torch for gradtrace; None for an unknown module."""
+    """Return the module's name in the tables, where gradtrace is called torch; None for an unknown module."""
     if name == "gradtrace" or name.startswith("gradtrace."):
         name = "torch" + name[len("gradtrace") :]
     return name if is_offered(name) else None
@@ -243,7 +243,7 @@ def import_from(module: str, name: str, modules: Modules) -> Any:
 
 
 def module_not_found(name: str) -> ImportError:
-    """Return a ModuleNotFoundError, which programs may catch; its `_gradtrace` is shown if uncaught."""
+    """Return a ModuleNotFoundError, which programs may catch; its `_gradtrace` is the error shown if uncaught."""
     import difflib
 
     if name.startswith("."):

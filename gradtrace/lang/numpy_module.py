@@ -71,7 +71,7 @@ NAMES = {
 
 
 def find_names(module: str, meter: Meter) -> dict[str, Any]:
-    """Return the names of a module in one run; "*" maps to a function for names that are not in the table."""
+    """Return a module's names and their values, for one run; "*" maps to a function that finds all other names."""
     if module == "numpy.random":
         return numpy_random.find_names()
     if module == "numpy.testing":

@@ -66,7 +66,7 @@ def checked_seed(seed: Any) -> Any:
 
 
 def find_names() -> dict[str, Any]:
-    """Return the functions of one run's `np.random`; "*" maps to a function for names that are not in the table."""
+    """Return the names of one run's `np.random` and their values; "*" maps to a function for all other names."""
     source = np.random.RandomState()
 
     def get_state() -> State:

@@ -75,7 +75,7 @@ SMALL = 1 << 64
 
 
 class Guarded(NamedTuple):
-    """An operator, the types of left operands that need no check, and the version for all others."""
+    """An operator, the types of left operands that need no check, and the checked version for all others."""
 
     direct: frozenset[type]
     apply: Binary

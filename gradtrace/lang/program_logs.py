@@ -177,7 +177,7 @@ class Logs:
         self.known: dict[str, Logger] = {}
 
     def names(self) -> dict[str, Any]:
-        """Return the names of the module."""
+        """Return the module's names and their values."""
         root = self.root
         shown = {name: self.shortcut(name) for name in (*METHODS, "warn", "exception", "log")}
         return {

@@ -103,7 +103,7 @@ class BarMaker(Frozen):
 
 
 def find_names(module: str, streams: Streams, ranges: Callable[..., Any]) -> dict[str, Any]:
-    """Return the names of a module in one run."""
+    """Return a module's names and their values, for one run."""
     if module.startswith("tqdm"):
         return {"tqdm": BarMaker(streams, None), "trange": BarMaker(streams, ranges)}
 

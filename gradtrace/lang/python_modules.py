@@ -127,7 +127,7 @@ class Python:
         return part["*"](name)
 
     def names_of(self, module: str) -> dict[str, Any]:
-        """Return the reimplemented names of a module; "*" maps to a function for names that are not in the table."""
+        """Return a module's reimplemented names and their values; "*" maps to a function for all other names."""
         if module in hosted.NAMES:
             return self.host(module)
         if module in numpy_module.NAMES:

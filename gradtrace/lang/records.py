@@ -92,7 +92,7 @@ class Field(Frozen):
 
 
 def find_names(gate: Gate) -> dict[str, Any]:
-    """Return the names of the module `dataclasses` in one run."""
+    """Return the names of the module `dataclasses` and their values, for one run."""
 
     def dataclass(cls: Any = None, /, **options: Any) -> Any:
         unknown = set(options) - words("init repr eq order unsafe_hash frozen match_args kw_only slots weakref_slot")

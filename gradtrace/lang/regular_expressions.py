@@ -171,7 +171,7 @@ class Match(Frozen):
 
 
 def find_names(meter: Meter) -> dict[str, Any]:
-    """Return the names of the module in one run."""
+    """Return the module's names and their values, for one run."""
 
     def compile(pattern: Any, flags: int = 0) -> Pattern:
         if isinstance(pattern, Pattern):

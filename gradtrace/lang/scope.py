@@ -1,4 +1,4 @@
-"""Static name resolution by Python's rules: the names that each scope binds, and the scopes that own all others.
+"""Static name resolution by Python's rules: the names that each scope binds, and where it finds all others.
 
 `analyse` walks the tree once, without recursion, and returns a NameScope for the module and for each function, lambda,
 class and comprehension. From within a scope, a name is

@@ -41,7 +41,7 @@ def compile_statement(node: ast.stmt, unit: Unit) -> Code:
 
 
 def compiles(*kinds: type) -> Callable[[Any], Any]:
-    """Register a compiler for node types."""
+    """Return a decorator that registers a compiler for node types."""
 
     def register(compiler: Any) -> Any:
         COMPILERS.update(dict.fromkeys(kinds, compiler))
@@ -51,7 +51,7 @@ def compiles(*kinds: type) -> Callable[[Any], Any]:
 
 
 def effective(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Return the statements that have an effect."""
+    """Return the statements of a block without those that do nothing, such as `pass`."""
     return [node for node in body if not has_no_effect(node)]
 
 
@@ -282,7 +282,7 @@ def compile_raise(node: ast.Raise, unit: Unit) -> Code:
 
 
 def compile_reraise(origin: int) -> Code:
-    """Compile a bare `raise`: handlers run inside Python's, so Python re-raises the right exception."""
+    """Compile a bare `raise`: it runs within a Python handler, so Python knows the exception to re-raise."""
 
     def execute(f: Frame) -> Any:
         if sys.exc_info()[1] is None:

@@ -1,4 +1,4 @@
-"""Adapt the names of `gradtrace.static.tf1` to programs, as `import tensorflow as tf`.
+"""Adapt the names of `gradtrace.static.tf1` for programs that `import tensorflow as tf`.
 
 A Session takes numbers, lists and Arrays as feeds; its numpy results are converted to Arrays.
 """

@@ -26,7 +26,7 @@ CONTAINERS = (list, tuple, dict)
 
 
 def find_names(module: str, meter: Meter, streams: Streams) -> dict[str, Any]:
-    """Return the names of one of the modules in one run."""
+    """Return the names of a module and their values, for one run."""
     if module == "ast":
         return {"literal_eval": literal_reader(meter)}
     if module == "json":

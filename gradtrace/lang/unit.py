@@ -89,7 +89,7 @@ class Machine:
         return self._modules
 
     def for_module(self, program: Program, frame: Frame, package: str) -> Machine:
-        """Return a Machine for one of the program's own modules, which has its own text and variables only."""
+        """Return the Machine of one of the program's own modules; it shares everything but text and variables."""
         inner = Machine(program, self.meter, self.gate, self.strings, frame, self.find, lambda spans: self.modules)
         inner.spans, inner.first, inner.recording = self.spans, self.first, self.recording
         inner.operators, inner.own_modules, inner.sources = self.operators, self.own_modules, self.sources
@@ -207,7 +207,7 @@ class Unit:
         return lambda f: value
 
     def fallback(self, node: ast.Name) -> Code:
-        """Return the function that handles an unbound variable: it returns a built-in, or raises NameError."""
+        """Return the closure used when a variable is unbound: it returns a built-in, or raises NameError."""
         name, kind, span = node.id, self.scope.kind_of(node.id), span_of(node)
         if kind == "free":
             origin = self.machine.origin(node)
@@ -299,7 +299,7 @@ def raise_error(error: Exception, origin: int) -> Any:
 
 
 def name_error(name: str, machine: Machine, span: Span) -> NameError:
-    """Return a NameError with Python's message; its `_gradtrace` is shown if uncaught."""
+    """Return a NameError with Python's message; its `_gradtrace` is the error shown if uncaught."""
     error = NameError(f"name '{name}' is not defined", name=name)
     error._gradtrace = describe_unbound(name, machine, span)  # type: ignore[attr-defined]
     return error

@@ -28,7 +28,7 @@ FIXED: set[type] = set()
 
 
 class Flags(Frozen):
-    """A frozen object of which programs may set the attributes in `_flags`, and read private ones in `_listed`."""
+    """Base class of frozen objects; programs may set the attributes in `_flags` and read private ones in `_listed`."""
 
     __slots__ = ()
     _flags: frozenset[str] = frozenset()

@@ -61,7 +61,7 @@ def build() -> None:
 
 
 class raised:
-    """Context manager for running a program: the hook denies, and the environment is hidden (once built)."""
+    """Context manager for running a program: the hook, if built, denies, and environment variables are hidden."""
 
     up = True
 

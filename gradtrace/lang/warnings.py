@@ -8,7 +8,7 @@ from gradtrace.annotations import Any, Callable
 
 
 def names(where: Callable[[], tuple[str, int]]) -> dict[str, Any]:
-    """Return the names of the module; `where` returns the file and line that warns."""
+    """Return the module's names and their values; `where` returns the file and line that warns."""
     registry: dict[Any, Any] = {}
 
     def warn(message: Any, category: Any = UserWarning, stacklevel: int = 1, source: Any = None) -> None:

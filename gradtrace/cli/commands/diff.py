@@ -66,7 +66,7 @@ def diff(
 
 
 def fitting(program: Program, inputs: options.Inputs) -> options.Inputs:
-    """Return the inputs that the program has, with variables' options turned into --set, which --to overrides."""
+    """Return the given inputs that this program has; variables' own options become --set, which --to overrides."""
     known = {given.name for given in program.inputs}
     kept = [text for text in inputs.set if text.partition("=")[0] in known]
     given = [f"{name}={value}" for name, value in inputs.given.items() if name in known]

@@ -111,7 +111,7 @@ def has_grad(tensor: Tensor) -> bool:
 
 
 def named(run: Any, known: dict[str, Tensor], name: str, option: str) -> Tensor:
-    """Return the tensor of a variable, or of an expression given by its source text, as in the table."""
+    """Return the tensor of a variable, or of an expression written as in the table of tensors."""
     if name in known:
         return known[name]
     from gradtrace.engine import Tensor

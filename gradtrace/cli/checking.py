@@ -74,7 +74,7 @@ class Runner:
         return probe
 
     def result(self, run: Any, probe: Probe) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
-        """Return the result tensors, if the program does not call backward itself, and the --grad-tensors for them."""
+        """For a program that does not call backward itself, return its results and the --grad-tensors for them."""
         wanted = names(self.how.output)
         roots = [run.env[name] for name in wanted if name in run.env] if wanted else session.roots_of(run)
         if not any(root.requires_grad for root in roots):
@@ -291,7 +291,7 @@ def hidden_changes(facts: Facts) -> tuple[str, ...]:
 
 
 def cut_names(facts: Facts) -> tuple[tuple[str, ...], Any]:
-    """Return what intentionally cuts gradients on the way to the result, and a test for the leaves it affects."""
+    """Return the intentional cuts of gradients before the result, as texts, and a test for the leaves they affect."""
     from gradtrace.analysis.history import describe
 
     trace = facts.trace

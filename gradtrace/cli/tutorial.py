@@ -70,7 +70,7 @@ class Tutorial:
         self.ask(step.question)
 
     def reaches(self, shown: str) -> bool:
-        """Run what the learner types until it is the command shown, or Enter (True), or `skip` (False)."""
+        """Run what the learner types; return True at the command shown or Enter, and False at `skip`."""
         while typed := self.typed("Enter to run it> "):
             if typed in SKIP:
                 return False

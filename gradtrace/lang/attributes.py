@@ -121,7 +121,7 @@ class Gate:
         return lambda value, name: name in known
 
     def rule_for_own(self, kind: type) -> AttributeRule:
-        """Return the rule for a class of the program: all names except the private ones of its library bases."""
+        """Return `rule_for` a class of the program: all names except the private ones of its library bases."""
         hidden = {n for c in kind.__mro__ if c not in self.own and c is not object for n in vars(c) if n[:1] == "_"}
         hidden = hidden - OPEN_PRIVATE | (OBJECTS if issubclass(kind, BaseException) else set())
         plain = all(c in self.own or c is object for c in kind.__mro__)

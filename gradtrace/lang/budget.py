@@ -77,7 +77,7 @@ class Meter:
             raise exceeded("memory_bytes", f"a value of {size} bytes is larger than {self.budget.memory_bytes}")
 
     def reserve_integer(self, bits: int) -> None:
-        """Check and count an integer of `bits` bits before it is computed, which takes more than linear time."""
+        """Check and count an integer of `bits` bits before it is computed; that takes more than linear time."""
         if bits > 8192:
             self.reserve(bits // 8)
             self.count_steps(int((bits / 1024) ** 1.6))
@@ -119,7 +119,7 @@ def out_of_memory() -> BudgetError:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the process ran out of memory; a MemoryError raised by the program itself has a message.
+    """Whether an error means that memory ran out; a MemoryError raised by the program itself has a message.
 
     An import can also fail with ImportError for lack of memory.
     """

@@ -35,7 +35,7 @@ class Arguments(NamedTuple):
 
 
 class MethodCache:
-    """Cache of a call's attribute `key`: for one module, whose attributes are constant, or for all tensors."""
+    """A call site's cache of the attribute `key`: of one module, whose attributes never change, or of all tensors."""
 
     __slots__ = ("approved", "function", "get", "key", "kind", "module")
 

@@ -1,4 +1,4 @@
-"""Compilers of comprehensions and generator expressions. Only the first iterable uses the outer frame."""
+"""Compilers of comprehensions and generator expressions. All but the first iterable is evaluated in a new frame."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Loop:
         self.origin = unit.origin(node.iter)
 
     def iterate(self, f: Frame) -> Iterator[Any]:
-        """Return the iterator over the items, with the origin set for errors."""
+        """Return the iterator over the items, with `state.origin` set to the loop's place for errors."""
         items = self.items(f)
         state.origin = self.origin
         return iter(items)

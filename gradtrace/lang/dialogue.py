@@ -52,7 +52,7 @@ class Dialogue:
         return self.dtype or ("float32" if self.imports_torch else "float64")
 
     def parse(self, text: str) -> Program:
-        """Parse the next program; when recording, its line numbers continue the last one's. Errors are those of `parse`."""
+        """Parse the next program; when recording, line numbers continue the last one's. Raises like `parse.parse`."""
         if self.record:
             budget = self.budget._replace(source_bytes=self.budget.source_bytes + self.text.count("\n"))
             program = parse("\n" * self.text.count("\n") + text, self.name, budget)

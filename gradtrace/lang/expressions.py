@@ -216,7 +216,7 @@ def compile_slice(node: ast.Slice, unit: Unit) -> Code:
 
 
 def items_of(elements: list[ast.expr], unit: Unit) -> Callable[..., list[Any]]:
-    """Return the closure that lists the elements of a display, or the positional arguments of a call to `target`."""
+    """Return the closure that lists the elements of a display, or the arguments of a call to `target`."""
     if not any(isinstance(e, ast.Starred) for e in elements):
         parts = [compile_expression(e, unit) for e in elements]
         return lambda f, target=None: [part(f) for part in parts]

@@ -49,7 +49,7 @@ def default_codes(a: ast.arguments, unit: Unit) -> list[tuple[str, Code]]:
 
 
 def compile_body(node: Any, unit: Unit) -> tuple[Code, bool]:
-    """Return the closure of the body, and whether it returns the function's value (else a signal of `statements`)."""
+    """Return the closure of the body, and whether it returns the function's value (or a signal, see `statements`)."""
     if unit.scope.yields is not None:
         from gradtrace.lang.generators import generator_body
 

@@ -330,7 +330,7 @@ class Compiler:
         return execute
 
     def temporary(self) -> str:
-        """Return the name of a new variable of the frame, which no program can use."""
+        """Return a new name for a temporary variable of the frame; programs cannot write this name."""
         self.temporaries += 1
         name = f".{self.temporaries}"
         self.unit.scope.bound.add(name)

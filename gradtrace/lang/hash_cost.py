@@ -54,7 +54,7 @@ def charge_key(key: Any, meter: Meter) -> None:
 
 
 def charge_keys(items: Any, meter: Meter) -> None:
-    """Charge for hashing the items."""
+    """Charge for hashing each item of an iterable."""
     for item in items:
         if isinstance(item, tuple):
             charge_key(item, meter)
@@ -126,7 +126,7 @@ def charging_method(name: str, charge: Charge) -> Callable[[Any], Any]:
 
 
 def with_comparison_cost(function: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
-    """Wrap sorted, min or max so that comparisons are charged first."""
+    """Wrap sorted, min or max to charge the budget for their comparisons."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if len(args) != 1:

@@ -114,7 +114,7 @@ class Python:
         self.parts: dict[str, Any] = {}
 
     def find(self, module: str, name: str) -> Any:
-        """Return a listed name of a listed module; raise AttributeError for any other."""
+        """Return the value of a listed name in a listed module; raise AttributeError for any other."""
         if name not in NAMES[module]:
             raise AttributeError(name)
         if module not in self.parts:

@@ -1,4 +1,4 @@
-"""Static name resolution by Python's rules: the names that each scope binds, and where it finds all others.
+"""Static name resolution by Python's rules: the names that each scope binds, and the scopes that bind all others.
 
 `analyse` walks the tree once, without recursion, and returns a NameScope for the module and for each function, lambda,
 class and comprehension. From within a scope, a name is
@@ -6,7 +6,6 @@ class and comprehension. From within a scope, a name is
     "cell"      a local variable that an inner function also uses: the frame holds it in a one-element list
     "free"      a cell of an enclosing function, which the frame gets when the function is defined
     "global"    a variable of the module, or a built-in
-
 
 Private names of a class (`__x`) are mangled in the tree, as Python does.
 """

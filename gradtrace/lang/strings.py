@@ -7,7 +7,7 @@ from gradtrace.lang.budget import Meter
 
 
 class Strings:
-    """The string methods and operators that need a gate or a meter."""
+    """The string methods and operators that need the attribute gate or the meter."""
 
     def __init__(self, meter: Meter) -> None:
         self.meter = meter

@@ -1,4 +1,4 @@
-"""Names of torch that query the machine; the only device is the CPU."""
+"""Names of torch that programs get in another form, such as queries of the machine: the only device is the CPU."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
 A meter reads its clock between steps, but one step may be a product of two huge matrices. So in the command line's
 process (never in the library) a timer signal raises at the deadline as soon as Python code runs again; a waiting
 thread reports the error and ends the process if a call into native code has not returned by then; and a C thread of
-faulthandler ends a process in which no Python thread can run. RLIMIT_DATA bounds all values of a program: the system
-refuses larger allocations, and those that exceed the machine's memory. The timer also checks the memory and stops the
-program earlier than the system would, because many small values would leave Python no room to raise an exception.
+faulthandler ends a process in which no Python thread can run. RLIMIT_DATA, set to the memory limit or to a
+share of the machine's memory if that is smaller, makes the system refuse larger allocations. The timer also checks the
+memory and stops the program earlier, because many small values would leave Python no room to raise an exception.
 RLIMIT_AS bounds the whole process, RLIMIT_FSIZE the written files, and core dumps are disabled.
 """
 

@@ -82,7 +82,7 @@ class Tool(click.Group):
 
 
 def _meant(name: str) -> str:
-    """What to do instead: a command of a similar name, or `eval` for what looks like an expression or a file."""
+    """Return a hint: a command with a similar name, or `eval` for a name that looks like an expression or a file."""
     from difflib import get_close_matches
 
     close = get_close_matches(name, COMMANDS, 1)

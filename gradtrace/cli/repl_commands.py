@@ -16,7 +16,7 @@ Command = Callable[["Repl", str], None]
 
 
 def run(repl: Repl, line: str) -> None:
-    """Run a line such as ":why w". UsageError for an unknown command."""
+    """Run a line such as ":why w"; raise UsageError for an unknown command."""
     name, _, rest = line[1:].strip().partition(" ")
     found = [key for key in COMMANDS if key.startswith(name)] if name else []
     if name not in COMMANDS and len(found) != 1:

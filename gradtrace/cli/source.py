@@ -38,7 +38,7 @@ _read: dict[tuple[str, bool], Source] = {}
 
 
 def read(argument: str, always_file: bool = False) -> Source:
-    """Return the source that an argument names. UsageError if its file cannot be read or is not text.
+    """Return the source that an argument names; raise UsageError if its file cannot be read or is not text.
 
     Each source is read only once, since it may be a pipe.
     """

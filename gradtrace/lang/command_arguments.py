@@ -182,7 +182,7 @@ class Parser(Group):
         return given
 
     def _known(self, namespace: Any) -> Any:
-        """Return Python's Namespace of what a program's object already has."""
+        """Return Python's Namespace with the attributes of a program's namespace object."""
         if namespace is None:
             return None
         if not isinstance(namespace, Attributes):

@@ -17,7 +17,7 @@ STACK = 120_000_000  # bytes; Linux reserves about 128 MB for it
 
 
 class deep:
-    """Context manager that raises the limits for `calls` nested calls of a program (0: for parsing) and restores them."""
+    """Context manager that raises the limits to allow `calls` nested calls of a program (0: for parsing)."""
 
     def __init__(self, calls: int = 0) -> None:
         self.calls = calls

@@ -79,14 +79,19 @@ def run(
 ) -> Run:
     """Run a program; raise ProgramError for its exceptions, LanguageError for unsupported code, or BudgetError.
 
-    `dtype` is the default dtype of the run, by name or object; None: float64 without imports, else float32.
-    With `record` its operator calls are kept, as passed to `state.recorder`; a GradtraceError then has the records
-    so far in `run`. `watcher` gets other events (`engine/watch.py`). A `planner` is called instead of the recorder,
-    also during `then`, and is notified of values that a plan would lose. `then` is called with the run at its end,
-    while its dtype, limits and error places still apply, because backward may call code of the program. SystemExit is
-    raised if the program exits with a nonzero status. `host` provides the modules of `lang/hosted.py`. `within` is
-    the namespace to run in; `show` gets the value of each expression statement and its repr. `drawings` gets the
-    program's plotting calls (`lang/figures.py`).
+    Raise SystemExit if the program exits with a nonzero status.
+
+    record      keep the operator calls, as passed to `state.recorder`; a GradtraceError has those so far in `run`
+    outputs     the names of the tensors to use as outputs in place of the last value
+    dtype       the default dtype, by name or object; None: float64 without imports, else float32
+    watcher     gets the events other than operator calls (`engine/watch.py`)
+    planner     is called instead of the recorder, also during `then`, and for values that a plan would lose
+    within      the namespace to run in
+    then        is called with the run at its end, while its dtype, limits and error places still apply: backward may
+                call code of the program
+    host        provides the modules of `lang/hosted.py`
+    show        gets the value of each expression statement and its repr
+    drawings    gets the program's plotting calls (`lang/figures.py`)
     """
     env = dict(inputs or {}) if within is None else within.variables
     past = None if within is None else within.past

@@ -1,4 +1,4 @@
-"""Python's syntax trees without the module `ast`, which takes longer to import than a small program to run.
+"""Python's syntax trees without the module `ast`, which takes longer to import than a small program takes to run.
 
 The node classes and the parser are Python's. The functions of `ast` that the language uses are reimplemented with the
 same behaviour: `from gradtrace.lang import syntax as ast`.

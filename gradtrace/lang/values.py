@@ -57,7 +57,7 @@ class ProgramFunction:
 
     @property
     def __signature__(self) -> Any:
-        """What `inspect.signature` returns."""
+        """The result of `inspect.signature`."""
         return self._call.signature()  # type: ignore[attr-defined]
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""The `warnings` module of programs, a wrapper around Python's. The run restores all filters at its end."""
+"""The `warnings` module of programs, a wrapper around Python's. At its end a run restores all filters."""
 
 from __future__ import annotations
 

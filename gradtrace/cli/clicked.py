@@ -1,4 +1,4 @@
-"""Make click commands of the plain ones in `command`; they read the program and offer its variables as options.
+"""Make click commands of SourceCommands; they read the program and offer its variables as options.
 
 They handle the command lines that `plain` leaves to click: help, completion, and invalid arguments.
 """

@@ -43,7 +43,7 @@ def find_names(module: str, meter: Meter, streams: Streams) -> dict[str, Any]:
 
 
 def metered_text(function: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
-    """Wrap a function of a text, so that a step is counted for each character and memory is reserved."""
+    """Wrap a function of a string to count each character as a step and to reserve memory for the result."""
 
     def call(text: str, *args: Any, **how: Any) -> Any:
         if type(text) is not str:
@@ -58,7 +58,7 @@ def metered_text(function: Callable[..., Any], meter: Meter) -> Callable[..., An
 
 
 def charge(value: Any, meter: Meter) -> None:
-    """Count the containers in a value once for every path to them, since its text may be exponentially long."""
+    """Count the containers in a value once for every path to them, since its printed text may be exponentially long."""
     todo: list[tuple[Any, bool]] = [(value, False)]
     path: set[int] = set()
     while todo:

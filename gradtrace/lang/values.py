@@ -38,7 +38,7 @@ class Flags(Frozen):
 class ProgramFunction:
     """A function of a program. `_call(args, kwargs)` is its compiled form; programs may set attributes."""
 
-    __slots__ = ("__dict__", "__weakref__", "_run")
+    __slots__ = ("__dict__", "__weakref__", "_call")
 
     __module__ = "__main__"
 

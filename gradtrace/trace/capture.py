@@ -1,8 +1,8 @@
-"""A run's live tensors and nodes -> a Trace.
+"""Convert a finished run's live tensors and nodes to a Trace.
 
     trace = capture(run, roots)
 
-`history` goes through what the run recorded and leaves out what does not matter; here the rest is frozen as records.
+`history` reads what the run recorded and selects what is relevant; this module makes immutable records of it.
 """
 
 from __future__ import annotations
@@ -47,13 +47,14 @@ def capture(
     gradients: bool = False,
     final: bool = False,
 ) -> Trace:
-    """Freeze `run` (run with `record=True`) after whatever backward passes there were.
+    """Return the Trace of `run` (which ran with `record=True`), after all its backward passes.
 
     `roots` are the tensors that backward started from; `inputs` the run's named input tensors, which come first.
-    Kept are the tensors that the roots, the outputs and the variables were computed from, or all with `everything`.
-    `watch` is what looked on at backward, for the trace's steps; `failure` what ended the program.
-    With `gradients` the leaves' gradients that have a history of their own (create_graph) belong to it, as "w.grad".
-    `final` says that the run's tensors will not be used any more, so that arrays need not be copied.
+    The trace has the tensors that the roots, the outputs and the variables were computed from; with `everything`, all.
+    `watch` is the watcher of the run's backward passes, from which the trace's steps are made; `failure` is the
+    error that ended the program. With `gradients` the trace also has the leaves' gradients that have a history of
+    their own (create_graph), as "w.grad". `final` says that the run's tensors will not be used any more, so that
+    arrays need not be copied.
     """
     captured = Captured(run, roots, inputs, gradients)
     trace = captured.trace(backward_runs, everything=everything, watch=watch, final=final)
@@ -97,7 +98,7 @@ class Captured:
         final: bool = True,
         whole: Trace | None = None,
     ) -> Trace:
-        """A trace of it; `whole`, which has everything, if nothing is left out of that."""
+        """Return a trace of the run; return `whole`, the trace with everything, if it would have the same tensors."""
         entries = self.history.entries
         ends = [*self.roots, *self.outputs]
         if watch is not None:  # loss_fn(...).backward(): backward began at a tensor that has no name
@@ -112,7 +113,7 @@ class Captured:
         return freeze(self.run, self.history, kept, self.roots, shown, backward_runs, self.contents(final), watch)
 
     def contents(self, final: bool) -> Contents:
-        """Return the function that makes the Values of a trace."""
+        """Return an object that makes the Values of a trace."""
         return Contents(self.keeper, final)
 
 
@@ -136,7 +137,7 @@ def freeze(
     contents: Contents,
     watch: Watch | None = None,
 ) -> Trace:
-    """The records of the kept entries."""
+    """Return the Trace with the records of the kept entries."""
     for i, entry in enumerate(kept):
         entry.id = i
     calls = [call for call in history.calls if is_kept(call)]
@@ -181,7 +182,9 @@ def freeze(
 
 
 def gradient_names(kept: list[Entry], keeper: Keeper | None) -> dict[int, str]:
-    """By ident(tensor): the names of the gradients of named tensors, those of now and those of an update."""
+    """Return the names ("w.grad") of the gradients of named tensors, present ones and those used by updates, by
+    ident(tensor).
+    """
     named = {ident(entry.tensor): entry.names[0] for entry in kept if entry.names}
     of_now = [(_grad_of(entry.tensor), entry.names[0]) for entry in kept if entry.names]
     found = {ident(grad): f"{name}.grad" for grad, name in of_now if grad is not None}
@@ -197,7 +200,7 @@ def is_kept(call: Call) -> bool:
 
 
 def watched_records(watch: Watch, *known: Any) -> dict[str, Any]:
-    """Return what the watcher noted, as fields of a Trace; `trace.chronicle` is imported only for a watched run."""
+    """Return the watcher's notes as fields of a Trace; `trace.chronicle` is imported only for a watched run."""
     from gradtrace.trace.chronicle import Chronicle
 
     return Chronicle(watch, *known).build()
@@ -270,7 +273,9 @@ class RecordBuilder:
         )
 
     def read_values(self, kept: list[Entry]) -> None:
-        """Read what each version held. Named tensors are whole; of the others the earliest are summarized first."""
+        """Set the Value of each version. Named tensors are kept whole; of the others the earliest are summarized
+        first.
+        """
         for entry in sorted(kept, key=lambda entry: (not entry.names, -entry.id)):
             if entry.last and (entry.held is None or entry.held.is_current):
                 self.values[entry.id] = self.contents.of_tensor(entry.tensor, whole=bool(entry.names))
@@ -284,7 +289,7 @@ class RecordBuilder:
         return None if entry.last or entry.held is None else self.contents.of(entry.held.grad)
 
     def update(self, entry: Entry) -> float | None:
-        """Return how far an update moved a leaf, where the keeper noted it because it could not keep both versions."""
+        """Return how far an update moved a leaf, which the keeper noted because it could not keep both versions."""
         if not entry.version or self.contents.keeper is None or entry.fn is not None:
             return None
         if entry.last:
@@ -360,7 +365,9 @@ def _call_of(node: Node, outputs: list[Entry], ids: dict[int, int]) -> tuple[tup
 
 
 def edges_of(call: Call, fn: Node | None) -> dict[int, int]:
-    """The places in next_functions of a call's arguments, by position; of a sequence of tensors, of its first one."""
+    """Return the index in next_functions of each argument by its position; of a sequence of tensors, that of its first
+    one.
+    """
     if fn is None:
         return {}
     if fn.op is None:  # a custom Function has an edge for each tensor
@@ -376,7 +383,7 @@ _places: dict[int, dict[int, int]] = {}
 
 
 def places(count: int) -> dict[int, int]:
-    """Return the numbers of the edges of `count` operands, each that of its position."""
+    """Return {0: 0, 1: 1, ...}: each of `count` operands has the edge with its own position."""
     known = _places.get(count)
     if known is None:
         known = _places[count] = {position: position for position in range(count)}
@@ -384,7 +391,7 @@ def places(count: int) -> dict[int, int]:
 
 
 def call_operands(call: Call, edges: Mapping[int, int] | None = None) -> Iterator[Operand]:
-    """The operands as the source shows them: tensors (each as often as it is used), then constants worth showing."""
+    """Yield the operands as the source shows them: tensors (x twice for x*x), then the constants worth showing."""
     names, arity = operands.parameters(call.name, len(call.args))
     place = 0
     for position in operands.reading_order(call.name, call.args):

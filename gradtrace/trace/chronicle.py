@@ -78,7 +78,7 @@ class Chronicle:
         return bisect_left(self.indices, at)
 
     def tensor_of(self, node: Node, number: int) -> int | None:
-        """The tensor that is output `number` of a node; an accumulator's leaf."""
+        """Return the id of the tensor that is output `number` of a node; for an AccumulateGrad, of its leaf."""
         if isinstance(node, AccumulateGrad):
             return self.tensors.get(ident(node.variable))
         index = self.found.ids.get(ident(node))
@@ -86,7 +86,7 @@ class Chronicle:
         return outputs[min(number, len(outputs) - 1)] if outputs else None
 
     def is_shown(self, event: Event, turn: Turn) -> bool:
-        """Whether a turn is part of the trace: the node ran, or autograd.grad read what was gathered for it."""
+        """Whether a turn is part of the trace: the node ran, or autograd.grad returned the gradient gathered for it."""
         if ident(turn.node) not in self.found.ids:
             return False
         return turn.ran or (event.wanted is not None and any(node is turn.node for node, _ in event.wanted))
@@ -135,7 +135,7 @@ class Chronicle:
         return tuple(map(self.value, noted))
 
     def locals_of(self, turn: Turn) -> tuple[Value | None, ...]:
-        """The local derivatives, one for each edge."""
+        """Return the local derivatives of a turn, one for each edge."""
         if turn.node.op is None and len(turn.upstream) == 1 and not isinstance(turn.node, AccumulateGrad):
             got = self.value(turn.upstream[0])
             return tuple(quotient(got, self.value(sent)) for sent in turn.sent)
@@ -206,7 +206,7 @@ class Chronicle:
         return tuple(found)
 
     def checks(self) -> tuple[FunctionCheck, ...]:
-        """Return what became of comparing the program's Functions with finite differences."""
+        """Return the results of comparing the program's Functions with finite differences."""
         found = []
         for name, (origin, checked) in self.watch.checks.items():
             span = self.source.span(origin)
@@ -228,10 +228,11 @@ class Chronicle:
 
 
 def quotient(got: Value | None, sent: Value | None) -> Value | None:
-    """Return the factor by which a Function of the program multiplied its gradient, elementwise; None if it is not a
-    number.
+    """Return the factor by which a Function of the program multiplied its gradient, elementwise; None if it is not
+    known.
 
-    Its own derivative is known to nobody: this is what it did. A gradient of zero tells nothing.
+    The derivative of such a Function cannot be read from a rule, so it is measured: the gradient sent divided by the
+    one received. Where that one has a zero, nothing can be measured.
     """
     if got is None or sent is None or got.shape != sent.shape or not got.is_float:
         return None
@@ -245,7 +246,7 @@ def hook(kind: str, called: Any, before: Value | None, after: Value | None, chan
 
 
 def hook_name(called: Any) -> str:
-    """A hook's name as the program has it; a partial's function."""
+    """Return a hook's name as the program has it; "partial(name)" for a partial."""
     inner = getattr(called, "func", None)
     if inner is not None:
         return f"partial({hook_name(inner)})"

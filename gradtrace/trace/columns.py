@@ -1,18 +1,19 @@
-"""The records of a trace as integers, column by column, and back.
+"""Convert the records of a trace to integers, column by column, and back.
 
     columns = ColumnWriter(tables)                 ColumnReader(numbers, tables).record(Trace)
     columns.record(trace)
     columns.numbers() -> int32 array
 
-The fields of a record follow each other as `fields.FIELDS` lists them, and of each field come the integers of all rows:
+The fields of a record follow each other as `fields.FIELDS` lists them. Each field is a column: the integers of all
+rows.
 
     int, bool              the number; -1 for None
     text, value, span, ...     its number in a table that all traces of a file share; -1 for None
-    another record, or None    1 or 0 for each row, then the columns of those that are there
+    another record, or None    1 or 0 for each row, then the columns of the records that are not None
     a tuple of any length      the lengths, then the columns of all its items
     a record, a fixed tuple    the columns of its fields
 
-So nothing says where a column begins: a reader knows the number of rows of each one when it comes to it.
+No offsets are stored: when a reader reaches a column, it knows the number of its rows from the columns before.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ LARGEST = 1 << 53
 
 
 class Numbered(dict[Any, int]):
-    """Numbers for objects by identity, in the order of first use; -1 for None."""
+    """A table that numbers objects by identity, in the order of first use; None has the number -1."""
 
     def __init__(self) -> None:
         super().__init__({None: -1})
@@ -63,7 +64,7 @@ class Numbered(dict[Any, int]):
 
 
 class TableWriter:
-    """The tables that all traces of a file share; `add_value` gives the number of a Value that is new."""
+    """The tables that all traces of a file share; `add_value` returns the number of a new Value."""
 
     def __init__(self, add_value: Callable[[Value], int]) -> None:
         self.texts, self.groups, self.spans = Numbered(), Numbered(), Numbered()
@@ -91,7 +92,7 @@ class TableWriter:
         return len(self.reals) - 1
 
     def numbers(self) -> Any:
-        """The groups and the spans, as columns."""
+        """Return the tables of tuples and of spans, as columns."""
         columns = ColumnWriter(self)
         spans = self.spans.things
         columns.add([len(self.groups) - 1, len(spans)])
@@ -101,7 +102,7 @@ class TableWriter:
 
 
 class ColumnWriter:
-    """Appends the columns of records."""
+    """Collects the columns of records."""
 
     def __init__(self, tables: TableWriter) -> None:
         self.tables = tables
@@ -115,7 +116,7 @@ class ColumnWriter:
         }
 
     def numbers(self) -> Any:
-        """All columns, one after the other."""
+        """Return all columns, one after the other: as int32, or as int64 if a number needs it."""
         found = np.concatenate(self.parts) if self.parts else np.zeros(0, np.int64)
         small = not found.size or (found.min() >= -(1 << 31) and found.max() < 1 << 31)
         return found.astype(np.int32) if small else found
@@ -157,7 +158,7 @@ class ColumnWriter:
 
 
 class TableReader:
-    """The tables of a file; `values` gives a Value by its number, and None by -1. Damaged for what no writer writes."""
+    """The tables of a file; `values` maps a number to a Value, and -1 to None. Damaged if the content is invalid."""
 
     def __init__(self, texts: list[str], reals: list[Any], numbers: Any) -> None:
         self.texts: list[Any] = [*texts, None]
@@ -173,7 +174,7 @@ class TableReader:
         columns.end()
 
     def value(self, number: Any) -> Value:
-        """The value with this number, as a document gives it."""
+        """Return the value with this number, as the JSON document gives it."""
         found = self.values[number] if integer(number) < self.value_count else None
         if found is None:
             raise Damaged("a value's number is out of range")
@@ -181,7 +182,7 @@ class TableReader:
 
 
 class ColumnReader:
-    """Takes the columns of records; Damaged if a number is out of its range, or there are too few or too many."""
+    """Reads the columns of records; Damaged if a number is out of its range, or there are too few or too many."""
 
     def __init__(self, numbers: Any, tables: TableReader) -> None:
         self.left = numbers
@@ -205,7 +206,7 @@ class ColumnReader:
             raise Damaged("a table is longer than it says")
 
     def integers(self, count: int, low: int = 0, high: int = LARGEST) -> list[int]:
-        """The next numbers, each from `low` to before `high`."""
+        """Return the next `count` integers, each in range(low, high)."""
         if count > self.left.size:
             raise Damaged("a table is shorter than it says")
         part, self.left = self.left[:count], self.left[count:]

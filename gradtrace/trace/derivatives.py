@@ -1,6 +1,6 @@
-"""Jacobians and Hessians of live tensors, through the engine, frozen as Values.
+"""Compute Jacobians and Hessians of live tensors with the engine, and return them as Values.
 
-The graph is used again and again (retain_graph), so nothing of it may have been freed.
+Every gradient is taken with retain_graph over the same graph, so none of its saved values may have been freed before.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from gradtrace.trace.values import frozen
 
 
 def jacobian(output: Tensor, inputs: Sequence[Tensor], create_graph: bool = False) -> list[Any]:
-    """For each input a Tensor of shape (output.numel(), *input.shape): the gradients of the output's elements."""
+    """Return for each input a Tensor of shape (output.numel(), *input.shape): the gradients of the output's
+    elements.
+    """
     size = output.numel()
     if not output.requires_grad:
         return [Tensor._wrap(np.zeros((size, *t.shape), t.dtype.np)) for t in inputs]
@@ -33,7 +35,7 @@ def jacobian(output: Tensor, inputs: Sequence[Tensor], create_graph: bool = Fals
 
 
 def jacobian_values(output: Tensor, inputs: Sequence[Tensor]) -> list[Value]:
-    """The blocks as matrices: a row for each element of the output, a column for each of the input."""
+    """Return the blocks as matrices: a row for each element of the output, a column for each of the input."""
     return [matrix(block, output.numel()) for block in jacobian(output, inputs)]
 
 
@@ -43,7 +45,7 @@ def matrix(block: Tensor, rows: int) -> Value:
 
 
 def hessian(output: Tensor, inputs: Sequence[Tensor]) -> Value:
-    """The second derivatives of one number by all elements of all inputs, as one square matrix."""
+    """Return the second derivatives of one number by all elements of all inputs, as one square matrix."""
     sizes = [t.numel() for t in inputs]
     first = grad([output], list(inputs), create_graph=True, materialize_grads=True)
     rows = [jacobian_values(g, inputs) for g in first]

@@ -2,9 +2,9 @@
 
     trace = with_failure(trace)       # of a trace whose `failure` is set
 
-The recorder sees no call that raises. So the operation is made of the source text at the place of the failure: its
-operands are the variables that stand there, its result a record of the kind FAILED. Where backward failed in the
-derivative of a recorded operation, that operation is the one, and nothing is added.
+The recorder does not see a call that raises, so the operation is made from the source text at the place of the failure:
+its operands are the variables in that text, its result is a record of the kind FAILED. Where backward failed in the
+derivative of a recorded operation, `failure.operation` is that operation, and nothing is added.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gradtrace.trace.record import FAILED, Operand, Operation, TensorRecord, Tra
 
 
 def with_failure(trace: Trace) -> Trace:
-    """The trace with the operation that failed, in `failure.operation`."""
+    """Return the trace with the operation that failed, whose id is `failure.operation`."""
     failure = trace.failure
     if failure is None:
         return trace
@@ -44,7 +44,7 @@ def starts(span: Any, at: Any) -> bool:
 
 
 def operands(trace: Trace, text: str) -> list[int]:
-    """The tensors of the variables in a text, in its order."""
+    """Return the tensors of the variables in a source text, in its order."""
     try:
         tree = ast.parse(text.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -55,7 +55,7 @@ def operands(trace: Trace, text: str) -> list[int]:
 
 
 def dotted(node: Any) -> str:
-    """ "w" or "m.weight"; "" for anything else."""
+    """Return the dotted name that an expression is: "w" or "m.weight"; "" for anything else."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

@@ -1,6 +1,6 @@
-"""The fields of a trace's records: what `trace/columns.py` writes and reads, and by which a file is checked.
+"""The fields of a trace's records: `trace/columns.py` writes and reads them, and checks a file by them.
 
-`FIELDS` has the type of each field. `check` tells whether the ids in a trace that was read fit together.
+`FIELDS` has the type of each field. `check` tests whether the ids in a trace that was read are consistent.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class Damaged(Exception):
 
 
 class Maybe:
-    """A field that may be None."""
+    """The type of a field that may be None."""
 
     def __init__(self, of: Any) -> None:
         self.of = of
 
 
 class Many:
-    """A field that is a tuple; of these fields in their order, or of any number of one kind."""
+    """The type of a field that is a tuple: of fixed fields (`of`), or of any number of items of one type (`each`)."""
 
     def __init__(self, *of: Any, each: Any = None) -> None:
         self.of = of
@@ -97,7 +97,7 @@ FIELDS: dict[type, tuple[Any, ...]] = {
 
 
 def number(x: Any) -> Any:
-    """A number as strict JSON holds it."""
+    """Return a number as strict JSON holds it: NaN and infinities as strings."""
     if isinstance(x, float) and not isfinite(x):
         return "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
     return x
@@ -157,7 +157,7 @@ def one_of(one: Any, among: Iterable[str]) -> str:
 
 
 def check(trace: Trace) -> None:
-    """Damaged unless every id is an index, every reference is in range, and scopes are nested."""
+    """Raise Damaged unless every id is an index, every reference is in range, and scopes are nested."""
     tensors, operations, functions = len(trace.tensors), len(trace.operations), len(trace.functions)
     parts: tuple[Any, ...] = (trace.tensors, trace.operations, trace.functions, trace.scopes)
     for part in parts:

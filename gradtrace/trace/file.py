@@ -1,4 +1,4 @@
-"""A recorded run as a file: `run.gt`, a zip of JSON and numpy arrays, never a pickle.
+"""Read and write a recorded run as a file: `run.gt`, a zip of JSON and numpy arrays, never a pickle.
 
     write(about, traces, stream)        read(name, stream) -> Record
 
@@ -6,14 +6,15 @@
                     texts, numbers, summaries}
     traces/0.npy    the columns of a trace (`trace/columns.py`)
     tables.npy      tuples and spans, which all traces share
-    values.npy      where the elements of each value are (`trace/stored_values.py`)
-    arrays/0.npy    elements
+    values.npy      the chunk and the place of each value's elements (`trace/stored_values.py`)
+    arrays/0.npy    a chunk of elements
 
-A record holds several traces of one run, since commands differ in what they keep; `variants` gives the number of each
-("all", "eval", "graph", "watched"), which is read when it is asked for. Of a program that failed there is "all" alone.
+A record holds several traces of one run, since commands differ in what they keep. `variants` maps the name of each
+("all", "eval", "graph", "watched") to the number of its trace, which is read when it is first used. A program that
+failed has only "all".
 
 A file is untrusted: sizes are compared with the file's own before anything is unpacked, every field has a type, every
-id a range. UsageError, with the file's name, for anything else than what `write` writes.
+id a range. Anything else than what `write` writes raises UsageError with the file's name.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Record:
         self._known: dict[int, Trace] = {}
 
     def trace(self, variant: str) -> Trace:
-        """The trace as a kind of command keeps it. UsageError if it is damaged."""
+        """Return the trace as a kind of command ("eval", "graph", ...) keeps it. UsageError if it is damaged."""
         number = self._variants[variant]
         if number not in self._known:
             self._known[number] = self._load(number)
@@ -84,7 +85,7 @@ class Record:
 
 
 def write(about: About, traces: dict[str, Trace], stream: Any) -> None:
-    """Write the file; the same run gives the same bytes. A Trace that is there under several names is written once."""
+    """Write the file; the same run gives the same bytes. A Trace that has several names is written once."""
     with zipfile.ZipFile(stream, "w") as file:
         tables = TableWriter(lambda value: values.add(value))
         values = ValueWriter(
@@ -136,7 +137,7 @@ def put_table(file: zipfile.ZipFile, name: str, numbers: Any) -> None:
 
 
 def put_array(file: zipfile.ZipFile, name: str, parts: list[Any], count: int, dtype: str) -> None:
-    """Write elements as they are: compressing random numbers takes long and gains little."""
+    """Write an array without compression: compressing random numbers takes long and gains little."""
     head = io.BytesIO()
     facts = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": (count,)}
     np.lib.format.write_array_header_1_0(head, facts)
@@ -155,7 +156,7 @@ def entry_of(name: str) -> zipfile.ZipInfo:
 
 
 def read(name: str, stream: Any) -> Record:
-    """The record in a file. UsageError, which names the file, if it is damaged or of another version."""
+    """Read the record in a file. UsageError with the file's name if it is damaged or of another version."""
     return guarded(name, lambda: opened(name, stream))
 
 
@@ -183,7 +184,7 @@ def trace_of(numbers: Any, tables: TableReader) -> Trace:
 
 
 def guarded(name: str, work: Callable[[], T]) -> T:
-    """Return the result of `work`. UsageError with the file's name if the file is damaged."""
+    """Call `work` and return its result. UsageError with the file's name if the file is damaged."""
     try:
         return work()
     except Damaged as error:
@@ -212,13 +213,13 @@ def check_sizes(file: zipfile.ZipFile, size: int) -> None:
 
 
 def is_numbered(name: str) -> bool:
-    """Whether an entry is an array or a trace: "arrays/7.npy"."""
+    """Whether an entry's name is that of an array or a trace: "arrays/7.npy"."""
     number = "".join(char for char in name if char.isdigit())
     return name.isascii() and bool(number) and name in (f"arrays/{number}.npy", f"traces/{number}.npy")
 
 
 def variants_of(document: Any) -> dict[str, int]:
-    """The numbers of a record's traces."""
+    """Return the number of each kind of trace, from the document."""
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise Damaged("its document is not a record's")
     if document.get("version") != VERSION:
@@ -230,7 +231,7 @@ def variants_of(document: Any) -> dict[str, int]:
 
 
 def about_of(document: dict[str, Any], tables: TableReader) -> About:
-    """Return a document's description of the run."""
+    """Return the description of the run, from the document."""
     source, seed, failure = fields.mapped(document.get("source")), document.get("seed"), document.get("failure")
     return About(
         fields.text(source.get("name")),
@@ -259,7 +260,7 @@ def row(one: Any, *readers: Callable[[Any], Any]) -> Any:
 
 
 def read_table(file: zipfile.ZipFile, name: str, dimensions: int = 1) -> Any:
-    """The integers of a table."""
+    """Read a table of integers."""
     found = read_array(file, name)
     if found.ndim != dimensions or found.dtype.name not in ("int32", "int64"):
         raise Damaged("a table is damaged")
@@ -267,7 +268,7 @@ def read_table(file: zipfile.ZipFile, name: str, dimensions: int = 1) -> Any:
 
 
 def read_elements(file: zipfile.ZipFile, number: int) -> Any:
-    """The elements of a chunk of values."""
+    """Read the elements of a chunk of values."""
     found = read_array(file, f"arrays/{number}.npy")
     if found.ndim != 1 or (found.dtype.name == "bool" and (found.view("uint8") > 1).any()):
         raise Damaged("an array is damaged")

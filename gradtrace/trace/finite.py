@@ -1,10 +1,10 @@
-"""Finite differences of a function of one number, and whether a derivative agrees with them.
+"""Finite differences of a function of one number, to judge whether a derivative is right.
 
-    found = judge(f, analytic, x)        f(0), f(h), f(-h) is the function around x
+    found = judge(f, analytic, x)        # f(t) is the function at x + t: f(0), f(h), f(-h)
 
-Central differences with a step that balances rounding against curvature; where they disagree, one-sided differences
-tell a kink from a wrong derivative, and Ridders' extrapolation (Numerical Recipes, 5.7) gets the number as exact as it
-can be.
+Central differences use a step that balances rounding against curvature. Where they disagree with the derivative,
+one-sided differences tell a kink from a wrong derivative, and Ridders' extrapolation (Numerical Recipes, 5.7) gives the
+most exact number.
 """
 
 from __future__ import annotations
@@ -21,8 +21,12 @@ SHRINK = 1.4
 
 
 class Judged(NamedTuple):
-    """`verdict`: "ok", "wrong", "kink" (the slope changes there; the analytic one lies between), "jump" (not
-    continuous), "edge" (of the domain: one side agrees), or "not finite" (both are not)."""
+    """The result of a comparison. `verdict` is one of:
+
+    "ok", "wrong", "kink" (the slope changes at the point; the derivative lies between both slopes), "jump" (the
+    function is not continuous), "edge" (of the domain: the derivative agrees with one side), "not finite" (neither the
+    derivative nor the differences are finite).
+    """
 
     verdict: str
     numeric: float
@@ -32,7 +36,7 @@ class Judged(NamedTuple):
 
 
 def judge(f: Callable[[float], float], analytic: float, x: float, eps: float = FLOAT64) -> Judged:
-    """Compare `analytic` with the differences of f, whose values are rounded to `eps`."""
+    """Compare the derivative `analytic` with finite differences of f, whose values are rounded to `eps`."""
     scale = max(1.0, abs(x))
     h = eps ** (1 / 3) * scale
     here, up, down = f(0.0), f(h), f(-h)
@@ -56,7 +60,7 @@ def judge(f: Callable[[float], float], analytic: float, x: float, eps: float = F
 
 
 def at_edge(analytic: float, left: float, right: float) -> Judged:
-    """The function is not defined (or infinite) on one side: the other side decides."""
+    """Judge a derivative by one side, where the function is not defined or infinite on the other."""
     sides = [s for s in (left, right) if math.isfinite(s)]
     if not sides:
         verdict = NOT_FINITE if not math.isfinite(analytic) else WRONG
@@ -69,7 +73,9 @@ def at_edge(analytic: float, left: float, right: float) -> Judged:
 def at_kink(
     f: Callable[[float], float], analytic: float, h: float, here: float, gap: float, tolerance: float
 ) -> Judged | None:
-    """The one-sided slopes differ: also so near, then it is a kink (None: it was curvature)."""
+    """Judge a derivative where the one-sided slopes differ; None if they agree with a smaller step, so it was
+    curvature.
+    """
     near = h / 16
     right, left = (f(near) - here) / near, (here - f(-near)) / near
     closer = abs(right - left)
@@ -85,7 +91,7 @@ def at_kink(
 
 
 def ridders(f: Callable[[float], float], h: float) -> tuple[float, float]:
-    """The derivative by extrapolation, and an estimate of its error."""
+    """Return the derivative by Ridders' extrapolation, and an estimate of its error."""
     table = [[(f(h) - f(-h)) / (2 * h)]]
     best, spread = table[0][0], math.inf
     for i in range(1, STEPS):

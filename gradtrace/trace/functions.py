@@ -1,6 +1,6 @@
 """The backward graph as records: the nodes reachable from some tensors' grad_fn, and next_functions as edges.
 
-Walked with a list, never by recursion: graphs of 100,000 nodes and more are ordinary.
+The search uses a list instead of recursion, since graphs of 100,000 nodes and more are common.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ class FunctionGraph(NamedTuple):
 
     @property
     def variables(self) -> list[Tensor]:
-        """The leaves at the ends of the graph."""
+        """The leaf tensors of the graph's AccumulateGrad nodes."""
         return [node.variable for node in self.nodes if isinstance(node, AccumulateGrad)]
 
 
 def display_name(node: Node) -> str:
-    """ "MulBackward0", "AccumulateGrad": without PyTorch's namespace."""
+    """Return a node's name without PyTorch's namespace: "MulBackward0", "AccumulateGrad"."""
     if node.op is not None:  # an operator's node has its type's name
         return type(node).__name__
     return node.name().rpartition("::")[2]
 
 
 def walk(starts: Iterable[Node | None]) -> FunctionGraph:
-    """Every node reachable from `starts`, functions in order of creation, then AccumulateGrad in order of discovery.
+    """Find every node reachable from `starts`: functions in order of creation, then AccumulateGrad in order of
+    discovery.
 
-    Order of discovery goes by the functions' order and their inputs', so it is the same from run to run.
+    The functions are searched in order of creation and by their inputs' order, so the result is the same in every run.
     """
     seen: dict[int, Node] = {}
     waiting = [node for node in starts if node is not None]
@@ -59,7 +60,9 @@ def walk(starts: Iterable[Node | None]) -> FunctionGraph:
 
 
 def edges(found: FunctionGraph) -> tuple[FunctionEdge, ...]:
-    """next_functions, in order; two edges where a node uses one input twice. None (no gradient wanted) has no edge."""
+    """Return next_functions as edges; two edges where a node uses one input twice, none for an input without
+    gradient.
+    """
     result = []
     for source, node in enumerate(found.nodes):
         numbers = node.output_nrs or (0,) * len(node.next)
@@ -78,8 +81,9 @@ def function_record(
     span: Span | None,
     custom: Any = None,
 ) -> FunctionRecord:
-    """One node as a record. `arguments` are those of the call that made it, where it was recorded; `ids` gives a
-    tensor's id by its `ident()`; `custom` is what a Function of the program had saved, if that was noted."""
+    """Return the record of one node. `arguments` are those of the recorded call that made it, if there is one; `ids`
+    maps a tensor's ident() to its id; `custom` has what a Function of the program saved, if that was noted.
+    """
     variable = ids.get(ident(node.variable)) if isinstance(node, AccumulateGrad) else None
     saved = saved_values(node, outputs, arguments, ids, custom)
     freed = node.freed and node.plan.saves
@@ -89,7 +93,7 @@ def function_record(
 def saved_values(
     node: Node, outputs: tuple[int, ...], arguments: tuple[Any, ...] | None, ids: dict[int, int], custom: Any = None
 ) -> tuple[SavedRecord, ...]:
-    """Return what a node keeps for backward, or kept if it is freed and the call was recorded."""
+    """Return what a node keeps for backward; if it is freed and its call was recorded, what it kept before."""
     if node.op is None and hasattr(node, "__dict__") and node.__dict__.get("_saved") is not None:
         custom = node.__dict__["_saved"]
     if custom is not None:

@@ -1,12 +1,12 @@
-"""The tensors and calls of a run in the order of creation, and which of them matter.
+"""The tensors and calls of a run in the order of creation, and the selection of the relevant ones.
 
-The operator calls that the run recorded are gone through once; each result becomes an entry, each tensor that no call
-made an entry when it is first met.
+The operator calls that the run recorded are read once, in order. Each result becomes an entry; a tensor that no call
+made becomes an entry at its first use.
 
-In-place operations: the result is the tensor itself, so each makes a new entry, a new version of it, and earlier ones
-stay as what the operation started from, with the contents that the run's keeper has of them. Where the target is a
-view, its base gets a new version too. What was changed without an operation (by an optimiser's step, through a numpy
-array) has a new version where an operation reads it next, or where the run ends.
+An in-place operation returns the tensor itself, so its result is a new entry: a new version of that tensor. The earlier
+entries remain as the operation's operands, with the contents that the run's keeper saved. If the target is a view, its
+base gets a new version too. A tensor that was changed without an operation (by an optimiser's step, through a numpy
+array) gets a new version at the next operation that reads it, or at the end of the run.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class Call:
 
 
 class Entry:
-    """One tensor, or one version of it. `held` is what the keeper knows of the version, None if nothing was written."""
+    """One tensor, or one version of it. `held` has the keeper's notes about the version, None if nothing was
+    written.
+    """
 
     __slots__ = ("call", "first", "fn", "held", "id", "last", "names", "read", "tensor", "version")
 
@@ -76,7 +78,7 @@ class History:
         self.graph = functions.FunctionGraph([], {})  # of all entries
 
     def entry(self, tensor: Tensor) -> Entry:
-        """The tensor's latest version, entered now if it is new."""
+        """Return the entry of the tensor's latest version; make it if the tensor is new."""
         known = self.current.get(ident(tensor))
         return known if known is not None else self._enter(tensor, None, 0)
 
@@ -96,7 +98,9 @@ class History:
                 self.entry(tensor).names.append(name)
 
     def add_names(self, bound: Iterable[tuple[str, Tensor]]) -> None:
-        """Variables name the latest version; a name that the inputs gave stays only if nothing else took it."""
+        """Give the latest versions the names of their variables; an input's name stays unless another tensor has that
+        name.
+        """
         pairs = list(bound)
         taken = {name for name, _ in pairs}
         for entry in self.entries:
@@ -195,7 +199,7 @@ class History:
         return self._next_version(again, before)
 
     def find_functions(self) -> None:
-        """Give every entry its node, and enter the leaves that only the graph still knows."""
+        """Find the node of every entry, and add the leaves that only the graph still refers to."""
         for entry in self.entries:
             if entry.held is not None and not entry.held.is_current:
                 entry.fn = entry.held.fn
@@ -226,9 +230,10 @@ def is_view(entry: Entry) -> bool:
 
 
 def node_of(tensor: Tensor) -> Node | None:
-    """The node that a tensor was computed by.
+    """Return the node that computed a tensor.
 
-    Reading grad_fn would give a view of a parameter that an optimiser has changed since (`weight.t()`) a new one.
+    It does not read grad_fn: of a view (`weight.t()`) of a parameter that an optimiser has changed since, that would
+    make a new node.
     """
     view = None if tensor._x is None else tensor._x.view
     stepped = view is not None and view.base._fn is None and tensor._fn is not None
@@ -247,9 +252,10 @@ def _function_before(later: Entry) -> Node | None:
 
 
 def bound_names(env: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
-    """The tensors that variables hold, in order of binding, then those in lists, dicts and modules that they hold.
+    """Return the tensors that variables hold, in order of binding, then those in the lists, dicts and modules they
+    hold.
 
-    Not those that escaped from a vmap: they can be kept, but no longer read.
+    Tensors that escaped from a vmap are left out, since they can be kept but no longer read.
     """
     later: list[tuple[str, Tensor]] = []
     seen: set[int] = set()
@@ -276,7 +282,7 @@ def _held(name: str, value: Any) -> list[tuple[str, Tensor]]:
 
 
 def relevant(history: History, ends: Sequence[Entry]) -> list[Entry]:
-    """Return the operations that the ends and the named tensors depend on, in order of creation."""
+    """Return the entries that the ends and the named tensors depend on, in order of creation."""
     waiting = [*ends, *(entry for entry in history.entries if entry.names)]
     seen: set[int] = set()
     while waiting:

@@ -1,8 +1,8 @@
-"""Label tensors: by their variable, or by the text of the expression that made them.
+"""Label tensors by their variable, or by the text of the expression that made them.
 
-Where one expression made several tensors (a call that is several operators inside), the result takes the text and the
-inner ones take their operator's name beside it; where it made one tensor again and again (a loop), they are numbered.
-A tensor out of nothing (`torch.ones(3)` within a line) takes the text of the operand that it is.
+Where one expression made several tensors (a call that runs several operators), its result has the text as label, and
+the inner tensors have their operator's name before it. Where the expression ran again and again (a loop), the labels
+are numbered. A tensor that no call made (`torch.ones(3)` within a line) has the text of the operand that it is.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 
 class CalledModules(Protocol):
-    """The interface that returns the modules in which a call was made."""
+    """The interface of an object that returns the modules in which a call was made."""
 
     def called_modules(self, call: Any) -> list[tuple[int, str]]:
-        """The modules around a call that the same expression called: numbers and names, innermost first."""
+        """Return the modules that the call's expression called and that contain the call: numbers and names, innermost
+        first.
+        """
 
 
 class SourceText:
@@ -41,7 +43,7 @@ class SourceText:
 
     @property
     def last(self) -> str:
-        """The program's last statement, if it is an expression."""
+        """The text of the program's last statement if it is an expression, else ""."""
         try:
             body = ast.parse(self.text).body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -68,7 +70,7 @@ class SourceText:
         return Span(span.line, span.column, span.end_line, span.end_column, file)
 
     def excerpt(self, origin: int) -> str:
-        """The text of that stretch on one line; "" for 0."""
+        """Return the text of the span `origin` on one line; "" for 0."""
         known = self._known.get(origin)
         if known is None:
             known = self._known[origin] = self._cut(self.span(origin))
@@ -79,7 +81,7 @@ class SourceText:
 
 
 def cut_text(text: str, span: Span | None) -> str:
-    """A stretch of a source text on one line."""
+    """Return a span of a source text on one line."""
     return cut_lines(text.encode("utf-8", "replace").splitlines(), span)
 
 
@@ -101,7 +103,7 @@ def label_all(
     gradients: Mapping[int, str],
     scopes: CalledModules,
 ) -> list[str]:
-    """The label of every kept entry; `gradients` has the names of gradients ("w.grad"), by ident(tensor)."""
+    """Return the label of every kept entry; `gradients` has the names of gradients ("w.grad"), by ident(tensor)."""
     texts = expression_texts(calls, source, scopes)
     return numbered_labels(kept, texts, constant_texts(kept, calls, texts, source, env), gradients)
 
@@ -109,7 +111,7 @@ def label_all(
 def numbered_labels(
     kept: Sequence[Any], texts: dict[int, str], constants: dict[int, str], gradients: Mapping[int, str]
 ) -> list[str]:
-    """The label of every kept entry from the texts of calls and constants; repeated ones are numbered."""
+    """Return the label of every kept entry, from the texts of calls and constants; repeated ones are numbered."""
     plain = [_label(entry, texts, constants, gradients) for entry in kept]
     counts: dict[str, int] = {}
     for entry, text in zip(kept, plain, strict=True):
@@ -152,9 +154,10 @@ def _versioned(kept: Sequence[Entry], labels: list[str]) -> list[str]:
 def expression_texts(calls: Sequence[Call], source: SourceText, scopes: CalledModules) -> dict[int, str]:
     """Return the label of each call's result, by ident(call).
 
-    Calls in a row with one origin are one expression, whose last call takes the text and whose others were steps
-    within, or a loop over it, which shows in their names as a pattern that repeats. A step within a module that the
-    expression calls goes by that module: "net.0 output" if it is the module's result, else "relu in net.0".
+    Consecutive calls with one origin belong to one expression: the text labels the last call, and the others are inner
+    steps. If the operators' names repeat as a pattern, the expression ran in a loop, and each repetition is treated in
+    this way. An inner step in a module that the expression calls is labelled by that module: "net.0 output" for the
+    module's result, else "relu in net.0".
     """
     texts: dict[int, str] = {}
     start = 0
@@ -176,7 +179,7 @@ def expression_texts(calls: Sequence[Call], source: SourceText, scopes: CalledMo
 
 
 def module_text(call: Call, following: Call, scopes: CalledModules) -> str:
-    """Return the label of a step within a module; "" outside of modules that the expression calls."""
+    """Return the label of an inner step within a module; "" outside of modules that the expression calls."""
     own = scopes.called_modules(call)
     after = {number for number, _ in scopes.called_modules(following)}
     ended = [name for number, name in own if number not in after]
@@ -186,7 +189,7 @@ def module_text(call: Call, following: Call, scopes: CalledModules) -> str:
 
 
 def period(names: list[str]) -> int:
-    """The length of the shortest pattern that `names` is a repetition of."""
+    """Return the length of the shortest pattern that `names` is a repetition of."""
     total = len(names)
     for length in range(1, total // 2 + 1):
         if total % length == 0 and all(names[i] == names[i - length] for i in range(length, total)):
@@ -200,7 +203,9 @@ def period(names: list[str]) -> int:
 def constant_texts(
     kept: Sequence[Entry], calls: Sequence[Call], texts: dict[int, str], source: SourceText, env: Mapping[str, Any]
 ) -> dict[int, str]:
-    """By ident(entry): what unnamed tensors that no call made are called, after the operand they first stand for."""
+    """Return the label of each unnamed tensor that no call made, by ident(entry): the text of the first operand that it
+    is.
+    """
     wanted = {ident(entry) for entry in kept if entry.call is None and not entry.names}
     found: dict[int, str] = {}
     for call in calls if wanted else ():
@@ -225,7 +230,8 @@ def constant_texts(
 
 
 def operand_texts(text: str, env: Mapping[str, Any]) -> list[str]:
-    """The operands as written: of `a + 1` a and 1, of `x.mul(2)` x and 2, of `torch.cat([a, b])` a and b.
+    """Return the texts of an expression's operands: of `a + 1` a and 1, of `x.mul(2)` x and 2, of `torch.cat([a, b])`
+    a, b.
 
     `env` tells modules (`torch.where`) from tensors (`x.where`).
     """
@@ -251,7 +257,7 @@ DERIVING = ("backward", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev"
 
 
 def differentiates(text: str) -> bool:
-    """Whether the expression is a call of a function that differentiates."""
+    """Whether the expression is a call of a function that differentiates (backward, grad, jacrev, ...)."""
     return text.partition("(")[0].rpartition(".")[2] in DERIVING
 
 

@@ -1,12 +1,12 @@
-"""Make a Trace from the graph of a live tensor, and rehearse its backward pass.
+"""Make a Trace from the graph of a live tensor, and run its backward pass on trial.
 
     trace = trace_of([y], variables)              # operations, operands and saved values, from the graph's nodes
     trace = trace_of([y], variables, rehearse=True)     # and the steps of a backward pass from y
 
-Nobody recorded the operators' calls: they are read off the nodes. An operand that requires grad is what the edge leads
-to; of the others a node has what it saved. Values are known of tensors that variables hold, of leaves, and of what a
-node saved and backward has not freed yet; of all others shape and dtype. Nothing is computed again: a leaf may have
-changed since.
+The operators' calls were not recorded, so they are read from the nodes. The operands that require grad are found along
+the edges, the others only if the node saved them. Values are known of tensors that variables hold, of leaves, and of
+saved tensors that backward has not freed yet; of all others only shape and dtype. Nothing is computed again: a leaf may
+have changed since.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class Missing:
 
 
 class Source(NamedTuple):
-    """Placeholder for the program of a tensor without one."""
+    """Placeholder for the program of a tensor that has none."""
 
     name: str
     text: str = ""
 
 
 class LiveRun(NamedTuple):
-    """A run of which only the end is known."""
+    """The run of a live tensor: only its final state is known."""
 
     program: Any
     env: dict[str, Any]
@@ -65,10 +65,10 @@ class LiveRun(NamedTuple):
 
 
 def trace_of(roots: Sequence[Tensor], variables: Mapping[str, Any], *, rehearse: bool = False) -> Trace:
-    """The graph behind `roots` as a Trace, with the names of those `variables` that are part of it.
+    """Return the graph behind `roots` as a Trace, with the names of those `variables` that are part of it.
 
-    With `rehearse` a backward pass is run from the first root, and every `.grad` put back afterwards; not where saved
-    values are freed already, nor where hooks would run: then the Trace has no steps.
+    With `rehearse` a backward pass is run from the first root, and every `.grad` is restored afterwards. Where saved
+    values are freed already, or hooks would run, it is not run, and the Trace has no steps.
     """
     graph = LiveGraph(roots, variables)
     if not rehearse or not graph.can_run_backward:
@@ -83,13 +83,13 @@ def trace_of(roots: Sequence[Tensor], variables: Mapping[str, Any], *, rehearse:
 
 
 def ones_like(tensor: Tensor) -> Tensor:
-    """The gradient that a pass of a tensor with several elements begins with: that of its sum."""
+    """Return the gradient that the trial pass of a tensor begins with: ones, as for the tensor's sum."""
     return Tensor._wrap(np.ones(tuple(tensor.shape), dtype=tensor._data.dtype))
 
 
 @contextmanager
 def gradients_put_back(tensors: Sequence[Tensor]) -> Iterator[None]:
-    """Clear the tensors' `.grad` and put back afterwards what they held."""
+    """Context manager: clear the tensors' `.grad` and restore it afterwards."""
     held = [(tensor, None if tensor._x is None else tensor._x.grad) for tensor in tensors]
     try:
         for tensor, grad in held:
@@ -127,13 +127,15 @@ class LiveGraph:
 
     @property
     def ran_backward(self) -> bool:
-        """Whether a backward pass has left something behind: freed values, or gradients."""
+        """Whether a backward pass has run before: saved values are freed, or leaves have gradients."""
         freed = any(node.freed for node in self.nodes if not isinstance(node, AccumulateGrad))
         return freed or any(tensor._x is not None and tensor._x.grad is not None for tensor in self.tensors)
 
     @property
     def can_run_backward(self) -> bool:
-        """Whether a pass would do nothing but compute gradients: no freed values, no hooks, a root of numbers."""
+        """Whether a pass would only compute gradients: the root has a node, no saved values are freed, there are no
+        hooks.
+        """
         return node_of(self.roots[0]) is not None and not any(map(is_held_back, self.nodes))
 
     def trace(self, watch: Watch | None, backward_runs: int) -> Trace:
@@ -221,7 +223,7 @@ class LiveGraph:
 
 
 class CapturedGraph(Captured):
-    """Makes the Trace; a tensor that is only a placeholder for an output has shape and dtype."""
+    """Makes the Trace; a tensor that is only a placeholder for an output has just shape and dtype."""
 
     unknown: set[int]
 
@@ -246,26 +248,26 @@ class Known(Contents):
 
 
 def edges_of(node: Node) -> list[tuple[Node | None, int]]:
-    """The node and the number of its output that each tensor argument came from."""
+    """Return, for each tensor argument, the node that computed it and the number of that node's output."""
     numbers = node.output_nrs or (0,) * len(node.next)
     return list(zip(node.next, numbers, strict=False))
 
 
 def args_of_edges(node: Node, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the arguments of the edges, in their order."""
+    """Return the arguments that have an edge, in the order of the edges."""
     if node.op.variadic:
         return args[0] if args and type(args[0]) is tuple else ()
     return args[: node.op.arity]
 
 
 def padded(node: Node, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return as many arguments as a node has edges; None for missing ones."""
+    """Return an argument for each edge of a node; None for missing ones."""
     held = () if node.op is None else args_of_edges(node, args)
     return (*held, *(None,) * (len(node.next) - len(held)))
 
 
 def saved_result(node: Node) -> tuple[Any, ...]:
-    """The raw results that a node saved, by number; () if it did not, or if they were changed since."""
+    """Return the raw results that a node saved, by number; () if it saved none, or they were changed since."""
     if node.out is None:
         return ()
     try:
@@ -276,7 +278,7 @@ def saved_result(node: Node) -> tuple[Any, ...]:
 
 
 def blank(node: Node, number: int) -> Any:
-    """An array of an output's shape and dtype that takes no memory."""
+    """Return an array of an output's shape and dtype that takes no memory."""
     several = isinstance(node.shape, list)
     shape = node.shape[number] if several else node.shape
     dtype = node.dtype[number] if several else node.dtype
@@ -284,14 +286,14 @@ def blank(node: Node, number: int) -> Any:
 
 
 def retained_by(node: Node) -> list[Tensor]:
-    """The results of a node that retain their gradients."""
+    """Return the results of a node that retain their gradients."""
     hooks = None if node.extras is None else node.extras.hooks
     found = [] if hooks is None else [reference() for reference in hooks.retains.values()]
     return [tensor for tensor in found if tensor is not None]
 
 
 def is_held_back(node: Node) -> bool:
-    """Whether a visit of backward would fail for lack of saved values, or would run hooks."""
+    """Whether backward through this node would fail for lack of saved values, or would run hooks."""
     if isinstance(node, AccumulateGrad):
         extra = node.variable._x
         if extra is not None and (extra.post_hooks or extra.hooks):

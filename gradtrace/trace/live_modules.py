@@ -2,10 +2,10 @@
 
     scopes_of(nodes, variables) -> a Scope or None for each function
 
-Nobody watched the calls. An operation that uses a parameter belongs to the parameter's module, and so does what is done
-to the parameter alone (its transpose). What lies on a way between two operations of a module belongs to it as well:
-the activations between two layers of a network. So a module that was called twice takes all that lies between; where
-other modules lie between, each run of operations with its parameters is a call.
+The modules' calls were not recorded. An operation that uses a parameter belongs to the parameter's module, and so does
+one that only reshapes a parameter (a transpose). Operations on a path between two operations of a module belong to that
+module too: the activations between two layers of a network. So two calls of a module count as one, with all that lies
+between; only where other modules lie between, each run of consecutive operations is a call.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST = 2_000_000  # modules times operations: beyond, only operations with param
 
 
 def scopes_of(nodes: Sequence[Node], variables: Mapping[str, Any]) -> tuple[Scope | None, ...]:
-    """The scope of each function of `nodes`, which stand in order of creation; leaves have none."""
+    """Return the scope of each function of `nodes`, which are in order of creation; None for leaves."""
     functions = [node for node in nodes if not isinstance(node, AccumulateGrad)]
     modules = known_modules(variables)
     numbers = {ident(node): i for i, node in enumerate(functions)}
@@ -42,7 +42,7 @@ def scopes_of(nodes: Sequence[Node], variables: Mapping[str, Any]) -> tuple[Scop
 
 
 def known_modules(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """The modules that variables hold, by the first path to each."""
+    """Return the modules that variables hold, by the first path to each."""
     found: dict[int, tuple[str, Any]] = {}
     for path, module in modules_in(variables):
         found.setdefault(ident(module), (path, module))
@@ -50,7 +50,7 @@ def known_modules(variables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def enclosing(path: str, modules: Mapping[str, Any]) -> list[str]:
-    """The modules around one, innermost first."""
+    """Return the paths of the modules around the module `path`, innermost first."""
     parts = path.split(".")
     return [outer for n in range(len(parts) - 1, 0, -1) if (outer := ".".join(parts[:n])) in modules]
 
@@ -58,7 +58,7 @@ def enclosing(path: str, modules: Mapping[str, Any]) -> list[str]:
 def own_operations(
     functions: Sequence[Node], inputs: Sequence[Sequence[int]], modules: Mapping[str, Any]
 ) -> dict[str, list[int]]:
-    """By the path of a module: the operations that use parameters of it, and of no other module."""
+    """Return for each module's path the operations that use its parameters, and no other module's."""
     owners: dict[int, str] = {}
     for path, module in modules.items():
         for parameter in module._parameters.values():
@@ -82,7 +82,9 @@ def keeps_to_itself(node: Node) -> bool:
 
 
 def filled(members: Mapping[str, set[int]], inputs: Sequence[Sequence[int]]) -> dict[str, list[list[int]]]:
-    """By module its calls: one, with all that lies between its operations, where that is of no other module."""
+    """Return the calls of each module: one call with all that lies between its operations, or several if other modules
+    do.
+    """
     whole = {path: between(found, inputs) for path, found in members.items()}
     alone = apart(members)
     return {
@@ -94,7 +96,7 @@ def filled(members: Mapping[str, set[int]], inputs: Sequence[Sequence[int]]) -> 
 
 
 def apart(members: Mapping[str, set[int]]) -> dict[str, list[list[int]]]:
-    """Return the calls of each module as far as its operations show them: consecutive ones are one call."""
+    """Return the calls of each module, where each run of consecutive operations is one call."""
     calls: dict[str, list[list[int]]] = {path: [] for path in members}
     for path, found in members.items():
         for i in sorted(found):
@@ -105,12 +107,12 @@ def apart(members: Mapping[str, set[int]]) -> dict[str, list[list[int]]]:
 
 
 def related(path: str, other: str) -> bool:
-    """Whether one of the modules is the other, or within it."""
+    """Whether one of the two modules is the other, or contains it."""
     return path == other or path.startswith(other + ".") or other.startswith(path + ".")
 
 
 def between(found: set[int], inputs: Sequence[Sequence[int]]) -> set[int]:
-    """The functions on ways from one of `found` to another, these included."""
+    """Return the functions on paths between any two of `found`, including `found`."""
     after = set(found)
     for i, sources in enumerate(inputs):
         if not after.isdisjoint(sources):

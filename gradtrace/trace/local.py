@@ -1,7 +1,8 @@
 """Local derivatives: of one node's output by each of its inputs, from the node's own rules.
 
-Of a pointwise operator it is a number for each element, in the output's shape; of any operator with a single number as
-its result, one for each element of the input. Both come from one call of the rules with ones for the gradient.
+For a pointwise operator a local derivative is a number for each element, in the output's shape; for any operator whose
+result is a single number, one for each element of the input. Both are computed by one call of the rules with ones for
+the gradient.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from gradtrace.trace.values import Value, frozen
 
 
 def is_pointwise(node: Node) -> bool:
-    """Whether each element of the node's output depends on the inputs' elements at its place alone."""
+    """Whether each element of the node's output depends only on the inputs' elements at the same place."""
     return node.op is not None and node.op.kind == "elementwise"
 
 
 def local_derivatives(node: Node) -> list[Value | None]:
-    """One for each edge, None where it is not one number for each element. The node must not be freed."""
+    """Return a derivative for each edge, None where it is not one number for each element. The node must not be
+    freed.
+    """
     shape = node.shape
     if node.op is None or node.is_accumulator or node.outputs != 1:
         return [None] * len(node.next)
@@ -43,10 +46,10 @@ LARGEST = 4_000_000  # elements of a matrix that is made
 
 
 def jacobians(node: Node) -> list[Value | None]:
-    """For each edge the matrix of the derivatives of the node's output by that input, both flattened.
+    """Return for each edge the matrix of the derivatives of the node's output by that input, both flattened.
 
-    Row by row through the node's own rules; None where the node has several outputs, or the matrix would be too large.
-    Of a Function of the program this calls its backward once for each element of the output.
+    The rows are computed one by one with the node's own rules; None where the node has several outputs, or the matrix
+    would be too large. For a Function of the program this calls its backward once for each element of the output.
     """
     size = 1
     for n in node.shape if node.outputs == 1 else (0,):
@@ -67,7 +70,9 @@ def jacobians(node: Node) -> list[Value | None]:
 
 
 def unit(node: Node, k: int) -> Any:
-    """A gradient that is 1 at the element number k of the output, else 0, in the form in which it reaches the node."""
+    """Return a gradient that is 1 at element k of the output and 0 elsewhere, in the form that the node's rule
+    takes.
+    """
     custom = node.op is None and node.outputs == 0
     shape, dtype = (node.shape[0], node.dtype[0]) if custom else (node.shape, node.dtype)
     if dtype is None:
@@ -86,7 +91,7 @@ def ones(shape: Any, dtype: Any) -> Any:
 
 
 def spread(raw: Any, shape: Any) -> Value:
-    """A rule's result as a Value, in the output's shape if one is given."""
+    """Return a rule's result as a Value, broadcast to the output's shape if one is given."""
     if shape and getattr(raw, "shape", ()) != shape:
         raw = np.broadcast_to(raw, shape)
     return frozen(raw)

@@ -1,7 +1,7 @@
-"""One recorded operation on its own: its derivative rule against finite differences of its forward.
+"""Compare the derivative rule of one recorded operation with finite differences of its forward.
 
-This is how a wrong gradient is traced to the operation that is wrong. The operation runs again on the same arguments,
-with one element shifted; Functions of the program by their own forward.
+This traces a wrong gradient to the operation that is wrong. The operation runs again on the same arguments, with one
+element shifted; for a Function of the program, its forward runs again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FEW = 12  # elements of an input that are tried
 
 
 class Checked(NamedTuple):
-    """An operation that was checked: `wrong` holds its worst element, None if all agree."""
+    """The result for one operation: `wrong` holds its worst element, None if all agree."""
 
     name: str
     origin: int
@@ -33,7 +33,7 @@ class Checked(NamedTuple):
 
 
 def check(node: Node, call: tuple[str, tuple[Any, ...], Any, int]) -> Checked | None:
-    """Check a node that still has its saved values; None for what cannot be run again (in-place, random)."""
+    """Check a node that still has its saved values; None for an operation that cannot run again (in-place, random)."""
     name, args, out, origin = call
     if name.endswith("_") or node.freed:
         return None
@@ -54,10 +54,11 @@ def check(node: Node, call: tuple[str, tuple[Any, ...], Any, int]) -> Checked | 
 
 
 def try_function(node: Node, call: tuple[str, tuple[Any, ...], Any, int]) -> Checked | str:
-    """Check a Function of the program in its backward pass; or return why that was not tried.
+    """Check a Function of the program in its backward pass; return a text with the reason if that is not possible.
 
-    A Function that gives its argument on as it is (a gradient reversed or clipped on purpose) and one whose forward is
-    flat where its backward is not (a straight-through estimate) have no finite differences to agree with.
+    Some Functions have no finite differences to agree with: one whose forward returns its argument (its backward
+    reverses or clips the gradient on purpose), and one whose forward is flat where its backward is not (a
+    straight-through estimate).
     """
     _, args, out, _ = call
     tensors = [a for a in args if isinstance(a, Tensor)]
@@ -77,7 +78,7 @@ def try_function(node: Node, call: tuple[str, tuple[Any, ...], Any, int]) -> Che
 
 
 def gives_argument(node: Node, call: tuple[str, tuple[Any, ...], Any, int], first: Tensor) -> bool:
-    """Whether a Function's forward gives its first floating-point argument, also another one."""
+    """Whether a Function's forward returns its first floating-point argument, whatever that argument is."""
     name, args, out, _ = call
     run = forward_of(node, name, args)
     if run is None or not same_values(first, outs_of(out)[0]):
@@ -96,7 +97,7 @@ def same_values(a: Tensor, b: Any) -> bool:
 
 
 def forward_of(node: Any, name: str, args: tuple[Any, ...]) -> Callable[[tuple[Any, ...]], Any] | None:
-    """The operation as a function of its arguments."""
+    """Return the operation as a function of its arguments."""
     if node.op is not None:
         record = records.get(name)
         return None if record is None else lambda changed: record(*changed)
@@ -113,7 +114,7 @@ def forward_of(node: Any, name: str, args: tuple[Any, ...]) -> Callable[[tuple[A
 
 
 def weight(number: int, out: Tensor) -> Any:
-    """The gradient that an output gets: 1 for a single number, else one without symmetry."""
+    """Return the gradient for an output: 1 for a single number, else one without symmetry."""
     return np.ones(tuple(out.shape)) if out.numel() == 1 else direction(number, tuple(out.shape))
 
 
@@ -157,7 +158,7 @@ def compare(
 
 
 def gradient_of(node: Any, weights: list[Any]) -> Any:
-    """The weights as the gradient that reaches the node."""
+    """Return the weights as the gradient that reaches the node."""
     if node.outputs == 1:
         w = weights[0]
         return float(w) if node.dtype is None else w.astype(node.dtype)
@@ -171,7 +172,9 @@ def raw_conformed(node: Any, edge: int, value: Any) -> Any:
 
 
 def operands(args: tuple[Any, ...], custom: bool) -> Iterator[tuple[int, int | None, Any]]:
-    """The arguments that have an edge, in the order of the edges: position, position within a sequence, tensor."""
+    """Return the arguments that have an edge, in the order of the edges: position, position within a sequence,
+    tensor.
+    """
     for place, value in enumerate(args):
         if isinstance(value, Tensor):
             yield place, None, value
@@ -194,7 +197,7 @@ NO_TENSOR = _NoTensor()
 
 
 def shifted(args: tuple[Any, ...], place: int, inner: int | None, element: int, by: float) -> tuple[Any, ...]:
-    """The arguments with one element of one tensor shifted, all in copies."""
+    """Return copies of the arguments, with one element of one tensor shifted."""
     changed = [copied(a) for a in args]
     target = changed[place] if inner is None else changed[place][inner]
     raw = target.shared()
@@ -209,5 +212,5 @@ def copied(value: Any) -> Any:
 
 
 def chosen(size: int) -> list[int]:
-    """Return the elements to try: all, or some spread evenly over the tensor."""
+    """Return the elements to check: all, or some spread evenly over the tensor."""
     return list(range(size)) if size <= FEW else [size * k // FEW for k in range(FEW)]

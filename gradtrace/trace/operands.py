@@ -53,7 +53,7 @@ _parameters: dict[tuple[str, int], tuple[tuple[str, ...], int]] = {}
 
 
 def public_name(name: str) -> str:
-    """The operator's public name: "pow_scalar" is "pow", an in-place form keeps its underscore."""
+    """Return the operator's public name: "pow_scalar" is "pow"; an in-place form keeps its underscore."""
     found = _public_names.get(name)
     if found is None:
         found = _public_names[name] = _public_name(name)
@@ -72,9 +72,9 @@ def _public_name(name: str) -> str:
 
 
 def record_of(name: str) -> Op | None:
-    """The record behind an operator's public name, in place or not; None for a function of several operators.
+    """Return the record behind an operator's public name, in place or not; None for a function of several operators.
 
-    Its family is loaded: a trace may come from a file, or from another front end.
+    The operator's family is loaded first, since a trace may come from a file or from real PyTorch.
     """
     base = name.rstrip("_")
     if base not in _records:
@@ -88,7 +88,7 @@ def record_of(name: str) -> Op | None:
 
 
 def parameters(name: str, count: int) -> tuple[tuple[str, ...], int]:
-    """The names of `count` arguments, and how many of them are operands (the rest are options such as dim)."""
+    """Return the names of `count` arguments, and how many of them are operands (the rest are options such as dim)."""
     found = _parameters.get((name, count))
     if found is None:
         found = _parameters[name, count] = _parameters_of(name, count)
@@ -105,7 +105,7 @@ def _parameters_of(name: str, count: int) -> tuple[tuple[str, ...], int]:
 
 
 def reading_order(name: str, args: tuple[Any, ...]) -> Sequence[int]:
-    """The arguments' positions as the source shows them."""
+    """Return the arguments' positions in the order in which the source shows them."""
     record = records.get(name)
     if record is None or not record.reversed_operands or len(args) < 2:
         return range(len(args))
@@ -113,12 +113,12 @@ def reading_order(name: str, args: tuple[Any, ...]) -> Sequence[int]:
 
 
 def is_option(name: str, position: int, arity: int) -> bool:
-    """Whether an argument is written with its name: dim=0, but the 2 of pow(x, 2) is an operand."""
+    """Whether an argument is shown with its name, as in dim=0; the 2 of pow(x, 2) is an operand, shown without."""
     return position >= arity and name not in ("exponent", "base", "value")
 
 
 def tensors_in(value: Any) -> list[Tensor]:
-    """The tensors in an argument, also within tuples and lists (cat's operands, an index)."""
+    """Return the tensors in an argument, also within tuples and lists (cat's operands, an index)."""
     if isinstance(value, Tensor):
         return [value]
     if not isinstance(value, (tuple, list)):
@@ -133,12 +133,12 @@ def tensors_in(value: Any) -> list[Tensor]:
 
 
 def all_tensors(value: Any) -> bool:
-    """Whether an argument is a tensor, or nothing but tensors."""
+    """Whether an argument is a tensor, or a sequence of tensors only."""
     return isinstance(value, Tensor) or (isinstance(value, (tuple, list)) and all(map(all_tensors, value)))
 
 
 def is_silent(name: str, value: Any) -> bool:
-    """Whether an option is left out of labels: it is off, or has its default."""
+    """Whether an option is left out of labels, since it is off or has its default."""
     if value is None or value is False or name in INTERNAL:
         return True
     return isinstance(value, (int, float, str, tuple)) and value in DEFAULTS.get(name, ())
@@ -152,7 +152,7 @@ def option_text(name: str, value: Any) -> str:
 
 
 def constant_text(value: Any) -> str:
-    """A constant argument as source text: "1", "0.5", "(0, 1)", "1:3"."""
+    """Return a constant argument as source text: "1", "0.5", "(0, 1)", "1:3"."""
     return _clip(_text(value))
 
 

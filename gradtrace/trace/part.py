@@ -3,8 +3,8 @@
     step_of_trace(trace, 3)      what ran in the third step, with values and gradients as they were then
     pass_of_trace(trace, 7)      what the seventh backward pass went through
 
-A tensor that was made before is there without the operation that made it. Names and labels are those that the whole
-trace gives the same places in the last step: the loss of every step is "loss".
+A tensor that was made before the part has no operation in it. Names and labels are those that the whole trace gives to
+the tensors made at the same places in the last step: the loss of every step is "loss".
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ SUFFIX = re.compile(r" (#\d+|\(version \d+\))")  # of a label that stands for on
 
 
 def step_of_trace(trace: Trace, number: int, everything: bool = True) -> Trace:
-    """The step with this number, from 1; without `everything`, only what its passes' roots were computed from."""
+    """Return the step with this number, from 1; without `everything`, only what its passes' roots were computed
+    from.
+    """
     if not trace.training:
         raise UsageError("the program has no training loop: no two updates or passes from one line", "leave out --step")
     if not 1 <= number <= len(trace.training):
@@ -37,7 +39,7 @@ def step_of_trace(trace: Trace, number: int, everything: bool = True) -> Trace:
 
 
 def pass_of_trace(trace: Trace, number: int) -> Trace:
-    """The backward pass with this number, from 1, and what its roots were computed from."""
+    """Return the backward pass with this number, from 1, and what its roots were computed from."""
     if not 1 <= number <= len(trace.passes):
         known = f"the program has the passes 1 to {len(trace.passes)}" if trace.passes else "the program has none"
         raise UsageError(f"no backward pass {number}", known)
@@ -55,7 +57,7 @@ def cut(
     everything: bool,
     step: TrainingStep | None,
 ) -> Trace:
-    """The part of a trace that these operations and passes are."""
+    """Return the trace of the part that has these operations and passes."""
     kept = [trace.operations[i] for i in operations]
     if not everything and roots:
         needed = before(trace, roots, operations)
@@ -67,7 +69,7 @@ def cut(
 
 
 def before(trace: Trace, roots: Iterable[int], operations: range) -> set[int]:
-    """The tensors that the roots were computed from by these operations."""
+    """Return the tensors that the roots were computed from by these operations."""
     waiting = list(roots)
     seen = set(waiting)
     while waiting:
@@ -82,7 +84,7 @@ def before(trace: Trace, roots: Iterable[int], operations: range) -> set[int]:
 
 
 class Part(NamedTuple):
-    """The parts of a trace to keep, in the trace's own ids."""
+    """The operations, tensors, functions and passes of a trace to keep, by their ids in the whole trace."""
 
     whole: Trace
     tensors: list[int]
@@ -96,7 +98,7 @@ class Part(NamedTuple):
 
 
 class Renumbered:
-    """Writes the records of a part with ids of their own, so that an id is an index again."""
+    """Writes the records of a part with new ids, so that an id is an index again."""
 
     def __init__(self, part: Part) -> None:
         whole = part.whole
@@ -117,7 +119,7 @@ class Renumbered:
         self.labels = labels_of(part)
 
     def known(self, ids: Iterable[int]) -> tuple[int, ...]:
-        """Tensors that the part has, in its ids; of a leaf the version that it has."""
+        """Return the new ids of those tensors that the part has; of a leaf, that of the version that it has."""
         found = [self.tensor_id(i) for i in ids]
         return tuple(dict.fromkeys(i for i in found if i is not None))
 
@@ -169,14 +171,14 @@ class Renumbered:
         )
 
     def training(self, roots: tuple[int, ...]) -> tuple[TrainingStep, ...]:
-        """The step that the part is, or is in, under its own number."""
+        """Return the training step that the part is or belongs to, with its number in the whole run."""
         if self.part.step is None:
             return ()
         operations, passes = (0, len(self.part.operations)), (0, len(self.part.passes))
         return (self.part.step._replace(operations=operations, passes=passes, roots=roots),)
 
     def window(self, first: int, last: int) -> tuple[int, int]:
-        """From and to which operation changes and escapes belong to this part."""
+        """Return the range of operations (first, last) whose changes and escapes belong to this part."""
         if self.part.step is None:
             return first, last
         return self.part.step.operations
@@ -262,7 +264,7 @@ class Renumbered:
 
 
 def chain(scopes: tuple[ScopeRecord, ...], scope: int | None) -> list[int]:
-    """A scope and those around it."""
+    """Return the ids of a scope and of the scopes around it, innermost first."""
     found = []
     while scope is not None:
         found.append(scope)
@@ -271,7 +273,7 @@ def chain(scopes: tuple[ScopeRecord, ...], scope: int | None) -> list[int]:
 
 
 def common_scopes(scopes: tuple[ScopeRecord, ...], operations: list[Operation]) -> set[int]:
-    """Return the loops, iterations and functions that contain all of a part, which labels leave out."""
+    """Return the loops, iterations and functions that contain the whole part; labels leave these out."""
     chains = [set(chain(scopes, o.scope)) for o in operations]
     return set.intersection(*chains) if chains else set()
 
@@ -280,7 +282,7 @@ def common_scopes(scopes: tuple[ScopeRecord, ...], operations: list[Operation]) 
 
 
 def labels_of(part: Part) -> dict[int, tuple[str, tuple[str, ...]]]:
-    """By tensor its label and its names in this part."""
+    """Return each tensor's label and names in this part."""
     trace = part.whole
     places: dict[Any, tuple[str, ...]] = {}
     for t in trace.tensors:
@@ -299,7 +301,9 @@ def labels_of(part: Part) -> dict[int, tuple[str, tuple[str, ...]]]:
 
 
 def place(trace: Trace, t: TensorRecord) -> Any:
-    """Return where in the text a tensor was made, and its number among the results there."""
+    """Return a key of the place where a tensor was made: its span, operation, text, and its number among the
+    results.
+    """
     operation = trace.operations[t.operation or 0]
     return t.span, operation.name, operation.text, operation.outputs.index(t.id)
 

@@ -4,9 +4,9 @@
     lang.run(program, inputs, record=True, watcher=probe, ...)
     probe.outcome
 
-The leaves are those that were given and those that the program makes, in the order in which they begin to require grad.
-A leaf is shifted right before it is first used: until then the program may still fill it (as modules initialise their
-weights). The program stops as if it had called exit().
+The leaves are the given ones and those that the program makes, in the order in which they begin to require grad. A leaf
+is shifted right before its first use: until then the program may still write its values (as modules initialise their
+weights). The program is ended as if it had called exit().
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ class Shift(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """At the root: the weighted sum of the outputs; by leaf the gradients (None: not reached) as float64 arrays."""
+    """The measurements at the root: the weighted sum of the outputs; for each leaf its gradient as a float64 array,
+    None if backward did not reach it.
+    """
 
     value: float
     gradients: tuple[Any, ...]
@@ -47,7 +49,7 @@ class Idle:
 
 
 class Stop(Idle):
-    """Stops the program where it first calls backward or autograd.grad, before anything is freed."""
+    """A watcher that stops the program where it first calls backward or autograd.grad, before anything is freed."""
 
     def __init__(self) -> None:
         self.outputs: tuple[Tensor, ...] | None = None
@@ -60,7 +62,7 @@ class Stop(Idle):
 
 
 class Probe(Idle):
-    """The watcher of one such run."""
+    """The watcher of one run that measures."""
 
     def __init__(
         self,
@@ -105,7 +107,7 @@ class Probe(Idle):
         self._shift()
 
     def starts(self, outputs: tuple[Any, ...], vectors: Any) -> None:
-        """Measure, and end the program."""
+        """Measure at the start of the first pass, and end the program."""
         if self.outcome is not None:
             return
         given = vectors if vectors is None or isinstance(vectors, (tuple, list)) else (vectors,)
@@ -128,7 +130,7 @@ class Probe(Idle):
             self._done = True
 
     def measure(self, outputs: tuple[Tensor, ...], vectors: tuple[Any, ...] | None) -> None:
-        """Take the value and the derivatives of the outputs, weighted by their vectors."""
+        """Return the value and the derivatives of the outputs, weighted by their vectors."""
         self.outputs = outputs
         weights = [weights_of(out, None if vectors is None else vectors[i]) for i, out in enumerate(outputs)]
         value = sum(float((as_array(out) * as_array(w)).sum()) for out, w in zip(outputs, weights, strict=True))
@@ -164,13 +166,15 @@ class Probe(Idle):
 
 
 def direction(leaf: int, shape: tuple[int, ...]) -> Any:
-    """A fixed direction without symmetry, of a leaf's shape."""
+    """Return a fixed direction without symmetry, of a leaf's shape."""
     size = int(np.prod(shape, dtype=int))
     return (1.25 + np.cos(np.arange(size) * 1.7 + leaf)).reshape(shape)
 
 
 def weights_of(out: Tensor, vector: Any) -> Tensor:
-    """The vector that was given; 1 for a single number; else weights without symmetry, so that no error cancels out."""
+    """Return the given vector; else 1 for a single number, or weights without symmetry, so that no errors cancel
+    out.
+    """
     if vector is not None:
         given: Tensor = vector
         return given
@@ -183,7 +187,7 @@ def as_array(tensor: Tensor) -> Any:
 
 
 def add_to(leaf: Tensor, element: int, by: float) -> None:
-    """Add to one element, without autograd noticing."""
+    """Add to one element of a tensor in place, without autograd seeing it."""
     raw = leaf._data
     if type(raw) is float:
         leaf._data = raw + by

@@ -63,7 +63,7 @@ class Span(NamedTuple):
 
 
 class TensorRecord(NamedTuple):
-    """One tensor (one version of it, where in-place operations changed it)."""
+    """One tensor, or one version of a tensor that in-place operations changed."""
 
     id: int
     name: str | None  # the first variable it was bound to
@@ -168,7 +168,9 @@ class ScopeRecord(NamedTuple):
 
 
 class HookRun(NamedTuple):
-    """A hook that ran: "tensor", "pre" and "post" (of a node), "accumulated", or "retain": the gradient was kept."""
+    """A hook that ran. `kind`: "tensor", "pre" and "post" (of a node), "accumulated", or "retain" (keeps the
+    gradient).
+    """
 
     kind: str
     name: str
@@ -180,9 +182,9 @@ class HookRun(NamedTuple):
 class BackwardStep(NamedTuple):
     """One visit of a function by backward.
 
-    `upstream` is what it got, for each output; `downstream` what it sent and `local` the derivative of its output, for
-    each input (FunctionEdge.input_index). None stands for no gradient. `local` is known of a pointwise operator, in the
-    output's shape, and of one with a single number as its result, in the input's.
+    `upstream` has the gradient received for each output; `downstream` the gradient sent and `local` the derivative of
+    the output for each input (FunctionEdge.input_index). None stands for no gradient. `local` is known for a pointwise
+    operator, in the output's shape, and for an operator whose result is a single number, in the input's shape.
     """
 
     number: int  # of the backward pass, from 0
@@ -217,7 +219,9 @@ class PassRecord(NamedTuple):
 
 
 class TrainingStep(NamedTuple):
-    """One step of a training loop: what lies between two updates, or between two passes from one line."""
+    """One step of a training loop: the part between two updates, or between two backward passes from one source
+    line.
+    """
 
     number: int  # from 1
     operations: tuple[int, int]  # from the first to before the last
@@ -238,9 +242,9 @@ class Escape(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Something was written in place: by an operator ("mul_"), an optimiser's "step", "data" set to another tensor.
+    """A write in place: by an operator ("mul_"), by an optimiser ("step"), or by assigning `.data` ("data").
 
-    Or a tensor's gradient was: with `of_grad` these are the operators on it, "cleared" (None) or "assigned".
+    With `of_grad` the tensors' gradients were written: by an operator, "cleared" (set to None) or "assigned".
     """
 
     how: str
@@ -263,7 +267,7 @@ class Begun(NamedTuple):
 
 
 class OptimiserRecord(NamedTuple):
-    """An optimiser of a watched run. `tensors` are the last versions of those that it holds and the trace has."""
+    """An optimiser of a watched run. `tensors` are the last versions of its tensors that are in the trace."""
 
     kind: str  # its class: "SGD"
     tensors: tuple[int, ...]
@@ -276,7 +280,8 @@ class OptimiserRecord(NamedTuple):
 
 
 class FunctionCheck(NamedTuple):
-    """A Function of the program on the arguments of its first call: its backward by finite differences of its forward.
+    """The comparison of a program's Function, on the arguments of its first call, with finite differences of its
+    forward.
 
     `verdict` is "ok", "wrong" (then the rest is its worst element), or "not tried"; `note` says why it was not.
     """
@@ -302,7 +307,7 @@ class Failure(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """A run, frozen."""
+    """The immutable record of one run."""
 
     source_name: str
     source_text: str
@@ -331,11 +336,11 @@ class Trace(NamedTuple):
     rank: int | None = None  # of several processes, which one this is
 
     def text_of(self, span: Span | None) -> str:
-        """The text of the file that a span is in."""
+        """Return the text of the file that a span is in."""
         return dict(self.files).get(span.file, "") if span is not None and span.file else self.source_text
 
     def tensor(self, name: str) -> TensorRecord:
-        """The tensor bound to the variable `name`; KeyError if there is none."""
+        """Return the tensor bound to the variable `name`; KeyError if there is none."""
         for known, index in self.names:
             if known == name:
                 return self.tensors[index]
@@ -343,5 +348,5 @@ class Trace(NamedTuple):
 
     @property
     def named(self) -> tuple[TensorRecord, ...]:
-        """The tensors that have a name, in creation order."""
+        """Return the tensors that have a name, in creation order."""
         return tuple(t for t in self.tensors if t.name is not None)

@@ -1,4 +1,4 @@
-"""The part of a trace that its result and its variables were computed from, as pictures and tables show it."""
+"""Select the part of a trace that its result and its variables were computed from, as pictures and tables show it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def relevant(trace: Trace) -> Trace:
 
 
 def needed(trace: Trace) -> set[int]:
-    """The tensors that the ends were computed from, with all versions of each."""
+    """Return the tensors that the ends were computed from, with all versions of each."""
     waiting = [*trace.roots, *trace.outputs, *variables_of(trace)]
     waiting += [i for one in trace.passes for i in one.roots]
     waiting += [f.variable for f in trace.functions if f.variable is not None]
@@ -37,10 +37,10 @@ def needed(trace: Trace) -> set[int]:
 
 
 def variables_of(trace: Trace) -> list[int]:
-    """The tensors that variables hold.
+    """Return the tensors that variables hold.
 
-    A recorded block of a PyTorch program can name the whole program's: of those that it neither made nor used, only the
-    parameters of a model that it used otherwise are taken.
+    A recorded block of a PyTorch program knows the names of the whole program's tensors. Those that the block neither
+    made nor used are left out, except the parameters of a model of which it used another part.
     """
     if not trace.engine:
         return [i for _, i in trace.names]
@@ -57,12 +57,12 @@ def variables_of(trace: Trace) -> list[int]:
 
 
 def owner(name: str) -> str:
-    """The variable of "model.0.weight"."""
+    """Return the variable at the start of a path: "model" for "model.0.weight"."""
     return name.partition(".")[0].partition("[")[0]
 
 
 class Whole(Renumbered):
-    """A part that is the whole run: names, labels and functions stay."""
+    """The relevant part of a whole run: names, labels and functions keep their ids."""
 
     def __init__(self, part: Part) -> None:
         super().__init__(part)
@@ -76,7 +76,7 @@ class Whole(Renumbered):
         return 0, len(self.whole.operations)
 
     def training_steps(self) -> Any:
-        """The steps of the training loop, in the part's own ids."""
+        """Return the steps of the training loop, with the part's own ids."""
         return tuple(
             step._replace(
                 operations=(self.count(step.operations[0]), self.count(step.operations[1])),

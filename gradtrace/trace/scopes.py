@@ -1,4 +1,6 @@
-"""The scopes that operators were called in, as records: modules by their path, functions, loops and their passes."""
+"""The scopes that operators were called in, as records: modules by their path, functions, loops and their
+iterations.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from gradtrace.trace.record import ScopeRecord
 
 
 class Scopes:
-    """Gives scopes their numbers, in the order in which they are first asked for, outer ones first."""
+    """Numbers the scopes in the order in which they are first requested, outer ones first."""
 
     def __init__(self, source: SourceText, env: Mapping[str, Any]) -> None:
         self.source = source
@@ -20,7 +22,7 @@ class Scopes:
         self._paths: dict[int, str] | None = None
 
     def number(self, scope: Scope | None) -> int | None:
-        """The id of a scope's record; None outside of every scope."""
+        """Return the id of a scope's record; None outside of every scope."""
         if scope is None:
             return None
         if ident(scope) in self._ids:
@@ -36,7 +38,9 @@ class Scopes:
         return outer
 
     def called_modules(self, call: Any) -> list[tuple[int, str]]:
-        """The modules around a call that the same expression called: numbers and names, innermost first."""
+        """Return the modules that the call's expression called and that contain the call: numbers and names, innermost
+        first.
+        """
         found = []
         at = call.scope
         while at is not None and at.origin == call.origin:
@@ -77,7 +81,7 @@ class Scopes:
 
 
 def modules_in(env: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
-    """The modules that variables hold, with those inside of them, by their paths."""
+    """Return the modules that variables hold, and the modules inside them, by their paths."""
     for name, value in env.items():
         if getattr(type(value), "named_modules", None) is not None:
             for path, module in value.named_modules():

@@ -1,11 +1,11 @@
-"""A watcher of the engine that notes in order every event besides the operator calls.
+"""A watcher of the engine that records in order every event except the operator calls.
 
     watch = Watch()
     lang.run(program, ..., record=True, watcher=watch)     # and backward within it
     capture(run, roots, watch=watch).steps
 
-It only refers to nodes and tensors, which `chronicle` turns into ids. Gradients are noted through the run's keeper
-(`engine/keeper.py`), which copies an array when a later step is about to change it.
+It only holds references to nodes and tensors, which `chronicle` converts to ids. Gradients are kept by the run's keeper
+(`engine/keeper.py`), which copies an array only when a later step is about to change it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Values = tuple[Noted, ...]
 
 
 class Event:
-    """A backward pass as it was noted."""
+    """The watcher's notes about one backward pass."""
 
     __slots__ = (
         "at",
@@ -59,7 +59,7 @@ class Event:
 
 
 class Turn:
-    """A node's turn in a pass."""
+    """The watcher's notes about one node's turn in a backward pass."""
 
     __slots__ = (
         "after",
@@ -92,7 +92,7 @@ class Turn:
         self.after: Noted = None
 
     def alone(self) -> Turn:
-        """The turn of a leaf, without what only the rest of its pass holds."""
+        """Return the turn of a leaf without the parts that refer to the rest of its pass."""
         if self.before is None:
             self.arrived = self.upstream = (self.after,)
         return self
@@ -113,10 +113,11 @@ class Held:
 
 
 class Watch:
-    """The events of a run. `grad_modes` has the grad mode at each recorded operator call.
+    """The watcher of a run. `grad_modes` has the grad mode at each recorded operator call.
 
-    With `detailed`, of a long loop only the first passes, the last one, and the first whose gradients are not finite
-    are noted node by node, the first ones with local derivatives; of the others what they stored in the leaves.
+    With `detailed`, only some passes of a long loop are recorded node by node: the first ones (with local derivatives),
+    the last one, and the first whose gradients are not finite. Of the others only the gradients stored in leaves are
+    recorded.
     """
 
     def __init__(self, jacobians: bool = False, slopes: bool = True, detailed: int | None = None) -> None:
@@ -142,19 +143,19 @@ class Watch:
 
     @property
     def beginnings(self) -> set[Node]:
-        """Return the tensors at which the passes began."""
+        """Return the nodes at which the passes began."""
         return {node for event in self.passes for node, _ in event.roots}
 
     @property
     def leaves_begun_at(self) -> list[Node]:
-        """Return those that belong to leaves, in order."""
+        """Return the AccumulateGrad nodes at which passes began, in order."""
         found = [node for event in self.passes for node, _ in event.roots if isinstance(node, AccumulateGrad)]
         return list(dict.fromkeys(found))
 
     # ---- forward
 
     def called(self, name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
-        """An operator has run."""
+        """Note the grad mode of an operator call."""
         if name[-1:] == "_" and args and isinstance(args[0], Tensor):
             self._changed(name, args[0], origin)
         elif self.checking is not None and name not in records and name not in self.checks:
@@ -199,7 +200,7 @@ class Watch:
     # ---- backward
 
     def starts(self, outputs: tuple[Any, ...], vectors: Any) -> None:
-        """The pass itself is noted when it begins."""
+        """Ignore the call of backward; `began` records the pass."""
 
     def began(self, roots: list[Any], keep: bool, create_graph: bool, wanted: list[Any] | None, stores: bool) -> None:
         event = Event(roots, keep, create_graph, wanted, stores, len(self.grad_modes))
@@ -232,7 +233,7 @@ class Watch:
 
     @property
     def is_detailed(self) -> bool:
-        """Whether the present pass is noted node by node in any case."""
+        """Whether the present pass is always recorded node by node, as one of the first `detailed`."""
         return self.detailed is None or len(self.passes) <= self.detailed
 
     @property
@@ -298,7 +299,7 @@ class Watch:
     # ---- gradients
 
     def noted(self, gradient: Any) -> Noted:
-        """Return what tells a gradient's present contents: a number, a Value, or a Kept (see `values.Contents`)."""
+        """Return a note of a gradient's present contents: a number, a Value, or a Kept (see `values.Contents`)."""
         if type(gradient) is float:
             return gradient
         if self._seen is None:
@@ -316,7 +317,7 @@ class Watch:
         return (None if gradient is None else self.noted(gradient),)
 
     def grad_of(self, leaf: Tensor) -> Noted:
-        """Return the marker for a leaf's `.grad`, which the program can reach."""
+        """Return a note of a leaf's `.grad`, which the program can change."""
         grad = None if leaf._x is None else leaf._x.grad
         if grad is None:
             return None
@@ -327,7 +328,7 @@ class Watch:
 
 
 def noted(gradient: Any) -> Noted:
-    """Return what tells the present contents of something that the program can reach."""
+    """Return a note of the present contents of a tensor or array that the program can change."""
     raw = gradient._data if isinstance(gradient, Tensor) else gradient
     if state.keeper is None or type(raw) in (float, bool) or raw.nbytes <= SMALL:
         return frozen(raw)
@@ -336,7 +337,7 @@ def noted(gradient: Any) -> Noted:
 
 
 def bounded(value: Value | None) -> Value | None:
-    """A new Value, or its summary if the run's budget for whole arrays is spent."""
+    """Return the Value, or only its summary if the run's budget for whole arrays is spent."""
     if value is None or not value.shape or state.keeper is None or value.elements.nbytes <= SMALL:
         return value
     return value if state.keeper.reserve(value.elements.nbytes, hidden=True) else summarized(value.summary)
@@ -350,12 +351,12 @@ def all_finite(event: Event) -> bool:
 
 
 def raw_sum(raw: Any) -> float:
-    """Return a number that is finite only if every element is."""
+    """Return the sum of the elements, which is finite only if every element is."""
     return raw if type(raw) is float else float(np.add.reduce(raw, None))
 
 
 def saves(node: Node) -> bool:
-    """Whether a node had kept anything that a release drops."""
+    """Whether a node kept anything for backward that is dropped when its graph is freed."""
     if isinstance(node, AccumulateGrad):
         return False
     if node.op is not None:
@@ -364,7 +365,7 @@ def saves(node: Node) -> bool:
 
 
 def first(gradient: Any) -> Value | None:
-    """The gradient that a hook saw; of several (a node's hook), the first that there is."""
+    """Return the gradient that a hook received; if it received several (a node's hook), the first that is not None."""
     if type(gradient) is tuple:
         gradient = next((g for g in gradient if g is not None), None)
     return None if gradient is None else frozen(gradient)

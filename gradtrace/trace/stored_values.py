@@ -1,9 +1,9 @@
 """The values of a record's file: their elements in chunks of a few megabytes, one npy array each, and a table of rows.
 
-A row is (dtype, shape, chunk, place, order): numbers in DTYPES and in the file's table of tuples, the chunk's number or
-SUMMARY, the place of the first element in the chunk (of a summary, in that table), and 1 for column-major order.
-An array that several values share is stored once. Arrays begin at multiples of 16 bytes, as numpy's own do.
-A single number is an element of a chunk of float64, int64 or bool.
+A row is (dtype, shape, chunk, place, order). `dtype` is an index into DTYPES, `shape` an index into the file's table of
+tuples, `chunk` the chunk's number or SUMMARY, `place` the index of the first element in the chunk (or of the summary in
+its table), `order` 1 for column-major order. An array that several values share is stored once. Arrays begin at
+multiples of 16 bytes, as numpy's own do. A single number is an element of a chunk of float64, int64 or bool.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ CHUNK = 1 << 22  # bytes
 
 
 def type_of_number(dtype: str) -> str:
-    """The dtype of the chunk that holds a single number."""
+    """Return the dtype of the chunk that holds a single number."""
     return "float64" if "float" in dtype else "bool" if dtype == "bool" else "int64"
 
 
 class Chunk:
-    """Elements that are not written yet."""
+    """A chunk of elements that are not written yet."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -40,7 +40,7 @@ class Chunk:
 
 
 class ValueWriter:
-    """Gives values numbers; `put(number, parts, count, dtype)` writes the arrays of a full chunk."""
+    """Gives values numbers, and writes each full chunk with `put(number, parts, count, dtype)`."""
 
     def __init__(self, put: Callable[[int, list[Any], int, str], None], shapes: Any) -> None:
         self.put = put
@@ -95,7 +95,7 @@ class ValueWriter:
         self.put(chunk.number, parts, chunk.count, STORED.get(dtype, dtype))
 
     def end(self) -> Any:
-        """Write the rest, and return the table's rows."""
+        """Write the remaining chunks, and return the table's rows."""
         for dtype, single in list(self._open):
             self.flush(dtype, single)
         return np.array(self.rows, np.int64).reshape(-1, 5)
@@ -107,7 +107,7 @@ def written(s: Summary) -> list[Any]:
 
 
 class ValueReader(dict[int, Any]):
-    """Values by their numbers, made when they are first asked for; None by -1. `load(number)` gives a chunk's array."""
+    """Values by their numbers (None by -1), each made at its first use. `load(number)` returns a chunk's array."""
 
     def __init__(self, rows: Any, shapes: list[Any], summaries: list[Any], load: Callable[[int], Any]) -> None:
         super().__init__({-1: None})

@@ -1,8 +1,8 @@
 """The steps of a training loop in a run.
 
-A step lies between two updates by one optimiser, or, where no optimiser is used, between two backward passes that one
-source line calls on different graphs. Where each of them ran in its own iteration of a loop, the step is the iteration.
-A run with a single update or pass has no steps.
+A step lies between two updates by one optimiser or, where no optimiser is used, between two backward passes that one
+source line calls on different graphs. If each update or pass ran in its own iteration of a loop, the step is that
+iteration. A run with a single update or pass has no steps.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gradtrace.trace.record import FunctionRecord, TrainingStep
 
 
 class StepCalls(NamedTuple):
-    """A step in the numbers of recorded calls and passes, each from the first to before the last."""
+    """The recorded calls and the passes of a step, each as a range (first, end)."""
 
     calls: tuple[int, int]
     passes: tuple[int, int]
@@ -35,7 +35,7 @@ def training_steps(
     records: Sequence[FunctionRecord],
     source: SourceText,
 ) -> tuple[TrainingStep, ...]:
-    """The steps of a training loop, in ids of the trace."""
+    """Return the steps of a training loop, with ids of the trace."""
     indices = [call.index for call in calls]
     steps = []
     for number, one in enumerate(steps_of(keeper, scopes), 1):
@@ -48,7 +48,7 @@ def training_steps(
 
 
 def steps_of(keeper: Keeper, scopes: Sequence[Scope | None]) -> list[StepCalls]:
-    """The steps of a run; `scopes` has for each recorded call where it was called."""
+    """Return the steps of a run; `scopes` has the scope of each recorded call."""
     updates = repeated(keeper.updates)
     ends = updates or separate(repeated([one for one in keeper.passes if one.stores]))
     if len(ends) < 2:
@@ -65,8 +65,8 @@ def steps_of(keeper: Keeper, scopes: Sequence[Scope | None]) -> list[StepCalls]:
 
 
 def repeated(marks: list[Mark]) -> list[Mark]:
-    """Return the marks of the place that ends a step: of several optimisers, the last one called before the first
-    repeats.
+    """Return the updates that end a step: of several optimisers, those of the last one called before the first is
+    called again.
     """
     seen: list[int] = []
     for mark in marks:
@@ -77,13 +77,15 @@ def repeated(marks: list[Mark]) -> list[Mark]:
 
 
 def separate(passes: list[Mark]) -> list[Mark]:
-    """The passes, unless two of them began at one node: then they are about one graph, and no steps of a training."""
+    """Return the passes; [] if two of them began at one node, since passes over one graph are not steps of a training
+    loop.
+    """
     roots = [ident(node) for one in passes for node in one.roots or ()]
     return passes if len(set(roots)) == len(roots) else []
 
 
 def iteration(scope: Any) -> Scope | None:
-    """The innermost iteration of a loop that something ran in."""
+    """Return the innermost iteration of a loop that contains `scope`."""
     while scope is not None and scope.kind != "pass":
         scope = scope.parent
     found: Scope | None = scope
@@ -91,12 +93,12 @@ def iteration(scope: Any) -> Scope | None:
 
 
 def between(ends: list[Mark]) -> list[tuple[int, int]]:
-    """Return the calls up to each end."""
+    """Return the range of calls of each step, from the end of the step before."""
     return [(start, mark.calls) for start, mark in zip([0, *(mark.calls for mark in ends)], ends, strict=False)]
 
 
 def by_iteration(iterations: list[Scope | None], scopes: Sequence[Scope | None]) -> list[tuple[int, int]]:
-    """The calls in each of these iterations of loops; [] if they are not one iteration for each step."""
+    """Return the range of calls in each iteration; [] if the iterations are not one for each step."""
     if None in iterations or len({ident(one) for one in iterations}) < len(iterations):
         return []
     number = {ident(one): i for i, one in enumerate(iterations)}
@@ -114,7 +116,7 @@ def by_iteration(iterations: list[Scope | None], scopes: Sequence[Scope | None])
 
 
 def step_of(scope: Any, number: dict[int, int], known: dict[int, int | None]) -> int | None:
-    """The step that a call in this scope is part of."""
+    """Return the step that a call in this scope is part of."""
     chain = []
     while scope is not None and ident(scope) not in known:
         if ident(scope) in number:

@@ -20,7 +20,7 @@ class Value(NamedTuple):
     """A tensor's contents: `elements` is a float, bool or int when `shape` is (), else a read-only ndarray.
 
     `dtype` is the bare name ("float64", "int64", "bool"). A 0-d tensor never holds an ndarray here. `elements` is None
-    where only `kept` is there; read `data` where every element is needed, and the properties for everything else.
+    if only a summary (`kept`) is there. Read `data` where every element is needed, and the other properties otherwise.
     """
 
     shape: tuple[int, ...]
@@ -58,13 +58,15 @@ class Value(NamedTuple):
 
     @property
     def is_measured(self) -> bool:
-        """Whether anything is known of the elements: of a run recorded for its structure only shape and dtype are."""
+        """Whether anything is known of the elements; in a run recorded only for its structure they have just shape and
+        dtype.
+        """
         kept = self.kept
         return kept is None or bool(kept.histogram or kept.nan or kept.inf) or kept.minimum is not None
 
     @property
     def norm(self) -> float:
-        """The Euclidean length of the elements; NaN or infinity if they hold such."""
+        """The Euclidean length of the elements; NaN or infinity if any element is."""
         if self.kept is not None:
             return float("nan") if self.kept.nan else INFINITY if self.kept.inf else self.kept.norm
         return norm_of(self.elements)
@@ -88,7 +90,7 @@ class Value(NamedTuple):
 
     @property
     def all_zero(self) -> bool:
-        """Whether every element is 0; False if there is none."""
+        """Whether every element is 0; False if there are no elements."""
         if self.kept is not None:
             return bool(self.numel) and self.kept.zeros == self.numel
         if not self.shape:
@@ -123,7 +125,7 @@ class Value(NamedTuple):
 
 
 def summary_of_number(value: Value) -> Summary:
-    """The facts about a single number, found without numpy."""
+    """Return the summary of a single number, without importing numpy."""
     x = value.elements
     nan, inf = int(x != x), int(abs(x) == INFINITY)
     if nan or inf:
@@ -132,7 +134,7 @@ def summary_of_number(value: Value) -> Summary:
 
 
 def frozen(raw: Any) -> Value:
-    """Raw data, or a Tensor, as a Value with a copy of every element."""
+    """Return raw data, or a Tensor, as a Value with a copy of every element."""
     if isinstance(raw, Tensor):
         raw = raw._data
     kind = type(raw)
@@ -156,7 +158,7 @@ def taken(array: Any) -> Value:
 
 
 def norm_of(raw: Any) -> float:
-    """The Euclidean length of raw data; the squares of large numbers do not overflow."""
+    """Return the Euclidean length of raw data; the squares of large numbers do not overflow."""
     if not getattr(raw, "shape", ()):
         return abs(float(raw))
     data = raw.astype("float64", copy=False).reshape(-1, order="A")
@@ -171,9 +173,9 @@ def norm_of(raw: Any) -> float:
 
 
 class Contents:
-    """Makes the Values of one trace out of what the run's keeper has; each array becomes one Value.
+    """Makes the Values of one trace from the contents that the run's keeper has; each array becomes one Value.
 
-    With `final` the program is over, so that its arrays are taken as they are; else they are copied.
+    If `final`, the program has ended, so its arrays are used without copying; else they are copied.
     """
 
     def __init__(self, keeper: Keeper | None, final: bool = False) -> None:
@@ -182,7 +184,7 @@ class Contents:
         self._known: dict[int, tuple[Kept, Value]] = {}
 
     def of(self, noted: Any) -> Value | None:
-        """Return the Value of what was noted: a Value, a Kept, raw data or None."""
+        """Return the Value of a note: of a Value, a Kept, raw data or None."""
         if noted is None or type(noted) is Value:
             return noted
         if not isinstance(noted, Kept):
@@ -206,7 +208,9 @@ class Contents:
         return summarized(version.summary) if version.summary is not None else taken(version.array)
 
     def of_tensor(self, tensor: Tensor, raw: Any = None, whole: bool = False) -> Value | None:
-        """Return what a tensor holds now; `whole`, with every element whatever the budget. None: it is not known."""
+        """Return what a tensor holds now; `whole`, with every element whatever the budget. None if that is not
+        known.
+        """
         raw = tensor._data if raw is None else raw
         if self.keeper is None or type(raw) in (float, bool) or raw.nbytes <= SMALL:
             return frozen(raw)
@@ -215,5 +219,5 @@ class Contents:
 
 
 def summarized(summary: Summary) -> Value:
-    """Return a Value that has only its summary."""
+    """Return a Value that has only this summary."""
     return Value(summary.shape, summary.dtype, None, summary)

@@ -1,11 +1,12 @@
-"""Make the traces of a finished run as each kind of command needs it: the content that `trace/file.py` writes.
+"""Make the traces of a finished run that the kinds of commands need: the content that `trace/file.py` writes.
 
     "all"       everything that ran, with the backward passes
     "eval"      what the result and the variables depend on
     "graph"     the same, with the gradients that have a history of their own
     "watched"   the same, with the backward passes
 
-Those that have the same records are one Trace: `unwatched` makes the others of it when they are read.
+Variants with the same records are stored as one Trace with the backward passes; `unwatched` removes these when another
+variant is read.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gradtrace.trace.record import Trace
 def variants(
     run: Any, roots: Sequence[Tensor], backward_runs: int, inputs: Mapping[str, Tensor], watch: Any
 ) -> dict[str, Trace]:
-    """The traces of a run that was watched by `watch`; its tensors are not used any more."""
+    """Return the traces of a run that was watched by `watch`; its tensors must not be used any more."""
     captured = Captured(run, roots, inputs)
     whole = captured.trace(backward_runs, everything=True, watch=watch)
     watched = captured.trace(backward_runs, watch=watch, whole=whole)
@@ -35,6 +36,6 @@ def variants(
 
 
 def unwatched(trace: Trace) -> Trace:
-    """Return the trace of the same run without a watcher."""
+    """Return the trace of the same run as if it had not been watched."""
     operations = tuple(o if o.grad_enabled else o._replace(grad_enabled=True) for o in trace.operations)
     return trace._replace(operations=operations, steps=(), passes=(), escapes=(), changes=(), begun=())

@@ -3,7 +3,7 @@
     afterwards(w, "w", loss) -> Answer
 
 A recorded run (`why` on the command line, `%%gradtrace why` in a notebook) knows more: the line where a path was cut,
-where the first NaN arose. What only a record can tell is not guessed here.
+the place of the first NaN. This module does not guess what only a recorded run can tell.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RECORD = "run the cell under %%gradtrace why, or the script under gradtrace why,
 
 
 def afterwards(tensor: Tensor, name: str, loss: Tensor | None = None) -> Answer:
-    """The answer about `tensor.grad`; with the loss, also whether it depends on the tensor."""
+    """Return the answer about `tensor.grad`; with the loss, also whether the loss depends on the tensor."""
     grad = None if tensor._x is None else tensor._x.grad
     if grad is not None:
         return of_gradient(name, frozen(grad))
@@ -46,7 +46,7 @@ def afterwards(tensor: Tensor, name: str, loss: Tensor | None = None) -> Answer:
 
 
 def of_gradient(name: str, grad: Value) -> Answer:
-    """Answer about a gradient that is not None."""
+    """Return the answer about a gradient that is not None."""
     if not grad.all_finite:
         bad = grad.summary.nan + grad.summary.inf
         sentence = f"{name}.grad is not finite in {bad} of {grad.numel} elements."

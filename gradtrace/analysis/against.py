@@ -22,7 +22,7 @@ class Compared(NamedTuple):
 
 
 def against(trace: Trace, theirs: dict[str, dict[str, Any]]) -> tuple[Compared, ...]:
-    """Compare the gradients of the variables that both engines have; `theirs` is the report of `torch_child`."""
+    """Compare the gradients of the variables that both engines have; `theirs` is PyTorch's report (`torch_child`)."""
     found: list[Compared] = []
     known = dict(trace.names)
     for name, other in theirs.items():
@@ -44,7 +44,7 @@ def against(trace: Trace, theirs: dict[str, dict[str, Any]]) -> tuple[Compared, 
 
 
 def numbers(name: str, what: str, mine: Value | None, theirs: Any) -> Compared:
-    """Two arrays of numbers, or of nothing."""
+    """Compare two arrays of numbers; either may be missing."""
     if mine is None or theirs is None:
         return Compared(
             name, what, None if mine is None else to_python(mine), theirs, mine is None and theirs is None, None
@@ -63,7 +63,7 @@ def to_python(value: Value) -> Any:
 
 
 def flat(data: Any) -> list[float]:
-    """The numbers of nested lists, in order."""
+    """Return the numbers of nested lists, in order."""
     found, waiting = [], [data]
     while waiting:
         item = waiting.pop()

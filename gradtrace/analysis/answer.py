@@ -9,7 +9,7 @@ from gradtrace.trace.record import BackwardStep, Change, Operation, PassRecord, 
 
 
 class Evidence(NamedTuple):
-    """One fact that an answer rests on, with the source line that shows it."""
+    """One fact that an answer is based on, with the source line that shows it."""
 
     text: str
     span: Span | None = None
@@ -19,7 +19,8 @@ class Evidence(NamedTuple):
 class Answer(NamedTuple):
     """The status of a gradient: `status` is "gradient", "zero", "nan", "none" or "failed".
 
-    `cause` is a short word for why, `sentence` says it in one sentence, `advice` is what to change, best first.
+    `cause` is a short word for the reason, `sentence` says it in one sentence, `advice` says what to change, best
+    first.
     """
 
     name: str
@@ -57,14 +58,16 @@ class Facts:
         return self._arrivals
 
     def held(self, change: Change) -> frozenset[int]:
-        """The tensors that a change is of. Changes of one tensor share one tuple, maybe of thousands of ids."""
+        """Return the ids of the tensors that a change wrote to, as a set that is cached (it may have thousands of
+        ids).
+        """
         known = self._held.get(id(change.tensors))
         if known is None:
             known = self._held[id(change.tensors)] = frozenset(change.tensors)
         return known
 
     def leaves_of(self, change: Change) -> tuple[int, ...]:
-        """The leaves that a change is of, by their last versions."""
+        """Return the leaves that a change wrote to, as the ids of their last versions."""
         known = self._leaves.get(id(change.tensors))
         if known is None:
             leaves = [
@@ -75,7 +78,7 @@ class Facts:
         return known
 
     def operations(self, names: Iterable[str]) -> list[Operation]:
-        """The operations of some operators, in order."""
+        """Return the operations of the operators with these names, in order."""
         if not self._by_name:
             for operation in self.trace.operations:
                 self._by_name.setdefault(operation.name, []).append(operation)
@@ -83,7 +86,7 @@ class Facts:
 
     @property
     def stored(self) -> dict[int, list[BackwardStep]]:
-        """By leaf (its last version): the turns of its AccumulateGrad that stored a gradient."""
+        """The turns in which each leaf's AccumulateGrad stored a gradient, by the id of the leaf's last version."""
         if self._stored is None:
             self._stored = {}
             for step in self.trace.steps:
@@ -98,7 +101,7 @@ class Facts:
         return Evidence(text, span, self.text.line(span))
 
     def origin(self, record: TensorRecord) -> Evidence:
-        """Return where a tensor comes from."""
+        """Return the evidence of where a tensor was made."""
         what = f"{record.label} is {self.kind(record)}"
         span = self.trace.tensors[record.first].span if record.is_leaf else record.span
         if span is not None:
@@ -115,14 +118,14 @@ class Facts:
         return "a leaf that requires grad" if record.requires_grad else "a leaf that does not require grad"
 
     def backward(self, one: PassRecord) -> Evidence:
-        """The place where a pass was called."""
+        """Return the evidence of where a pass was called."""
         called = "backward" if one.stores else "autograd.grad"
         starts = ", ".join(self.label(i) for i in one.roots) or "a tensor"
         where = "" if one.span is not None else " (called by this command)"
         return self.at(f"{called} runs from {starts}{where}", one.span)
 
     def used(self, tensor: int) -> list[Evidence]:
-        """The operations that read a tensor."""
+        """Return the evidence of the operations that read a tensor."""
         found = []
         for index in self.flow.readers.get(self.flow.tensor(tensor), ()):
             operation = self.trace.operations[index]
@@ -141,16 +144,16 @@ class Facts:
         return named[0] or "" if named else self.label(versions[-1])
 
     def line(self, span: Span | None) -> str:
-        """ " on line 3", or "" without a place."""
+        """Return " on line 3", or "" without a place."""
         return f" on line {span.where}" if span is not None else ""
 
     def step(self, operation: Operation) -> str:
-        """ " in step 7", or "" outside of a training loop."""
+        """Return " in step 7", or "" outside of a training loop."""
         number = self.step_number(operation)
         return "" if number is None else f" in step {number}"
 
     def step_number(self, operation: Operation) -> int | None:
-        """The step of a training loop that an operation ran in."""
+        """Return the number of the training step that an operation ran in."""
         for step in self.trace.training:
             if step.operations[0] <= operation.id < step.operations[1]:
                 return step.number
@@ -165,12 +168,12 @@ class Facts:
         return ", ".join(self.label(i) for i in self.roots) or "the result"
 
     def visits_of(self, record: TensorRecord) -> list[BackwardStep]:
-        """The turns of the function that gets a tensor's gradient."""
+        """Return the turns of the function that receives a tensor's gradient."""
         return [] if record.function is None else self.visits.get(record.function, [])
 
 
 def last_change(facts: Facts, record: TensorRecord, *hows: str) -> Change | None:
-    """The last change of a tensor's gradient."""
+    """Return the last change of a tensor's gradient."""
     changes = [c for c in facts.trace.changes if c.of_grad and record.id in facts.held(c)]
     return changes[-1] if changes and (not hows or changes[-1].how in hows) else None
 

@@ -1,4 +1,4 @@
-"""An index of the gradients that arrived at each function in a trace's passes; a run may have 100,000 steps."""
+"""An index of the gradients that arrived at each function in a trace's passes. It is fast for runs of 100,000 steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from gradtrace.trace.record import BackwardStep, Operation, Trace
 
 
 class Arrival(NamedTuple):
-    """A gradient that `sender` sent along its edge of that number."""
+    """A gradient that arrived: `sender` is the step that sent it, `edge` the number of the edge, `part` its value and
+    source.
+    """
 
     sender: BackwardStep
     edge: int
@@ -16,7 +18,7 @@ class Arrival(NamedTuple):
 
 
 class Arrivals:
-    """The gradients by the step that they were for; the operations by the function that they made."""
+    """The gradients by the step that received them, and the operations by the function that they made."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -33,16 +35,14 @@ class Arrivals:
                     self._sent.setdefault((step.number, target[0]), []).append((step, index))
 
     def at(self, step: BackwardStep) -> list[Arrival]:
-        """Return what the step's function received in that pass: the sender, the edge and the gradient of each
-        contribution.
-        """
+        """Return the gradients that a step's function received in that pass: sender, edge and value of each."""
         return [
             Arrival(sender, index, Contribution(self.source(sender), sender.downstream[index]))  # type: ignore[arg-type]
             for sender, index in self._sent.get((step.number, step.function), ())
         ]
 
     def source(self, sender: BackwardStep) -> str:
-        """The tensor that the sender's function made."""
+        """Return the label of the tensor that the sender's function made."""
         function = self.trace.functions[sender.function]
         tensor = made_by(function)
         return function.name if tensor is None else self.trace.tensors[tensor].label

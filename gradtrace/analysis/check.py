@@ -1,7 +1,7 @@
 """Compare gradients with finite differences: verdicts for elements, leaves and operations.
 
-The numbers come from elsewhere (`measure(leaf, element, by)` runs the program again with one element shifted); here
-they are judged and summed up.
+The caller provides `measure(leaf, element, by)`, which runs the program again with one element shifted; this module
+judges the numbers and summarizes them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ class Wrong(NamedTuple):
 
 
 class Check(NamedTuple):
-    """All of it. `cuts` names what cuts gradients on purpose; `skipped` is how many elements were not tried."""
+    """The result of a check. `cuts` names what cuts gradients on purpose; `skipped` is the number of elements not
+    tried.
+    """
 
     elements: tuple[Element, ...]
     wrong: tuple[Wrong, ...]
@@ -96,7 +98,7 @@ def elements(
 
 
 def unravel(element: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The index of a flattened element."""
+    """Return the index of a flattened element."""
     index: list[int] = []
     for size in reversed(shape):
         index.append(element % size)
@@ -105,5 +107,5 @@ def unravel(element: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def excused(found: Sequence[Element], cut: Callable[[str], bool]) -> tuple[Element, ...]:
-    """The elements, with "cut" for those that are wrong because the program itself cuts their leaf's gradient."""
+    """Return the elements; wrong ones get the verdict "cut" if the program itself cuts their leaf's gradient."""
     return tuple(e._replace(verdict=CUT) if e.verdict == WRONG and cut(e.leaf) else e for e in found)

@@ -1,4 +1,4 @@
-"""Values that were copied without their history: into new tensors, Python numbers, numpy arrays, indices."""
+"""Find values that were copied without their history: into new tensors, Python numbers, numpy arrays, indices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WRAPPERS = ("tensor", "as_tensor", "FloatTensor", "Tensor", "Parameter")
 
 
 class Reason(NamedTuple):
-    """A cause, its half sentence, its evidence and what to do."""
+    """The reason why a tensor has no history: its cause, a clause, its evidence and what to do."""
 
     cause: str
     because: str
@@ -52,7 +52,9 @@ def copied(facts: Facts, record: TensorRecord) -> Reason | None:
 
 
 def stacked(facts: Facts, statement: ast.stmt) -> str:
-    """The torch.tensor([a, b]) of a statement as torch.stack, which keeps the graph; "" if it has no list."""
+    """Return the advice to use torch.stack, with its code, for the torch.tensor([a, b]) of a statement; "" if it has no
+    list.
+    """
     call = places.method_call(statement, WRAPPERS)
     node = call.args[0] if call is not None and call.args else None
     code = stack_of(facts, node)
@@ -68,7 +70,7 @@ def stack_of(facts: Facts, node: object) -> str:
 
 
 def rewrapped(facts: Facts, reached: set[int]) -> Reason | None:
-    """`torch.tensor(y)`, `torch.tensor([a, b])`: a new leaf of the numbers."""
+    """Explain `torch.tensor(y)` or `torch.tensor([a, b])`, which makes a new leaf of the numbers."""
     known = dict(facts.trace.names)
     for statement in facts.text.simple:
         call = places.method_call(statement, WRAPPERS)
@@ -92,7 +94,7 @@ def rewrapped(facts: Facts, reached: set[int]) -> Reason | None:
 
 
 def left_as_number(facts: Facts, reached: set[int]) -> Reason | None:
-    """A value that became a Python number or an array, or an index."""
+    """Explain a value that became a Python number, an array, or an index."""
     left = facts.flow.numbers_from(reached)
     if not left:
         return None
@@ -126,7 +128,7 @@ def left_as_number(facts: Facts, reached: set[int]) -> Reason | None:
 
 
 def argument_of_tensor(facts: Facts, statement: ast.stmt) -> int | None:
-    """A tensor with history among the arguments of torch.tensor(...) in a statement."""
+    """Return the tensor with history among the arguments of torch.tensor(...) in a statement."""
     call = places.method_call(statement, WRAPPERS)
     known = dict(facts.trace.names)
     for node in ast.walk(call) if call is not None else ():
@@ -136,7 +138,7 @@ def argument_of_tensor(facts: Facts, statement: ast.stmt) -> int | None:
 
 
 def numbers_before(facts: Facts, record: TensorRecord) -> Reason | None:
-    """Values with a history that the program took as Python numbers before, other than to print them."""
+    """Explain a value with history that the program converted to Python numbers before, except to print them."""
     until = len(facts.trace.operations) if record.operation is None else record.operation
     for escape in facts.trace.escapes:
         if escape.how not in NUMBERS or escape.tensor is None or escape.after > until:

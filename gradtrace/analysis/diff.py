@@ -1,6 +1,6 @@
-"""Compare two runs: the operations that they share, values and gradients that differ, and what only one has.
+"""Compare two runs: the operations that both have, values and gradients that differ, and operations of only one.
 
-Operations are matched in order, by what they are and which variable takes their result; inputs by their names.
+Operations are matched in order, by their name and by the variable that has their result; inputs by their names.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MANY = 3000  # operations between a common beginning and end that are matched on
 
 
 class Row(NamedTuple):
-    """One tensor of either run, or of both. `first` and `second` are its ids there."""
+    """One tensor of either run, or of both. `first` and `second` are its ids in the two runs."""
 
     status: str
     label: str
@@ -76,7 +76,7 @@ def inputs_of(trace: Trace) -> dict[str, int]:
 
 
 def matched_operations(a: Trace, b: Trace) -> list[tuple[int | None, int | None]]:
-    """Return pairs of operations in order; None for a run without the operation."""
+    """Return pairs of operations in order, with None for a run that does not have the operation."""
     first, second = [key(a, i) for i in range(len(a.operations))], [key(b, j) for j in range(len(b.operations))]
     head = 0
     while head < min(len(first), len(second)) and first[head] == second[head]:
@@ -102,7 +102,7 @@ def between(first: list[Any], second: list[Any], start: int) -> list[tuple[int |
 
 
 def key(trace: Trace, operation: int) -> Any:
-    """Return the identity of an operation: its name and constants, and the variable that takes its result."""
+    """Return the key that matches operations: name and constants, and the variable that has the result."""
     record = trace.operations[operation]
     names = tuple(trace.tensors[i].name for i in record.outputs)
     return record.label, names
@@ -135,7 +135,7 @@ def flags(record: TensorRecord | None) -> Any:
 
 
 def gap(first: Value | None, second: Value | None) -> float | None:
-    """The largest difference of two elements; None where shapes differ or one is missing."""
+    """Return the largest difference of two elements; None where shapes differ or one is missing."""
     if (
         first is None
         or second is None

@@ -13,7 +13,9 @@ from gradtrace.analysis.note_cells import Cell
 
 
 def examples(text: str, label: str, line: int, indent: str) -> Iterator[Cell]:
-    """The examples of a block whose first line is `line` of the file; each line of it begins with `indent`."""
+    """Return the examples of a block that begins on `line` of the file; `indent` is the text before each of its
+    lines.
+    """
     try:
         found = doctest.DocTestParser().get_examples(text, label)
     except ValueError as error:

@@ -96,7 +96,7 @@ LARGEST = 64  # elements of a result of which one is shown
 
 
 def example(name: str) -> tuple[str, str]:
-    """Return an expression and its result; ("", "") if no call works."""
+    """Return an expression that works and its result; ("", "") if no call works."""
     second: tuple[str, str] | None = None
     for call, inputs in calls(name):
         found = tried(call, inputs)
@@ -110,7 +110,7 @@ def example(name: str) -> tuple[str, str]:
 
 
 def calls(name: str) -> Iterator[tuple[str, Inputs]]:
-    """Calls of the operator as the language has it, with inputs."""
+    """Yield calls of the operator in the language's syntax, with their inputs."""
     if name in OWN:
         yield OWN[name]
         return
@@ -172,7 +172,9 @@ def quoted(text: str) -> str:
 
 
 def evaluated(call: str, inputs: Inputs) -> tuple[Any, Tensor]:
-    """The result of a call, and x. ValueError if it is not a tensor or tensors, or not a function of all the inputs."""
+    """Return the result of a call, and x. ValueError if the result is not a tensor or tensors that depend on all the
+    inputs.
+    """
     program = lang.parse(call)
     if {one.name for one in program.inputs} != set(inputs):
         raise ValueError
@@ -186,7 +188,7 @@ def evaluated(call: str, inputs: Inputs) -> tuple[Any, Tensor]:
 
 @cache
 def tensor_of(text: str, dtype: str) -> Tensor:
-    """An input as the command line reads it: "0.5", "1,2,3", "4,1;1,3", "ones(1,2,4,4)"."""
+    """Return an input as the command line reads it: "0.5", "1,2,3", "4,1;1,3", "ones(1,2,4,4)"."""
     rows = [f"[{row}]" for row in text.split(";")]
     source = (
         text

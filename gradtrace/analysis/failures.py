@@ -1,7 +1,7 @@
-"""Explain a program's failure if it is one of autograd's classic errors: which tensor, which line saved it, which
-changed it; and what to do.
+"""Explain a program's failure if it is one of autograd's common errors: the tensor, the line that saved it, the line
+that changed it, and what to do.
 
-`explain_failure(trace)` gives an Answer with status "failed", or None for a program that came to its end.
+`explain_failure(trace)` returns an Answer with status "failed", or None for a program that did not fail.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def explain_failure(trace: Trace) -> Answer | None:
 
 
 def failing_function(facts: Facts) -> FunctionRecord | None:
-    """The function whose turn the last pass had when it failed."""
+    """Return the function at which the last pass failed."""
     failed = [one for one in facts.trace.passes if one.error]
     steps = [s for s in facts.trace.steps if failed and s.number == failed[-1].number]
     return facts.trace.functions[steps[-1].function] if steps else None
 
 
 def modified(facts: Facts, failure: Failure) -> Found | None:
-    """... modified by an inplace operation."""
+    """Explain the error "... modified by an inplace operation"."""
     function = failing_function(facts)
     if function is None:
         return None
@@ -102,7 +102,7 @@ def in_place_advice(how: str, name: str, what: str) -> tuple[str, ...]:
 
 
 def freed(facts: Facts, failure: Failure) -> Found | None:
-    """Backward a second time."""
+    """Explain a second backward through a graph that was freed."""
     function = failing_function(facts)
     trace = facts.trace
     again = carried.used_again(facts, function)
@@ -163,7 +163,7 @@ def root_of(facts: Facts, failure: Failure) -> tuple[str, TensorRecord | None]:
 
 
 def no_grad_root(facts: Facts, failure: Failure) -> Found | None:
-    """element 0 of tensors does not require grad."""
+    """Explain the error "element 0 of tensors does not require grad"."""
     name, record = root_of(facts, failure)
     if record is None:
         return (
@@ -178,7 +178,7 @@ def no_grad_root(facts: Facts, failure: Failure) -> Found | None:
 
 
 def forward_without_apply(facts: Facts, failure: Failure) -> Found | None:
-    """A Function's forward called as plain code."""
+    """Explain a Function's forward that was called directly, without apply."""
     calls = places.direct_forwards(facts.text)
     here = [c for c in calls if failure.span is None or c.lineno == failure.span.line] or calls
     if not here:
@@ -214,7 +214,7 @@ def not_scalar(facts: Facts, failure: Failure) -> Found | None:
 
 
 def subject(facts: Facts, failure: Failure) -> tuple[str, TensorRecord | None]:
-    """The tensor that the failing statement is about: the target of `w += 1` and `w[0] = 1`, the w of `w.add_(1)`."""
+    """Return the tensor that the failing statement changes or calls: w in `w += 1`, `w[0] = 1` and `w.add_(1)`."""
     statement = facts.text.statement(failure.span)
     node: Any = None
     if isinstance(statement, ast.AugAssign):
@@ -260,7 +260,7 @@ def flags_of_leaves(facts: Facts, failure: Failure) -> Found | None:
 
 
 def needs_grad(facts: Facts, failure: Failure) -> Found | None:
-    """retain_grad, register_hook: only on what requires grad."""
+    """Explain retain_grad or register_hook on a tensor that does not require grad."""
     name, record = subject(facts, failure)
     if record is None:
         return None
@@ -290,7 +290,7 @@ def floats_alone(facts: Facts, failure: Failure) -> Found | None:
 
 
 def unused(facts: Facts, failure: Failure) -> Found | None:
-    """autograd.grad with an input that the outputs do not depend on."""
+    """Explain autograd.grad with an input that the outputs do not depend on."""
     call = places.method_call(facts.text.statement(failure.span), ("grad",))
     names = input_names(facts, call)
     known = dict(facts.trace.names)
@@ -355,7 +355,7 @@ def underived(facts: Facts, failure: Failure) -> Found | None:
 
 
 def input_names(facts: Facts, call: Any) -> list[str]:
-    """The names among the inputs of a call of autograd.grad or backward."""
+    """Return the variable names among the inputs of a call of autograd.grad or backward."""
     if call is None:
         return []
     given = [k.value for k in call.keywords if k.arg == "inputs"] or call.args[1:2]

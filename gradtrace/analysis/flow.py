@@ -1,7 +1,7 @@
 """The flow of data in a trace, with and without gradients, and the places that cut gradients.
 
-A value can flow on where its gradient cannot come back: through detach(), under no_grad, through integers and
-comparisons, through .data, or through Python numbers. `Flow` finds these places. Nothing here recurses.
+A value can flow on where its gradient cannot flow back: through detach(), under no_grad, through integers and
+comparisons, through .data, or through Python numbers. `Flow` finds these places, without recursion.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class Cut(NamedTuple):
 
 
 class Flow:
-    """The data flow of a trace: which operations read a tensor, which made it.
+    """The data flow of a trace: which operations read a tensor, which operation made it.
 
-    The versions of a leaf that is updated (by an optimiser, under no_grad) are one tensor here, the last of them: the
-    gradient belongs to all of them. Ids that go in may be any version's, ids that come out are the last one's.
+    All versions of an updated leaf (by an optimiser, under no_grad) count as one tensor, since they share one gradient.
+    Methods accept the id of any version and return the id of the last one.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -51,15 +51,15 @@ class Flow:
                     self.origin_of_data[self.tensor(escape.out)] = escape
 
     def tensor(self, version: int) -> int:
-        """The tensor that a version belongs to: of an updated leaf its last version."""
+        """Return the last version of an updated leaf; for any other tensor, its own id."""
         return self._last.get(self.trace.tensors[version].first, version) if self._last else version
 
     def after(self, tensors: Iterable[int]) -> set[int]:
-        """The tensors that data of some tensors flows into, themselves included."""
+        """Return the tensors that data of the given tensors flows into, including these."""
         return closure(map(self.tensor, tensors), self._next)
 
     def before(self, tensors: Iterable[int]) -> set[int]:
-        """The tensors whose data flows into some tensors, themselves included."""
+        """Return the tensors whose data flows into the given tensors, including these."""
         return closure(map(self.tensor, tensors), self._previous)
 
     def _next(self, tensor: int) -> Iterator[int]:
@@ -110,7 +110,9 @@ class Flow:
                 yield escape.out, Cut(tensor, self.tensor(escape.out), None, escape)
 
     def cut_before(self, tensor: int) -> Cut | None:
-        """The nearest place behind a tensor without history where something with history went in; None if none did."""
+        """Return the nearest place behind a tensor without history that read a tensor with history; None if there is
+        none.
+        """
         waiting, seen = [tensor], {tensor}
         for at in waiting:  # which grows
             escape = self.origin_of_data.get(at)
@@ -134,7 +136,7 @@ class Flow:
         return None
 
     def loses_history(self, escape: Escape) -> bool:
-        """Whether a tensor of the same numbers lacks a history that the first one has or could have."""
+        """Whether a tensor with the same numbers as another has lost the history that the other has or could have."""
         source = escape.tensor
         return escape.how == "data" or (source is not None and self.trace.tensors[source].requires_grad)
 
@@ -149,7 +151,7 @@ def is_updated_leaf(t: TensorRecord) -> bool:
 
 
 def closure(starts: Iterable[int], following: object) -> set[int]:
-    """Everything that can be reached from `starts` by `following(item)`."""
+    """Return everything that can be reached from `starts` by `following(item)`."""
     waiting = list(starts)
     seen = set(waiting)
     while waiting:

@@ -1,6 +1,4 @@
-"""Explain why a tensor has no history, or another one than its name suggests: what cut it, and which tensor is the
-leaf.
-"""
+"""Explain why a tensor has no history, or an unexpected one: what cut it, and which tensor is the leaf."""
 
 from __future__ import annotations
 
@@ -175,7 +173,7 @@ def taken_by_data(facts: Facts, record: TensorRecord) -> Reason | None:
 
 
 def gradient_without_graph(facts: Facts, record: TensorRecord) -> Reason | None:
-    """A gradient itself: what autograd.grad returned, or a leaf's .grad, without create_graph."""
+    """Explain a gradient without history: autograd.grad returned it, or it is a leaf's .grad, without create_graph."""
     name = plain(record.name or record.label)
     if record.operation is not None or not name.isidentifier():
         return None
@@ -196,7 +194,7 @@ def gradient_without_graph(facts: Facts, record: TensorRecord) -> Reason | None:
 
 
 def computed(facts: Facts, record: TensorRecord) -> Reason:
-    """A result: something cut it off, or nothing that it was computed from requires grad."""
+    """Explain a result without history: an operation cut it off, or no operand requires grad."""
     cut = cut_of_held(facts, record) or facts.flow.cut_before(record.id)
     if cut is not None:
         found = describe(facts, cut)
@@ -241,7 +239,7 @@ def computed(facts: Facts, record: TensorRecord) -> Reason:
 
 
 def without_recomputing(facts: Facts, record: TensorRecord) -> Reason | None:
-    """A reentrant checkpoint none of whose inputs requires grad: it runs its block under no_grad and keeps no graph."""
+    """Explain a reentrant checkpoint without inputs that require grad: it runs under no_grad and keeps no graph."""
     if not any(t.is_parameter and t.requires_grad for t in facts.trace.tensors):
         return None
     before = facts.flow.before([record.id])
@@ -316,7 +314,7 @@ def plain_leaf(facts: Facts, record: TensorRecord) -> Reason:
 
 
 def hidden_leaf(facts: Facts, record: TensorRecord) -> Reason | None:
-    """Explain a name whose tensor is a result, while the leaf behind it has no name or had this one before."""
+    """Explain a name whose tensor is a result, while the leaf behind it has no name, or had this name before."""
     if record.name is None or record.operation is None:
         return None
     bound = facts.text.assignments(record.name)
@@ -358,7 +356,7 @@ def hidden_leaf(facts: Facts, record: TensorRecord) -> Reason | None:
 
 
 def rebound(facts: Facts, record: TensorRecord) -> Reason | None:
-    """The name was bound again after the result had been computed from the tensor that had it before."""
+    """Explain a name that was bound again after the result had been computed from its earlier tensor."""
     bound = facts.text.assignments(record.name) if record.name else []
     if len(bound) < 2 or facts.flow.readers.get(facts.flow.tensor(record.id)):
         return None
@@ -384,7 +382,7 @@ def rebound(facts: Facts, record: TensorRecord) -> Reason | None:
 
 
 def stale_optimiser(facts: Facts, record: TensorRecord) -> Reason | None:
-    """An optimiser was made with the tensor that had the name before."""
+    """Explain an optimiser that holds the tensor which had the name before it was bound again."""
     statements = facts.text.assignments(record.name) if record.name else []
     bound = [s for s in statements if not isinstance(s, ast.AugAssign)]  # w -= ... keeps the tensor
     if len(bound) < 2:
@@ -413,7 +411,7 @@ def stale_optimiser(facts: Facts, record: TensorRecord) -> Reason | None:
 
 
 def gave_none(facts: Facts, record: TensorRecord, number: int) -> tuple[str, Evidence] | None:
-    """The function that sent nothing along an edge towards a tensor, and its place."""
+    """Return the function that sent no gradient along an edge towards a tensor, and its place."""
     sources: dict[int, list[tuple[int, int]]] = {}
     for edge in facts.trace.function_edges:
         sources.setdefault(edge.target, []).append((edge.source, edge.input_index))

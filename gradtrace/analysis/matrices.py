@@ -11,7 +11,7 @@ ROUNDING = 1e-5  # relative: how far from symmetric, or from zero, counts as rou
 
 
 class Block(NamedTuple):
-    """The derivatives of `of` by `by`: a row for each element of `of`, a column for each of `by`."""
+    """The derivatives of `of` with respect to `by`: a row for each element of `of`, a column for each of `by`."""
 
     of: str
     by: str
@@ -36,7 +36,7 @@ class Hessian(NamedTuple):
 
 
 def block(of: str, by: str, of_shape: tuple[int, ...], by_shape: tuple[int, ...], matrix: Value, weights: Any) -> Block:
-    """A block, with the weighted sum of its rows if there are weights."""
+    """Return a block, with the weighted sum of its rows if there are weights."""
     if weights is None:
         return Block(of, by, of_shape, by_shape, matrix, None, None)
     vector = np.asarray(weights, float).reshape(-1)
@@ -76,7 +76,7 @@ def definiteness(values: Sequence[float]) -> str:
 
 
 def element_names(name: str, shape: tuple[int, ...]) -> list[str]:
-    """ "w" for a number; "w[0, 1]" and so on for the elements of an array, "(x*w)[0]" for those of an expression."""
+    """Return names for elements: "w" for a number, "w[0, 1]" for an array's, "(x*w)[0]" for those of an expression."""
     name = f"({name})" if shape and any(c in " +-*/@%" for c in name) else name
     return [f"{name}[{', '.join(map(str, index))}]" if shape else name for index in np.ndindex(*shape)]
 

@@ -1,6 +1,6 @@
-"""A cell of a note, and what its code is made of: Python, and lines that only a notebook understands.
+"""A cell of a note, and the two kinds of lines in its code: Python, and lines that only a notebook understands.
 
-`%magic` and `!shell` lines are not run; they are named. Of `%time statement` the statement runs.
+`%magic` and `!shell` lines are not run, but listed. Of `%time statement` the statement runs.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ COMMENT = re.compile(r"^\s*(#.*)?$")
 
 
 class Cell(NamedTuple):
-    """A piece of code with its record; `skipped` says why a cell that is not run is listed.
+    """A piece of code with its record, the output that the note shows. `skipped` is the reason for not running it.
 
-    `line` is where the code begins in the file; `record` is None if nothing is recorded; `record_at` are the first line
-    of the record and the one after its last (None in a notebook's JSON, and of a result within a line of text), and
-    `prefix` what stands before each of these lines. `left_out` names the lines that are not Python and were not run.
-    A `doctest` shows the value of each expression, and its record may have `...` if `ellipsis`.
+    `line` is the first line of the code in the file. `record` is None if there is no recorded output. `record_at` has
+    the record's first line and the line after its last (None in a notebook's JSON, and for a result within a line of
+    text), and `prefix` is the text before each of these lines. `left_out` names the lines that are not Python and were
+    not run. A `doctest` shows the value of each expression; with `ellipsis`, `...` in its record stands for any text.
     """
 
     label: str
@@ -48,9 +48,10 @@ def runnable(label: str, line: int, text: str) -> Cell:
 
 
 def without_magics(text: str) -> tuple[str, tuple[str, ...], str]:
-    """The code with `%magic` and `!shell` lines replaced by `pass`, their names, and why it cannot be run ("": it can).
+    """Return the code with `%magic` and `!shell` lines replaced by `pass`, their names, and why it cannot run ("": it
+    can).
 
-    Lines keep their numbers.
+    The line numbers stay the same.
     """
     if is_python(text):
         return text, (), ""
@@ -87,7 +88,7 @@ def is_python(text: str) -> bool:
 
 
 def is_printed(text: str) -> bool:
-    """Whether text that is valid Python is output nevertheless: `tensor([5.])`, `x_grad: tensor(4.)`, `True`."""
+    """Whether text that is valid Python is nevertheless output: `tensor([5.])`, `x_grad: tensor(4.)`, `True`."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError):

@@ -26,7 +26,7 @@ NOT_RUN = re.compile(r"(skip-execution|#\|\s*(eval|echo-only):\s*false|\beval\s*
 
 
 def from_fences(lines: list[str]) -> Iterator[Cell]:
-    """Blocks of code, each with the result that the text after it shows."""
+    """Return the blocks of code, each with the result that the text after it shows."""
     waiting: Cell | None = None
     after = 0
     number = 0
@@ -69,7 +69,7 @@ def code_cell(label: str, line: int, text: str, language: str, info: str) -> Cel
 
 
 def without_options(text: str) -> str:
-    """A directive's code with the lines of its options left empty, so that the others keep their numbers."""
+    """Return a directive's code with its option lines replaced by empty ones, so that line numbers stay the same."""
     lines = text.split("\n")
     end = 0
     if lines[0].strip() == "---":  # MyST's options as YAML
@@ -80,7 +80,7 @@ def without_options(text: str) -> str:
 
 
 def language_of(info: str) -> str:
-    """The language that a fence's info string names: `{code-cell} ipython3`, `{.python .cell-code}`, `python x=1`."""
+    """Return the language in a fence's info string: `{code-cell} ipython3`, `{.python .cell-code}`, `python x=1`."""
     if info.startswith("{"):
         inside, _, rest = info[1:].partition("}")
         name = re.split(r"[\s,]", inside.strip())[0].lstrip(".").lower()
@@ -91,7 +91,7 @@ def language_of(info: str) -> str:
 
 
 def is_record(text: str, language: str, between: list[str]) -> bool:
-    """Whether a fence after code is what the code prints; `between` are the lines between the two."""
+    """Whether a fence after code is the output of the code; `between` are the lines between the two."""
     announced = any(RESULT.search(line) and not INLINE.search(line) for line in between)
     if announced and (language not in CODE or not is_python(text) or is_printed(text)):
         return True
@@ -115,7 +115,7 @@ def indent_of(opening: str, body: list[str]) -> str:
 
 
 def fences(lines: list[str]) -> Iterator[tuple[int, int, str]]:
-    """The bodies of fenced blocks: first line, the one after the last, the info string."""
+    """Yield fenced blocks: first line of the body, the line after its last, the info string."""
     opened: tuple[int, str, str] | None = None
     for i, line in enumerate(lines):
         found = FENCE.match(line)
@@ -129,7 +129,7 @@ def fences(lines: list[str]) -> Iterator[tuple[int, int, str]]:
 
 
 def inline(cell: Cell, lines: list[str], start: int, end: int) -> Cell:
-    """Return the cell with a result from the sentence after it: "The result is `tensor([5.])`."."""
+    """Return the cell with the result in the sentence after it: "The result is `tensor([5.])`."."""
     for line in [line for line in lines[start:end] if line.strip()][:1]:
         found = INLINE.search(line)
         if found is not None and RESULT.search(line[: found.start()]):

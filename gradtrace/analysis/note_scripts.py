@@ -28,7 +28,7 @@ def is_script(name: str, lines: list[str]) -> bool:
 
 
 def from_script(lines: list[str]) -> Iterator[Cell]:
-    """The code cells, each with the record that its last comment or the text cell after it holds."""
+    """Return the code cells, each with its record: the last comment of the cell, or the text cell after it."""
     number = 0
     parts = list(split(lines))
     for i, (first, last, is_text, about) in enumerate(parts):
@@ -53,7 +53,7 @@ def from_script(lines: list[str]) -> Iterator[Cell]:
 
 
 def uncommented_magic(line: str) -> str:
-    """Jupytext writes magics as comments: `# %matplotlib inline`, `# !pip list`."""
+    """Return a line without the `# ` that Jupytext writes before magics: `# %matplotlib inline`, `# !pip list`."""
     return re.sub(r"^(\s*)# ?([%!][a-zA-Z])", r"\1\2", line)
 
 
@@ -69,7 +69,9 @@ def split(lines: list[str]) -> Iterator[tuple[int, int, bool, str]]:
 
 
 def split_light(lines: list[str]) -> Iterator[tuple[int, int, bool, str]]:
-    """The light format: paragraphs of comments are text, other paragraphs and what `# +` ... `# -` hold are code."""
+    """Split the light format: paragraphs of comments are text; other paragraphs, and code from `# +` to `# -`, are
+    code.
+    """
     start = header_end(lines)
     i = start
     while i < len(lines):
@@ -88,7 +90,7 @@ def split_light(lines: list[str]) -> Iterator[tuple[int, int, bool, str]]:
 
 
 def ends_paragraph(lines: list[str], i: int) -> bool:
-    """Whether an empty line ends a paragraph: what follows is not indented."""
+    """Whether an empty line ends a paragraph: the next line is not indented."""
     if LIGHT.match(lines[i]):
         return True
     following = next((line for line in lines[i:] if line.strip()), "")
@@ -126,7 +128,7 @@ def uncommented(line: str) -> str:
 
 
 def of_text(cell: Cell, lines: list[str], first: int, last: int) -> Cell:
-    """The cell with the record that the text cell after it shows."""
+    """Return the cell with the record in the text cell after it."""
     text = [uncommented(line) for line in lines[first:last]]
     for start, end, info in fences(text):
         body = "\n".join(text[start:end]) + "\n"

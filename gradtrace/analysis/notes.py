@@ -1,8 +1,9 @@
-"""Notes as cells: notebooks (JSON), notebook text with `In [n]:`, Markdown with fenced code (also MyST's and Quarto's),
-Jupytext scripts. Text in, cells out.
+"""Read notes as cells: notebooks (JSON), notebook text with `In [n]:`, Markdown with fenced code (also MyST's and
+Quarto's), Jupytext scripts.
 
-What such a text shows as printed is the cell's record. In notebook text it is a paragraph after a cell's code that is
-not Python, or nothing but what a tensor prints as; `note_fences` and `note_scripts` say it of the others.
+A cell's record is the output that the note shows for it. In notebook text this is a paragraph after a cell's code that
+is not Python, or that is only the printed form of a tensor; `note_fences` and `note_scripts` have the rules for the
+other formats.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ MARKDOWN = re.compile(r"^(#+ |[-*] |> |\||!\[|\$|\d+\. |---)")
 
 
 def cells(name: str, text: str) -> list[Cell]:
-    """The cells of a document. UsageError if it has none."""
+    """Return the cells of a document. UsageError if it has none."""
     if text.lstrip().startswith("{") and name.endswith(".ipynb"):
         found = from_json(name, text)
     elif any(PROMPT.match(line) for line in text.split("\n")):
@@ -79,7 +80,7 @@ def recorded(outputs: Any) -> str | None:
 
 
 def updated_json(text: str, outputs: dict[int, str]) -> str:
-    """The notebook with new outputs, by the number of the cell."""
+    """Return the notebook's JSON with new outputs, by the number of the cell."""
     document: Any = json.loads(text)
     for number, cell in enumerate(document["cells"], 1):
         if number in outputs:
@@ -118,7 +119,7 @@ def split(lines: list[str], start: int, end: int) -> tuple[int, tuple[int, int] 
 
 
 def paragraphs(lines: list[str], start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Stretches of lines without an empty one between."""
+    """Yield runs of consecutive lines that are not empty."""
     first: int | None = None
     for i in range(start, end):
         if lines[i].strip() and first is None:
@@ -131,7 +132,7 @@ def paragraphs(lines: list[str], start: int, end: int) -> Iterator[tuple[int, in
 
 
 def is_prose(text: str, code: str) -> bool:
-    """Whether text is a sentence, not output: no program prints it by itself, and `code` does not hold its words."""
+    """Whether text is a sentence, not output: it has words, and `code` does not contain them."""
     if "\u4e00" <= text.lstrip()[:1] <= "\u9fff" or re.search(r"[\u4e00-\u9fff]{4,}", text):
         return True
     sentence = SENTENCE.match(text)

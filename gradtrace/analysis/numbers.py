@@ -1,4 +1,4 @@
-"""Explain the number that a gradient is: its contributions, or where the first NaN arose."""
+"""Explain a gradient that is a number: its contributions, or where the first NaN arose."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ SHOWN = 3  # passes that are listed one by one
 
 
 def turns(facts: Facts, visits: list[BackwardStep], name: str) -> list[Evidence]:
-    """The parts of the passes: of many, of the first and of the last."""
+    """Explain the contribution of each pass; of many passes, only the first and the last."""
     found = []
     for i, step in enumerate(visits):
         if len(visits) <= SHOWN or i in (0, len(visits) - 1):
@@ -102,7 +102,7 @@ def brief_grad(step: BackwardStep) -> str:
 
 
 def turn(facts: Facts, step: BackwardStep, name: str) -> list[Evidence]:
-    """Explain one pass's part of a gradient: the contributions, the hooks, the sum."""
+    """Explain one pass's contribution to a gradient: the summands, the hooks, the sum."""
     one = facts.trace.passes[step.number]
     found = [facts.backward(one)]
     parts: dict[Evidence, int] = {}
@@ -137,7 +137,7 @@ def cut_off(facts: Facts, record: TensorRecord) -> list[Evidence]:
 
 
 def of_its_own(facts: Facts, record: TensorRecord) -> list[Evidence]:
-    """That a Parameter was made of another leaf's numbers, which does not tie the two."""
+    """Note that a Parameter was made of another leaf's numbers, and that the two are independent."""
     at, made = facts.trace.tensors[record.id].first, None
     while (escape := facts.flow.origin_of_data.get(facts.flow.tensor(at))) is not None and escape.tensor is not None:
         made, at = made or escape, escape.tensor
@@ -240,14 +240,14 @@ def not_finite(facts: Facts, record: TensorRecord) -> Answer:
 
 
 def began_bad(facts: Facts, bad: Operation | None) -> str:
-    """Return the cause where numbers were not finite before backward began."""
+    """Return the cause where numbers were already not finite before backward began."""
     if bad is None or not facts.trace.training:
         return "it was not finite where backward began"
     return f"{bad.name}{facts.line(bad.span)} gave {brief_of(facts, bad)} in forward{facts.step(bad)}"
 
 
 def turns_bad(facts: Facts, operation: Operation) -> bool:
-    """Whether an operation made something not finite of finite operands."""
+    """Whether an operation made a value that is not finite from finite operands."""
     tensors = facts.trace.tensors
     return any(not is_finite(tensors[i].value) for i in operation.outputs) and all(
         o.tensor is None or is_finite(tensors[o.tensor].value) for o in operation.inputs
@@ -255,7 +255,7 @@ def turns_bad(facts: Facts, operation: Operation) -> bool:
 
 
 def operands_of(facts: Facts, operation: Operation) -> str:
-    """ " (x is 0; w is 5)"."""
+    """Return the operands in words: " (x is 0; w is 5)"."""
     inputs = [
         f"{facts.label(o.tensor)} is {brief(value)}"
         for o in operation.inputs
@@ -265,7 +265,7 @@ def operands_of(facts: Facts, operation: Operation) -> str:
 
 
 def leads_to(facts: Facts, bad: Operation, operation: Operation | None) -> bool:
-    """Whether what an operation gave went into another, or came out of it."""
+    """Whether the results of `bad` flow into the operands or the results of `operation`."""
     if operation is None:
         return False
     ends = {*operation.outputs, *(o.tensor for o in operation.inputs if o.tensor is not None)}
@@ -273,7 +273,7 @@ def leads_to(facts: Facts, bad: Operation, operation: Operation | None) -> bool:
 
 
 def in_a_step_before(facts: Facts, bad: Operation, operation: Operation | None) -> bool:
-    """Whether an operation ran in the same step of a training loop as another or before it."""
+    """Whether `bad` ran in the same training step as `operation`, or in an earlier one."""
     step = None if operation is None else facts.step_number(operation)
     first = facts.step_number(bad)
     return step is not None and first is not None and first <= step

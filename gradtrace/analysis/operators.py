@@ -32,7 +32,7 @@ POINTS = (0.0, 1.0, -1.0, 0.5, -0.5, 3.0, -3.0, 6.0)  # where kinks of the usual
 
 
 class Kink(NamedTuple):
-    """A point without a derivative, the slopes at its sides, and the derivative that is given there."""
+    """A point without a derivative, the slopes on both sides, and the derivative that the operator gives there."""
 
     at: float
     jump: bool
@@ -42,7 +42,7 @@ class Kink(NamedTuple):
 
 
 class Operator(NamedTuple):
-    """One name. `record` is "" for a function that is composed of others."""
+    """The description of one operator name. `record` is "" for a function that is composed of others."""
 
     name: str
     forms: tuple[str, ...]
@@ -57,7 +57,7 @@ class Operator(NamedTuple):
 
 
 def names() -> list[str]:
-    """Every public name of an operator."""
+    """Return every public name of an operator."""
     ops.load()
     return sorted(name for name in ops.api.catalogue if not name.startswith("_"))
 
@@ -82,7 +82,7 @@ def operator(name: str) -> Operator:
 
 
 def forms_of(name: str) -> tuple[str, ...]:
-    """Return the forms that a name has: function, method, in-place method and so on."""
+    """Return the forms of an operator: function, method, in-place method and so on."""
     tables = {
         "f": ops.api.functions,
         "m": vars(Tensor),
@@ -104,7 +104,7 @@ def signature(record: Op) -> str:
 
 @cache
 def rules() -> dict[str, dict[str, str]]:
-    """By record and argument the text of its rule, read from the source of the operator families."""
+    """Return the text of each rule, by record and argument, read from the source of the operator families."""
     found: dict[str, dict[str, str]] = {}
     for name, module in sorted(sys.modules.items()):
         if name.startswith(("gradtrace.ops.", "gradtrace.engine.inplace")) and module.__file__ is not None:
@@ -114,7 +114,7 @@ def rules() -> dict[str, dict[str, str]]:
 
 
 def written(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """The calls of `op("name(...)", ..., argument=d(needs, rule))` in a file."""
+    """Yield the calls of `op("name(...)", ..., argument=d(needs, rule))` in a file."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != "op" or not node.args:
             continue
@@ -129,7 +129,7 @@ def written(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def rule_text(rule: ast.expr) -> str:
-    """The body of a lambda; the name of a function."""
+    """Return the body of a lambda, or the name of a function."""
     text = ast.unparse(rule.body) if isinstance(rule, ast.Lambda) else f"{ast.unparse(rule)}(...)"
     return text.replace("xp.", "").replace("(xp, ", "(")
 
@@ -144,9 +144,9 @@ def derivatives(record: Op) -> tuple[tuple[str, str], ...]:
 
 
 def composed_formula(name: str) -> str:
-    """Return the formula of a function without a record, "" for one that is not computed from elements.
+    """Return the formula of a function without a record; "" for one that is not computed from elements.
 
-    An in-place form has that of its function.
+    An in-place form has the formula of its function.
     """
     if name in FORMULAS or not name.endswith("_"):
         return FORMULAS.get(name, "")
@@ -154,7 +154,7 @@ def composed_formula(name: str) -> str:
 
 
 def formula(record: Op) -> str:
-    """Return what a record computes, in the notation of `formulas.py`; a call of it if it has no formula."""
+    """Return a record's formula, in the notation of `formulas.py`; if it has none, a call of the operator."""
     if record.formula or not isinstance(record.symbolic, str):
         return record.formula or signature(record).replace("; ", ", ").replace("*", "")
     return f"{record.symbolic}({', '.join(record.tensor_names)})"
@@ -172,7 +172,7 @@ def function(name: str) -> Callable[..., Any] | None:
 
 
 def slope(call: Callable[..., Any], x: float) -> tuple[float, float]:
-    """Return value and derivative at a point; ValueError without a derivative."""
+    """Return the value and the derivative at a point; ValueError if there is no derivative."""
     t = Tensor._wrap(x).requires_grad_()
     y = call(t)
     if not isinstance(y, Tensor) or y.numel() != 1 or not y.requires_grad:

@@ -1,8 +1,8 @@
-"""Whether a program printed what its record says, and if not, how the two differ: by addresses, by random numbers, by
-what another version of PyTorch writes otherwise, or truly.
+"""Compare what a program printed with its record. Differences are due to addresses, random numbers, another version of
+PyTorch, or they are real.
 
-Numbers are compared as numbers, and blanks within brackets do not count: `[4., 8.]` is `[ 4.0,  8.]`. All other text is
-compared as text.
+Numbers are compared as numbers, and blanks within brackets do not count: `[4., 8.]` equals `[ 4.0,  8.]`. All other
+text is compared as text.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ OLDER = (
 
 
 class Compared(NamedTuple):
-    """The verdict, and in words what differs."""
+    """The verdict, and a description of the difference."""
 
     verdict: str
     detail: str
 
 
 def compare(record: str, printed: str, draws: bool, integers: bool = False, ellipsis: bool = False) -> Compared:
-    """Compare a record with what was printed now; `draws`: numbers may be random, integers too if `integers`;
-    `ellipsis`: ... is any text."""
+    """Compare a record with the present output. With `draws` numbers may be random, with `integers` integers too; with
+    `ellipsis`, ... stands for any text.
+    """
     old, new = normal(record), normal(printed)
     if same(old, new) or (ellipsis and fits(old, new)):
         return Compared(SAME, "")
@@ -62,7 +63,7 @@ def normal(text: str) -> str:
 
 
 def same(old: str, new: str) -> bool:
-    """Whether two texts are equal but for how numbers are written, and for blanks within brackets."""
+    """Whether two texts are equal apart from the notation of numbers and blanks within brackets."""
     if old == new:
         return True
     (texts, numbers), (others, values) = parts(old), parts(new)
@@ -70,13 +71,13 @@ def same(old: str, new: str) -> bool:
 
 
 def parts(text: str) -> tuple[list[str], list[str]]:
-    """The pieces between the numbers of a text, and the numbers."""
+    """Return the parts of a text between its numbers, and the numbers."""
     pieces = EXACT.split(unspaced(text))
     return pieces[::2], pieces[1::2]
 
 
 def unspaced(text: str) -> str:
-    """The text with one blank for several within brackets, and none beside a bracket or a comma there."""
+    """Return the text with single blanks within brackets, and without blanks beside a bracket or a comma there."""
     if text.count("[") != text.count("]"):
         return text
     found, depth = [], 0
@@ -89,12 +90,12 @@ def unspaced(text: str) -> str:
 
 
 def fits(record: str, printed: str) -> bool:
-    """Whether a text is the record with any text for each `...` of it, as in doctest."""
+    """Whether a text matches a record in which `...` stands for any text, as in doctest."""
     return re.fullmatch(".*".join(map(re.escape, record.split("..."))), printed, re.DOTALL) is not None
 
 
 def modern(text: str) -> tuple[str, list[str]]:
-    """An old record as PyTorch writes it today, and what had to be changed."""
+    """Return an old record in the format of today's PyTorch, and the reasons for its changes."""
     reasons = []
     for pattern, today, reason in OLDER:
         changed = pattern.sub(today, text)
@@ -105,12 +106,14 @@ def modern(text: str) -> tuple[str, list[str]]:
 
 
 def is_start(old: str, new: str) -> bool:
-    """Whether an error's record is the beginning of today's message."""
+    """Whether the recorded error is the beginning of today's message."""
     return bool(error_of(old)) and new.startswith(old)
 
 
 def form(text: str, integers: bool) -> str:
-    """The text with every number that may be random replaced, for columns are as wide as their numbers."""
+    """Return the text with every number that may be random replaced, and runs of blanks (column padding) by one
+    blank.
+    """
 
     def masked(found: re.Match[str]) -> str:
         return "N" if integers or not found[0].lstrip("-").isdigit() else found[0]
@@ -119,7 +122,7 @@ def form(text: str, integers: bool) -> str:
 
 
 def error_of(text: str) -> str:
-    """Return the exception in the last line; "" without one."""
+    """Return the name of the exception in the last line; "" if there is none."""
     found = re.match(r"(\w+(?:Error|Exception|Warning))(?::|$)", text.split("\n")[-1])
     return found.group(1) if found else ""
 

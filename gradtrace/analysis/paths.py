@@ -1,8 +1,8 @@
 """Every path from a root to a tensor, with the derivative on each edge, the product along it, and the sum of all.
 
-The chain rule, path by path: the gradient is the sum over all paths of the product of the local derivatives. The number
-of paths grows exponentially with the depth of a graph, so they are counted (and their sum is taken) edge by edge, and
-written out one by one only if they are few. The run must have been watched with `jacobians`.
+By the chain rule the gradient is the sum over all paths of the product of the local derivatives. The number of paths
+grows exponentially with the depth of a graph, so paths are counted and summed edge by edge, and listed one by one only
+if they are few. The run must have been watched with `jacobians`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ CLOSE = 1e-5  # how near the sum must come to the gradient, relative to its size
 
 
 class Factor(NamedTuple):
-    """The derivative on one edge: of `of` by `by`. `local` is it as numbers; None: it is the matrix of `shape`."""
+    """The derivative of `of` with respect to `by` on one edge: the numbers in `local`, or if this is None, a matrix of
+    `shape`.
+    """
 
     of: str
     by: str
@@ -44,7 +46,7 @@ class Group(NamedTuple):
 
 
 class Paths(NamedTuple):
-    """The paths from `root` to `leaf`. `paths` is empty if there are more than were asked for."""
+    """The paths from `root` to `leaf`. `paths` is empty if there are more than were requested."""
 
     root: str
     leaf: str
@@ -69,7 +71,7 @@ class PathEdge(NamedTuple):
 
 
 class Web:
-    """The graph of one pass, from functions to functions."""
+    """The graph of one pass, between functions."""
 
     def __init__(self, trace: Trace, number: int) -> None:
         self.trace = trace
@@ -83,7 +85,7 @@ class Web:
                 self.edges.setdefault(e.source, []).append(edge)
 
     def counts_to(self, target: int) -> dict[int, int]:
-        """For each function, how many paths lead from it to the target (those with none are left out)."""
+        """Return the number of paths from each function to the target; functions without a path are left out."""
         counts = {target: 1}
         for function in sorted(self.edges):  # a function is newer than those that its edges lead to
             total = sum(counts.get(e.target, 0) for e in self.edges[function])
@@ -92,7 +94,7 @@ class Web:
         return counts
 
     def along(self, edge: PathEdge, gradient: Any) -> Any:
-        """Carry a gradient along an edge: multiply by the local derivative, or by the matrix."""
+        """Carry a gradient along an edge: multiply it by the local derivative, or by the matrix."""
         step = self.steps[edge.source]
         sent = step.downstream[edge.place]
         assert sent is not None
@@ -114,16 +116,16 @@ class Web:
 
 
 def sum_to(array: Any, shape: tuple[int, ...]) -> Any:
-    """Sums what broadcasting had spread out."""
+    """Sum a gradient over the dimensions that broadcasting added or expanded."""
     lead = array.ndim - len(shape)
     axes = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and array.shape[i + lead] != 1)
     return array.sum(axis=axes, keepdims=True).reshape(shape)
 
 
 def paths(trace: Trace, root: TensorRecord | None, leaf: TensorRecord, many: int = MANY) -> Paths:
-    """The paths to one tensor, from `root` or from where the last pass began.
+    """Return the paths to one tensor, from `root` or from where the last pass began.
 
-    UsageError if the pass does not exist, or it did not come to either of them.
+    UsageError if there is no such pass, or it did not reach the root or the tensor.
     """
     one = last_pass(trace)
     start = trace.tensors[one.roots[0]] if root is None else root
@@ -148,7 +150,7 @@ def paths(trace: Trace, root: TensorRecord | None, leaf: TensorRecord, many: int
 
 
 def last_pass(trace: Trace) -> PassRecord:
-    """The last pass that came to its end. UsageError if there is none."""
+    """Return the last pass that did not fail. UsageError if there is none."""
     done = [one for one in trace.passes if not one.error and one.roots]
     if not done:
         raise UsageError(
@@ -188,7 +190,7 @@ def grouped(
 
 
 def each(web: Web, start: TensorRecord, leaf: TensorRecord, counts: dict[int, int], seed: Any) -> Iterator[Path]:
-    """Yield the paths, those of the first operand first."""
+    """Yield the paths one by one, those of the first operand first."""
     assert start.function is not None
     stack: list[tuple[int, Any, tuple[PathEdge, ...]]] = [(start.function, seed, ())]
     while stack:
@@ -214,20 +216,20 @@ def written(web: Web, start: TensorRecord, way: tuple[PathEdge, ...], product: A
 
 
 def value_of(array: Any) -> Value:
-    """An array as a Value."""
+    """Return an array as a Value."""
     array = np.asarray(array, float)
     return Value(array.shape, "float64", array.item() if not array.shape else array)
 
 
 def close(total: Value, gradient: Value) -> bool:
-    """Whether the sum is the gradient, within the rounding of its dtype."""
+    """Whether the sum equals the gradient within the rounding of its dtype."""
     mine, theirs = np.asarray(total.data, float), np.asarray(gradient.data, float)
     size = np.abs(theirs[np.isfinite(theirs)]).max(initial=1e-30)
     return bool(np.allclose(mine, theirs, rtol=CLOSE, atol=CLOSE * size, equal_nan=True))
 
 
 def at(found: Paths, index: tuple[int, ...]) -> Paths:
-    """The same for one element of the leaf. UsageError if the element does not exist."""
+    """Return the paths for one element of the leaf. UsageError if the element does not exist."""
 
     def pick(value: Value | None) -> Value | None:
         return None if value is None else value_of(np.asarray(value.data)[index])
@@ -249,7 +251,7 @@ def at(found: Paths, index: tuple[int, ...]) -> Paths:
 
 
 def leaves(trace: Trace) -> list[TensorRecord]:
-    """The leaves that the last pass came to, in order of creation."""
+    """Return the leaves that the last pass reached, in order of creation."""
     number = last_pass(trace).number
     reached = {s.function for s in trace.steps if s.number == number}
     return [t for t in trace.tensors if t.is_leaf and t.is_last and t.function in reached]

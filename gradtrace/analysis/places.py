@@ -1,6 +1,6 @@
 """Places in a program's text: the statements that bind a name, the statement at a place, the block around it.
 
-Only the text of a trace is needed; it is parsed once for each `Text`.
+These functions need only the text of a trace, which is parsed once for each `Text`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ MODES = ("no_grad", "inference_mode", "set_grad_enabled")
 
 
 class Text:
-    """A program's text, to be asked about."""
+    """A program's text, parsed once, with methods that find statements and calls in it."""
 
     def __init__(self, text: str, files: Iterable[tuple[str, str]] = ()) -> None:
         self.lines = text.split("\n")
@@ -29,17 +29,17 @@ class Text:
 
     @property
     def simple(self) -> list[Any]:
-        """The statements that hold no others, in the order of the text."""
+        """The statements that contain no other statements, in the order of the text."""
         found = [node for node in self.statements if not hasattr(node, "body")]
         return sorted(found, key=starts)
 
     def line(self, span: Span | None) -> str:
-        """The source line at a span, without its indentation."""
+        """Return the source line at a span, without its indentation."""
         lines = self.lines if span is None or not span.file else self.files.get(span.file, [])
         return lines[span.line - 1].strip() if span is not None and 0 < span.line <= len(lines) else ""
 
     def cut(self, node: Any) -> str:
-        """The text of a node, on one line."""
+        """Return the text of a syntax node, on one line."""
         lines = self.bytes[node.lineno - 1 : node.end_lineno]
         if not lines:
             return ""
@@ -48,7 +48,7 @@ class Text:
         return " ".join(b" ".join(lines).decode("utf-8", "replace").split())
 
     def statement(self, span: Span | None) -> Any:
-        """The innermost statement that a span lies in, or None."""
+        """Return the innermost statement that contains a span, or None."""
         if span is None or span.file:
             return None
         if span not in self._around:
@@ -65,7 +65,9 @@ class Text:
         return max(around, key=starts, default=None)
 
     def assignments(self, name: str) -> list[Any]:
-        """The statements that bind a variable, in the order of the text. Of `net.0.weight` it is `net`."""
+        """Return the statements that bind a variable, in the order of the text. For `net.0.weight` the variable is
+        `net`.
+        """
         if not self._bindings:
             for node in sorted(self.statements, key=lambda node: (node.lineno, node.col_offset)):
                 for target in dict.fromkeys(targets(node)):
@@ -73,7 +75,7 @@ class Text:
         return list(self._bindings.get(name.partition(".")[0].partition("[")[0], ()))
 
     def mode_around(self, span: Span | None) -> Any:
-        """The innermost `with torch.no_grad():` or decorator `@torch.no_grad()` around a place, or None."""
+        """Return the innermost `with torch.no_grad():` or decorator `@torch.no_grad()` around a place, or None."""
         if span is None or span.file:
             return None
         around: list[Any] = []
@@ -91,7 +93,7 @@ class Text:
 
     @property
     def switched_off(self) -> Any:
-        """The first call `torch.set_grad_enabled(False)` that stands alone, so that nothing ends it, or None."""
+        """Return the first statement `torch.set_grad_enabled(False)`, which no `with` block ends, or None."""
         for node in self.simple:
             call = node.value if isinstance(node, ast.Expr) else None
             if isinstance(call, ast.Call) and self.cut(call).endswith("set_grad_enabled(False)"):
@@ -107,7 +109,7 @@ HOOKS = ("register_hook", "register_prehook", "register_post_accumulate_grad_hoo
 
 
 def hook_call(text: Text, hook: str, name: str) -> Any:
-    """The call that registers a hook: of this function, on this tensor if several do; None if the text has none."""
+    """Return the call that registers this hook (on this tensor if there are several such calls), or None."""
     found = [
         node
         for node in ast.walk(text.tree)
@@ -119,7 +121,9 @@ def hook_call(text: Text, hook: str, name: str) -> Any:
 
 
 def direct_forwards(text: Text) -> list[Any]:
-    """The calls of a Function's `forward` without apply: they run as plain code, its backward has no part in it."""
+    """Return the calls of a Function's `forward` without apply: they run as plain code, and backward is never
+    called.
+    """
     functions = {
         node.name
         for node in text.statements
@@ -142,12 +146,12 @@ def span_of(node: Any) -> Span:
 
 
 def head_of(node: Any) -> Span:
-    """The first line of a statement: of a `with`, not its body."""
+    """Return the place of a statement's first line: of a `with` statement without its body."""
     return Span(node.lineno, node.col_offset, node.lineno, node.col_offset + 1)
 
 
 def targets(node: Any) -> Iterator[str]:
-    """The names that a statement binds."""
+    """Return the names that a statement binds."""
     found: list[Any] = []
     if isinstance(node, ast.Assign):
         found = list(node.targets)
@@ -162,7 +166,7 @@ def targets(node: Any) -> Iterator[str]:
 
 
 def optimiser_call(text: Text, statement: Any) -> Any:
-    """The call that makes an optimiser (torch.optim.SGD, optim.Adam) within a statement, or None."""
+    """Return the call that makes an optimiser (torch.optim.SGD, optim.Adam) within a statement, or None."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Call) and "optim." in text.cut(node.func):
             return node
@@ -170,7 +174,7 @@ def optimiser_call(text: Text, statement: Any) -> Any:
 
 
 def method_call(statement: Any, names: tuple[str, ...]) -> Any:
-    """The first call `X.name(...)` or `name(...)` of one of the names within a statement, or None."""
+    """Return the first call `X.name(...)` or `name(...)` of one of the names within a statement, or None."""
     for node in ast.walk(statement) if statement is not None else ():
         if isinstance(node, ast.Call):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")

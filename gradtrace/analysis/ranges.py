@@ -11,7 +11,7 @@ SHORT = ("float16", "bfloat16")  # what autocast and .half() compute in
 
 
 def magnitude(value: Value | None) -> float | None:
-    """The largest absolute value of the elements; None if there is none, or an element is not finite."""
+    """Return the largest absolute value of the elements; None if there are none, or one is not finite."""
     if value is None or not value.is_float or not value.all_finite:
         return None
     low, high = value.summary.minimum, value.summary.maximum

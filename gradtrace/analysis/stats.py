@@ -1,5 +1,5 @@
-"""Numbers about every node of a run, and what they say together: where gradients vanish or explode, what is not finite
-first, what is kept in memory, what could run at once, what is computed twice or for nothing.
+"""Statistics of every node of a run, and their conclusions: where gradients vanish or explode, what is not finite
+first, what is kept in memory, what could run in parallel, what is computed twice or never used.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FADING = 0.5  # what a level leaves of the gradient of the one above, on average
 
 
 class Numbers(NamedTuple):
-    """Of a value's finite elements; `zeros` is a fraction of all, `nan` and `inf` are counts."""
+    """Statistics of a value's finite elements; `zeros` is a fraction of all elements, `nan` and `inf` are counts."""
 
     norm: float
     mean: float
@@ -34,7 +34,9 @@ class Numbers(NamedTuple):
 
 
 class TensorStats(NamedTuple):
-    """One tensor. `level` counts operations from the inputs on, `depth` backward's steps from the root (None: none)."""
+    """The statistics of one tensor. `level` counts operations from the inputs, `depth` backward steps from the root
+    (None: no path).
+    """
 
     tensor: int
     label: str
@@ -57,7 +59,7 @@ class Depth(NamedTuple):
 
 
 class Module(NamedTuple):
-    """The gradients of one module's parameters; as in Numbers, of their finite elements."""
+    """Statistics of the gradients of one module's parameters; as in Numbers, of their finite elements."""
 
     name: str
     parameters: int  # elements
@@ -83,7 +85,7 @@ class Bad(NamedTuple):
 
 
 class Structure(NamedTuple):
-    """The shape of the graph. `levels` are labels, the first the inputs'."""
+    """The shape of the graph. `levels` are the labels in each level; the first level has the inputs."""
 
     operations: int
     tensors: int
@@ -117,7 +119,7 @@ class Stats(NamedTuple):
 
 
 def stats(trace: Trace) -> Stats:
-    """All of it. The run must have been watched and captured with `everything`."""
+    """Return all statistics. The run must have been watched and captured with `everything`."""
     flow = Flow(trace)
     grads = gradients(trace)
     depths = depths_of(trace)
@@ -153,7 +155,7 @@ def stats(trace: Trace) -> Stats:
 
 
 def devices(trace: Trace) -> str:
-    """The devices that tensors were on, in the order of their first use: "cpu", "cpu, cuda:0"."""
+    """Return the devices of all tensors, in the order of their first use: "cpu", "cpu, cuda:0"."""
     return ", ".join(dict.fromkeys(t.device or "cpu" for t in trace.tensors)) or "cpu"
 
 
@@ -176,7 +178,7 @@ def numbers_of(value: Value | None) -> Numbers | None:
 
 
 def gradients(trace: Trace) -> dict[int, Value]:
-    """By tensor its gradient; of those that keep none, what the last pass brought them."""
+    """Return the gradient of each tensor; if it keeps none, the gradient that the last pass brought to it."""
     found: dict[int, Value] = {}
     for step in trace.steps:
         tensor = made_by(trace.functions[step.function])
@@ -191,7 +193,7 @@ def gradients(trace: Trace) -> dict[int, Value]:
 
 
 def levels_of(trace: Trace) -> list[int]:
-    """By tensor: 0 for what no operation made, else one more than the highest of its operands."""
+    """Return the level of each tensor: 0 if no operation made it, else one more than the highest of its operands."""
     levels = [0] * len(trace.tensors)
     for operation in trace.operations:
         above = max((levels[o.tensor] for o in operation.inputs if o.tensor is not None), default=0)
@@ -201,7 +203,7 @@ def levels_of(trace: Trace) -> list[int]:
 
 
 def depths_of(trace: Trace) -> dict[int, int]:
-    """By tensor: the fewest steps of backward from a root."""
+    """Return, for each tensor, the smallest number of backward steps from a root."""
     targets: dict[int, list[int]] = {}
     for edge in trace.function_edges:
         targets.setdefault(edge.source, []).append(edge.target)
@@ -220,7 +222,7 @@ def depths_of(trace: Trace) -> dict[int, int]:
 
 
 def within_backward(trace: Trace) -> set[int]:
-    """The operations that ran within a pass: code of Functions and hooks, and the gradients' own graph."""
+    """Return the operations that ran within a pass: code of Functions and hooks, and the gradients' own graph."""
     return {i for one in trace.passes for i in range(one.after, one.until)}
 
 
@@ -253,7 +255,7 @@ def at_depths(nodes: tuple[TensorStats, ...], grads: dict[int, Value]) -> tuple[
 
 
 def verdict(depths: tuple[Depth, ...]) -> str:
-    """Whether gradients vanish or explode on their way from the root."""
+    """Return a sentence on whether gradients vanish or explode on their path from the root."""
     if len(depths) < 3 or not depths[0].mean:
         return ""
     first, last = depths[0], depths[-1]
@@ -269,7 +271,7 @@ def verdict(depths: tuple[Depth, ...]) -> str:
 
 
 def modules(trace: Trace) -> tuple[Module, ...]:
-    """The gradients of the parameters of each module, in order of creation."""
+    """Return the statistics of the gradients of each module's parameters, in order of creation."""
     found: dict[str, list[Value]] = {}
     for t in trace.tensors:
         if t.is_parameter and t.name is not None and t.grad is not None:
@@ -298,7 +300,9 @@ def modules(trace: Trace) -> tuple[Module, ...]:
 
 
 def first_bad(trace: Trace) -> list[Bad]:
-    """The first operation that made something not finite of finite operands, and the first such step of backward."""
+    """Return the first operation that made a value that is not finite from finite operands, and the first such backward
+    step.
+    """
     found = []
     for operation in trace.operations:
         made = [trace.tensors[i] for i in operation.outputs]
@@ -360,7 +364,7 @@ def structure(trace: Trace, flow: Flow, levels: list[int], inside: set[int]) -> 
 
 
 def common(trace: Trace, operations: list[Any]) -> tuple[tuple[str, ...], ...]:
-    """Operations of one name on the same operands, whose results are one value computed again."""
+    """Return groups of operations with one name and the same operands, which compute the same value again."""
     same: dict[int, int] = {}  # by tensor: the first that has its value
     groups: dict[Any, list[int]] = {}
     for operation in operations:

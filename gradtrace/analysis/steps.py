@@ -1,9 +1,9 @@
 """Every step of a run in order: forward, then backward as the engine ran it.
 
-    for step in steps(trace): ...      Forward | Started | Backward | Ended
+    for step in steps(trace): ...      Forward | Started | Backward | Ended | Failed
 
-The run must have been watched. Steps are made one by one, so a run of 100,000 operations can be
-written out as it is read.
+The run must have been watched. Steps are generated one by one, so a run of 100,000 operations can be written out as it
+is read.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Made(NamedTuple):
 
 
 class Forward(NamedTuple):
-    """An operator was called. `number` counts all steps from 1."""
+    """The call of an operator. `number` counts all steps from 1."""
 
     number: int
     operation: int
@@ -60,7 +60,7 @@ class Forward(NamedTuple):
 
 
 class Started(NamedTuple):
-    """A backward pass begins: `roots` with the vector for each."""
+    """The start of a backward pass: `roots` with the vector for each."""
 
     number: int
     number_of_pass: int
@@ -133,7 +133,7 @@ RunStep = Forward | Started | Backward | Ended | Failed
 
 
 def steps(trace: Trace) -> Iterator[RunStep]:
-    """The steps of a trace, in order."""
+    """Yield the steps of a trace, in order."""
     number = done = 0
     graph = EdgeTable(trace)
     turns = iter(trace.steps)
@@ -166,7 +166,7 @@ def steps(trace: Trace) -> Iterator[RunStep]:
 
 
 def failed(trace: Trace, number: int) -> Failed:
-    """The end of a program that failed."""
+    """Return the last step of a program that failed."""
     assert trace.failure is not None
     failure = trace.failure
     operation = None if failure.operation is None else trace.operations[failure.operation]
@@ -238,7 +238,7 @@ def saved_bytes(trace: Trace, saved: SavedRecord) -> int:
 
 
 def size_of(value: Value | None) -> int:
-    """Bytes of a tensor's elements."""
+    """Return the bytes of a tensor's elements."""
     return 0 if value is None else value.numel * BYTES.get(value.dtype, 1)
 
 
@@ -254,7 +254,7 @@ Received = dict[tuple[int, int], list[Contribution]]
 
 
 def backward(graph: EdgeTable, one: PassRecord, step: BackwardStep, received: Received, number: int) -> Backward:
-    """One turn; `received` gathers what functions got, by function and output number."""
+    """Return the step of one turn; `received` collects the gradients by function and output number."""
     trace = graph.trace
     function = trace.functions[step.function]
     tensor = made_by(function)
@@ -293,7 +293,7 @@ def backward(graph: EdgeTable, one: PassRecord, step: BackwardStep, received: Re
 
 
 def made_by(function: FunctionRecord, number: int = 0) -> int | None:
-    """The tensor whose gradient a function gets: the one that it made, or an accumulator's leaf."""
+    """Return the tensor whose gradient a function receives: its result, or an accumulator's leaf."""
     if function.variable is not None:
         return function.variable
     return function.outputs[min(number, len(function.outputs) - 1)] if function.outputs else None
@@ -305,7 +305,9 @@ def passed(graph: EdgeTable, function: int, index: int, local: Value | None, val
 
 
 def follow(trace: Trace, found: Iterator[RunStep], tensors: set[int]) -> Iterator[RunStep]:
-    """Those of the steps that made, read, or brought a gradient to one of the tensors; passes where they have any."""
+    """Yield the steps that made or read one of the tensors, or brought it a gradient; passes only if they have such
+    steps.
+    """
     operations = {
         o.id
         for o in trace.operations

@@ -1,4 +1,4 @@
-"""The chain rule of a scalar expression in names, as one would derive it by hand; sympy does the algebra.
+"""The chain rule of a scalar expression with names, as one would derive it by hand; sympy does the algebra.
 
     dy/dw = dy/da da/dw + dy/db db/dw
           = b*1 + a*1
@@ -7,7 +7,7 @@
           = 2*1 + 2 + 1
           = 5
 
-Results without a variable get a letter. Each step is kept as text and as LaTeX.
+Results without a variable get a letter as name. Each step is kept as text and as LaTeX.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class Line(NamedTuple):
 
 
 class Derivation(NamedTuple):
-    """The derivative of `root` by `leaf`: definitions of the names, then the steps, each equal to the one before."""
+    """The derivative of `root` with respect to `leaf`: definitions of the names, then the steps, each equal to the one
+    before.
+    """
 
     root: str
     leaf: str
@@ -46,7 +48,7 @@ class Derivation(NamedTuple):
 
 
 def derive(trace: Trace, root: TensorRecord | None, leaf: TensorRecord) -> Derivation:
-    """The derivation of one gradient. UsageError for anything but scalars and operators that have a formula."""
+    """Return the derivation of one gradient. UsageError if a tensor is not a scalar or an operator has no formula."""
     sympy = library()
     found = ways.paths(trace, root, leaf, FEW)
     if found.ways > FEW:
@@ -101,7 +103,7 @@ def library() -> Any:
 
 
 class Book:
-    """The names and formulas of what a root is computed from."""
+    """The names and formulas of the tensors that a root is computed from."""
 
     def __init__(self, trace: Trace, root: TensorRecord, sympy: Any) -> None:
         self.trace = trace
@@ -160,7 +162,7 @@ class Book:
         self.full[tensor] = self.formula(operation, lambda i: self.full[i])
 
     def formula(self, operation: Operation, of: Callable[[int], Any], place: int | None = None) -> Any:
-        """The operation over its operands; with `place` the operand of that place is the symbol `_`."""
+        """Return the operation's formula over its operands; the operand at `place` is the symbol `_`."""
         rule = formula_of(operation.name.rstrip("_"))
         if rule is None:
             raise UsageError(
@@ -183,7 +185,7 @@ class Book:
     # ---- along a path
 
     def route(self, path: ways.Path, start: TensorRecord) -> list[tuple[int, int, int]]:
-        """A path as (tensor, operand, place of the operand); places tell the two x of x*x apart."""
+        """Return a path as (tensor, operand, place of the operand); the place distinguishes the two x of x*x."""
         at, found = start.id, []
         for factor in path.factors:
             operation = self.trace.operations[self.trace.tensors[at].operation or 0]
@@ -203,14 +205,14 @@ class Book:
         return used
 
     def local(self, of: int, by: int, place: int) -> Any:
-        """The derivative of a tensor by one of its operands, over names."""
+        """Return the derivative of a tensor by one of its operands, as an expression with names."""
         operation = self.trace.operations[self.trace.tensors[of].operation or 0]
         whole = self.formula(operation, lambda i: self.symbols[i], place)
         blank = self.sympy.Symbol("_")
         return self.sympy.diff(whole, blank).subs(blank, self.symbols[by])
 
     def in_leaves(self, expression: Any) -> Any:
-        """Names of results replaced by their formulas over the leaves."""
+        """Return an expression with the names of results replaced by their formulas over the leaves."""
         return expression.subs({self.symbols[i]: self.full[i] for i in self.formulas}, simultaneous=True)
 
     # ---- writing
@@ -237,7 +239,7 @@ def scalar(record: TensorRecord) -> float:
 
 
 def number(sympy: Any, source: str) -> Any:
-    """A constant of the source as an exact number; None if it is none."""
+    """Return a constant of the source as an exact number; None if it is not a number."""
     try:
         return sympy.Rational(source.removeprefix("alpha=").replace(" ", ""))
     except (TypeError, ValueError):
@@ -251,18 +253,18 @@ def shortest(sympy: Any, total: Any) -> Any:
 
 
 def text(expression: Any) -> str:
-    """ "2w + x + 1"."""
+    """Return an expression as text: "2w + x + 1"."""
     return FACTOR.sub(r"\1", str(expression))
 
 
 def part(expression: Any) -> str:
-    """An expression as a factor of a product."""
+    """Return an expression as a factor of a product."""
     shown = text(expression)
     return f"({shown})" if re.search(r"[+\-/]", shown) else shown
 
 
 def added(sympy: Any, terms: list[Any]) -> Line:
-    """The terms with plus signs, sums among them in parentheses."""
+    """Return the sum of the terms as text, with parentheses around terms that are sums."""
     if len(terms) == 1:
         return Line(text(terms[0]), sympy.latex(terms[0]))
     shown = " + ".join(f"({text(t)})" if t.is_Add else text(t) for t in terms)
@@ -276,7 +278,7 @@ def latex_part(sympy: Any, expression: Any) -> str:
 
 
 def with_numbers(expression: str, point: list[tuple[str, float]]) -> str | None:
-    """The expression with values in place of names; None if there is a name that has none."""
+    """Return the expression with values in place of names; None if a name has no value."""
     values = {name: f"{value:.6g}" if value >= 0 else f"({value:.6g})" for name, value in point}
     missing = [n for n in re.findall(r"[A-Za-z_]\w*(?!\w*\()", expression) if n not in values]
     if missing:

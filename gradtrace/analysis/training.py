@@ -1,4 +1,4 @@
-"""A training loop in numbers: its loss, its gradients and its updates, step by step, and where it went wrong."""
+"""A training loop in numbers: its loss, its gradients and its updates, step by step, and its first bad value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from gradtrace.trace.values import norm_of
 
 
 class ParameterStep(NamedTuple):
-    """A parameter in one step: the norm of its gradient, and that of its update by that of the parameter before."""
+    """A parameter in one step: the norm of its gradient, and the norm of its update relative to the parameter
+    before.
+    """
 
     name: str
     grad_norm: float | None
@@ -20,7 +22,9 @@ class ParameterStep(NamedTuple):
 
 
 class BadValue(NamedTuple):
-    """The first value of a step that is not finite: of an operation in forward, else of a gradient, else given."""
+    """The first value of a step that is not finite: an operation's result, else a gradient, else a value that was
+    given.
+    """
 
     where: str  # "forward", "backward", "parameter"
     label: str
@@ -39,7 +43,9 @@ class StepRow(NamedTuple):
 
 
 class Training(NamedTuple):
-    """`first_inf` and `first_nan` are the first steps with such a loss; `step` is the one that `details` are about."""
+    """A training loop's steps. `first_inf` and `first_nan` are the first steps with such a loss; `details` are about
+    `step`.
+    """
 
     rows: tuple[StepRow, ...]
     verdict: str
@@ -51,7 +57,9 @@ class Training(NamedTuple):
 
 
 def training(trace: Trace) -> Training:
-    """The loop of a trace that has one. The details are those of its first step with a bad value, else of the last."""
+    """Return the training loop of a trace. The details are those of the first step with a bad value, else of the
+    last.
+    """
     versions: dict[int, list[TensorRecord]] = {}
     for t in trace.tensors:
         versions.setdefault(t.first, []).append(t)
@@ -66,7 +74,7 @@ def training(trace: Trace) -> Training:
 
 
 def gradients(trace: Trace) -> dict[tuple[int, int], Value]:
-    """By pass and leaf (its first version): the gradient as the pass left it."""
+    """Return the gradient after each pass, by pass and leaf (its first version)."""
     found = {}
     for step in trace.steps:
         leaf = trace.functions[step.function].variable
@@ -103,7 +111,7 @@ def row(
 
 
 def leaves_read(trace: Trace, step: TrainingStep) -> list[TensorRecord]:
-    """The leaves that the step's operations read first, each in the version that they read."""
+    """Return the leaves that the step's operations read, each in the first version that they read."""
     found: dict[int, TensorRecord] = {}
     for operation in trace.operations[slice(*step.operations)]:
         for operand in operation.inputs:
@@ -150,7 +158,9 @@ def first_bad(
     parameters: list[ParameterStep],
     versions: dict[int, list[TensorRecord]],
 ) -> BadValue | None:
-    """The first value of a step that is not finite: parameters that were so before, forward, then gradients."""
+    """Return the first value of a step that is not finite: in parameters before the step, then forward, then
+    gradients.
+    """
     for t in leaves:
         if t.value is not None and not t.value.all_finite:
             return BadValue("parameter", named(t, versions), "", kind(t.value), None)
@@ -171,7 +181,7 @@ def kind(value: Value) -> str:
 
 
 def judged(rows: tuple[StepRow, ...], first_inf: int | None, first_nan: int | None) -> tuple[str, bool]:
-    """Whether the loss diverges, falls or rises, as a sentence."""
+    """Return a sentence that says whether the loss diverges, falls or rises."""
     losses = [(r.number, r.loss) for r in rows if r.loss is not None]
     finite = [(n, x) for n, x in losses if math.isfinite(x)]
     parts = [f"{what} first in step {n}" for what, n in (("inf", first_inf), ("NaN", first_nan)) if n is not None]

@@ -2,8 +2,8 @@
 
     answer = why(trace, trace.tensor("w").id)
 
-The run must have been watched and captured with `everything`. The causes are asked one after the other; the first that
-holds is the answer.
+The run must have been watched and captured with `everything`. The possible causes are tried in order, and the first one
+that applies is the answer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gradtrace.trace.record import TensorRecord, Trace
 
 
 def why(trace: Trace, tensor: int) -> Answer:
-    """The status of one tensor's gradient, with its evidence."""
+    """Return the status of one tensor's gradient, with its evidence."""
     return explain(Facts(trace), trace.tensors[tensor])
 
 
@@ -33,7 +33,7 @@ def explain(facts: Facts, record: TensorRecord) -> Answer:
 
 
 def answer(record: TensorRecord, cause: str, because: str, evidence: list[Evidence], *advice: str) -> Answer:
-    """A gradient that is None."""
+    """Return the answer about a gradient that is None."""
     return Answer(record.label, "none", cause, f"{record.label}.grad is None: {because}.", tuple(evidence), advice)
 
 
@@ -41,7 +41,7 @@ def answer(record: TensorRecord, cause: str, because: str, evidence: list[Eviden
 
 
 def cleared(facts: Facts, record: TensorRecord) -> Answer | None:
-    """It had a gradient, which was set to None since."""
+    """Explain a gradient that was set to None after backward had stored it."""
     last = next((c for c in reversed(facts.trace.changes) if c.of_grad and record.id in facts.held(c)), None)
     if last is None or last.how != "cleared":
         return None
@@ -65,7 +65,7 @@ def cleared(facts: Facts, record: TensorRecord) -> Answer | None:
 
 
 def overwritten(facts: Facts, record: TensorRecord) -> Answer | None:
-    """The version asked about is gone."""
+    """Explain a version of a tensor that was overwritten."""
     if record.grad_note != "overwritten in place":
         return None
     return answer(
@@ -78,7 +78,7 @@ def overwritten(facts: Facts, record: TensorRecord) -> Answer | None:
 
 
 def without_grad(facts: Facts, record: TensorRecord) -> Answer | None:
-    """It does not require grad."""
+    """Explain a tensor that does not require grad."""
     if record.requires_grad:
         return None
     found = history.no_history(facts, record)
@@ -86,7 +86,7 @@ def without_grad(facts: Facts, record: TensorRecord) -> Answer | None:
 
 
 def never_called(facts: Facts, record: TensorRecord) -> Answer | None:
-    """No pass stored gradients."""
+    """Explain a run in which no pass stored gradients."""
     if facts.storing:
         return None
     evidence = [facts.origin(record)]
@@ -110,7 +110,7 @@ def never_called(facts: Facts, record: TensorRecord) -> Answer | None:
 
 
 def not_retained(facts: Facts, record: TensorRecord) -> Answer | None:
-    """Backward reached it, but keeps gradients only for leaf tensors."""
+    """Explain a tensor that backward reached without keeping its gradient, since it is not a leaf."""
     visits = facts.visits_of(record)
     if record.is_leaf or record.retains_grad or not visits:
         return None
@@ -132,7 +132,7 @@ def not_retained(facts: Facts, record: TensorRecord) -> Answer | None:
 
 
 def left_out(facts: Facts, record: TensorRecord) -> Answer | None:
-    """Every pass was for other tensors alone."""
+    """Explain a tensor that was not among the chosen inputs of any pass."""
     for_others = [one for one in facts.storing if one.inputs is not None and record.id not in one.inputs]
     if len(for_others) != len(facts.storing) or record.function is None:
         return None
@@ -176,7 +176,7 @@ def stopped(facts: Facts, record: TensorRecord) -> Answer | None:
 
 
 def avoidable(facts: Facts, cuts: list[Cut]) -> Cut:
-    """The first cut that a program could leave out; an argmax or a comparison has no derivative in any case."""
+    """Return the first cut that a program could avoid; an argmax or a comparison has no derivative in any case."""
     for cut in cuts if len(cuts) > 1 else ():
         if history.describe(facts, cut).cause not in ("integer", "comparison", "no derivative"):
             return cut
@@ -184,7 +184,7 @@ def avoidable(facts: Facts, cuts: list[Cut]) -> Cut:
 
 
 def unreached(facts: Facts, record: TensorRecord) -> Answer | None:
-    """It is on no path to a root: cut off, or not used for it at all."""
+    """Explain a tensor that is on no path to a root: it is cut off, or not used at all."""
     made, run = facts.origin(record), facts.backward(facts.storing[-1])
     roots = facts.root_names()
     into = facts.flow.before(facts.roots)

@@ -1,4 +1,4 @@
-"""A value within a sentence: a number, a few of them, or what a large array has in common."""
+"""Describe a value within a sentence: a number, a few numbers, or what a large array has in common."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FEW = 6  # elements that are written out
 
 
 def brief(value: Value) -> str:
-    """ "5", "[1, -2.5]", "all 0 (3, 4)", "between -0.3 and 0.4 (64, 10)"."""
+    """Return a short description: "5", "[1, -2.5]", "all 0 (3, 4)", "between -0.3 and 0.4 (64, 10)"."""
     if not value.shape:
         return one(value.data)
     if value.numel <= FEW and value.is_whole:

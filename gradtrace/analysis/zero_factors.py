@@ -1,4 +1,4 @@
-"""Zeros by multiplication: which factor is 0 everywhere, what made it so, and products below what a dtype holds."""
+"""Explain zero gradients by multiplication: a factor that is 0 everywhere, or a product below the dtype's range."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def reason_of(name: str) -> str:
 def product(
     facts: Facts, base: str, reason: str, operation: Operation | None, operand: int | None, where: str
 ) -> tuple[str, str, tuple[str, ...]]:
-    """The other factor is zero."""
+    """Explain a zero gradient by the other factor of a product, which is zero."""
     others = factors(operation, operand)
     if base == "dropout" or (operation is not None and "dropout" in operation.text):
         return "dropout", f"dropout{where} dropped every element", ("lower p, or call eval() to switch it off",)
@@ -64,7 +64,7 @@ def product(
 
 
 def origin_of_zeros(facts: Facts, zeros: list[int]) -> Operation | None:
-    """The operation that made zeros of operands that are not 0 everywhere, as far back as it is."""
+    """Return the earliest operation that made these zeros of operands that are not 0 everywhere."""
     tensor = zeros[0] if zeros else None
     operation = None
     while tensor is not None and (made := facts.trace.tensors[tensor].operation) is not None:
@@ -76,7 +76,7 @@ def origin_of_zeros(facts: Facts, zeros: list[int]) -> Operation | None:
 def of_result(
     facts: Facts, cause: str, factor: str, where: str, made: Operation | None
 ) -> tuple[str, str, tuple[str, ...]]:
-    """The factor is a result of zeros: what made them."""
+    """Explain a factor that is 0 everywhere by the operation that made it."""
     because = f"{factor}, which it is multiplied by{where}, is 0 everywhere"
     name = "" if made is None else made.name.rstrip("_")
     if made is None or not (given := operands(facts, made)):
@@ -117,7 +117,7 @@ def zero_leaf(facts: Facts, tensor: int) -> str | None:
 
 
 def comparison_behind(facts: Facts, tensor: int) -> Operation | None:
-    """The comparison that a mask was made by, one or two operations back."""
+    """Return the comparison that made a mask, one or two operations before."""
     for _ in range(3):
         made = facts.trace.tensors[tensor].operation
         if made is None:
@@ -134,7 +134,7 @@ def comparison_behind(facts: Facts, tensor: int) -> Operation | None:
 
 
 def opposite(text: str) -> str:
-    """A comparison the other way round."""
+    """Return the text of the opposite comparison."""
     for sign, other in (("==", "!="), ("!=", "=="), (">=", "<"), ("<=", ">"), (">", "<="), ("<", ">=")):
         if sign in text:
             return text.replace(sign, other, 1)
@@ -158,13 +158,13 @@ def makers_of_zero(facts: Facts, operation: Operation | None, operand: int | Non
 
 
 def factors(operation: Operation | None, operand: int | None) -> list[int]:
-    """Return what an operand is multiplied by; the operand itself in x * x."""
+    """Return the tensors that an operand is multiplied by; in x * x, the operand itself."""
     tensors = [] if operation is None else [o.tensor for o in operation.inputs if o.tensor is not None]
     return [i for i in tensors if i != operand] or (tensors if len(tensors) > 1 else [])
 
 
 def underflows(facts: Facts, operation: Operation | None, operand: int | None, got: Value) -> bool:
-    """Whether a product of a gradient and a factor is zero although neither is: it is less than the dtype holds."""
+    """Whether the product of a gradient and a nonzero factor is zero because it is below the dtype's range."""
     if operation is None:
         return False
     if operation.name.rstrip("_") not in ("mul", "div"):
@@ -175,7 +175,7 @@ def underflows(facts: Facts, operation: Operation | None, operand: int | None, g
 
 
 def vanishes_below(facts: Facts, operation: Operation, got: Value) -> bool:
-    """Whether an operator whose derivative has no zeros of its own gets so small a gradient that its result is 0."""
+    """Whether an operator whose derivative is never zero receives so small a gradient that its result is 0."""
     size, smallest = magnitude(got), SMALLEST.get(got.dtype)
     values = [value for _, value in operands(facts, operation)]
     if reason_of(operation.name.rstrip("_")) or size is None or smallest is None or any(map(is_zero, values)):

@@ -63,14 +63,14 @@ def zeroed(facts: Facts, record: TensorRecord, change: Change) -> Answer:
 
 
 def infinite_beside(facts: Facts, change: Change) -> BackwardStep | None:
-    """The last gradient that was stored with an infinity before some were clipped by their common norm."""
+    """Return the last gradient that was stored with an infinity before some were clipped by their common norm."""
     stored = [s for s in facts.trace.steps[: change.after_steps] if s.grad_after is not None]
     last = stored[-1].number if stored else None
     return next((s for s in stored if s.number == last and s.grad_after and not s.grad_after.all_finite), None)
 
 
 def clipped(facts: Facts, record: TensorRecord, change: Change, culprit: BackwardStep) -> Answer:
-    """clip_grad_norm_ multiplied all gradients by max_norm / inf."""
+    """Explain zeros after clip_grad_norm_, which multiplied all gradients by max_norm / inf."""
     leaf = facts.trace.functions[culprit.function].variable
     other = "another tensor" if leaf is None else facts.label(leaf)
     first = next(
@@ -134,7 +134,7 @@ ROUTING = function_table("analysis.zeros.ROUTING", ("stack", "cat", "unbind", "s
 
 
 def of_hook(facts: Facts, step: BackwardStep, hook: HookRun) -> Reason:
-    """A hook that replaced a gradient by zero, with the line that registers it."""
+    """Return a hook that replaced a gradient by zero, with the line that registers it."""
     leaf = facts.trace.functions[step.function].variable
     call = places.hook_call(facts.text, hook.name, "" if leaf is None else facts.label(leaf))
     where = "" if call is None else facts.line(places.span_of(call))
@@ -156,7 +156,7 @@ def chosen_before(facts: Facts, step: BackwardStep, index: int) -> tuple[Backwar
 
 
 def blame(facts: Facts, step: BackwardStep, index: int) -> Reason:
-    """The function whose local derivative is zero there, and why."""
+    """Return the function whose local derivative is zero at a step, and the reason."""
     function = facts.trace.functions[step.function]
     operation = facts.arrivals.operations.get(function.id)
     name = operation.name if operation is not None else function.name
@@ -191,7 +191,7 @@ def blame(facts: Facts, step: BackwardStep, index: int) -> Reason:
 
 
 def over_one(facts: Facts, operation: Operation | None) -> Reason | None:
-    """A softmax over a single element, which is 1 whatever that is."""
+    """Explain a softmax over a single element, which is always 1."""
     if operation is None or operation.name not in ("softmax", "log_softmax", "cross_entropy"):
         return None
     dim = next((o.text.partition("=")[2] for o in operation.inputs if o.text.startswith("dim=")), "1")
@@ -215,7 +215,7 @@ def over_one(facts: Facts, operation: Operation | None) -> Reason | None:
 
 
 def straight_through(facts: Facts, operation: Operation | None, operand: int | None) -> Reason | None:
-    """A flat operation whose straight-through estimate keeps the flat result and detaches the difference."""
+    """Find a flat operation whose straight-through estimate keeps the flat result and detaches the difference."""
     if operation is None or operand is None or reason_of(operation.name.rstrip("_")) != "flat":
         return None
     for other in facts.trace.operations[operation.id :]:

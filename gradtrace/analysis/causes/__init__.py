@@ -1,1 +1,3 @@
-"""The search for what is wrong in a run: small questions over a Trace, each with its evidence, most serious first."""
+"""The search for what is wrong in a run: functions (questions) that each look for one kind of cause, most serious
+first.
+"""

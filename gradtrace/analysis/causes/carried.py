@@ -21,7 +21,7 @@ from gradtrace.trace.record import Change, FunctionRecord, Operation, PassRecord
 
 
 class Crossing(NamedTuple):
-    """The place where a later pass's graph reads a result of an earlier pass's graph, and the name that it reads."""
+    """The place where a later pass's graph reads a result of an earlier pass's graph, and the name of the result."""
 
     tensor: int
     maker: Operation
@@ -32,7 +32,7 @@ class Crossing(NamedTuple):
 
 
 def crossing(facts: Facts, failed: PassRecord, earlier: PassRecord) -> Crossing | None:
-    """The first operation after the earlier pass that reads, on the way to the failed pass's roots, an older result."""
+    """Find the first operation behind the failed pass's roots that reads a result from before the earlier pass."""
     found: list[tuple[Operation, int]] = []
     waiting, seen = list(failed.roots), set(failed.roots)
     while waiting:
@@ -57,7 +57,9 @@ def crossing(facts: Facts, failed: PassRecord, earlier: PassRecord) -> Crossing 
 
 
 def with_name(facts: Facts, tensor: int, maker: Operation, reader: Operation) -> Crossing:
-    """The name that the maker's statement binds and the reader's reads; of the outermost statements that have one."""
+    """Find the name that the maker's statement binds and the reader's statement reads, in the outermost such
+    statements.
+    """
     made = [facts.text.statement(span) for span in spans_of(facts, maker)]
     read = [facts.text.statement(span) for span in spans_of(facts, reader)]
     for reading in reversed(read):
@@ -76,7 +78,7 @@ def step_of_pass(facts: Facts, one: PassRecord) -> int | None:
 
 
 def over_steps(facts: Facts, earlier: PassRecord, failed: PassRecord) -> str:
-    """ "from step 1 into step 2", or "over" outside of a numbered loop."""
+    """Return "from step 1 into step 2", or "over" outside of a numbered loop."""
     first, last = step_of_pass(facts, earlier), step_of_pass(facts, failed)
     return f"from step {first} into step {last}" if first is not None and last is not None and first != last else (
         "from one turn of the loop into the next"
@@ -132,7 +134,9 @@ def used_again(facts: Facts, function: FunctionRecord | None) -> Cause | None:
 
 
 def turn_of(facts: Facts, operation: Operation) -> int | None:
-    """The turn of a loop that an operation ran in; of a run whose loops are not recorded, the step of training."""
+    """Return the iteration of a loop that an operation ran in; if the run's loops are not recorded, the training
+    step.
+    """
     turn: int | None = next((s.id for s in scopes_of(facts, operation) if s.kind == "pass"), None)
     if turn is not None:
         return turn
@@ -141,7 +145,7 @@ def turn_of(facts: Facts, operation: Operation) -> int | None:
 
 
 def twice_in_a_turn(facts: Facts, cross: Crossing, earlier: PassRecord, failed: PassRecord) -> Cause:
-    """Explain two losses of one graph with a backward each: the first one frees what both need."""
+    """Explain two losses that share a graph, with a backward for each: the first one frees what both need."""
     name, head = cross.name, places.head_of(cross.read)
     made = cross.maker.span if cross.made is None else places.head_of(cross.made)
     first = next(
@@ -206,7 +210,7 @@ def is_sum(facts: Facts, cross: Crossing) -> bool:
 
 
 def changed_since(facts: Facts, function: FunctionRecord, change: Change) -> Cause | None:
-    """Explain a step that changed the weights which a graph carried over still needs."""
+    """Explain an optimiser's step that changed weights which a graph from an earlier step still needs."""
     failed = next((one for one in reversed(facts.trace.passes) if one.error), None)
     earlier = None if failed is None else latest_before(facts, failed)
     cross = None if failed is None or earlier is None else crossing(facts, failed, earlier)

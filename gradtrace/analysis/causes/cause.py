@@ -10,9 +10,9 @@ from gradtrace.trace.record import Operation, Span, TensorRecord, Value
 
 
 class Cause(NamedTuple):
-    """A cause: `because` is a clause without its subject, `what` is the symptom that it explains.
+    """A cause of a symptom. `because` is a clause without its subject; `what` is the symptom that it explains.
 
-    `fix` is what to change, best first. `tensors` are the leaves (their last versions) that it is about; None: all.
+    `fix` is what to change, best first. `tensors` are the leaves (their last versions) that it explains; None: all.
     """
 
     code: str
@@ -30,16 +30,17 @@ class Cause(NamedTuple):
         return f"{self.what}: {self.because}." if self.what else f"{self.because}."
 
     def answer(self, name: str | None = None, what: str = "", status: str = "", value: Value | None = None) -> Answer:
-        """The cause as an answer; with `what`, as that of another symptom."""
+        """Return the cause as an answer; with `what`, as the answer about that symptom."""
         told = self._replace(what=what or self.what)
         shown = self.name if name is None else name
         return Answer(shown, status or self.status, self.code, told.sentence, self.evidence, self.fix, value)
 
 
 class Question(NamedTuple):
-    """A question to a trace: the codes of the causes that it can find, each with a sentence for the documentation.
+    """A function that looks for causes in a trace, and the codes of the causes that it can find.
 
-    It is not asked where one of the codes `unless` was found, which would explain what it finds.
+    Each code has a sentence for the documentation. The function is not called if a cause with one of the codes `unless`
+    was found, since that cause would explain its result.
     """
 
     ask: Callable[[Facts], Cause | None]
@@ -71,7 +72,7 @@ def without(label: str, mark: str, end: str) -> str:
 
 
 def named(facts: Facts, tensor: int) -> str:
-    """Return a tensor's name: its variable, including one of a function's, else the text that made it."""
+    """Return a tensor's name: its variable (also a local variable of a function), else the text that made it."""
     label = plain(facts.label(tensor))
     if len(label) < LONG:
         return label
@@ -87,7 +88,7 @@ LONG = 24  # characters of an expression from which its variable is the better n
 
 
 def at_line(span: Span | None) -> str:
-    """ " on line 3", or ""."""
+    """Return " on line 3", or "" without a place."""
     return f" on line {span.where}" if span is not None else ""
 
 
@@ -118,7 +119,7 @@ def made_at(facts: Facts, record: TensorRecord) -> Span | None:
 
 
 def scopes_of(facts: Facts, operation: Operation) -> list[Any]:
-    """The scopes that an operation ran in, innermost first."""
+    """Return the scopes that an operation ran in, innermost first."""
     found = []
     at = operation.scope
     while at is not None:
@@ -134,7 +135,9 @@ def spans_of(facts: Facts, operation: Operation) -> list[Span]:
 
 
 def loads(node: Any) -> set[str]:
-    """The variables and attributes ("self.h") that a piece of text reads, without the functions that it calls."""
+    """Return the variables and attributes ("self.h") that a piece of text reads, without the functions that it
+    calls.
+    """
     called = {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
     return {text for part in ast.walk(node) if id(part) not in called and (text := place_text(part, ast.Load))}
 
@@ -152,18 +155,18 @@ def place_text(node: Any, context: type) -> str:
 
 
 def inside(statement: Any, container: Any) -> bool:
-    """Whether a statement is part of another."""
+    """Whether a statement is inside another one."""
     return bool(container.lineno <= statement.lineno and (statement.end_lineno or 0) <= (container.end_lineno or 0))
 
 
 def loop_around(facts: Facts, statement: Any) -> Any:
-    """The innermost loop statement around another, or None."""
+    """Return the innermost loop statement around another one, or None."""
     loops = [s for s in facts.text.statements if isinstance(s, (ast.For, ast.While)) and s is not statement]
     return max((s for s in loops if inside(statement, s)), key=places.starts, default=None)
 
 
 def method_of(facts: Facts, name: str, method: str) -> Any:
-    """A method of a class of the program, as its statement."""
+    """Return the definition of a method in a class of the program."""
     for cls in facts.text.statements:
         if isinstance(cls, ast.ClassDef) and cls.name == name:
             return next((n for n in cls.body if isinstance(n, ast.FunctionDef) and n.name == method), None)
@@ -198,7 +201,7 @@ def has_inf(value: Value | None) -> bool:
 
 
 def lowest(value: Value) -> float | None:
-    """The smallest element; None if there is none, or one is not finite."""
+    """Return the smallest element; None if there are no elements, or one is not finite."""
     found = value.summary.minimum
     return None if found is None else float(found)
 
@@ -209,10 +212,10 @@ def highest(value: Value) -> float | None:
 
 
 def operator(operation: Operation) -> str:
-    """The operator's name without the underscore of its in-place form."""
+    """Return the operator's name without the underscore of its in-place form."""
     return operation.name.rstrip("_")
 
 
 def unit(facts: Facts, operation: Operation) -> str:
-    """ "log on line 14"."""
+    """Return an operator with its line: "log on line 14"."""
     return f"{operator(operation)}{at_line(operation.span)}"

@@ -82,12 +82,12 @@ OF_FAILURES = (
 
 
 def of_runs() -> list[tuple[str, str]]:
-    """The codes of the questions to a run, most serious first, each once."""
+    """Return the codes of all questions about a run, most serious first, each once."""
     return list(dict(pair for question in QUESTIONS for pair in question.codes).items())
 
 
 def markdown() -> str:
-    """The lists as tables."""
+    """Return the lists as Markdown tables."""
     groups = (
         ("What is wrong in a run, most serious first", of_runs()),
         ("Why a gradient is what it is", OF_TENSORS),

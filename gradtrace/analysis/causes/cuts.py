@@ -30,13 +30,13 @@ CUTS = (
 
 
 def held(facts: Facts) -> list[TensorRecord]:
-    """The tensors that optimisers with steps hold, each once."""
+    """Return the tensors that optimisers with at least one step hold, each once."""
     ids = [facts.flow.tensor(i) for one in facts.trace.optimisers for i in one.tensors]
     return [facts.trace.tensors[i] for i in dict.fromkeys(ids)]
 
 
 def without_gradient(facts: Facts) -> Cause | None:
-    """The question: tensors that an optimiser holds and that never get a gradient, for they are cut off."""
+    """Find tensors that an optimiser holds and that never get a gradient, since they are cut off from the loss."""
     if facts.trace.failure is not None or not facts.storing:
         return None
     visits = facts.stored
@@ -51,7 +51,7 @@ def without_gradient(facts: Facts) -> Cause | None:
 
 
 def only_zeros(facts: Facts) -> Cause | None:
-    """The question: tensors that an optimiser holds and whose gradients are all 0."""
+    """Find tensors that an optimiser holds and whose gradients are all 0."""
     zero = []
     for leaf, visits in facts.stored.items():
         if all(is_zero(v.grad_after) for v in visits):
@@ -70,7 +70,7 @@ def only_zeros(facts: Facts) -> Cause | None:
 
 
 def never_used(facts: Facts) -> Cause | None:
-    """The question: a layer whose parameters an optimiser holds, and that no operation of the run reads."""
+    """Find a layer whose parameters an optimiser holds, and that no operation of the run reads."""
     if facts.trace.failure is not None or not facts.storing:
         return None
     lacking = [t for t in held(facts) if t.requires_grad and t.id not in facts.stored and not facts.used(t.id)]
@@ -95,7 +95,9 @@ def never_used(facts: Facts) -> Cause | None:
 
 
 def layer_made(facts: Facts, layer: str) -> Any:
-    """The statement `self.head = ...` behind the path "model.head" or "model.heads.0", if there is one such."""
+    """Return the statement `self.head = ...` that made the layer "model.head" or "model.heads.0", if there is only
+    one.
+    """
     for part in reversed(layer.split(".")[1:]):
         found = [
             s
@@ -108,7 +110,7 @@ def layer_made(facts: Facts, layer: str) -> Any:
 
 
 def as_cause(facts: Facts, own: Answer, records: list[TensorRecord]) -> Cause:
-    """A tensor's answer as a cause of the run."""
+    """Return a tensor's answer as a cause of the run."""
     what, _, because = own.sentence.partition(": ")
     names = [named(facts, t.id) for t in records]
     if len(names) > 1:
@@ -130,7 +132,7 @@ def as_cause(facts: Facts, own: Answer, records: list[TensorRecord]) -> Cause:
 
 
 def constant_gradient(facts: Facts) -> Cause | None:
-    """The question: what autograd.grad returned without create_graph, used in a loss that is differentiated."""
+    """Find a result of autograd.grad without create_graph that is used in a loss that is differentiated."""
     if all(one.stores or one.create_graph for one in facts.trace.passes):
         return None
     ends = {i for one in facts.trace.passes for i in one.roots}
@@ -146,7 +148,7 @@ def constant_gradient(facts: Facts) -> Cause | None:
 
 
 def gradients_of(facts: Facts, one: PassRecord, given: list[TensorRecord]) -> list[tuple[str, TensorRecord]]:
-    """The tensors that a call of autograd.grad gave, by the names that its statement binds."""
+    """Return the tensors that a call of autograd.grad returned, by the names that its statement binds."""
     statement = facts.text.statement(one.span)
     names = set() if statement is None else stores(statement)
     found = []
@@ -158,7 +160,7 @@ def gradients_of(facts: Facts, one: PassRecord, given: list[TensorRecord]) -> li
 
 
 def reached(facts: Facts, record: TensorRecord, ends: set[int]) -> int | None:
-    """The root that a tensor's data flows into on a way that gradients come back on, after its first operation."""
+    """Return the first root that a tensor's data flows into on a path along which gradients flow back."""
     waiting, seen = [record.id], {record.id}
     while waiting:
         for reader in facts.flow.readers.get(waiting.pop(), ()):
@@ -176,7 +178,7 @@ def reached(facts: Facts, record: TensorRecord, ends: set[int]) -> int | None:
 
 
 def cut_there(facts: Facts, operation: int) -> bool:
-    """Whether a program cuts off on purpose there."""
+    """Whether the program cuts gradients on purpose at an operation: by detach() or under no_grad."""
     record = facts.trace.operations[operation]
     return record.name == "detach" or not record.grad_enabled
 

@@ -12,7 +12,7 @@ MAKERS = ("tensor", "FloatTensor", "Tensor", "as_tensor", "DoubleTensor", "array
 
 
 def bad_place(value: Value | None, kind: str) -> tuple[str, tuple[int, ...]]:
-    """ "row 3" and the index (3, 1) of the first such element; "" and () if the elements were not kept."""
+    """Return "row 3" and the index (3, 1) of the first bad element; "" and () if the elements were not kept."""
     if value is None or not value.is_whole or not value.shape:
         return "", ()
     bad = np.isnan(value.data) if kind == "nan" else np.isinf(value.data)
@@ -24,7 +24,7 @@ def bad_place(value: Value | None, kind: str) -> tuple[str, tuple[int, ...]]:
 
 
 def line_of_element(facts: Facts, span: Span | None, index: tuple[int, ...]) -> Span | None:
-    """The line of a list literal's element; None if the tensor was not made of one."""
+    """Return the line of an element in a list literal; None if the tensor was not made from one."""
     statement = facts.text.statement(span)
     call = places.method_call(statement, MAKERS)
     node = call.args[0] if call is not None and call.args else None

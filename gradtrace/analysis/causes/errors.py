@@ -34,7 +34,7 @@ TARGET = re.compile(r"Target (-?\d+) is out of bounds")
 
 
 def failure_cause(facts: Facts, failure: Failure) -> Cause | None:
-    """The question: where what a program failed by was made; None if only the place of the error is known."""
+    """Find where the value that a program failed with was made; None if only the place of the error is known."""
     for ask in ASKED:
         found = ask(facts, failure)
         if found is not None:
@@ -43,7 +43,7 @@ def failure_cause(facts: Facts, failure: Failure) -> Cause | None:
 
 
 def source_of(facts: Facts, record: TensorRecord) -> TensorRecord:
-    """Find where a tensor got its dtype: the first tensor on its way that has it."""
+    """Return the first tensor on the path to this one that has its dtype."""
     while record.operation is not None and record.value is not None:
         before = [
             facts.trace.tensors[o.tensor]
@@ -103,7 +103,7 @@ def wrong_dtype(facts: Facts, failure: Failure) -> Cause | None:
 
 
 def wrong_gradient(facts: Facts, failure: Failure) -> Cause | None:
-    """A Function's backward that returned a gradient of another shape: the line that made it."""
+    """Find the line that made the gradient of a wrong shape that a Function's backward returned."""
     match = GRADIENT.search(failure.message)
     if match is None:
         return None
@@ -145,7 +145,7 @@ def wrong_gradient(facts: Facts, failure: Failure) -> Cause | None:
 
 
 def out_of_bounds(facts: Facts, failure: Failure) -> Cause | None:
-    """Explain a class label without a score, or an index beyond an embedding's rows."""
+    """Explain a class label that has no score, or an index beyond an embedding's rows."""
     match = TARGET.search(failure.message)
     if match is None and "index out of range" not in failure.message:
         return None
@@ -262,7 +262,7 @@ def other_dimensions(facts: Facts, failure: Failure) -> Cause | None:
 
 
 def rows_of(facts: Facts, failure: Failure) -> Cause | None:
-    """Explain a row that was taken while iterating and is changed in place."""
+    """Explain an in-place change of a row that was taken by iterating over a tensor."""
     if "is a view and is being modified inplace" not in failure.message:
         return None
     statement = facts.text.statement(failure.span)
@@ -295,7 +295,7 @@ def rows_of(facts: Facts, failure: Failure) -> Cause | None:
 
 
 def no_gradient(facts: Facts, failure: Failure) -> Cause | None:
-    """`None` where a gradient was expected: w.grad of a tensor that got none."""
+    """Explain a None used as a gradient: w.grad of a tensor that has none."""
     if "does not require grad" in failure.message:
         return rebound(facts)
     if "NoneType" not in failure.message:
@@ -314,7 +314,7 @@ def no_gradient(facts: Facts, failure: Failure) -> Cause | None:
 
 
 def of_none(own: Answer, what: str, name: str) -> Cause:
-    """Explain a gradient of None as the cause of a failure."""
+    """Return the cause of a failure that came from a gradient of None."""
     because = own.sentence.partition(": ")[2].removesuffix(".")
     span = next((e.span for e in own.evidence if e.span is not None), None)
     return Cause(own.cause, what, because, span, own.evidence, own.advice, None, "failed", name)

@@ -1,4 +1,4 @@
-"""Optimisers that hold other tensors than those that the loss depends on."""
+"""Find optimisers that hold other tensors than those that the loss depends on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Container(NamedTuple):
 
 
 def not_held(facts: Facts) -> Cause | None:
-    """The question: tensors that get gradients, and that no optimiser holds, with the reason for it."""
+    """Find tensors that get gradients but that no optimiser holds, and the reason for that."""
     stepping = [one for one in facts.trace.optimisers if one.steps]
     if not stepping:
         return None
@@ -53,7 +53,7 @@ def names_of(facts: Facts, leaves: list[int]) -> str:
 
 
 def containers(facts: Facts) -> list[Container]:
-    """The plain lists and dicts of layers or parameters that modules of the program have as attributes."""
+    """Return the plain lists and dicts of layers or parameters that modules of the program have as attributes."""
     found = []
     for cls in facts.text.statements:
         if not isinstance(cls, ast.ClassDef) or not any("Module" in facts.text.cut(b) for b in cls.bases):
@@ -72,7 +72,7 @@ def own_attribute(node: Any) -> str:
 
 
 def plain_kind(facts: Facts, value: Any, cls: Any, attribute: str) -> tuple[bool, bool] | None:
-    """(it is a dict, it holds parameters); None for anything but a plain container of layers or parameters."""
+    """Return (it is a dict, it holds parameters); None for anything but a plain container of layers or parameters."""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in ("list", "tuple", "dict"):
         is_dict = value.func.id == "dict"
     elif isinstance(value, (ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.DictComp)):
@@ -158,13 +158,13 @@ def made_later(facts: Facts, loose: list[int], optimiser: OptimiserRecord, both:
 
 
 def mentions(facts: Facts, made: Any, text: str) -> bool:
-    """Whether the statement that makes an optimiser takes tensors of this variable."""
+    """Whether the statement that makes an optimiser names this variable."""
     base = text.partition(".")[0].partition("[")[0]
     return any(isinstance(n, ast.Name) and n.id == base for n in ast.walk(made))
 
 
 def copied(facts: Facts, loose: list[int], optimiser: OptimiserRecord, both: set[int]) -> Cause | None:
-    """An optimiser that was given copies."""
+    """Return the reason if an optimiser was given copies of the parameters."""
     made = facts.text.statement(optimiser.span)
     call = None if made is None else places.optimiser_call(facts.text, made)
     if call is None:
@@ -222,7 +222,7 @@ def call_of(facts: Facts, leaves: list[int]) -> Span | None:
 
 
 def base_of(facts: Facts, leaves: list[int]) -> str:
-    """The variable that some leaves belong to: "target_net"."""
+    """Return the variable that some leaves belong to: "target_net"."""
     names = [named(facts, leaf).partition(".")[0] for leaf in leaves]
     return names[0] if len(names[0]) < 30 else "other tensors"
 

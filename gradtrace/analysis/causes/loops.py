@@ -17,12 +17,12 @@ CLEARS = ("cleared", "zero_")
 
 
 def updated(facts: Facts) -> OptimiserRecord | None:
-    """The optimiser that took the most steps; None if there is none."""
+    """Return the optimiser that took the most steps; None if there is none."""
     return max(facts.trace.optimisers, key=lambda one: one.steps, default=None)
 
 
 def variable_of(facts: Facts, span: Span | None, method: str, otherwise: str) -> str:
-    """The x of the x.step() at a place."""
+    """Return the variable x of the call x.step() at a place."""
     text = code_at(facts, span)
     name, dot, rest = text.partition(f".{method}(")
     return name.strip() if dot and rest is not None and name.strip().replace(".", "").isidentifier() else otherwise
@@ -42,7 +42,7 @@ def gradient_changes(facts: Facts) -> dict[int, list[Change]]:
 
 
 def losses(facts: Facts) -> list[tuple[int, float]]:
-    """The loss of each step of the loop that began at a single number."""
+    """Return the loss of each training step whose backward began at a single number."""
     found = []
     for step in facts.trace.training:
         values = [facts.trace.tensors[i].value for i in step.roots]
@@ -53,7 +53,7 @@ def losses(facts: Facts) -> list[tuple[int, float]]:
 
 
 def diverges(facts: Facts) -> Cause | None:
-    """The question: a loss that grows from step to step."""
+    """Find a loss that grows from step to step."""
     told = losses(facts)
     finite = [(n, x) for n, x in told if isfinite(x)]
     if len(finite) < 3:
@@ -98,7 +98,7 @@ def diverges(facts: Facts) -> Cause | None:
 
 
 def own_update(facts: Facts) -> Any:
-    """The statement that changes a parameter by its gradient without an optimiser: `w -= 0.1 * w.grad`."""
+    """Return the statement that changes a parameter by its gradient without an optimiser: `w -= 0.1 * w.grad`."""
     for statement in facts.text.simple:
         if isinstance(statement, ast.AugAssign) and ".grad" in facts.text.cut(statement.value):
             return statement
@@ -125,7 +125,7 @@ def ascent(facts: Facts, statement: Any, finite: list[tuple[int, float]]) -> Cau
 
 
 def leaps(facts: Facts, told: list[tuple[int, float]]) -> Cause | None:
-    """A first step so large that the numbers of the next are not finite."""
+    """Find a first update so large that the numbers of the next step are not finite."""
     bad = next((n for n, x in told if not isfinite(x)), None)
     optimiser = updated(facts)
     if bad is None or bad < 2 or optimiser is None or not optimiser.steps or optimiser.lr is None:
@@ -171,7 +171,7 @@ def versions(facts: Facts, leaf: int) -> list[Value]:
 
 
 def rounded(x: float) -> float:
-    """One significant digit, rounded down."""
+    """Return a number with one significant digit, rounded down."""
     digit = float(f"{x:.0e}")
     return digit if digit <= x else float(f"{digit * 0.5:.0e}")
 
@@ -180,7 +180,7 @@ def rounded(x: float) -> float:
 
 
 def never_cleared(facts: Facts) -> Cause | None:
-    """The question: gradients that only accumulate, from update to update."""
+    """Find gradients that are never cleared, so that they accumulate over all updates."""
     if len(facts.trace.training) < 2:
         return None
     changes = gradient_changes(facts)
@@ -222,7 +222,7 @@ def never_cleared(facts: Facts) -> Cause | None:
 
 
 def cleared_early(facts: Facts) -> Cause | None:
-    """The question: gradients that are cleared between backward and the step that should use them."""
+    """Find gradients that are cleared between backward and the step that should use them."""
     optimiser = updated(facts)
     if optimiser is None or not optimiser.steps:
         return None
@@ -252,7 +252,7 @@ def cleared_early(facts: Facts) -> Cause | None:
 
 
 def clear_before_step(visits: list[BackwardStep], changes: list[Change], optimiser: OptimiserRecord) -> Change | None:
-    """Return the call that clears the gradients right before every step; None if a step used a pass's gradients."""
+    """Return the call that clears the gradients right before every step; None if any step used a pass's gradients."""
     if not visits:
         return None
     clears = [c for c in changes if c.how in CLEARS]
@@ -267,7 +267,7 @@ def clear_before_step(visits: list[BackwardStep], changes: list[Change], optimis
 
 
 def no_step(facts: Facts) -> Cause | None:
-    """The question: an optimiser that never takes a step, or steps of length 0, in a loop."""
+    """Find an optimiser in a loop that never takes a step, or whose steps have length 0."""
     still = next((one for one in facts.trace.optimisers if one.lr == 0 and one.steps > 1), None)
     if still is not None and all(is_still(facts, facts.flow.tensor(i)) for i in still.tensors):
         return Cause(
@@ -307,7 +307,7 @@ def assigned_name(facts: Facts, span: Span | None) -> str:
 
 
 def rebound(facts: Facts) -> Cause | None:
-    """The question: `w = w - lr * w.grad`, which makes w a result."""
+    """Find `w = w - lr * w.grad`, which makes w a result."""
     ran = {o.span.line for o in facts.trace.operations if o.span is not None and not o.span.file}
     for statement in facts.text.simple:
         name = own_gradient(statement)
@@ -344,7 +344,9 @@ def rebound(facts: Facts) -> Cause | None:
 
 
 def own_gradient(statement: Any) -> str:
-    """The name that a statement binds to something computed from it and its own gradient; "" if it is another one."""
+    """Return the name that a statement binds to a value computed from the name's old tensor and its gradient, else
+    "".
+    """
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return ""
     target = statement.targets[0]
@@ -355,7 +357,7 @@ def own_gradient(statement: Any) -> str:
 
 
 def made_leaf_again(facts: Facts, name: str, statement: Any) -> bool:
-    """Whether a later statement lets the new tensor require grad."""
+    """Whether a later statement makes the new tensor require grad."""
     return any(
         s.lineno > statement.lineno and (f"{name}.requires_grad" in facts.text.cut(s) or f"{name}.retain_grad" in
                                          facts.text.cut(s))

@@ -12,7 +12,9 @@ from gradtrace.trace.record import CONSTANT, PassRecord, TensorRecord
 
 
 class Symptom(NamedTuple):
-    """The first pass that began at or left a value that is not finite: its root, or None if only gradients are not."""
+    """The first pass that began at, or left in a leaf, a value that is not finite. `root` is None if only gradients are
+    bad.
+    """
 
     one: PassRecord | None
     root: int | None
@@ -20,7 +22,7 @@ class Symptom(NamedTuple):
 
 
 def first_symptom(facts: Facts) -> Symptom | None:
-    """The first value that a reader would notice: a root's, or a stored gradient's."""
+    """Return the first value that is not finite and that a reader would notice: a root's, or a stored gradient's."""
     trace = facts.trace
     bad = bad_gradients(facts)
     for one in trace.passes:
@@ -38,7 +40,7 @@ def first_symptom(facts: Facts) -> Symptom | None:
 
 
 def named_numbers(facts: Facts) -> list[int]:
-    """The single numbers that variables hold: a loss that no pass began at."""
+    """Return the computed single numbers that variables hold: losses at which no pass may have begun."""
     if facts.trace.failure is not None and facts.trace.passes:
         return []
     return [t.id for t in facts.trace.named if t.requires_grad and not t.is_leaf and t.value is not None
@@ -46,7 +48,7 @@ def named_numbers(facts: Facts) -> list[int]:
 
 
 def bad_gradients(facts: Facts) -> dict[int, str]:
-    """By pass: "nan" or "inf" if it left such a gradient in a leaf."""
+    """Return, by pass, "nan" or "inf" if it stored such a gradient in a leaf."""
     found: dict[int, str] = {}
     for step in facts.trace.steps:
         after = step.grad_after
@@ -59,7 +61,7 @@ def bad_gradients(facts: Facts) -> dict[int, str]:
 
 
 def first_reader(facts: Facts, tensor: int) -> int:
-    """The first operation that reads a tensor."""
+    """Return the first operation that reads a tensor."""
     return min(facts.flow.readers.get(facts.flow.tensor(tensor), [len(facts.trace.operations)]))
 
 
@@ -76,7 +78,7 @@ def forward_cause(facts: Facts, root: int, kind: str) -> Cause | None:
 
 
 def in_data(facts: Facts, record: TensorRecord, kind: str) -> Cause:
-    """A tensor that was given with such an element."""
+    """Return the cause if a tensor was given with a NaN or an infinity."""
     name = named(facts, record.id)
     first = first_reader(facts, record.id)
     operation = facts.trace.operations[first] if first < len(facts.trace.operations) else None
@@ -106,7 +108,7 @@ def in_data(facts: Facts, record: TensorRecord, kind: str) -> Cause:
 
 
 def backward_cause(facts: Facts, symptom: Symptom) -> Cause | None:
-    """The first function that sent back something not finite of finite gradients."""
+    """Return the first function that received finite gradients and sent back one that is not finite."""
     for step in facts.trace.steps:
         if symptom.one is not None and step.number < symptom.one.number:
             continue
@@ -117,7 +119,7 @@ def backward_cause(facts: Facts, symptom: Symptom) -> Cause | None:
 
 
 def not_finite(facts: Facts) -> Cause | None:
-    """The question: a loss or a gradient that is NaN or infinite."""
+    """Find a loss or a gradient that is NaN or infinite."""
     symptom = first_symptom(facts)
     if symptom is None:
         return None
@@ -130,7 +132,7 @@ def not_finite(facts: Facts) -> Cause | None:
 
 
 def what_of(facts: Facts, symptom: Symptom) -> str:
-    """ "loss is nan in step 5"."""
+    """Return the symptom in words: "loss is nan in step 5"."""
     number = None
     for step in facts.trace.training:
         if symptom.one is not None and step.passes[0] <= symptom.one.number < step.passes[1]:

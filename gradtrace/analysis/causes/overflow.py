@@ -1,4 +1,4 @@
-"""Numbers beyond what float16 holds: results of forward, and gradients that a loss scale made too large."""
+"""Find numbers beyond the range of float16: results of forward, and gradients that a loss scale made too large."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DIVIDING = function_table("analysis.causes.overflow.DIVIDING", ("div", "reciproc
 
 
 def too_large(facts: Facts, operation: Operation) -> str:
-    """ ": float16 holds nothing larger than 65504" of a result that overflowed in float16; "" of any other."""
+    """Return ": float16 holds nothing larger than 65504" for a result that overflowed in float16; "" for any other."""
     value = result(facts, operation)
     given = [v for _, v in operands(facts, operation)]
     if value is None or value.dtype != "float16" or operator(operation).startswith("log"):
@@ -29,7 +29,7 @@ def too_large(facts: Facts, operation: Operation) -> str:
 
 
 def gradient_too_large(facts: Facts, operation: Operation, step: BackwardStep) -> Cause | None:
-    """A gradient that float16 cannot hold, and what made it so large; None for another reason."""
+    """Explain a gradient that float16 cannot hold by what made it so large; None for another reason."""
     sent = [v for v in step.downstream if v is not None and not v.all_finite]
     sizes = [size for v in step.upstream if (size := magnitude(v)) is not None]
     if not sent or any(v.dtype != "float16" for v in sent) or not sizes or max(sizes) < LARGE:
@@ -62,7 +62,9 @@ LARGE = 1000.0  # a gradient from which a derivative of everyday size leads beyo
 
 
 def largest_growth(facts: Facts, step: BackwardStep) -> tuple[Operation, float] | None:
-    """The operation before a step of the same pass that made gradients grow most, if it was by a factor of 100."""
+    """Return the operation before a step of the same pass that increased gradients most, if by a factor of 100 or
+    more.
+    """
     found: tuple[Operation, float] | None = None
     for one in facts.trace.steps:
         if one.number != step.number or one.function == step.function:

@@ -1,4 +1,4 @@
-"""Gradients that vanish or explode on a long way, with the factor of each layer or step."""
+"""Find gradients that vanish or explode on a long path, with the factor of each layer or step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OFTEN = 5  # times that an operator stands on the way
 
 
 class Stretch(NamedTuple):
-    """The part that one operator has in a path: its number of steps, and their factors multiplied."""
+    """The share of one operator in a path: its number of steps, and the product of their factors."""
 
     name: str
     times: int
@@ -28,7 +28,7 @@ class Stretch(NamedTuple):
 
 
 def vanishing_or_exploding(facts: Facts) -> Cause | None:
-    """The question: a gradient that is tiny or huge after a long way of like factors."""
+    """Find a gradient that is tiny or huge after a long path of similar factors."""
     worst: tuple[float, int, BackwardStep] | None = None
     for leaf, visits in facts.stored.items():
         last = visits[-1]
@@ -100,7 +100,7 @@ def grow_fixes(main: Stretch, name: str) -> tuple[str, ...]:
 
 
 def leaves_like(facts: Facts, norm: float) -> frozenset[int]:
-    """The leaves whose gradients are as far off."""
+    """Return the leaves whose gradients are too small or too large by a similar factor."""
     found = []
     for leaf, visits in facts.stored.items():
         after = visits[-1].grad_after
@@ -120,7 +120,9 @@ def size(value: Value | None) -> float:
 
 
 def way_to(facts: Facts, step: BackwardStep) -> list[BackwardStep]:
-    """The functions that a leaf's gradient came through, from the leaf to the root; of several the largest part."""
+    """Return the steps that a leaf's gradient came through, from the leaf to the root; of several contributions, the
+    largest.
+    """
     found: list[BackwardStep] = []
     seen: set[int] = set()
     at = step
@@ -139,7 +141,9 @@ def way_to(facts: Facts, step: BackwardStep) -> list[BackwardStep]:
 
 
 def stretches(facts: Facts, leaf: BackwardStep, way: list[BackwardStep]) -> list[Stretch]:
-    """The factors of a way to a leaf, by operator and line: the norm that each passed on by the one that it got."""
+    """Return the factors of a path to a leaf, by operator and line: the norm of the gradient sent over that
+    received.
+    """
     found: dict[tuple[str, int], list[float]] = {}
     spans: dict[tuple[str, int], Span | None] = {}
     after = leaf

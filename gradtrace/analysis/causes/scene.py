@@ -10,7 +10,7 @@ from gradtrace.trace.record import Failure, Span, TensorRecord
 
 
 def statements(facts: Facts, failure: Failure) -> list[Any]:
-    """The statement that failed, then those whose calls it ran in."""
+    """Return the statement that failed, then the statements whose calls it ran in."""
     spans: list[Span | None] = [failure.span]
     if facts.trace.operations:
         spans += [s.span for s in scopes_of(facts, facts.trace.operations[-1]) if s.kind in ("module", "function")]

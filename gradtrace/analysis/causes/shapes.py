@@ -1,4 +1,4 @@
-"""Explain shapes that do not fit, by where each of them was made."""
+"""Explain shapes that do not fit, by the place where each of them was made."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def latest_of_shape(facts: Facts, shape: tuple[int, ...]) -> TensorRecord | None
 
 
 def reshaped_by(facts: Facts, record: TensorRecord) -> Operation | None:
-    """The operation that gave a tensor its shape, a few operations back; None if it was made so."""
+    """Return the operation that gave a tensor its shape, a few operations before; None if it was created in this
+    shape.
+    """
     for _ in range(4):
         if record.operation is None:
             return None
@@ -45,7 +47,7 @@ def reshaped_by(facts: Facts, record: TensorRecord) -> Operation | None:
 
 
 def wrong_shape(facts: Facts, failure: Failure) -> Cause | None:
-    """Two tensors whose shapes do not fit: which, and where each got its shape."""
+    """Explain two tensors whose shapes do not fit: which they are, and where each got its shape."""
     product = SHAPES.search(failure.message)
     if product is not None:
         shapes = [tuple(map(int, text.split("x"))) for text in product.groups()]
@@ -129,7 +131,7 @@ def of_product(facts: Facts, left: Any, right: TensorRecord | None, shapes: list
 
 
 def weight_behind(facts: Facts, record: TensorRecord | None) -> TensorRecord | None:
-    """The parameter that a transposed weight is of."""
+    """Return the parameter that a transposed weight is a view of."""
     if record is None or record.operation is None:
         return record if record is not None and record.is_parameter else None
     tensor = next((o.tensor for o in facts.trace.operations[record.operation].inputs if o.tensor is not None), None)

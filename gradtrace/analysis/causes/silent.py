@@ -35,7 +35,7 @@ Pair = tuple[TensorRecord, Value]
 
 
 def unlike_shapes(facts: Facts) -> Cause | None:
-    """The question: a loss of (n, 1) and (n,), which compares each with each."""
+    """Find a loss of the shapes (n, 1) and (n,), which compares each element with every other one."""
     seen: set[tuple[int, int]] = set()
     for operation in facts.operations((*LOSSES, "sub")):
         if operation.span is None:
@@ -51,7 +51,7 @@ def unlike_shapes(facts: Facts) -> Cause | None:
 
 
 def unexpanded(facts: Facts, pair: Pair) -> Pair:
-    """Return the tensor that a loss expanded to a common shape, as it was before."""
+    """Return the tensor before the loss expanded it to a common shape."""
     record = pair[0]
     made = None if record.operation is None else facts.trace.operations[record.operation]
     if made is None or operator(made) != "expand":
@@ -61,13 +61,15 @@ def unexpanded(facts: Facts, pair: Pair) -> Pair:
 
 
 def spreads(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    """Whether these are (n, 1) and (n,), in any order, so that together they make (n, n)."""
+    """Whether the shapes are (n, 1) and (n,), in any order, so that they broadcast to (n, n)."""
     short, long = sorted((a, b), key=len)
     return len(short) == 1 and len(long) == 2 and long[1] == 1 and long[0] == short[0] > 1
 
 
 def is_loss(facts: Facts, operation: Operation, pair: list[Pair]) -> bool:
-    """Whether a difference is that of a prediction and a given target, both as the program got them."""
+    """Whether an operation is a loss, or a difference of a prediction and a given target that were not reshaped
+    before.
+    """
     if operator(operation) in LOSSES:
         return True
     if sum(record.requires_grad for record, _ in pair) != 1:
@@ -105,7 +107,7 @@ def broadcast(facts: Facts, operation: Operation, pair: list[Pair]) -> Cause:
 
 
 def behind(facts: Facts, tensor: int | None, names: tuple[str, ...]) -> Operation | None:
-    """The operation of one of these names that made a tensor, through views and indices."""
+    """Return the operation with one of these names that made a tensor, through views and indices."""
     for _ in range(5):
         made = None if tensor is None else facts.trace.tensors[tensor].operation
         if made is None:
@@ -120,7 +122,7 @@ def behind(facts: Facts, tensor: int | None, names: tuple[str, ...]) -> Operatio
 
 
 def wrong_softmax(facts: Facts) -> Cause | None:
-    """The question: a softmax of probabilities, or a loss of log-probabilities that gets something else."""
+    """Find a softmax of probabilities, or a loss for log-probabilities that gets something else."""
     seen: set[str] = set()
     for operation in facts.operations(TWICE):
         name = operator(operation)
@@ -190,7 +192,7 @@ def not_logs(facts: Facts, operation: Operation, tensor: int | None) -> Cause | 
 
 
 def constant_sum(facts: Facts) -> Cause | None:
-    """The question: the sum of a softmax over its own dimension, which is 1 whatever it is computed from."""
+    """Find the sum of a softmax over its own dimension, which is always 1."""
     into = facts.flow.before(facts.roots)
     for operation in facts.operations(("softmax",)):
         result = facts.trace.tensors[operation.outputs[0]]
@@ -220,7 +222,7 @@ def constant_sum(facts: Facts) -> Cause | None:
 
 
 def dimension(operation: Operation) -> int | None:
-    """The single dim that an operation was given."""
+    """Return the single dim that an operation was given."""
     text = next((o.text.partition("=")[2] for o in operation.inputs if o.text.startswith("dim=")), "")
     return int(text) if text.lstrip("-").isdigit() else None
 
@@ -235,7 +237,7 @@ def adds_all(operation: Operation, dim: int, ndim: int) -> bool:
 
 
 def over_the_batch(facts: Facts) -> Cause | None:
-    """The question: a softmax over the samples of a batch, on the way to a loss with a label for each sample."""
+    """Find a softmax over the samples of a batch, on the path to a loss with a label for each sample."""
     for operation in facts.operations(("softmax", "log_softmax")):
         dim = next((o.text.partition("=")[2] for o in operation.inputs if o.text.startswith("dim=")), "")
         pair = operands(facts, operation)
@@ -263,7 +265,7 @@ def over_the_batch(facts: Facts) -> Cause | None:
 
 
 def labelled(facts: Facts, operation: Operation, samples: int) -> Operation | None:
-    """The operation that picks one element of each row of a result, or of its logarithm."""
+    """Return the operation that picks one element of each row of a result, or of its logarithm."""
     waiting = list(operation.outputs)
     for _ in range(3):
         after: list[int] = []
@@ -282,7 +284,7 @@ def labelled(facts: Facts, operation: Operation, samples: int) -> Operation | No
 
 
 def wrong_backward(facts: Facts) -> Cause | None:
-    """The question: a Function whose backward disagrees with finite differences of its forward."""
+    """Find a Function whose backward disagrees with finite differences of its forward."""
     bad = next((one for one in facts.trace.checks if one.verdict == "wrong"), None)
     if bad is None:
         return None
@@ -310,7 +312,7 @@ def wrong_backward(facts: Facts) -> Cause | None:
 
 
 def leaves_behind(facts: Facts, name: str) -> frozenset[int]:
-    """The leaves whose gradients come through a Function of the program."""
+    """Return the leaves whose gradients come through a Function of the program."""
     inputs = [
         o.tensor for one in facts.trace.operations if one.name == name for o in one.inputs if o.tensor is not None
     ]

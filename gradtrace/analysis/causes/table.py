@@ -1,4 +1,4 @@
-"""The questions in the order of seriousness: what `why` asks a run, with a name and without one."""
+"""The questions in the order of seriousness: `why` calls them for a run, or for one name."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ QUESTIONS = (
 
 
 def found(facts: Facts) -> list[Cause]:
-    """The causes in a run, most serious first, each code once."""
+    """Return the causes in a run, most serious first, each code once."""
     causes: dict[str, Cause] = {}
     for question in QUESTIONS:
         cause = None if causes.keys() & set(question.unless) else question.ask(facts)
@@ -118,7 +118,7 @@ def about(facts: Facts, record: TensorRecord, causes: list[Cause]) -> Answer:
 
 
 def is_left(facts: Facts, record: TensorRecord, own: Answer, causes: list[Cause]) -> bool:
-    """Whether a tensor needs an answer besides the causes: a leaf without a gradient that no cause explains."""
+    """Whether a tensor needs an answer of its own: a leaf without a gradient that no cause explains."""
     if own.status == "gradient" or not record.is_leaf or not record.requires_grad:
         return False
     leaf = facts.flow.tensor(record.id)

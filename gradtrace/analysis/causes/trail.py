@@ -1,4 +1,4 @@
-"""The way back along bad values, from where they were noticed to what made them."""
+"""Follow bad values backwards, from the place where they were noticed to the operations that made them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from gradtrace.trace.record import Operation, TensorRecord, Value
 
 
 def back(facts: Facts, tensor: int, is_bad: Callable[[Value | None], bool]) -> tuple[list[Operation], list[int]]:
-    """The operations that made a bad value of good ones, and the tensors that were given with one; `tensor`'s causes.
+    """Return the operations that made a bad value of good ones, and the tensors that were given with one, behind
+    `tensor`.
 
-    Both in the order of execution: a given tensor's place is that of the operation that read it.
+    Both are sorted by id, which is the order of creation.
     """
     makers: list[Operation] = []
     given: list[int] = []

@@ -1,4 +1,6 @@
-"""Find why an operator gave NaN or infinity: outside its domain, 0 / 0, 0 * inf, a softmax over -inf only."""
+"""Find why an operator gave NaN or infinity: an operand outside its domain, 0 / 0, 0 * inf, a softmax over -inf
+only.
+"""
 
 from __future__ import annotations
 
@@ -74,14 +76,14 @@ LOG_OF = function_table(
 
 
 def reads(facts: Facts, operation: Operation) -> str:
-    """ " (p is 0)", of the first two operands; "" if nothing can be shown."""
+    """Return " (p is 0)" for the first two operands; "" if nothing can be shown."""
     told = [f"{named(facts, r.id)} is {brief(v)}" for r, v in operands(facts, operation)[:2]]
     text = "; ".join(told)
     return f" ({text})" if text and len(text) < 70 else ""
 
 
 def at_point(facts: Facts, operation: Operation) -> str:
-    """Describe in a few words what matters of an operand: " (an element of diff is 0)"."""
+    """Describe in a few words the operand that matters: " (an element of diff is 0)"."""
     for record, value in operands(facts, operation):
         low, high = lowest(value), highest(value)
         if value.numel > 6 and value.zeros and low is not None:
@@ -92,7 +94,7 @@ def at_point(facts: Facts, operation: Operation) -> str:
 
 
 def argument(facts: Facts, operation: Operation, place: int = 0) -> str:
-    """An operand's text, for code in a fix."""
+    """Return an operand's text, for code in a fix."""
     if place >= len(operation.inputs):
         return "x"
     one = operation.inputs[place]
@@ -110,7 +112,7 @@ def fixes(facts: Facts, operation: Operation, name: str = "") -> tuple[str, ...]
 
 
 def made_nan(facts: Facts, operation: Operation) -> Cause:
-    """An operation that made NaN of operands without one."""
+    """Explain an operation that made NaN of operands without one."""
     name = operator(operation)
     if any("nan" in o.text for o in operation.inputs if o.tensor is None):
         return written(facts, operation, "nan")
@@ -127,7 +129,7 @@ def made_nan(facts: Facts, operation: Operation) -> Cause:
 
 
 def of_nothing(facts: Facts, operation: Operation) -> Cause:
-    """The mean of no element."""
+    """Explain the mean of a tensor without elements."""
     because = f"{unit(facts, operation)} averages over no element{reads(facts, operation)}, which is 0 / 0"
     return Cause(
         "mean of nothing",
@@ -144,7 +146,7 @@ def inf_constant(operation: Operation) -> bool:
 
 
 def written(facts: Facts, operation: Operation, kind: str) -> Cause:
-    """A constant that is NaN was written into a tensor."""
+    """Explain a NaN that was written into a tensor as a constant."""
     statement = facts.text.statement(operation.span)
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     name = "a tensor" if target is None else facts.text.cut(getattr(target, "value", target))
@@ -159,7 +161,7 @@ def written(facts: Facts, operation: Operation, kind: str) -> Cause:
 
 
 def of_infinity(facts: Facts, operation: Operation) -> Cause:
-    """inf - inf, 0 * inf, inf / inf, or a softmax over rows of -inf alone: what made the infinity is the cause."""
+    """Explain inf - inf, 0 * inf, inf / inf, or a softmax over rows of -inf only, by what made the infinity."""
     maker, given = source_of_inf(facts, operation)
     name = operator(operation)
     here = facts.at(f"{operation.name} makes nan of it{facts.step(operation)}", operation.span)
@@ -210,7 +212,7 @@ def of_infinity(facts: Facts, operation: Operation) -> Cause:
 
 
 def gist(value: Value) -> str:
-    """A short account of a value with infinities: "-inf" or "inf in 2 of 8 elements"."""
+    """Describe a value with infinities: "-inf" or "inf in 2 of 8 elements"."""
     if value.numel <= 6 and value.is_whole:
         return brief(value)
     s = value.summary
@@ -228,7 +230,7 @@ def lowest_is_inf(value: Value | None) -> bool:
 
 
 def empty_softmax(facts: Facts, operation: Operation, maker: Operation | None, given: TensorRecord | None) -> Cause:
-    """Every element of a row is -inf."""
+    """Explain a softmax where every element of a row is -inf."""
     span = operation.span if maker is None else maker.span
     source = "" if maker is None else f": {unit(facts, maker)} put it into all of them"
     name = operator(operation)
@@ -248,7 +250,7 @@ def empty_softmax(facts: Facts, operation: Operation, maker: Operation | None, g
 
 
 def of_one(facts: Facts, operation: Operation) -> Cause:
-    """The standard deviation of a single element."""
+    """Explain the standard deviation of a single element."""
     name = operator(operation)
     value = next((v for _, v in operands(facts, operation)), None)
     shape = "" if value is None else f" (its argument has the shape {value.shape})"
@@ -291,7 +293,7 @@ def enclosed(text: str) -> str:
 
 
 def outside(facts: Facts, operation: Operation) -> Cause:
-    """An argument outside of the operator's domain."""
+    """Explain an argument outside of the operator's domain."""
     name = operator(operation)
     low = [(r, x) for r, v in operands(facts, operation) if (x := lowest(v)) is not None and x < 0]
     what = ""
@@ -349,7 +351,7 @@ def fixes_of_inf(
 
 
 def made_inf(facts: Facts, operation: Operation) -> Cause:
-    """An operation that made an infinity of finite operands."""
+    """Explain an operation that made an infinity of finite operands."""
     value = result(facts, operation)
     gave = "inf" if value is None else gist(value)
     earlier = origin_of_argument(facts, operation)
@@ -370,7 +372,7 @@ def made_inf(facts: Facts, operation: Operation) -> Cause:
 
 
 def bad_derivative(facts: Facts, operation: Operation, step: BackwardStep) -> Cause:
-    """An operation whose derivative is not finite at this point."""
+    """Explain an operation whose derivative is not finite at this point."""
     name = operator(operation)
     overflow = gradient_too_large(facts, operation, step)
     if overflow is not None:

@@ -1,1 +1,3 @@
-"""Trace and facts -> what a reader sees: tables, JSON, CSV, DOT, images. Imports nothing heavy by itself."""
+"""Views: a Trace, or facts about it, as tables, JSON, CSV, DOT or images. The package imports no large library
+itself.
+"""

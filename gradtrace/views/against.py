@@ -1,4 +1,4 @@
-"""A run beside PyTorch's, as text or data.
+"""A comparison of a run with the same program in PyTorch, as text or data.
 
 The JSON document has `schema` "gradtrace/against", `version`, torch (its version), passed, and `facts` [{name, what,
 ours, theirs, same, gap}].

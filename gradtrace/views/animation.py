@@ -1,9 +1,9 @@
-"""A run as an animation: the graph growing statement by statement, gradients flowing back, freed nodes dimmed.
+"""A run as an animation: the graph grows statement by statement, gradients flow back, freed nodes are dimmed.
 
     render(model, options, "gif") -> bytes        also "apng" and "webp"; "mp4" where ffmpeg is installed
 
-Every frame is the same drawing with the same places; what is not there yet is invisible, what happens now is marked,
-and a line below says what it is. Pillow puts the frames together. The same run gives the same bytes.
+Every frame is the same drawing with the same positions: nodes that do not exist yet are invisible, those that change
+are marked, and a line below describes the change. Pillow joins the frames. The same run gives the same bytes.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class State:
 
 
 def frames(drawn: Model) -> list[Frame]:
-    """Return the frames; a moment without a visible change (inside a folded box) makes none."""
+    """Return the frames; a moment without a visible change (inside a folded box) gives no frame."""
     state = State(drawn)
     found: list[Frame] = []
     for moment in story(drawn.trace):
@@ -196,10 +196,10 @@ def render(
     speed: float = 1.0,
     size: tuple[int, int] | None = None,
 ) -> bytes:
-    """The animation, `speed` times as fast, in a picture of `size` (width, height) pixels if that is given.
+    """Return the animation, `speed` times as fast, in a picture of `size` (width, height) pixels if that is given.
 
-    RenderError if Pillow is not there, or ffmpeg for an MP4, if it cannot write that format, if the drawing does not
-    fit that size, or if nobody could follow so much.
+    RenderError if Pillow or (for an MP4) ffmpeg is missing or cannot write the format, if the drawing does not fit that
+    size, or if it has too many frames to follow.
     """
     pillow = load_pillow(suffix)
     program = ffmpeg() if suffix == "mp4" else ""
@@ -240,7 +240,7 @@ def load_pillow(suffix: str) -> Any:
 
 
 def fitting(pillow: Any, source: str, size: tuple[int, int] | None = None) -> int:
-    """A resolution at which the drawing is not wider than a screen, or fits `size` with its caption."""
+    """Return a resolution at which the drawing is not wider than a screen, or fits `size` with its caption."""
     small = opened(pillow, image.render(source, "png", dpi=72))
     width: int = small.width
     if size is None:
@@ -255,7 +255,7 @@ def opened(pillow: Any, content: bytes) -> Any:
 
 
 def captioned(pillow: Any, picture: Any, text: str, share: float, size: tuple[int, int], theme: Theme) -> Any:
-    """The frame's picture with its caption and how far the story is."""
+    """Return the frame's picture with its caption and a progress bar."""
     Image, ImageDraw, ImageFont = pillow
     whole = Image.new("RGB", size, theme.background)
     whole.paste(picture, ((size[0] - picture.width) // 2, (size[1] - CAPTION - picture.height) // 2))
@@ -271,7 +271,7 @@ def captioned(pillow: Any, picture: Any, text: str, share: float, size: tuple[in
 
 
 def joined(pillow: Any, pictures: list[Any], durations: list[int], suffix: str) -> bytes:
-    """One file of the frames, in one palette for a GIF."""
+    """Join the frames to one file; a GIF has one palette for all frames."""
     if suffix == "gif":
         pictures = in_one_palette(pillow, pictures)
     out = io.BytesIO()
@@ -283,7 +283,7 @@ def joined(pillow: Any, pictures: list[Any], durations: list[int], suffix: str) 
 
 
 def ffmpeg() -> str:
-    """The program that makes films. RenderError if it is not installed."""
+    """Return the path of ffmpeg. RenderError if it is not installed."""
     found = shutil.which("ffmpeg")
     if found is None:
         raise RenderError("an .mp4 needs ffmpeg, which is not installed", "install ffmpeg, or write a .gif or .webp")
@@ -291,7 +291,9 @@ def ffmpeg() -> str:
 
 
 def filmed(program: str, pictures: list[Any], durations: list[int]) -> bytes:
-    """The frames as an MP4 that every player takes: H.264 with sides of even length. RenderError if ffmpeg fails."""
+    """Return the frames as an MP4 that common players support: H.264 with sides of even length. RenderError if ffmpeg
+    fails.
+    """
     width, height = pictures[0].size
     even = f"pad={width + width % 2}:{height + height % 2}"
     taken = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(FPS), "-i", "-"]
@@ -309,9 +311,9 @@ def filmed(program: str, pictures: list[Any], durations: list[int]) -> bytes:
 
 
 def in_one_palette(pillow: Any, pictures: list[Any]) -> list[Any]:
-    """The pictures in their 256 most frequent colours, each pixel the nearest of these: no dots, no grey background.
+    """Return the pictures in their 256 most frequent colours; each pixel gets the nearest one, without dithering.
 
-    Pillow's own search for the nearest colour is a rough one, which turns a light grey into pink.
+    Pillow's own search for the nearest colour is approximate and turns a light grey into pink.
     """
     import numpy as np
 

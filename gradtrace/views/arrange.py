@@ -2,9 +2,9 @@
 
     arrange(trace, options, frame, ...) -> Model, DotOptions
 
-What shows most is tried first: everything; layers (a box for each innermost module); then less and less depth; and for
-each of them to the right, down, and to the right in rows. The first that fits the frame is taken. If none fits, the one
-that is the least too large.
+Layouts are tried from most to least detail: everything; a box for each innermost module; then fewer and fewer open
+levels. Each is tried to the right, down, and to the right in rows. The first layout that fits the frame is used; if
+none fits, the one that exceeds it least.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LEGEND = 30.0  # points of height
 
 
 class Way(NamedTuple):
-    """One way to lay a model out, and how large it gets."""
+    """One way to lay a model out, and the size of the drawing."""
 
     model: Model
     options: DotOptions
@@ -47,10 +47,10 @@ def arrange(
     expand: Sequence[str] = (),
     direction: str | None = None,
 ) -> tuple[Model, DotOptions]:
-    """The model of `trace` and the options that draw it into the frame `fit`.
+    """Return the model of `trace` and the options that draw it into the frame `fit`.
 
-    What the reader chose stays: `depth` and `expand` how far to fold, `direction` where the graph goes; None leaves it
-    open. UsageError for an unknown frame, or for a name of `expand` that nothing has.
+    A value that the user has chosen is kept: `depth` and `expand` for folding, `direction` for the graph; None means
+    chosen here. UsageError for an unknown frame, or for a name in `expand` that does not exist.
     """
     limit = frame.frame_of(fit, SMALL_SIZE)
     plain = options._replace(direction=direction or "right")
@@ -73,7 +73,9 @@ def arrange(
 
 
 def best_way(drawn: Model, options: DotOptions, limit: Frame, direction: str | None) -> Way:
-    """Return the best layout of a model: one row to the right or down if it fits; else the best of these and rows."""
+    """Return the best layout of a model: one row to the right or down if it fits; else the best of these and of several
+    rows.
+    """
     single: list[Way] = []
     for where in ("right", "down") if direction is None else (direction,):
         chosen = options._replace(direction=where)
@@ -85,12 +87,12 @@ def best_way(drawn: Model, options: DotOptions, limit: Frame, direction: str | N
 
 
 def may_have_rows(drawn: Model) -> bool:
-    """Whether a model may be split into rows: not a whole program with scopes, which is folded first."""
+    """Whether a model may be split into rows: not if it has unfolded scopes, since folding comes first."""
     return bool(drawn.fold.groups or not drawn.trace.scopes)
 
 
 def drawn_size(drawn: Model, options: DotOptions) -> Size:
-    """The size of the picture, its legend included."""
+    """Return the size of the picture with its legend."""
     size = frame.size_of(dot.text_of(drawn, options._replace(legend=False)), options.rows)
     return Size(size.width, size.height + (LEGEND if options.legend else 0.0))
 
@@ -99,7 +101,9 @@ def drawn_size(drawn: Model, options: DotOptions) -> Size:
 
 
 def in_rows(drawn: Model, options: DotOptions) -> Iterator[Way]:
-    """The model in two rows, in three, ... as long as there are ranks to share out; in columns if it goes down."""
+    """Yield the model in two rows, in three and so on, as long as each row has a rank; columns if the graph goes
+    down.
+    """
     if options.direction == "up":
         return
     text = dot.text_of(drawn, options._replace(legend=False))

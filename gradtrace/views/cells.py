@@ -1,7 +1,7 @@
-"""Measure and shorten text for a terminal's cells.
+"""Measure and shorten text in terminal columns.
 
-A terminal's column is not a character: CJK letters take two, combining marks none. Control characters and the marks
-that reorder text are shown escaped, so that no name or source text can move the cursor or lie about its order.
+A character may take two columns (CJK) or none (combining marks). Control characters and marks that reorder text are
+escaped, so that no name or source text can move the cursor or hide its true order.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ STYLES = {
 
 
 def counted(n: int, noun: str) -> str:
-    """ "1 tensor", "2 tensors"."""
+    """Return a count with its noun: "1 tensor", "2 tensors"."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def width(text: str) -> int:
-    """The columns that `text` takes on a terminal."""
+    """Return the number of columns that `text` takes on a terminal."""
     if text.isascii():
         return len(text)
     return sum(map(_char_width, text))
@@ -41,7 +41,7 @@ def _char_width(char: str) -> int:
 
 
 def visible(text: str) -> str:
-    """`text` on one line: a tab or a line break is a space, anything else that does not print is escaped."""
+    """Return `text` on one line: a tab or a line break is a space, any other unprintable character is escaped."""
     if text.isprintable():
         return text
     return "".join(map(_visible, text))
@@ -56,14 +56,16 @@ def _visible(char: str) -> str:
 
 
 def clip(text: str, columns: int, ellipsis: str = "…") -> str:
-    """At most `columns` wide, the end replaced by `ellipsis`; never within a number, which would be another one."""
+    """Cut `text` to at most `columns`, with `ellipsis` at the end; a number is never cut inside, which would change its
+    value.
+    """
     if width(text) <= columns:
         return text
     return text[: boundary(text, fitting(text, columns - width(ellipsis)))] + ellipsis
 
 
 def clip_middle(text: str, columns: int, ellipsis: str = "…") -> str:
-    """At most `columns` wide, cut in the middle, where source text matters least; never within a number."""
+    """Cut `text` to at most `columns`, in the middle, where source text matters least; a number is never cut inside."""
     if width(text) <= columns:
         return text
     room = columns - width(ellipsis)
@@ -73,7 +75,7 @@ def clip_middle(text: str, columns: int, ellipsis: str = "…") -> str:
 
 
 def fitting(text: str, columns: int) -> int:
-    """Return how many characters from the start fit."""
+    """Return how many characters from the start fit into the columns."""
     used = 0
     for i, char in enumerate(text):
         used += _char_width(char)
@@ -86,9 +88,10 @@ NUMERIC = frozenset("0123456789.eE+-")
 
 
 def boundary(text: str, cut: int, after: bool = False) -> int:
-    """Return the position near `cut` that is not inside a number: `cut` itself, or before (or `after`) the number.
+    """Return the position nearest to `cut` that is not inside a number: `cut` itself, or before (or `after`) the
+    number.
 
-    What begins with a letter is a name, even if it ends in digits: that may be cut.
+    A word that begins with a letter is a name, even if it ends in digits, and may be cut.
     """
     if not 0 < cut < len(text) or text[cut - 1] not in NUMERIC or text[cut] not in NUMERIC:
         return cut
@@ -104,7 +107,7 @@ def boundary(text: str, cut: int, after: bool = False) -> int:
 
 
 def wrap(text: str, columns: int) -> list[str]:
-    """`text` in lines of at most `columns`, broken between words; a longer word is broken anywhere."""
+    """Break `text` into lines of at most `columns`, between words; a longer word is broken anywhere."""
     lines, line = [], ""
     for word in text.split(" "):
         while width(word) > columns:
@@ -120,11 +123,11 @@ def wrap(text: str, columns: int) -> list[str]:
 
 
 def pad(text: str, columns: int, right: bool = False) -> str:
-    """`text` filled with spaces to `columns`, at its left if `right` aligned."""
+    """Fill `text` with spaces to `columns`, on the left if it is `right` aligned."""
     space = " " * (columns - width(text))
     return space + text if right else text + space
 
 
 def paint(text: str, style: str) -> str:
-    """`text` in a style of STYLES; an empty style or text stays as it is."""
+    """Return `text` in a style of STYLES; unchanged if the style or the text is empty."""
     return f"{STYLES[style]}{text}{RESET}" if style and text else text

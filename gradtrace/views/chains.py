@@ -1,10 +1,10 @@
-"""Fold what scopes cannot: a long formula, or thousands of statements one after the other.
+"""Fold graphs that have no scopes to fold: a long formula, or thousands of consecutive statements.
 
     taken_together(trace, fold, lines) -> Fold
 
-Stretches of the text that repeat the same operations are one box with a count, as the passes of a loop would be; what
-is left is divided into runs of about the same length, each named by its lines. All are runs of neighbours, so that no
-box has a way back to itself.
+A stretch of operations that repeats one block becomes a box with a count, like the iterations of a loop; the others are
+divided into runs of about the same length, each named by its lines. A box always holds consecutive operations, so that
+the graph of boxes has no cycles.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NAMED = 3  # operations that a box of no pattern names
 
 
 class Stretch(NamedTuple):
-    """`length` operations from `start` on; `copies` equal blocks, or 1."""
+    """`length` operations from `start` on, which are `copies` equal blocks (1: no repetition)."""
 
     start: int
     length: int
@@ -29,13 +29,15 @@ class Stretch(NamedTuple):
 
 
 def ranges(names: Iterable[str]) -> list[range]:
-    """Return the lines that "line 7" and "lines 7-20" mean."""
+    """Return the line ranges that "line 7" and "lines 7-20" stand for."""
     found = (re.match(LINES, name.strip()) for name in names)
     return [range(int(m[1]), int(m[2] or m[1]) + 1) for m in found if m is not None]
 
 
 def taken_together(trace: Trace, found: Fold, lines: Sequence[range] = ()) -> Fold:
-    """The operations that are still shown, as chains of neighbours in one scope; those of `lines` stay as they are."""
+    """Return the fold with the operations that are still shown put into chains of one scope each, except those of
+    `lines`.
+    """
     pieces = loose(trace, found, lines)
     room = max(6, LONGEST // 2 - len(found.groups))
     size = max(2, -(-sum(len(ids) for _, ids in pieces) // room))
@@ -51,7 +53,7 @@ def taken_together(trace: Trace, found: Fold, lines: Sequence[range] = ()) -> Fo
 
 
 def opened(trace: Trace, found: Fold, group: Group) -> Fold:
-    """The same fold with one chain open: its operations, its first copy, or shorter runs of a long one."""
+    """Return the fold with one chain open: its operations, its first copy, or shorter runs of a long chain."""
     member, groups = list(found.member), list(found.groups)
     ids = list(group.operations)
     size = max(2, -(-len(ids) // (LONGEST // 2)))
@@ -74,7 +76,7 @@ def opened(trace: Trace, found: Fold, group: Group) -> Fold:
 
 
 def loose(trace: Trace, found: Fold, lines: Sequence[range]) -> list[tuple[int | None, list[int]]]:
-    """The operations that no group hides, as runs of neighbours of one scope, with that scope."""
+    """Return the runs of consecutive operations in one scope that no group hides, each with its scope."""
     pieces: list[tuple[int | None, list[int]]] = []
     broken = True
     for operation, group in zip(trace.operations, found.member, strict=True):
@@ -91,7 +93,7 @@ def loose(trace: Trace, found: Fold, lines: Sequence[range]) -> list[tuple[int |
 
 
 def stretches(names: list[str], size: int) -> list[Stretch]:
-    """The repetitions of about `size` operations or more; between them runs of at most as many, but two."""
+    """Return the repetitions of `size` operations or more, and between them runs of about `size`, but at least two."""
     found: list[Stretch] = []
     at = 0
     for repeated in (*repetitions(names, size), Stretch(len(names), 0, 1)):
@@ -105,7 +107,7 @@ def stretches(names: list[str], size: int) -> list[Stretch]:
 
 
 def repetitions(names: list[str], size: int) -> list[Stretch]:
-    """Return the longest stretches in which a block of operations repeats, of `size` operations or more, in order."""
+    """Return the longest stretches of `size` operations or more that repeat one block, in order."""
     import numpy as np
 
     codes: dict[str, int] = {}
@@ -127,7 +129,7 @@ def repetitions(names: list[str], size: int) -> list[Stretch]:
 
 
 def chain_of(trace: Trace, index: int, operations: list[int], copies: int, place: int | None) -> Group:
-    """Return the box of a run of operations, named by what is repeated or by its lines."""
+    """Return the box of a run of operations, named by the repeated block or by its lines."""
     lines = [span.line for i in operations if (span := trace.operations[i].span) is not None]
     where = "" if not lines else f"line {lines[0]}" if min(lines) == max(lines) else f"lines {min(lines)}–{max(lines)}"
     if copies > 1:
@@ -141,7 +143,7 @@ def chain_of(trace: Trace, index: int, operations: list[int], copies: int, place
 
 
 def block_names(trace: Trace, operations: list[int], copies: int) -> list[str]:
-    """The operations of the repeated block; with their constants, where these are the same in every copy."""
+    """Return the names of the repeated block's operations, with the constants that are the same in every copy."""
     size = len(operations) // copies
     found = []
     for i in range(size):

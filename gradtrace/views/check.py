@@ -64,7 +64,7 @@ def lines(found: Check, options: LayoutOptions) -> Iterator[str]:
 
 
 def chosen(found: Check, everything: bool) -> tuple[list[Element], int]:
-    """Return all elements if they are few, else those that are wrong and the worst of each leaf."""
+    """Return all elements if they are few, else the wrong ones and the worst of each leaf."""
     if everything or len(found.elements) <= MANY:
         return list(found.elements), 0
     worst: dict[tuple[str, int], Element] = {}

@@ -48,7 +48,9 @@ FORMATS = ("json", "jsonl", "csv", "tsv", "md", "latex", "value")
 
 
 def render(trace: Trace, format: str, selection: Selection | None = None) -> str:
-    """The trace in one of FORMATS, ended by a line break; of a `selection` its tensors, in its order and columns."""
+    """Return the trace in one of FORMATS, ended by a line break; with a `selection` its tensors, in its order and
+    columns.
+    """
     tensors = list(trace.tensors) if selection is None else selection.tensors(trace.tensors)
     if format in text_rows.FORMATS:
         lines = [row(t) for t in tensors]
@@ -63,7 +65,7 @@ def render(trace: Trace, format: str, selection: Selection | None = None) -> str
 
 
 def document(trace: Trace) -> dict[str, Any]:
-    """The document of `eval` as plain data; render(trace, "json") is its text."""
+    """Return the document of `eval` as plain data; render(trace, "json") is its text."""
     return {
         "schema": SCHEMA,
         "version": VERSION,
@@ -77,7 +79,7 @@ def document(trace: Trace) -> dict[str, Any]:
 
 
 def tensor(t: TensorRecord) -> dict[str, Any]:
-    """One tensor as plain data."""
+    """Return one tensor as plain data."""
     return {
         "id": t.id,
         "name": t.name,
@@ -129,5 +131,5 @@ def row(t: TensorRecord) -> list[str]:
 
 
 def value_text(trace: Trace) -> str:
-    """The outputs' values, one for each line."""
+    """Return the values of the outputs, one on each line."""
     return "".join(numbers.full(value) + "\n" for i in trace.outputs if (value := trace.tensors[i].value) is not None)

@@ -19,7 +19,7 @@ from gradtrace.annotations import Sequence
 
 
 def text(found: Sequence[Derivation]) -> str:
-    """The definitions once, then each derivation."""
+    """Return the definitions once, then each derivation, as text."""
     blocks = ["\n".join(line.text for line in found[0].definitions)] if found else []
     blocks += [one(derivation) for derivation in found]
     return "\n\n".join(block for block in blocks if block) + "\n"
@@ -34,7 +34,7 @@ def one(found: Derivation) -> str:
 
 
 def latex(found: Sequence[Derivation]) -> str:
-    """The definitions and derivations, each in an `align*` (amsmath)."""
+    """Return the definitions and derivations, each in an `align*` (amsmath)."""
     blocks = [align([line.latex.replace(" = ", " &= ", 1) for line in found[0].definitions])] if found else []
     for derivation in found:
         first, *more = derivation.steps

@@ -1,4 +1,4 @@
-"""Two runs side by side, as text, data, or DOT with what changed in colour.
+"""Two runs side by side, as text, data, or DOT in which colours mark the differences.
 
 The JSON document has `schema` "gradtrace/diff", `version`, same, same_structure, operations (of A and of B), and `rows`
 [{status, label, op, first, second (ids), values, grads (of A and of B), value_gap, grad_gap}]. Status: "same",
@@ -141,7 +141,9 @@ def json_fields(r: Row) -> dict[str, Any]:
 
 
 def dot(found: Diff, a: Trace, b: Trace) -> str:
-    """Both graphs in one: what only A has red, what only B has green, what changed yellow."""
+    """Return the DOT text of both graphs in one: parts of A only are red, parts of B only green, changed ones
+    yellow.
+    """
     node = {("a", r.first): k for k, r in enumerate(found.rows)} | {
         ("b", r.second): k for k, r in enumerate(found.rows)
     }
@@ -173,7 +175,7 @@ def dot(found: Diff, a: Trace, b: Trace) -> str:
 
 
 def change(word: str, pair: tuple[Value | None, Value | None]) -> str:
-    """Return "2 → 3", or the number that only one of the two has."""
+    """Return "2 → 3", or the number if only one of the runs has it."""
     first, second = (None if v is None else numbers.short(v) for v in pair)
     if first is None and second is None:
         return ""

@@ -52,12 +52,12 @@ class DotOptions(NamedTuple):
 
     @property
     def ports(self) -> tuple[str, str]:
-        """The sides of a node where wires leave and enter it."""
+        """Return the sides of a node where edges leave and enter it."""
         return PORTS[self.direction]
 
 
 class Canvas:
-    """The graph that is being drawn, and one subgraph for each open scope (and row) that has something in it."""
+    """The graph that is being drawn, with a subgraph for each open scope (and row) that contains nodes."""
 
     def __init__(self, graph: Digraph, drawn: Model, theme: Theme, *, frames: bool, rows: Mapping[str, int]) -> None:
         self.graph = graph
@@ -75,9 +75,9 @@ class Canvas:
         self._linked: dict[str, None] = {}
 
     def start(self, edge: DrawnEdge, number: int) -> str:
-        """The node that an edge leaves: its source, or a small copy beside its target.
+        """Return the node that an edge leaves: its source, or a small copy beside its target.
 
-        A copy stands for a source with too many edges, and for one in another row.
+        A source with too many edges, or in another row, is drawn as such a copy.
         """
         if self.row(edge.source) != self.row(edge.target):
             return self._link(edge.source, self.row(edge.target))
@@ -152,7 +152,7 @@ class Canvas:
         return Digraph(name=f"cluster_s{index}" + (f"r{row}" if row else ""), graph_attr=settings)
 
     def close(self) -> None:
-        """Put every frame into the one around it, inner ones first; and the rows below one another."""
+        """Put every frame into the frame around it, inner ones first, and the rows below one another."""
         for index, row in sorted(self._frames, reverse=True):
             parent = self.model.trace.scopes[index].parent
             while parent is not None and (parent, row) not in self._frames:
@@ -196,7 +196,9 @@ def name_of(drawn: Model, key: str) -> str:
 
 
 def hubs(drawn: Model) -> dict[str, str]:
-    """Return the names of leaves of a large graph whose many long edges would cover it (and take Graphviz minutes)."""
+    """Return the names of leaves whose many long edges would cover a large graph (and slow Graphviz down to
+    minutes).
+    """
     if len(drawn.nodes) <= LARGE:
         return {}
     uses: dict[str, int] = {}
@@ -214,13 +216,13 @@ def hubs(drawn: Model) -> dict[str, str]:
 
 
 def source(trace: Trace, options: DotOptions = DotOptions(), folded: Fold | None = None) -> str:
-    """The DOT text of `trace`, folded as `folded` says. UsageError for an unknown style or theme."""
+    """Return the DOT text of `trace`, folded as `folded` says. UsageError for an unknown style or theme."""
     check(options)
     return text_of(model(trace, options.style, folded), options)
 
 
 def check(options: DotOptions) -> None:
-    """UsageError for an option that has no such choice."""
+    """Raise UsageError for an option with an unknown value."""
     if options.style not in STYLES:
         raise UsageError(f"unknown graph style '{options.style}'", f"use one of: {', '.join(STYLES)}")
     if options.theme not in THEMES:
@@ -255,7 +257,7 @@ def text_of(drawn: Model, options: DotOptions) -> str:
 
 
 def remarks(drawn: Model, options: DotOptions, flowed: Mapping[int, Value]) -> list[str]:
-    """Return the statements that hold for most nodes, which are written once."""
+    """Return the facts that hold for most nodes; they are written once below the drawing."""
     if options.detail:
         return []
     trace = drawn.trace
@@ -273,7 +275,9 @@ def remarks(drawn: Model, options: DotOptions, flowed: Mapping[int, Value]) -> l
 
 
 def canvas(theme: Theme, direction: str = "LR", *, close: bool = False) -> Digraph:
-    """An empty graph with the settings that all nodes and edges share; `close` has less room between them."""
+    """Return an empty graph with the settings that all nodes and edges share; with `close`, nodes have less space
+    between.
+    """
     from graphviz import Digraph
 
     settings = {

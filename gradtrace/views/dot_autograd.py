@@ -1,7 +1,7 @@
 """The autograd graph: the backward graph's functions as PyTorch keeps them, and its next_functions.
 
-It stands as the data graph does, inputs left, so that the two can be compared; the arrows point the way that gradients
-flow, from right to left, as `next_functions` does.
+Inputs are on the left, as in the data graph, so that the two can be compared. The arrows point from right to left, the
+direction of `next_functions` and of the gradients.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LISTED = 6  # saved values written into a node; the tooltip has all
 
 
 def draw(board: Canvas, drawn: Model, options: DotOptions, flowed: dict[int, Value]) -> list[Look]:
-    """Add the whole graph of functions; return the looks in use, in the legend's order."""
+    """Draw the whole graph of functions; return the looks in use, in the legend's order."""
     trace, theme = drawn.trace, board.theme
     roots = {trace.tensors[t].function for t in trace.roots}
     steps = flow.last_steps(trace)
@@ -63,7 +63,7 @@ def role_of(function: FunctionRecord, roots: set[int | None]) -> str:
 def function_text(
     trace: Trace, function: FunctionRecord, options: DotOptions, theme: Theme, step: BackwardStep | None
 ) -> tuple[list[str], list[str]]:
-    """The lines in a function's node, and those of its tooltip."""
+    """Return the lines in a function's node, and those of its tooltip."""
     if function.variable is not None:
         return variable_lines(trace.tensors[function.variable], function, options, theme)
     shown, lines = function_lines(trace, function, options, theme)
@@ -80,7 +80,7 @@ def function_text(
 def variable_lines(
     leaf: TensorRecord, function: FunctionRecord, options: DotOptions, theme: Theme
 ) -> tuple[list[str], list[str]]:
-    """AccumulateGrad under the name of its leaf, with the gradient it has gathered."""
+    """Return the lines of an AccumulateGrad under the name of its leaf, with the gradient it has accumulated."""
     title = font(text(clip(leaf.label)), size=NAME_SIZE, bold=True)
     if leaf.value is not None and leaf.value.shape:
         title += font("&#160; " + text(numbers.shape(leaf.value)), size=SMALL_SIZE, color=theme.faint)
@@ -118,7 +118,7 @@ def _saved_row(name: str, kept: str, theme: Theme, port: str) -> str:
 
 
 def saved_text(trace: Trace, item: SavedRecord) -> tuple[str, str]:
-    """The name of a saved value, and the tensor with its value, or the text of anything else."""
+    """Return the name of a saved value, and its text: a tensor with its value, or anything else as text."""
     if item.tensor is None:
         return item.name, item.text
     tensor = trace.tensors[item.tensor]
@@ -138,9 +138,9 @@ def function_edge(
     several: bool,
     key: str,
 ) -> None:
-    """From the input's function to the one that uses it, its arrow turned round to point along next_functions.
+    """Draw an edge from the input's function to the one that uses it; its arrow points back, along next_functions.
 
-    The number on it is the place in next_functions, written where there are several; its label is what flows back.
+    A number shows the index in next_functions if there are several; the label is the gradient that flows back.
     """
     attributes = {"id": key, "dir": "back", "arrowtail": "normal", "labeldistance": "1.6"}
     if edge.times > 1:

@@ -37,7 +37,7 @@ SIGNS = {
 
 
 def sign_of(name: str) -> str | None:
-    """Return the sign of an operator in a picture; None without one."""
+    """Return the sign that stands for an operator in a picture ("+"); None if it has none."""
     record = record_of(name)
     return None if record is None else SIGNS.get(record.sign)
 
@@ -49,7 +49,7 @@ def is_ordered(name: str) -> bool:
 
 
 def draw(board: Canvas, drawn: Model, options: DotOptions, flowed: dict[int, Value]) -> list[Look]:
-    """Add the whole data graph; return the looks in use, in the legend's order."""
+    """Draw the whole data graph; return the looks in use, in the legend's order."""
     trace, theme = drawn.trace, board.theme
     bad, where = failed_in_backward(trace) or first_bad(trace)
     fills = dot_extras.fills(drawn, theme, flowed) if options.color_by == "grad-norm" else {}
@@ -81,7 +81,7 @@ def draw(board: Canvas, drawn: Model, options: DotOptions, flowed: dict[int, Val
 
 
 def role_of(tensor: TensorRecord) -> str:
-    """Return the role that determines a tensor's look: output before retained before its kind."""
+    """Return the role that determines a tensor's look; "output" and "retained" take precedence over its kind."""
     if tensor.kind == FAILED:
         return FAILED
     if tensor.is_output and not tensor.is_leaf:
@@ -104,7 +104,7 @@ def failed_in_backward(trace: Trace) -> tuple[int, str] | None:
 def first_bad(trace: Trace) -> tuple[int | None, str]:
     """Return the tensor with the first NaN or infinity, in a value, else in a gradient, with a text.
 
-    Values come in the order of creation, gradients the other way round.
+    Values are searched in the order of creation, gradients in the reverse order.
     """
     for tensor in trace.tensors:
         if _is_bad(tensor.value):
@@ -179,7 +179,7 @@ def add_node(
 
 
 def on_fill(lines: list[str], theme: Theme) -> list[str]:
-    """Return the lines in ink, readable on any fill of the scale."""
+    """Return the lines in a text colour that is readable on every colour of the scale."""
     soft = (theme.gradient, theme.gradient_spark, theme.spark, theme.faint)
     for color in soft:
         lines = [line.replace(f'COLOR="{color}"', f'COLOR="{theme.ink}"') for line in lines]
@@ -187,7 +187,7 @@ def on_fill(lines: list[str], theme: Theme) -> list[str]:
 
 
 def says_itself(tensor: TensorRecord) -> bool:
-    """Whether the name is the value: the 2.0 of sqrt(2.0)."""
+    """Whether a tensor's name is its value: the 2.0 of sqrt(2.0)."""
     if tensor.kind != "constant" or tensor.value is None or tensor.value.shape:
         return False
     try:
@@ -197,7 +197,7 @@ def says_itself(tensor: TensorRecord) -> bool:
 
 
 def heading(tensor: TensorRecord, theme: Theme, short: bool = False) -> list[str]:
-    """Return the name with an array's shape, and below it what made the tensor (not if `short`), or its kind."""
+    """Return the name with an array's shape, and below it the operation (unless `short`) or the kind of the tensor."""
     name = font(text(clip(tensor.label)), size=NAME_SIZE, bold=True)
     value = tensor.value
     if value is not None and value.shape:
@@ -210,7 +210,9 @@ def heading(tensor: TensorRecord, theme: Theme, short: bool = False) -> list[str
 
 
 def joined_heading(tensor: TensorRecord, made_by: str, theme: Theme) -> list[str]:
-    """Return the operation, or its result's name with the operation below; long constants last."""
+    """Return the heading of a box for operation and result: the operation, or the result's name with the operation
+    below.
+    """
     name, constants = (made_by, "") if len(made_by) <= LONGEST_CAPTION else made_by.split(" ", 1)
     below = "= " + made_by if tensor.name else constants
     title = font(text(clip(tensor.name or name)), size=NAME_SIZE, bold=True)
@@ -222,7 +224,7 @@ def joined_heading(tensor: TensorRecord, made_by: str, theme: Theme) -> list[str
 def quantity(
     title: str, value: Value | None, missing: str, color: str, spark: str, theme: Theme, after: str = ""
 ) -> list[str]:
-    """Rows for a value or a gradient: a number, a small list, or a sparkline over its range."""
+    """Return rows for a value or a gradient: a number, a small list, or a sparkline over its range."""
     tag = font(f"{title}&#160;&#160;", size=SMALL_SIZE, color=theme.faint)
     if value is None:
         return [pair(tag, font(text(missing), size=SMALL_SIZE, color=theme.faint))]
@@ -238,7 +240,7 @@ def quantity(
 
 
 def written_out(value: Value) -> str | None:
-    """A scalar or a small array as text; None if it is too large for a node."""
+    """Return a scalar or a small array as text; None if it is too large for a node."""
     if not value.shape:
         return numbers.number(value.data)
     if value.numel > numbers.SMALL or not value.is_whole:
@@ -248,7 +250,7 @@ def written_out(value: Value) -> str | None:
 
 
 def extent(value: Value) -> str:
-    """An array's range, and how many elements are bad: "-2.4 … 1.3, 2 NaN"."""
+    """Return an array's range and its number of bad elements: "-2.4 … 1.3, 2 NaN"."""
     known = numbers.stats(value)
     parts = []
     if known.low is not None and known.high is not None:
@@ -304,7 +306,7 @@ def operation_node(graph: Digraph, operation: Operation, theme: Theme) -> None:
 
 
 def wires(board: Canvas, drawn: Model, options: DotOptions, theme: Theme) -> None:
-    """One edge for every operand, repeated ones too, and one to every result; dashed where no gradient flows."""
+    """Draw an edge for every operand (repeated ones too) and to every result; dashed where no gradient flows."""
     graph = board.graph
     known = flow.derivatives(drawn.trace) if options.derivatives else {}
     for number, edge in enumerate(drawn.edges):
@@ -321,7 +323,7 @@ def wires(board: Canvas, drawn: Model, options: DotOptions, theme: Theme) -> Non
 
 
 def operand_text(drawn: Model, edge: DrawnEdge, known: dict[tuple[int, int], Value], theme: Theme) -> dict[str, str]:
-    """Return the text on an operand's edge: its local derivative, else its side where that matters."""
+    """Return the text on an operand's edge: its local derivative, else its position if that matters."""
     trace = drawn.trace
     if edge.operation is None or edge.operand is None:
         return {}
@@ -342,7 +344,7 @@ def operand_text(drawn: Model, edge: DrawnEdge, known: dict[tuple[int, int], Val
 
 
 def derivative_text(trace: Trace, operation: Operation, position: int, value: Value) -> str:
-    """ "∂y/∂a = b = 2": names as far as they are short, then the number, or an array's range."""
+    """Return "∂y/∂a = b = 2": the derivative by name if the names are short, then its number, or an array's range."""
     used = next(o.tensor for o in operation.inputs if o.position == position)
     names = [trace.tensors[t].label if t is not None else "" for t in (operation.outputs[0], used)]
     over, under = (in_parentheses(name) if len(name) <= LONGEST_FACTOR else "" for name in names)
@@ -354,6 +356,6 @@ def derivative_text(trace: Trace, operation: Operation, position: int, value: Va
 
 
 def in_parentheses(name: str) -> str:
-    """Return a name to put after a ∂: an expression gets parentheses."""
+    """Return a name as it is written after ∂: an expression gets parentheses."""
     plain = name.replace(".", "").replace("_", "")
     return name if plain.isalnum() else f"({name})"

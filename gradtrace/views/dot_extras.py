@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def level_of(drawn: Model) -> dict[str, int]:
-    """Return each node's level: how many operations it waits for. An operation has the level of its result."""
+    """Return each node's level: the number of operations before it. An operation has the level of its result."""
     before: dict[str, list[str]] = {}
     after: dict[str, list[str]] = {}
     for edge in drawn.edges:
@@ -39,7 +39,7 @@ def level_of(drawn: Model) -> dict[str, int]:
 
 
 def levels(graph: Digraph, drawn: Model, theme: Theme, direction: str) -> None:
-    """Draw one column for each level (a row in a graph that goes down), with its number and size."""
+    """Draw a column for each level (a row if the graph goes down), with its number and size."""
     level = level_of(drawn)
     columns: dict[int, list[str]] = {}
     for node in drawn.nodes:
@@ -89,7 +89,7 @@ def bounds(lengths: dict[str, float]) -> tuple[float, float] | None:
 
 
 def fills(drawn: Model, theme: Theme, flowed: dict[int, Value]) -> dict[str, str]:
-    """Return the fill colour of each node by gradient norm (logarithmic); white for none, a warning colour for NaN."""
+    """Return each node's fill colour by its gradient norm (logarithmic); white for none, a warning colour for NaN."""
     lengths = norms(drawn, flowed)
     ends = bounds(lengths)
     found: dict[str, str] = {}
@@ -112,7 +112,9 @@ def step_of(length: float, low: float, high: float, steps: int) -> int:
 
 
 def scale(drawn: Model, theme: Theme, flowed: dict[int, Value]) -> str:
-    """The label that explains the fills: samples from the smallest gradient to the largest; "" if there is none."""
+    """Return the label that explains the fill colours, from the smallest gradient to the largest; "" without
+    gradients.
+    """
     ends = bounds(norms(drawn, flowed))
     if ends is None:
         return ""

@@ -30,7 +30,7 @@ def draw(
     flowed: dict[int, Value],
     fill: str | None,
 ) -> dict[str, Look]:
-    """Draw a group's box: its kind, its size, and how values and gradients change through a series."""
+    """Draw a group's box: its kind, its size, and how values and gradients change through a series of equal blocks."""
     group = drawn.groups[node.record]
     role = "series" if group.copies > 1 else "group"
     look = theme.series if group.copies > 1 else theme.group
@@ -48,7 +48,7 @@ def draw(
 
 
 def title(drawn: Model, group: Group, result: int | None, theme: Theme) -> str:
-    """The group's name, with its result's name if that has one, and the result's shape."""
+    """Return the group's name, with the name of its result if it has one, and the result's shape."""
     name = font(text(clip(group.name, 40)), size=NAME_SIZE, bold=True)
     if result is None:
         return wide(name)
@@ -63,7 +63,7 @@ def title(drawn: Model, group: Group, result: int | None, theme: Theme) -> str:
 def contents(
     drawn: Model, group: Group, result: int | None, options: DotOptions, theme: Theme, flowed: dict[int, Value]
 ) -> list[str]:
-    """Return the text of a group's box about values and gradients: of its result and parameters, or of a series."""
+    """Return the text about values and gradients in a group's box: of its result and parameters, or of a series."""
     lines: list[str] = []
     for shown, name, values, color, spark in (
         (options.values, "value", through(drawn.trace, group, None), theme.ink, theme.spark),
@@ -88,7 +88,7 @@ def contents(
 
 
 def gradient_norm(drawn: Model, group: Group) -> float | None:
-    """The Euclidean length of the gradients of a group's own parameters, taken together; None if there are none."""
+    """Return the Euclidean length of the gradients of a group's own parameters together; None if there are none."""
     parameters = (drawn.trace.tensors[t] for t in hidden_parameters(drawn, group))
     lengths = [flow.norm(tensor.grad) for tensor in parameters if tensor.grad is not None]
     return math.hypot(*lengths) if lengths else None
@@ -117,7 +117,7 @@ def summary(drawn: Model, group: Group) -> list[str]:
 
 
 def hidden_parameters(drawn: Model, group: Group) -> list[int]:
-    """The parameters that the group alone uses, and that are therefore not drawn."""
+    """Return the parameters that only this group uses, and that are therefore not drawn."""
     shown = {node.record for node in drawn.nodes if node.kind == "tensor"}
     inside = set(group.operations)
     used = {o.tensor for i in group.operations for o in drawn.trace.operations[i].inputs if o.tensor is not None}
@@ -146,7 +146,7 @@ def through(trace: Trace, group: Group, flowed: dict[int, Value] | None) -> Valu
 
 
 def details(drawn: Model, group: Group) -> list[str]:
-    """A group's tooltip."""
+    """Return a group's tooltip."""
     lines = [group.name, *summary(drawn, group)]
     spans = [span.line for i in group.operations if (span := drawn.trace.operations[i].span) is not None]
     if spans:
@@ -155,7 +155,7 @@ def details(drawn: Model, group: Group) -> list[str]:
 
 
 def function_look(theme: Theme) -> Look:
-    """A Function beside tensors has another shape than they have."""
+    """Return the look of a Function, which has another shape than the tensors beside it."""
     return theme.functions["function"]._replace(shape="octagon", margin="0.02,0.0")
 
 

@@ -1,4 +1,4 @@
-"""The legend: a sample of each look in use, in a strip below the picture that is at most a tenth of it."""
+"""The legend: a sample of each look in use, in a strip below the picture of at most a tenth of its area."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def legend(looks: Sequence[Look], remarks: Sequence[str], scale: str, picture: S
 
 
 def strip(cells: str) -> str:
-    """A row as a table of its own, so that rows have columns of their own."""
+    """Return a row as a table, so that each row has its own column widths."""
     return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="4" CELLPADDING="0"><TR>{cells}</TR></TABLE>'
 
 
 def sample(look: Look, word: str, size: float, theme: Theme) -> str:
-    """A cell in a look's colours and borders."""
+    """Return a cell in a look's colours and borders."""
     style = next((name for name in ("rounded", "dashed", "dotted") if name in look.style), "")
     border = max(1, round(look.width))
     attributes = f'BORDER="{border}" COLOR="{look.border}" BGCOLOR="{look.fill}"'
@@ -66,6 +66,6 @@ def rows_of(words: Sequence[str], remarks: Sequence[str], size: float, width: fl
 
 
 def area(words: Sequence[str], size: float) -> float:
-    """About how much of the picture a legend takes, in square points."""
+    """Return the approximate area of a legend, in square points."""
     share = size / SMALL_SIZE
     return sum(text_width(word, size, False) + PADDING * share for word in words) * HEIGHT * share

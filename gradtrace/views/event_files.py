@@ -1,10 +1,10 @@
-"""TensorBoard's event files: messages as tensorboardX (the extra `tensorboard`) makes them, each with its checksum.
+"""TensorBoard's event files: messages that tensorboardX (the extra `tensorboard`) makes, each with its checksum.
 
     messages = Messages()                  imports tensorboardX; RenderError where it is not installed
     file = EventFile(sink, messages)       sink has write(bytes) and close()
     file.add(messages.scalar("loss", 0.5), step=3)
 
-A sink may be any file, so that a program writes through its one permission and in no other way.
+The sink is passed in, so that a program can write only to files that its `--allow-write` permits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _numbers = itertools.count()
 
 
 class Messages:
-    """tensorboardX's messages and its functions that make them."""
+    """tensorboardX's message classes and the functions that make messages."""
 
     def __init__(self) -> None:
         try:
@@ -41,7 +41,7 @@ class Messages:
 
 
 class EventFile:
-    """One event file. It begins with the version that TensorBoard looks for."""
+    """One event file. It begins with the version record that TensorBoard requires."""
 
     def __init__(self, sink: Any, messages: Messages) -> None:
         self._sink = sink
@@ -49,7 +49,7 @@ class EventFile:
         self._record(messages.event(wall_time=time.time(), file_version="brain.Event:2"))
 
     def add(self, summary: Any, step: int | None = None, wall_time: float | None = None) -> None:
-        """A summary (a scalar, a histogram, a text) at a step."""
+        """Write a summary (a scalar, a histogram, a text) for a step."""
         now = time.time() if wall_time is None else wall_time
         self._record(self._messages.event(wall_time=now, step=0 if step is None else step, summary=summary))
 
@@ -68,5 +68,5 @@ class EventFile:
 
 
 def new_name(suffix: str = "") -> str:
-    """A name as TensorBoard looks for it, another one each time."""
+    """Return a new unique file name that TensorBoard recognizes."""
     return f"events.out.tfevents.{int(time.time()):010d}.gradtrace.{os.getpid()}.{next(_numbers)}{suffix}"

@@ -23,7 +23,7 @@ SCHEMA, VERSION = "gradtrace/graph", 1
 
 
 def document(drawn: Model) -> dict[str, Any]:
-    """The node-link document as plain data: what networkx knows, and in `graph` what belongs to the whole.
+    """Return the node-link document as plain data, as networkx reads it; `graph` has the facts about the whole model.
 
     Fields are only ever added to it. A node's and an edge's fields are those of `nodes.py`.
     """
@@ -41,7 +41,7 @@ def document(drawn: Model) -> dict[str, Any]:
 
 
 def node_link(drawn: Model) -> str:
-    """The document as JSON, ended by a line break."""
+    """Return the document as JSON, ended by a line break."""
     return json.dumps(numbers.json_safe(document(drawn)), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
@@ -51,7 +51,7 @@ TYPES = {bool: "boolean", int: "long", float: "double"}
 
 
 def graphml(drawn: Model) -> str:
-    """GraphML: a number as a number, anything else as text (an array as its nested list)."""
+    """Return the model as GraphML: numbers as numbers, anything else as text (an array as a nested list)."""
     from xml.etree import ElementTree
 
     root = ElementTree.Element("graphml", xmlns="http://graphml.graphdrawing.org/xmlns")
@@ -162,12 +162,12 @@ def mermaid(drawn: Model) -> str:
 
 
 def frames_in(lines: list[str]) -> list[str]:
-    """The names of the subgraphs."""
+    """Return the names of the subgraphs."""
     return [line.split()[1].partition("[")[0] for line in lines if line.lstrip().startswith("subgraph ")]
 
 
 def enter(lines: list[str], opened: list[str], wanted: list[str]) -> list[str]:
-    """Close and opens subgraphs until `wanted` are open."""
+    """Close and open subgraphs until exactly `wanted` are open."""
     same = 0
     while same < min(len(opened), len(wanted)) and opened[same] == wanted[same]:
         same += 1
@@ -198,7 +198,7 @@ def mermaid_label(row: dict[str, Any]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Escape text for a Mermaid label, by its own entities."""
+    """Escape text for a Mermaid label with Mermaid's entities."""
     safe = visible(text).replace("#", "#35;")
     for char, code in (("&", 38), ("<", 60), (">", 62), ('"', 34), ("\\", 92), ("`", 96)):
         safe = safe.replace(char, f"#{code};")

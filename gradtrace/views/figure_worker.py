@@ -1,10 +1,10 @@
-"""Draw what a program has drawn, in a process of its own: python -P figure_worker.py < calls > files.
+"""Draw a program's figures in a separate process: python -P figure_worker.py < calls > files.
 
 stdin is JSON: {"calls": [...], "seconds": s, "bytes": n}, as `lang/figures.py` records them. stdout is JSON lines:
 {"file": name or null, "data": base64} for each figure (null: shown, without a name), {"error": text} for a call that
-matplotlib refused. Only names of the lists below are called. After matplotlib has been loaded the process can read
-nothing but fonts and libraries, and write, connect and start nothing: an audit hook refuses it. This file is run by its
-path and imports nothing of gradtrace.
+matplotlib refused. Only the names in the lists below can be called. After matplotlib has been loaded, an audit hook
+allows the process only to read fonts and libraries: it cannot write files, connect or start processes. This file is run
+by its path and imports nothing of gradtrace.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ LARGEST = 20_000_000  # pixels of a figure
 
 
 class Refused(Exception):
-    """A call that is not drawn."""
+    """Raised for a call that is not allowed."""
 
 
 def main() -> None:
@@ -117,7 +117,7 @@ def limit(given: dict[str, Any]) -> None:
 
 
 def warm_up(plt: Any) -> None:
-    """Load what matplotlib imports late."""
+    """Import the parts of matplotlib that it would import later, when files can no longer be read."""
     import dateutil.parser  # noqa: F401
     import matplotlib.animation
     import matplotlib.collections
@@ -136,7 +136,7 @@ def warm_up(plt: Any) -> None:
 
 
 def hook(matplotlib: Any) -> Any:
-    """An audit hook that refuses everything but reading fonts and libraries."""
+    """Refuse, as an audit hook, everything except reading fonts and libraries."""
     folders = [sys.prefix, sys.base_prefix, os.path.dirname(os.path.realpath(os.__file__)), matplotlib.get_data_path()]
     folders += ["/usr/share/fonts", "/usr/local/share/fonts", "/usr/lib", os.path.expanduser("~/.fonts")]
     folders += [path for path in sys.path if path.endswith("site-packages")]
@@ -233,7 +233,7 @@ def checked(name: str, args: list[Any], kwargs: dict[str, Any], root: Any, path:
 
 
 def follow(root: Any, path: Any, results: list[Any], matplotlib: Any) -> Any:
-    """Return what a path of attributes and indices leads to."""
+    """Return the object at a path of attributes and indices."""
     if isinstance(root, str):
         names = root.split(".")
         if names[0] == "mpl_toolkits":
@@ -263,7 +263,7 @@ def follow(root: Any, path: Any, results: list[Any], matplotlib: Any) -> Any:
 
 
 def value(one: Any, results: list[Any], matplotlib: Any) -> Any:
-    """Return an argument as matplotlib gets it."""
+    """Return an argument in the form that matplotlib receives."""
     if isinstance(one, list):
         return [value(item, results, matplotlib) for item in one]
     if not isinstance(one, dict):
@@ -318,7 +318,7 @@ def save(
 
 
 def show(plt: Any) -> None:
-    """Emit the open figures and close them, as the reader of a window does."""
+    """Emit the open figures and close them, as plt.show() does when its windows are closed."""
     for number in plt.get_fignums():
         emit(plt.figure(number), None, {})
     plt.close("all")

@@ -1,10 +1,10 @@
 """The figures of a program, drawn by the real matplotlib after the program has ended.
 
-    drawings = Drawings()                     what lang.run(..., drawings=drawings) fills
-    figures.draw(drawings, tell)              the files, in the folder of --allow-write
+    drawings = Drawings()                     # lang.run(..., drawings=drawings) fills it
+    figures.draw(drawings, tell)              # writes the files into the folder of --allow-write
 
-matplotlib runs in a process of its own (`figure_worker.py`), which gets the calls as plain data and gives back the
-bytes of each file; they are written here, through `lang/permission.py` and in no other way.
+matplotlib runs in a separate process (`figure_worker.py`), which receives the calls as plain data and returns the bytes
+of each file. The files are written here, and only through `lang/permission.py`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MISSING = "matplotlib is not installed, so figures are not drawn: pip install 'g
 
 
 def draw(drawings: Drawings, tell: Callable[[str], Any]) -> None:
-    """Write the figures that the calls save or show; `tell` gets a line for each, and what went wrong."""
+    """Write the figures that the calls save or show; `tell` is called with a line for each figure and each error."""
     meter = drawings.meter
     if meter is None or not any(is_ending(call) for call in drawings.calls):
         return
@@ -65,7 +65,7 @@ def is_installed() -> bool:
 
 
 def drawn_lines(calls: list[dict[str, Any]], seconds: float, tell: Callable[[str], Any]) -> list[dict[str, Any]]:
-    """Run the worker; return its answers, those before its end if it was ended."""
+    """Run the worker and return its answers; if it had to be killed, those that it had written."""
     job = json.dumps({"calls": calls, "seconds": seconds, "bytes": MEMORY})
     environment = {key: text for key, text in os.environ.items() if key != "MATPLOTLIBRC"}
     with tempfile.TemporaryDirectory() as folder:  # a matplotlibrc in the folder of the program is not read
@@ -88,7 +88,7 @@ def drawn_lines(calls: list[dict[str, Any]], seconds: float, tell: Callable[[str
 
 
 def parsed(line: bytes) -> dict[str, Any] | None:
-    """Return one answer; None for a line that was cut off."""
+    """Return one answer; None for an incomplete line."""
     try:
         found = json.loads(line)
     except ValueError:

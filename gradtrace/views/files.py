@@ -1,7 +1,7 @@
-"""Output files, written whole or not at all.
+"""Write output files completely or not at all.
 
-A regular file is written beside its target and renamed onto it, so that a reader never meets half a file and a failure
-leaves the old one as it was. Devices, pipes and the like are written directly: renaming would replace them.
+A regular file is written beside its target and then renamed, so that no reader sees half a file and a failure leaves
+the old file unchanged. Devices, pipes and the like are written directly, since renaming would replace them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Content = bytes | Callable[[Any], None]  # or a function that writes it to an op
 def write_output(path: str | os.PathLike[str], content: Content) -> None:
     """Write `content` to `path`; an existing file keeps its permissions, a symbolic link stays one.
 
-    UsageError if it cannot be written; BrokenPipeError passes through, for the caller to end quietly.
+    UsageError if it cannot be written. BrokenPipeError is not caught, so that the caller can end quietly.
     """
     name = os.fspath(path)
     try:
@@ -34,7 +34,7 @@ def write_output(path: str | os.PathLike[str], content: Content) -> None:
 
 
 def check_place(name: str) -> None:
-    """Refuse a place that cannot be written, before the work: a folder, or a file in a missing folder."""
+    """Raise UsageError early for a path that cannot be written: a folder, or a file in a missing folder."""
     folder = os.path.dirname(name) or "."
     if os.path.isdir(name):
         error = OSError(errno.EISDIR, "is a directory")

@@ -1,8 +1,8 @@
 """The gradient of every tensor in a backward pass, kept or not, and the local derivative on every edge.
 
-gradients(trace)                         {tensor id: Value}, of the last pass that reached it
-derivatives(trace)                       {(operation id, operand's place): Value}
-norm(value)                              the Euclidean length of a gradient
+    gradients(trace)                         {tensor id: Value}, of the last pass that reached it
+    derivatives(trace)                       {(operation id, operand's position): Value}
+    norm(value)                              the Euclidean length of a gradient
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from gradtrace.trace.record import BackwardStep, Operation, Trace, Value
 
 
 def gradients(trace: Trace) -> dict[int, Value]:
-    """The gradient of each tensor: what is kept in `.grad`, else what was seen to arrive at its function."""
+    """Return the gradient of each tensor: its `.grad`, else the gradient that its function received."""
     found: dict[int, Value] = {}
     for step in trace.steps:
         outputs = trace.functions[step.function].outputs
@@ -23,12 +23,12 @@ def gradients(trace: Trace) -> dict[int, Value]:
 
 
 def last_steps(trace: Trace) -> dict[int, BackwardStep]:
-    """For each function its last visit."""
+    """Return the last visit of each function."""
     return {step.function: step for step in trace.steps}
 
 
 def derivatives(trace: Trace) -> dict[tuple[int, int], Value]:
-    """The local derivatives, where they are numbers or go element by element."""
+    """Return the local derivatives that are single numbers or elementwise."""
     steps = last_steps(trace)
     found: dict[tuple[int, int], Value] = {}
     for operation in trace.operations:
@@ -43,7 +43,7 @@ def derivatives(trace: Trace) -> dict[tuple[int, int], Value]:
 
 
 def factor(trace: Trace, operation: Operation, position: int) -> str:
-    """The local derivative in names, where it is one: of a * b by a, it is b."""
+    """Return the local derivative as a name if it is one: for a * b by a, it is b."""
     if operation.name != "mul" or len(operation.inputs) != 2:
         return ""
     others = [o for o in operation.inputs if o.position != position]
@@ -51,5 +51,5 @@ def factor(trace: Trace, operation: Operation, position: int) -> str:
 
 
 def norm(value: Value) -> float:
-    """The Euclidean length of a gradient; NaN or infinity if it holds such."""
+    """Return the Euclidean length of a gradient; NaN or infinity if any element is."""
     return value.norm

@@ -2,10 +2,10 @@
 
     fold(trace, depth=1, expand=("net.layers",)) -> Fold
 
-`depth` is how many levels of scopes stand open; what lies deeper is one Group for each scope. Neighbours of the same
-parent that do the same (the passes of a loop, the equal blocks of a network) are one Group with a count. Without a
-depth, everything is shown as long as it fits; a larger graph is folded as little as makes it fit, and where no scopes
-help (a long formula), runs of operations are taken together.
+`depth` is the number of open levels of scopes; each scope below them becomes one Group. Consecutive scopes of one
+parent that do the same (the iterations of a loop, the equal blocks of a network) are one Group with a count. Without a
+depth, everything is shown if it fits; a larger graph is folded only as far as needed, and where there are no scopes (a
+long formula), runs of operations are put into boxes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LINES = r"lines? (\d+)(?:\s*[-–]\s*(\d+))?$"  # as --expand takes them
 
 
 class Group(NamedTuple):
-    """Operations drawn as one box. `copies` is how many equal blocks it stands for, each of `period` operations."""
+    """Operations drawn as one box. `copies` is the number of equal blocks in it."""
 
     id: int
     kind: str  # "module", "function", "loop", "pass", "backward", "chain"
@@ -36,7 +36,9 @@ class Group(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """`member[operation]` is the group that hides it, or None; `places[operation]` the innermost open scope."""
+    """The choice of groups: `member[operation]` is the group that hides it, or None; `places[operation]` its open
+    scope.
+    """
 
     groups: tuple[Group, ...]
     member: tuple[int | None, ...]
@@ -46,12 +48,12 @@ class Fold(NamedTuple):
 
     @property
     def shown(self) -> int:
-        """Operations and groups that are drawn."""
+        """The number of operations and groups that are drawn."""
         return sum(m is None for m in self.member) + len(self.groups)
 
 
 class Block(NamedTuple):
-    """A closed scope, while groups are looked for."""
+    """A closed scope with its operations, from which groups are made."""
 
     scope: ScopeRecord
     operations: list[int]
@@ -59,10 +61,11 @@ class Block(NamedTuple):
 
 
 def fold(trace: Trace, depth: int | None = None, expand: Sequence[str] = ()) -> Fold:
-    """Fold `trace` to `depth` open levels (None: what fits); scopes that `expand` names are open with all around them.
+    """Fold `trace` to `depth` open levels (None: as far as needed); scopes named in `expand`, and those around them,
+    are open.
 
-    A name is a scope's name, the end of it ("layers.0"), or "line 7"; where the text itself is folded, "lines 7-20".
-    UsageError for a name that nothing in the program has.
+    A name is a scope's name, the end of it ("layers.0"), or "line 7"; where runs of operations are boxes, "lines 7-20".
+    UsageError for a name that the program does not have.
     """
     if depth is not None:
         return scoped(trace, Chains(trace), depth, expanded(trace.scopes, expand))
@@ -74,10 +77,10 @@ def fold(trace: Trace, depth: int | None = None, expand: Sequence[str] = ()) -> 
 
 
 def candidates(trace: Trace, expand: Sequence[str] = ()) -> Iterator[Fold]:
-    """The ways to fold a trace that could fit a picture, from what shows most to what shows least.
+    """Yield the ways to fold a trace that could fit a picture, from most to least detail.
 
-    Everything, if it is not too much; a box for each innermost module; fewer and fewer open levels; and where scopes do
-    not help, runs of operations taken together.
+    First everything, if it is not too much; then a box for each innermost module; then fewer and fewer open levels; and
+    where there are no scopes, boxes with runs of operations.
     """
     chains = Chains(trace)
     opened = expanded(trace.scopes, expand)
@@ -101,7 +104,7 @@ def candidates(trace: Trace, expand: Sequence[str] = ()) -> Iterator[Fold]:
 
 
 class Chains:
-    """For each scope, the scopes around it, outermost first, itself last; without loops that only call modules."""
+    """The chain of scopes around each scope: outermost first, itself last, without loops that only call modules."""
 
     def __init__(self, trace: Trace) -> None:
         hollow = hollow_loops(trace)
@@ -115,7 +118,7 @@ class Chains:
 
 
 def hollow_loops(trace: Trace) -> set[int]:
-    """Return loops and passes that only call modules, which the row of modules shows already."""
+    """Return the loops and iterations that only call modules; a picture shows these modules instead."""
     solid = {operation.scope for operation in trace.operations}
     hollow: set[int] = set()
     for scope in reversed(trace.scopes):  # children before their parents
@@ -127,7 +130,7 @@ def hollow_loops(trace: Trace) -> set[int]:
 
 
 def expanded(scopes: Sequence[ScopeRecord], names: Iterable[str]) -> frozenset[int]:
-    """The scopes that the names mean, and those around them."""
+    """Return the scopes that the names stand for, and those around them."""
     wanted = [name.strip() for name in names if name.strip()]
     found: set[int] = set()
     unknown = {name for name in wanted if name != "all" and not re.match(LINES, name)}
@@ -145,7 +148,7 @@ def expanded(scopes: Sequence[ScopeRecord], names: Iterable[str]) -> frozenset[i
 
 
 def nothing_named(name: str, scopes: Sequence[ScopeRecord]) -> UsageError:
-    """Return the error for an unknown name in --expand, with the names that are close."""
+    """Return the error for an unknown name in --expand, with similar names as a hint."""
     known = list(dict.fromkeys(scope.name for scope in scopes if scope.kind != "pass"))
     if not known:
         return UsageError(
@@ -164,7 +167,7 @@ def is_meant(scope: ScopeRecord, name: str) -> bool:
 
 
 def innermost(scopes: Sequence[ScopeRecord]) -> frozenset[int]:
-    """The modules that call no other modules: the layers."""
+    """Return the modules that call no other modules: the layers."""
     modules = {scope.id for scope in scopes if scope.kind == "module"}
     callers: set[int] = set()
     for index in modules:
@@ -178,7 +181,7 @@ def innermost(scopes: Sequence[ScopeRecord]) -> frozenset[int]:
 def scoped(
     trace: Trace, chains: Chains, depth: int, opened: frozenset[int], closed_scopes: frozenset[int] = frozenset()
 ) -> Fold:
-    """Fold what lies deeper than `depth`, and `closed_scopes`; but nothing that is `opened`."""
+    """Fold scopes deeper than `depth`, and `closed_scopes`, except those in `opened`."""
     places: list[int | None] = []
     closed: dict[int, Block] = {}
     for operation in trace.operations:
@@ -202,7 +205,7 @@ def scoped(
 
 
 def series(trace: Trace, blocks: list[Block]) -> list[list[Block]]:
-    """The blocks in order, with equal neighbours of one parent taken together."""
+    """Group the blocks in order; consecutive equal blocks of one parent form one group."""
     runs: list[list[Block]] = []
     pattern: Any = None
     for block in blocks:
@@ -217,7 +220,7 @@ def series(trace: Trace, blocks: list[Block]) -> list[list[Block]]:
 
 
 def signature(trace: Trace, operations: Sequence[int]) -> tuple[Any, ...]:
-    """Return the identity of a block: its operations, and how they use each other's results."""
+    """Return a key that equal blocks share: the operations, and how they use each other's results."""
     made: dict[int, int] = {}
     parts = []
     for number, index in enumerate(operations):
@@ -248,7 +251,7 @@ def longest_path(trace: Trace) -> int:
 
 
 def folded_length(trace: Trace, found: Fold | None) -> int:
-    """The same, with a group counted as one."""
+    """Return the length of the longest path, with each group counted as one."""
     level = [0] * len(trace.tensors)
     groups: dict[int, int] = {}
     for operation in trace.operations:

@@ -1,6 +1,6 @@
-"""A formula in Python's notation as LaTeX: "g * cos(self)" -> "g \\cdot \\cos\\left(\\mathrm{self}\\right)".
+"""Convert a formula in Python's notation to LaTeX: "g * cos(self)" -> "g \\cdot \\cos\\left(\\mathrm{self}\\right)".
 
-`analysis/formulas.py` has the notation: an expression, or equations and conditions with semicolons between them.
+`analysis/formulas.py` describes the notation: an expression, or equations and conditions separated by semicolons.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LOOSE, SUM, PRODUCT, POWER, TIGHT = range(5)
 
 
 def latex(text: str) -> str:
-    """The formula in LaTeX's mathematics; as typewriter text where it is none."""
+    """Return the formula in LaTeX's mathematics; text that is not a formula is set as typewriter text."""
     try:
         return r",\quad ".join(statement(one.strip()) for one in text.split(";"))
     except SyntaxError:
@@ -44,7 +44,7 @@ def latex(text: str) -> str:
 
 
 def equation(text: str) -> str:
-    """A formula with the result's name where it only has its value: "self + 1" -> "out = self + 1"."""
+    """Return a formula with the result's name before a plain value: "self + 1" -> "out = self + 1"."""
     first, *more = text.split(";")
     return "; ".join([first if is_statement(first) else f"out = {first}", *(one.strip() for one in more)])
 
@@ -58,7 +58,7 @@ def is_statement(text: str) -> bool:
 
 
 def statement(text: str) -> str:
-    """One equation, condition, distribution or value."""
+    """Return one equation, condition, distribution or value in LaTeX."""
     if " ~ " in text:
         return r" \sim ".join(term(ast.parse(side, mode="eval").body, SUM) for side in text.split(" ~ "))
     node = ast.parse(text).body[0]
@@ -74,13 +74,13 @@ def sides(node: ast.Assign) -> list[ast.expr]:
 
 
 def term(node: ast.expr, place: int) -> str:
-    """An expression within one that binds as tightly as `place`."""
+    """Return an expression inside another one, in parentheses if it binds less tightly than `place`."""
     written, tightness = parts(node)
     return written if tightness >= place else rf"\left({written}\right)"
 
 
 def parts(node: ast.expr) -> tuple[str, int]:
-    """An expression, and how tightly it holds together."""
+    """Return an expression in LaTeX, and how tightly it binds."""
     if isinstance(node, ast.Name):
         return name(node.id), TIGHT
     if isinstance(node, ast.Constant) and node.value is ...:
@@ -132,7 +132,7 @@ def binary(node: ast.BinOp) -> tuple[str, int]:
 
 
 def power(node: ast.BinOp) -> str:
-    """A power; the exponent of a fraction or of a function goes outside its parentheses."""
+    """Return a power; the exponent of a fraction or of a function is written outside its parentheses."""
     base = term(node.left, TIGHT)
     if isinstance(node.left, ast.BinOp) or (isinstance(node.left, ast.Call) and not base.endswith("|")):
         base = rf"\left({parts(node.left)[0]}\right)"
@@ -171,7 +171,7 @@ def head(function: str) -> str:
 
 
 def indexed(function: str, index: ast.expr, argument: ast.expr) -> tuple[str, int]:
-    """A function with an index: a sum over it, a derivative with respect to it."""
+    """Return a function with an index: a sum over it, or a derivative with respect to it."""
     given = [term(one, LOOSE) for one in (index.elts if isinstance(index, ast.Tuple) else [index])]
     if function == "d":
         times = rf"^{{{given[1]}}}" if len(given) == 2 else ""
@@ -190,7 +190,7 @@ def indexed(function: str, index: ast.expr, argument: ast.expr) -> tuple[str, in
 
 
 def cases(yes: ast.expr, no: ast.expr, when: ast.expr) -> str:
-    """Two values by a condition; the second may have cases too."""
+    """Return the cases of a conditional expression; its else part may be conditional too."""
     rows = [(yes, when)]
     while True:
         if isinstance(no, ast.IfExp):

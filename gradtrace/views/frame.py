@@ -2,9 +2,9 @@
 
     size_of(source, rows) -> Size(width, height) in points
 
-The choice of direction, folding and rows rests on it, so the same program gives the same picture with and without a
-renderer. Ranks are found as `dot` finds them, by the longest path; widths of text are those of DejaVu Sans on average.
-It is right to about a fifth.
+Direction, folding and rows are chosen by this estimate, so the same program gives the same picture with and without a
+renderer. Ranks are computed by the longest path, as in `dot`; text widths are averages for DejaVu Sans. The error is
+about a fifth.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ RUN = re.compile(r'<FONT(?: COLOR="[^"]*")?(?: POINT-SIZE="([\d.]+)")?>((?:<B>)?
 
 
 class Frame(NamedTuple):
-    """The size of a picture in points such that its smallest text has LEAST pixels in a frame of PIXELS."""
+    """The largest size in points at which a picture, shown in a frame of PIXELS, has its smallest text at LEAST
+    pixels.
+    """
 
     width: float
     height: float
@@ -50,18 +52,18 @@ class Size(NamedTuple):
         return self.width <= frame.width and self.height <= frame.height
 
     def excess(self, frame: Frame) -> float:
-        """Return by what factor the drawing is too large."""
+        """Return the factor by which the drawing is larger than the frame."""
         return max(self.width / frame.width, self.height / frame.height)
 
 
 def pixels(text: str) -> tuple[int, int] | None:
-    """The width and height of "1280x720", two to five digits each; None for any other text."""
+    """Return the width and height of "1280x720", two to five digits each; None for any other text."""
     found = re.fullmatch(r"([1-9][0-9]{1,4})x([1-9][0-9]{1,4})", text)
     return (int(found[1]), int(found[2])) if found is not None else None
 
 
 def frame_of(fit: str, smallest: float) -> Frame | None:
-    """The frame that --fit names: 16:9, 4:3, A4, 800x600, or none (None). UsageError for anything else.
+    """Return the frame that --fit names: 16:9, 4:3, A4, 800x600, or none (None). UsageError for any other name.
 
     `smallest` is the size of the smallest text, in points.
     """
@@ -82,7 +84,7 @@ def frame_of(fit: str, smallest: float) -> Frame | None:
 
 
 def size_of(source: str, rows: Mapping[str, int]) -> Size:
-    """About how large `dot` makes the picture of a DOT text, whose nodes stand in `rows`."""
+    """Return the approximate size of the picture that `dot` makes of a DOT text whose nodes stand in `rows`."""
     nodes, edges, nested = parsed(source)
     sideways = "rankdir=LR" in source
     gap, step = (INCH * float(found) for found in re.search(SPACES, source).groups())  # type: ignore[union-attr]
@@ -107,7 +109,7 @@ def size_of(source: str, rows: Mapping[str, int]) -> Size:
 
 
 def label_room(source: str, rank: Mapping[str, int], sideways: bool) -> dict[int, float]:
-    """By rank: the room behind it that the local derivatives on edges take."""
+    """Return the space behind each rank that the local derivatives on edges need."""
     found: dict[int, float] = {}
     for line in source.splitlines():
         edge = EDGE.match(line)
@@ -122,7 +124,7 @@ def label_room(source: str, rank: Mapping[str, int], sideways: bool) -> dict[int
 
 
 def row_of(key: str, rows: Mapping[str, int]) -> int:
-    """The row of a node: its own, or that of the copy of a node in another row ("t3r1", and "t3x" at its source)."""
+    """Return a node's row: its own, or that of a copy in another row ("t3r1", or "t3x" in its source's row)."""
     if key in rows or not rows:
         return rows.get(key, 0)
     source, letter, number = re.match(r"([a-z]\d+)?([a-z]*)(\d*)$", key).groups()  # type: ignore[union-attr]
@@ -130,7 +132,7 @@ def row_of(key: str, rows: Mapping[str, int]) -> int:
 
 
 def parsed(source: str) -> tuple[dict[str, Size], list[tuple[str, str]], int]:
-    """The nodes with their sizes, the edges, and how deep frames are nested."""
+    """Return the nodes with their sizes, the edges, and how deep frames are nested."""
     nodes: dict[str, Size] = {}
     edges: list[tuple[str, str]] = []
     depth = deepest = 0
@@ -151,7 +153,7 @@ def parsed(source: str) -> tuple[dict[str, Size], list[tuple[str, str]], int]:
 
 
 def node_size(attributes: str) -> Size:
-    """The size of a node of this label."""
+    """Return the size of a node with this label."""
     rows = attributes.split("<TR>")[1:] or [attributes]
     widths, height = [24.0], 10.0
     for row in rows:

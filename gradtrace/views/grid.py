@@ -1,6 +1,6 @@
-"""Columns of cells -> lines that fit the terminal: the columns that may be shortened are, then those that may go go.
+"""Columns of cells -> lines that fit the terminal: columns are shortened first, then left out where that is allowed.
 
-`layout` does this for the one table of tensors, whose columns it knows; this is for every other table.
+`layout` does this for the table of tensors with its known columns; this module is for every other table.
 """
 
 from __future__ import annotations
@@ -28,9 +28,12 @@ NOTHING: Mapping[str, int] = {}
 def lines(
     columns: Sequence[Column], options: LayoutOptions, shrink: Mapping[str, int] = NOTHING, spare: Sequence[str] = ()
 ) -> list[str]:
-    """The table. `shrink` has the least width of each column that may be shortened; `spare` those that may be left out,
-    the first to go first. Columns with nothing in any cell are left out anyway. What does not fit even so takes several
-    lines for each row."""
+    """Return the lines of the table.
+
+    `shrink` has the smallest width of each column that may be shortened; `spare` names the columns that may be left
+    out, in this order. Columns with only empty cells are always left out. If the table is still too wide, each row
+    takes several lines.
+    """
     head, rows = parts(columns, options, shrink, spare)
     return [*head, *(line for row in rows for line in row)]
 
@@ -38,7 +41,7 @@ def lines(
 def parts(
     columns: Sequence[Column], options: LayoutOptions, shrink: Mapping[str, int] = NOTHING, spare: Sequence[str] = ()
 ) -> tuple[list[str], list[list[str]]]:
-    """The table's titles with the rule below them, and the lines of each row."""
+    """Return the table's titles with the rule below them, and the lines of each row."""
     shown = [c for c in columns if any(cell.text for cell in c.cells)]
     limit = options.width
     if not shown:
@@ -57,7 +60,7 @@ def parts(
 
 
 def folded(columns: list[Column], limit: int, options: LayoutOptions) -> tuple[list[str], list[list[str]]]:
-    """Put as many columns in a line as fit, and the others in indented lines below it."""
+    """Put as many columns in a line as fit, and the others in indented lines below."""
     first = clipped(columns[0], max(10, limit * 2 // 5), options)
     margin = first.width + len(GAP)
     room = max(8, limit - margin)
@@ -84,7 +87,7 @@ def folded(columns: list[Column], limit: int, options: LayoutOptions) -> tuple[l
 
 
 def brief(column: Column) -> Column:
-    """The column with "(16, 8)" for "(16, 8)  -0.4..0.5  mean 0.03", and "16 B" for "a, b: 16 B"."""
+    """Return a column with shorter texts: "(16, 8)" for "(16, 8)  -0.4..0.5  mean 0.03", "16 B" for "a, b: 16 B"."""
     shorter = size_of if column.title == "saved" else shape_of
     return Column(column.title, [cell._replace(text=shorter(cell.text)) for cell in column.cells])
 
@@ -99,7 +102,7 @@ def shape_of(text: str) -> str:
 
 
 def least(columns: Sequence[Column], shrink: Mapping[str, int]) -> int:
-    """Return the smallest widths of the columns."""
+    """Return the width of the table with every column at its smallest width."""
     return total(list(columns)) - sum(max(0, c.width - floor(c, shrink)) for c in columns)
 
 
@@ -111,12 +114,12 @@ def floor(column: Column, shrink: Mapping[str, int]) -> int:
 
 
 def is_number(text: str) -> bool:
-    """Whether a cell is one number, which is shown whole or not at all."""
+    """Whether a cell is a single number, which is shown whole or not at all."""
     return text != "" and cells.NUMERIC.issuperset(text) and any(map(str.isdigit, text))
 
 
 def shortened(columns: list[Column], limit: int, shrink: Mapping[str, int], options: LayoutOptions) -> list[Column]:
-    """Shorten the widest of the columns that may be shortened first."""
+    """Shorten the columns that may be shortened until the table fits, the widest first."""
     widths = [c.width for c in columns]
     floors = [floor(c, shrink) for c in columns]
     over = total(columns) - limit
@@ -139,5 +142,5 @@ def clipped(column: Column, width: int, options: LayoutOptions) -> Column:
 
 
 def column(title: str, texts: Sequence[str | Cell]) -> Column:
-    """A column of plain texts and cells."""
+    """Return a column of plain texts and cells."""
     return Column(title, [text if isinstance(text, Cell) else Cell(text) for text in texts])

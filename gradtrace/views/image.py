@@ -1,10 +1,10 @@
-"""DOT text -> SVG, PNG or PDF.
+"""Convert DOT text to SVG, PNG or PDF.
 
-The wheel `pygraphviz` brings Graphviz along and needs no system package. It holds the interpreter, cannot be
-interrupted, and where Graphviz crashes so does the process: only small and simple graphs are drawn within it, others in
-a child with a time limit, which is this module run as `python -m gradtrace.views.image FORMAT`: DOT comes on its stdin,
-the picture goes to its stdout. Where pygraphviz cannot be imported, a system `dot` draws. The same text gives the same
-bytes every time.
+The wheel `pygraphviz` includes Graphviz and needs no system package. It holds the GIL, cannot be interrupted, and a
+crash in Graphviz ends the process. So only small and simple graphs are drawn in this process; others are drawn in a
+subprocess with a time limit, which runs this module as `python -m gradtrace.views.image FORMAT`: it reads DOT from
+stdin and writes the picture to stdout. Where pygraphviz cannot be imported, a system `dot` draws. The same text gives
+the same bytes every time.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _font_folder: Any = None
 
 
 def render(source: str, format: str, *, dpi: int | None = None, time_limit: float = TIME_LIMIT) -> bytes:
-    """The picture of `source` (DOT) in `format`; `dpi` counts for PNG alone.
+    """Return the picture of `source` (DOT) in `format`; `dpi` applies only to PNG.
 
-    UsageError for an unknown format, RenderError if no renderer is there, it fails, or the time is over.
+    UsageError for an unknown format; RenderError if there is no renderer, it fails, or it takes too long.
     """
     if format not in FORMATS:
         raise UsageError(f"unknown picture format '{format}'", f"use one of: {', '.join(FORMATS)}")
@@ -53,7 +53,7 @@ def render(source: str, format: str, *, dpi: int | None = None, time_limit: floa
 def render_many(
     sources: list[str], format: str, *, dpi: int | None = None, time_limit: float = TIME_LIMIT
 ) -> list[bytes]:
-    """The pictures of several sources, as `render` makes each; those that need a child share one."""
+    """Return the pictures of several sources, as `render` makes each; those that need a subprocess share one."""
     resolution = (dpi or PNG_DPI) if format == "png" else 0
     if not pygraphviz_works() or not sys.executable or all(map(is_simple, sources)):
         return [render(source, format, dpi=dpi, time_limit=time_limit) for source in sources]
@@ -69,7 +69,7 @@ def render_many(
 
 
 def is_simple(source: str) -> bool:
-    """Whether Graphviz can draw it safely within this process, which a crash or minutes of work would take down."""
+    """Whether Graphviz can safely draw it in this process, without the risk of a crash or of a long run."""
     return node_count(source) <= IN_PROCESS and "subgraph cluster" not in source and "rank=same" not in source
 
 
@@ -80,7 +80,7 @@ def is_shrunk(picture: bytes) -> bool:
 
 
 def too_long(source: str, resolution: int) -> RenderError:
-    """The error for a strip that is too long to read as a PNG: its length, and what helps."""
+    """Return the error for a picture that is too long for a PNG, with its length and a hint."""
     found = re.search(rb'<svg width="([\d.]+)pt" height="([\d.]+)pt"', render(source, "svg"))
     points = max(map(float, found.groups())) if found is not None else 0.0
     fits = int(LARGEST * 72 / max(points, 1.0))
@@ -93,7 +93,7 @@ def too_long(source: str, resolution: int) -> RenderError:
 
 
 def node_count(source: str) -> int:
-    """About how many nodes the DOT text of `dot.source` declares."""
+    """Return the approximate number of nodes in a DOT text from `dot.source`."""
     return len(re.findall(r"^\t+(?!graph |node |edge )\w+ \[", source, re.MULTILINE))
 
 
@@ -108,7 +108,7 @@ def pygraphviz_works() -> bool:
 
 
 def draw(source: str, format: str, resolution: int = 0) -> bytes:
-    """Draw within this process. RenderError if Graphviz refuses the text."""
+    """Draw in this process. RenderError if Graphviz refuses the text."""
     import pygraphviz
 
     with _lock, quiet() as said, fonts():
@@ -169,13 +169,13 @@ def failure(reason: str) -> RenderError:
 
 
 def complaint(said: str) -> str:
-    """The last line of what Graphviz wrote, without fontconfig's remarks on the system's files."""
+    """Return the last line that Graphviz wrote, without fontconfig's remarks on the system's files."""
     lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith("Fontconfig")]
     return lines[-1] if lines else ""
 
 
 def undated(pdf: bytes) -> bytes:
-    """A PDF without the time of day, which cairo writes into it: the same graph gives the same bytes."""
+    """Return a PDF without the creation date that cairo writes, so that the same graph gives the same bytes."""
     return re.sub(rb"(/CreationDate \(D:)\d{14}", rb"\g<1>20000101000000", pdf)
 
 
@@ -211,7 +211,7 @@ FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.lo
 
 @contextmanager
 def fonts() -> Iterator[None]:
-    """Offer fontconfig our own fonts while it starts, on a machine without fonts (a bare container)."""
+    """Give fontconfig the package's own fonts while it starts, if the machine has none (a bare container)."""
     if sys.platform != "linux" or "FONTCONFIG_FILE" in os.environ or "FONTCONFIG_PATH" in os.environ or _has_font():
         yield
         return
@@ -255,7 +255,7 @@ def _font_configuration() -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """The child: FORMAT RESOLUTION, DOT on stdin, the picture on stdout; of several, each after its length."""
+    """Run the subprocess: FORMAT RESOLUTION, DOT on stdin, the picture on stdout; of several, each after its length."""
     sources = sys.stdin.buffer.read().decode().split(SEPARATOR)
     for source in sources:
         try:

@@ -1,7 +1,7 @@
-"""Text for Graphviz: HTML-like labels, tooltips, and any text made safe for them.
+"""Text for Graphviz: HTML-like labels, tooltips, and escaping for both.
 
-Graphviz reads an HTML-like label (`<...>`) with an XML parser, and a plain one with backslash escapes and entities of
-its own. Names, source text and constants of a program may hold anything, so all text passes through `text` or
+Graphviz reads an HTML-like label (`<...>`) with an XML parser, and a plain label with its own backslash escapes and
+entities. Names, source text and constants of a program may hold any character, so all text passes through `text` or
 `escape_attribute`.
 """
 
@@ -28,16 +28,16 @@ def _visible(char: str) -> str:
 
 
 def visible(source: str) -> str:
-    """`source` on one line, without characters that XML or UTF-8 cannot carry."""
+    """Return `source` on one line, without characters that XML or UTF-8 cannot represent."""
     if source.isascii() and source.isprintable():
         return source
     return "".join(map(_visible, source))
 
 
 def clip(source: str, longest: int = LONGEST) -> str:
-    """At most `longest` characters, shortened in the middle, where source text matters least.
+    """Shorten to at most `longest` characters in the middle, where source text matters least.
 
-    Words stay whole, but for one that is longer than the label.
+    Words stay whole, except one that is longer than the label.
     """
     if len(source) <= longest:
         return source
@@ -64,7 +64,7 @@ STEP = re.compile(r"(\w+ in )(?:\w+\.)*(\w+)(\(.*\))((?: #\d+)?)")  # "mul in to
 
 
 def one_call(arguments: str) -> bool:
-    """Whether the first parenthesis is closed by the last one."""
+    """Whether the last parenthesis closes the first one."""
     depth = 0
     for i, char in enumerate(arguments):
         depth += {"(": 1, ")": -1}.get(char, 0)
@@ -78,13 +78,13 @@ def inside_word(source: str, at: int) -> bool:
 
 
 def whole(part: str, pattern: str, least: int) -> str:
-    """`part` without the piece of a word at its cut end, if enough is left."""
+    """Return `part` without the partial word at its cut end, if enough is left."""
     found = re.search(pattern, part)
     return found.group() if found is not None and len(found.group()) >= least else part
 
 
 def text(source: str) -> str:
-    """`source` as text within an HTML-like label."""
+    """Return `source` escaped as text within an HTML-like label."""
     safe = visible(source)
     for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
         safe = safe.replace(char, entity)
@@ -106,7 +106,7 @@ def escape_attribute(lines: str | Iterable[str]) -> str:
 
 
 def font(content: str, *, color: str = "", size: float = 0, bold: bool = False) -> str:
-    """Label content in a colour, size or weight."""
+    """Return label content in a colour, size or weight."""
     if not content:
         return ""
     attributes = (f' COLOR="{color}"' if color else "") + (f' POINT-SIZE="{size:g}"' if size else "")
@@ -115,7 +115,7 @@ def font(content: str, *, color: str = "", size: float = 0, bold: bool = False) 
 
 
 def label(lines: Iterable[str]) -> str:
-    """A whole label of lines, each a run of cells as `wide` and `pair` make them."""
+    """Return a whole label from its lines, each a run of cells that `wide` or `pair` made."""
     body = "".join(f"<TR>{line}</TR>" for line in lines)
     return f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">{body}</TABLE>>'
 
@@ -124,14 +124,14 @@ COLUMNS = 24
 
 
 def wide(content: str) -> str:
-    """A line over the label's whole width."""
+    """Return a line over the label's whole width."""
     return f'<TD ALIGN="LEFT" COLSPAN="{COLUMNS}">{content}</TD>'
 
 
 def pair(tag: str, content: str, port: str = "") -> str:
     """Return a line of two left-aligned columns: a tag and its text.
 
-    Graphviz shares out spare width equally among columns; nearly all are given to an empty cell at the right.
+    Graphviz distributes spare width equally among columns; an empty cell at the right takes nearly all of it.
     """
     name = f' PORT="{port}"' if port else ""
     cells = f'<TD ALIGN="LEFT">{tag or " "}</TD><TD ALIGN="LEFT"{name}>{content}</TD>'

@@ -1,8 +1,8 @@
-"""Columns of cells -> lines, as wide as they get or fitted to a terminal.
+"""Columns of cells -> lines, at their full width or fitted to a terminal.
 
-One line for each row as long as that fits: with the long titles over two lines; then without the columns that say the
-same in every row (they stand below the table); then with shortened names. Where even that is too wide (arrays on a
-terminal of 80 columns), two lines for each row: name, value and gradient above, the rest below.
+Each row is one line as long as that fits: with long titles over two lines; then without the columns that are equal in
+all rows (their value stands below the table); then with shortened names. If even that is too wide (arrays on a terminal
+of 80 columns), each row takes two lines: name, value and gradient above, the rest below.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class Column(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Return the width of the widest line; the title may be wrapped onto two."""
+        """Return the width of the widest line; a title may be wrapped onto two lines."""
         head = max(map(cells.width, self.title.split("\n")))
         return max(head, *(cells.width(cell.text) for cell in self.cells))
 
     @property
     def right(self) -> bool:
-        """Whether a column is aligned right: it holds numbers and None only."""
+        """Whether a column is aligned right, because it holds only numbers and None."""
         return any(cell.right for cell in self.cells) and all(cell.right or cell.missing for cell in self.cells)
 
 
@@ -84,7 +84,7 @@ def shortened(column: Column, longest: int, options: LayoutOptions) -> Column:
 
 
 def without_constants(columns: list[Column]) -> tuple[list[Column], str]:
-    """Return the columns that vary, and what the constant ones say."""
+    """Return the columns that vary, and a text with the values of the constant ones."""
     same = {c.title: c.cells[0].text for c in columns if c.title in CONSTANT and len({x.text for x in c.cells}) == 1}
     return [c for c in columns if c.title not in same], ", ".join(f"{title} {text}" for title, text in same.items())
 
@@ -110,7 +110,7 @@ def aligned(column: Column) -> Column:
 
 
 def header(columns: list[Column], widths: list[int], options: LayoutOptions) -> list[str]:
-    """The titles, their last lines side by side."""
+    """Return the lines of the titles, aligned at their last lines."""
     titles = [c.title.split("\n") for c in columns]
     height = max(map(len, titles))
     filled = [[""] * (height - len(title)) + title for title in titles]
@@ -126,7 +126,7 @@ def header(columns: list[Column], widths: list[int], options: LayoutOptions) -> 
 
 
 def stacked(columns: list[Column], limit: int, options: LayoutOptions) -> list[str]:
-    """Name, value and gradient; below them what the tensor is."""
+    """Return two lines for each row: name, value and gradient; below them the other facts."""
     by_title = {c.title: c for c in columns}
     facts = [by_title[title] for title in BELOW if title in by_title]
     first = min(by_title["name"].width, max(SHORTEST_NAME, limit - len(GAP) - total(facts)))
@@ -157,7 +157,7 @@ def stacked(columns: list[Column], limit: int, options: LayoutOptions) -> list[s
 
 
 def packed(columns: list[Column], room: int) -> list[list[Column]]:
-    """The columns in as few groups as fit into `room`."""
+    """Return the columns in as few groups as fit into `room`."""
     groups = [[columns[0]]]
     for column in columns[1:]:
         if total([*groups[-1], column]) <= room:
@@ -168,7 +168,9 @@ def packed(columns: list[Column], room: int) -> list[list[Column]]:
 
 
 def shares(left: int, right: int, room: int) -> tuple[int, int]:
-    """Return two widths within `room`: what each needs, or half each, or the rest of the other's."""
+    """Return two widths within `room`: both as needed if they fit, else at most half of it for the longer one, or what
+    is left.
+    """
     if left + right <= room:
         return left, right
     half = room // 2

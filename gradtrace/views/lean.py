@@ -1,8 +1,8 @@
 """Replace boxes by marks: transposes of matrices, and the results of folded modules.
 
-transposes(trace, folded, users) -> {tensor: the matrix that it is the transpose of}
-results(trace, folded, shown) -> {group: the one tensor that leaves it}
-joined(trace, folded, transposes) -> {tensor: the operation that made it and nothing else}
+    transposes(trace, folded, users) -> {tensor: the matrix that it is the transpose of}
+    results(trace, folded, shown) -> {group: the one tensor that leaves it}
+    joined(trace, folded, transposes) -> {tensor: the operation whose only result it is}
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ TRANSPOSES = record_table("views.lean.TRANSPOSES", frozenset({"t", "transpose", 
 
 
 def transposes(trace: Trace, folded: Fold, users: Sequence[Sequence[int]]) -> dict[int, int]:
-    """Unnamed transposes of matrices that operations outside of groups read: an edge from the matrix with a T says it.
+    """Return the unnamed transposes of matrices that are drawn as an edge from the matrix, marked with a T.
 
-    Not where backward started from it, where its gradient was kept, or where nothing reads it.
+    A transpose inside a group, at which backward started, whose gradient was kept, or that no operation reads is not
+    among them.
     """
     found: dict[int, int] = {}
     for operation in trace.operations:
@@ -43,13 +44,13 @@ def is_transpose(trace: Trace, operation: Operation) -> bool:
 
 
 def is_passing(tensor: TensorRecord) -> bool:
-    """Whether a tensor is a step between others: no name, no output, no gradient of its own."""
+    """Whether a tensor is only an intermediate one: without a name or a gradient, and not an output."""
     special = tensor.is_output or tensor.is_root or tensor.retains_grad
     return not special and not tensor.names and tensor.grad is None
 
 
 def results(trace: Trace, folded: Fold, shown: Sequence[bool]) -> dict[int, int]:
-    """The result of each folded module, where it has just one: it is shown in the module's own box."""
+    """Return the result of each folded module with just one result; the module's box shows it."""
     found: dict[int, int] = {}
     for group in folded.groups:
         if group.kind != "module":
@@ -61,12 +62,12 @@ def results(trace: Trace, folded: Fold, shown: Sequence[bool]) -> dict[int, int]
 
 
 def is_result(tensor: TensorRecord) -> bool:
-    """Whether a tensor needs no box of its own: an output and a retained one have one."""
+    """Whether a tensor can be shown in another box; an output or a tensor that retains its gradient has its own."""
     return not (tensor.is_output or tensor.is_root or tensor.retains_grad)
 
 
 def joined(trace: Trace, folded: Fold, transposed: Mapping[int, int]) -> dict[int, int]:
-    """Return operations with one result, which a compact picture shows in the result's box."""
+    """Return operations with one result, by that result; a compact picture shows the operation in the result's box."""
     return {
         operation.outputs[0]: operation.id
         for operation in trace.operations

@@ -46,7 +46,7 @@ def block_lines(block: Block, options: LayoutOptions) -> Iterator[str]:
 
 
 def upright(block: Block, name: str, titles: Sequence[str], options: LayoutOptions) -> Iterator[str]:
-    """The derivatives of one number, too wide as a row: in the input's own shape, or one below another."""
+    """Return the derivatives of one number, which are too wide as a row, in the input's shape or one below another."""
     if len(block.by_shape) == 2:
         rows_, columns = ([str(i) for i in range(n)] for n in block.by_shape)
         data = block.matrix.data.reshape(block.by_shape)
@@ -73,7 +73,7 @@ def matrix_lines(
     weights: list[str] | None = None,
     sums: list[str] | None = None,
 ) -> Iterator[str]:
-    """Return the matrix in pieces as wide as the terminal; only the range of one that is too large."""
+    """Return the matrix in pieces as wide as the terminal; only its range if it is too large."""
     if matrix.numel > MANY and not options.all:
         yield f"{numbers.summary(matrix)}  (--all writes it out; -o FILE.npy keeps it)"
         return
@@ -95,7 +95,7 @@ def matrix_lines(
 
 
 def pieces(first: list[Column], columns: list[Column], width: int | None) -> Iterator[list[Column]]:
-    """As many columns at a time as fit beside the first."""
+    """Yield as many columns at a time as fit beside the first."""
     part: list[Column] = []
     for column in columns:
         if part and width is not None and total([*first, *part, column]) > width:
@@ -201,7 +201,7 @@ def element_rows(matrix: Value, names: Sequence[str], titles: Sequence[str]) -> 
 
 
 def jacobian_file(blocks: Sequence[Block], suffix: str) -> bytes:
-    """The blocks as an .npy (of one block: output's shape, then input's) or an .npz ("y/x")."""
+    """Return the blocks as an .npy file (one block: output's shape, then input's) or an .npz file ("y/x")."""
     arrays = {f"{b.of}/{b.by}": b.matrix.data.reshape(b.of_shape + b.by_shape) for b in blocks}
     return saved(arrays, suffix)
 

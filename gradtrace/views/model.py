@@ -2,9 +2,9 @@
 
     model(trace, style, fold, detail) -> Model
 
-DOT, Mermaid, GraphML, JSON, the tree in a terminal, the page and the animation are all written from it, so that they
-agree. Keys are made of the trace's ids ("t0" a tensor, "o0" an operation, "f0" a function, "g0" a group), so that they
-are the same from run to run.
+DOT, Mermaid, GraphML, JSON, the tree in a terminal, the page and the animation are all written from a Model, so that
+they agree. Keys are made of the trace's ids ("t0" a tensor, "o0" an operation, "f0" a function, "g0" a group), so they
+are the same in every run.
 
     data, function    tensors, the operations between them, and groups
     autograd          the backward graph's functions, an edge from the function of an input to the one that uses it
@@ -23,7 +23,7 @@ STYLES = ("data", "function", "autograd")
 
 
 class DrawnNode(NamedTuple):
-    """`record` is the id of the tensor, operation, function or group."""
+    """A node of a picture; `record` is the id of its tensor, operation, function or group."""
 
     key: str
     kind: str
@@ -32,10 +32,10 @@ class DrawnNode(NamedTuple):
 
 
 class DrawnEdge(NamedTuple):
-    """From what comes first in the program to what comes later.
+    """An edge of a picture, from the earlier node in the program to the later one.
 
-    `operation` and `operand` (the operand's place) or `function` and `place` (in next_functions) tell which input it
-    is; `times` how many edges are drawn as one where groups hide their ends; `flows`, whether a gradient does.
+    `operation` and `operand` (its position), or `function` and `place` (in next_functions), identify the input. `times`
+    is the number of edges drawn as one, where groups hide their ends; `flows` tells whether a gradient flows.
     """
 
     source: str
@@ -51,7 +51,8 @@ class DrawnEdge(NamedTuple):
 
 
 class Model(NamedTuple):
-    """`results` has the tensors that are shown in their groups' boxes, by group; `joined`, by tensor, the operations
+    """The nodes and edges of a picture. `results` has, by group, the tensor shown in the group's box; `joined` has, by
+    tensor, the operation shown in the tensor's box.
 
     that are shown in their results' boxes.
     """
@@ -72,10 +73,10 @@ class Model(NamedTuple):
 def model(
     trace: Trace, style: str = "data", folded: Fold | None = None, *, detail: bool = False, compact: bool = False
 ) -> Model:
-    """The nodes and edges of `trace` in a style, as far as `folded` (None: nothing is folded) shows them.
+    """Return the nodes and edges of `trace` in a style, with the groups of `folded` (None: nothing is folded).
 
-    With `detail`, transposed matrices and the results of folded modules have boxes of their own; a `compact` data graph
-    has an operation and its result in one box.
+    With `detail`, transposed matrices and the results of folded modules have their own boxes; a `compact` data graph
+    shows an operation and its result in one box.
     """
     folded = fold(trace, 1_000_000) if folded is None else folded
     if style == "autograd":
@@ -114,7 +115,7 @@ def data(trace: Trace, style: str, folded: Fold, detail: bool, compact: bool) ->
 
 
 def users_of(trace: Trace) -> list[list[int]]:
-    """For each tensor the operations that read it."""
+    """Return for each tensor the operations that read it."""
     users: list[list[int]] = [[] for _ in trace.tensors]
     for operation in trace.operations:
         for operand in operation.inputs:
@@ -124,7 +125,7 @@ def users_of(trace: Trace) -> list[list[int]]:
 
 
 def crowded_groups(trace: Trace, folded: Fold, users: list[list[int]]) -> set[int]:
-    """The chains that read more named leaves of their own than are worth a node each."""
+    """Return the chains that read too many named leaves of their own to draw a node for each."""
     counts: dict[int, int] = {}
     for tensor in trace.tensors if folded.groups else ():
         if tensor.operation is None and tensor.name is not None:
@@ -134,7 +135,9 @@ def crowded_groups(trace: Trace, folded: Fold, users: list[list[int]]) -> set[in
 
 
 def is_shown(trace: Trace, folded: Fold, tensor: TensorRecord, users: list[int], crowded: set[int]) -> bool:
-    """Not what a group alone makes and uses; nor a module's own parameters, once the module is folded."""
+    """Whether a tensor is drawn: not if only one group makes and uses it, or if it is a folded module's own
+    parameter.
+    """
     around = {folded.member[user] for user in users}
     if tensor.operation is not None:
         home = folded.member[tensor.operation]
@@ -153,7 +156,9 @@ def is_shown(trace: Trace, folded: Fold, tensor: TensorRecord, users: list[int],
 
 
 def place_of(folded: Fold, tensor: TensorRecord, users: list[int]) -> int | None:
-    """The open scope of what made the tensor; of a parameter or a constant, of the one scope that uses it."""
+    """Return the open scope of the operation that made the tensor; for a parameter or constant, the only scope that
+    uses it.
+    """
     if tensor.operation is not None:
         home = folded.member[tensor.operation]
         return folded.places[tensor.operation] if home is None else folded.groups[home].scope
@@ -170,10 +175,10 @@ def data_edges(
     ends: Mapping[int, tuple[str, bool]],
     boxes: Mapping[int, str],
 ) -> list[DrawnEdge]:
-    """One edge for every operand and result; between the same two with a group at an end, one with their count.
+    """Return an edge for every operand and result; edges between the same two nodes are merged if one is a group.
 
-    `ends` has, for a tensor without a box of its own, the node that stands for it, and whether that is its transpose;
-    `boxes`, for an operation in its result's box, that box.
+    `ends` has, for a tensor without a box, the node that stands for it, and whether the tensor is its transpose;
+    `boxes` has, for an operation shown in its result's box, that box.
     """
     edges: list[DrawnEdge] = []
     merged: dict[tuple[str, str], int] = {}
@@ -197,7 +202,7 @@ def data_edges(
 
 
 def made_in(trace: Trace, folded: Fold, tensor: int, group: int | None) -> bool:
-    """Whether the group that reads a tensor is the one that made it."""
+    """Whether the group that reads a tensor also made it."""
     maker = trace.tensors[tensor].operation
     return group is not None and maker is not None and folded.member[maker] == group
 
@@ -243,7 +248,7 @@ def autograd(trace: Trace, folded: Fold) -> Model:
 
 
 def function_homes(trace: Trace, folded: Fold) -> dict[int, str]:
-    """The groups' keys of the functions that they hide."""
+    """Return the key of the group that hides each function."""
     homes: dict[int, str] = {}
     for operation in trace.operations:
         group = folded.member[operation.id]

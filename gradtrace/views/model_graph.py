@@ -1,7 +1,7 @@
-"""One call of a model as a Trace: what `SummaryWriter.add_graph` writes.
+"""One call of a model as a Trace: the graph that `SummaryWriter.add_graph` writes.
 
-The model runs once in evaluation mode, as PyTorch's does, under a recorder of its own: a run that is being recorded
-around it does not see it. Its class gives the outermost box its name.
+The model runs once in evaluation mode, as in PyTorch, under a separate recorder, so that an enclosing recording does
+not see it. The outermost box is named after the model's class.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gradtrace.trace.record import Trace
 
 
 def traced(model: Any, given: Any, hosting: Hosting) -> Trace:
-    """The trace of model(*given). TypeError for anything but a module, or without tensors to call it with."""
+    """Return the trace of model(*given). TypeError if the model is not a module, or without tensors to call it with."""
     if getattr(type(model), "named_modules", None) is None:
         raise TypeError(f"add_graph takes a torch.nn.Module, not {type(model).__name__}")
     arguments = tuple(given) if isinstance(given, (list, tuple)) else (given,)
@@ -38,7 +38,7 @@ def traced(model: Any, given: Any, hosting: Hosting) -> Trace:
 
 
 class Evaluating:
-    """All parts of a model are in evaluation mode, and then as they were."""
+    """Context manager: set all parts of a model to evaluation mode, and restore their modes afterwards."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -53,7 +53,7 @@ class Evaluating:
 
 
 def tensors_in(value: Any) -> list[Tensor]:
-    """The tensors of a result: itself, or those in its tuples, lists and dicts."""
+    """Return the tensors of a result: itself, or those in its tuples, lists and dicts."""
     if isinstance(value, Tensor):
         return [value]
     if isinstance(value, dict):

@@ -1,6 +1,6 @@
 """The facts about each node and edge of a model, as plain data: for JSON, GraphML, Mermaid, the tree, the page.
 
-A node's facts, those that it has:
+A node has those of these facts that apply to it:
 
     id, kind        "t0"; "tensor", "operation", "function" or "group"
     role            of a tensor "leaf", "data", "constant", "nonleaf", "retained", "result", "output", "failed"; of a
@@ -9,9 +9,9 @@ A node's facts, those that it has:
     op, grad_fn, value, shape, dtype, grad, grad_note, requires_grad, is_leaf    as `eval` gives them
     flowed          the gradient that passed here, if it was not kept and the run was watched
     value_text, grad_text    the value, and the gradient (kept or passed), in short
-    line, text      where in the source, and what it says there
-    scope           the open scope around it, as its names from the outside in
-    operations, copies    of a group: how many it stands for, and in how many equal blocks
+    line, text      the source line, and its text
+    scope           the names of the open scopes around it, outermost first
+    operations, copies    of a group: the number of its operations, and of its equal blocks
 
 Arrays of more than LISTED elements are described in words: shape, range, mean.
 """
@@ -31,13 +31,13 @@ LISTED = 64
 
 
 def facts_of(drawn: Model) -> list[dict[str, Any]]:
-    """The facts of every node, in the model's order."""
+    """Return the facts of every node, in the model's order."""
     flowed = flow.gradients(drawn.trace)
     return [facts(drawn, node, flowed) for node in drawn.nodes]
 
 
 def facts(drawn: Model, node: DrawnNode, flowed: dict[int, Value]) -> dict[str, Any]:
-    """Return one node's facts, without those that it lacks."""
+    """Return one node's facts, without those that do not apply to it."""
     if node.kind == TENSOR:
         own = tensor_facts(drawn.trace.tensors[node.record], flowed.get(node.record))
     elif node.kind == GROUP:
@@ -118,7 +118,7 @@ def group_facts(drawn: Model, node: DrawnNode) -> dict[str, Any]:
 
 
 def contents(value: Value | None) -> Any:
-    """Numbers as JSON can hold them; a large array in words."""
+    """Return a value as JSON can hold it; a large array in words."""
     if value is None:
         return None
     return numbers.jsonable(value) if value.numel <= LISTED else numbers.short(value)
@@ -129,7 +129,7 @@ def line_of(span: Span | None) -> int | None:
 
 
 def scope_names(drawn: Model, scope: int | None) -> list[str]:
-    """The open scopes around a node, outermost first."""
+    """Return the names of the open scopes around a node, outermost first."""
     names: list[str] = []
     while scope is not None:
         record = drawn.trace.scopes[scope]
@@ -139,7 +139,7 @@ def scope_names(drawn: Model, scope: int | None) -> list[str]:
 
 
 def edge_facts(drawn: Model, edge: DrawnEdge, known: dict[tuple[int, int], Value]) -> dict[str, Any]:
-    """An edge's facts: its ends, which operand or place in next_functions it is, its local derivative if known."""
+    """Return an edge's facts: its ends, the operand or the index in next_functions, its local derivative if known."""
     found: dict[str, Any] = {"source": edge.source, "target": edge.target, "flows": edge.flows}
     if edge.times > 1:
         return {**found, "times": edge.times}

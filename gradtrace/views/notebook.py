@@ -5,8 +5,8 @@
     gradtrace.page(loss)                 # the page, with the steps of a backward pass to play
     gradtrace.why(w)                     # and why(w, loss), stats(loss), steps(loss)
 
-Names are those of the caller's variables, unless `names` gives others. Of a tensor there is what its graph holds (see
-`trace/live.py`); a Trace, as `gradtrace.trace.capture` makes it, has everything that was recorded.
+Names are those of the caller's variables, unless `names` gives others. A tensor's picture has only what its graph holds
+(see `trace/live.py`); a Trace, as `gradtrace.trace.capture` makes it, has everything that was recorded.
 """
 
 from __future__ import annotations
@@ -46,13 +46,14 @@ class Picture:
         self.options = options
 
     def save(self, path: str | os.PathLike[str], dpi: int | None = None) -> None:
-        """Write the file, in the format of its suffix. UsageError for another suffix, or a place that cannot be
-        written; RenderError if nothing can draw."""
+        """Write the file, in the format of its suffix. UsageError for another suffix, or a path that cannot be written;
+        RenderError if no renderer works.
+        """
         name = os.fspath(path)
         files.write_output(name, render.render(self.model, self.options, render.suffix_of(name), dpi))
 
     def svg(self) -> str:
-        """The drawing as SVG text."""
+        """Return the drawing as SVG text."""
         return image.render(dot.text_of(self.model, self.options), "svg").decode()
 
     def __str__(self) -> str:
@@ -68,21 +69,21 @@ class Picture:
 
 
 def img(svg: str, words: str) -> str:
-    """An HTML image of a drawing, at most as wide as what is around it; `words` are for who cannot see it."""
+    """Return an HTML image of a drawing, at most as wide as its container; `words` are its alternative text."""
     data = b64encode(svg.encode()).decode()
     look = "max-width:100%;height:auto"
     return f'<img src="data:image/svg+xml;base64,{data}" style="{look}" alt="{escape(words)}">'
 
 
 class Page:
-    """The page of a graph, shown inline: one frame that fetches nothing, with the player in it."""
+    """The page of a graph, shown inline: a frame that loads nothing from the network and contains the player."""
 
     def __init__(self, text: str, height: int = HEIGHT) -> None:
         self.text = text
         self.height = height
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page. UsageError for a place that cannot be written."""
+        """Write the page. UsageError for a path that cannot be written."""
         files.write_output(os.fspath(path), self.text.encode())
 
     def __repr__(self) -> str:
@@ -108,12 +109,12 @@ def draw(
     direction: str | None = None,
     **options: Any,
 ) -> Picture:
-    """The picture of a tensor's graph, or of a Trace.
+    """Return the picture of a tensor's graph, or of a Trace.
 
-    `names` gives tensors of the graph the names that they are shown by: by default those of the caller's variables;
-    `style`, `fit`, `depth`, `expand` and `direction` are those of `gradtrace graph`, and so are the further options:
-    theme, legend, values, gradients, derivatives, detail, levels, color_by. UsageError for an option that has no such
-    choice; TypeError for anything but a tensor or a Trace.
+    `names` maps names to tensors of the graph; by default the names are those of the caller's variables. `style`,
+    `fit`, `depth`, `expand` and `direction` are those of `gradtrace graph`, and so are the further options: theme,
+    legend, values, gradients, derivatives, detail, levels, color_by. UsageError for an option with an unknown value;
+    TypeError for anything but a tensor or a Trace.
     """
     given = {"style": style, "fit": fit, "depth": depth, "expand": expand, "direction": direction, **options}
     if is_torch(what):
@@ -137,12 +138,12 @@ def page(
     height: int = HEIGHT,
     **options: Any,
 ) -> Page:
-    """The page of a tensor's graph, or of a Trace: to move about in, and to play forward and backward.
+    """Return the page of a tensor's graph, or of a Trace, to explore and to play forward and backward.
 
     For the player a backward pass is run from the tensor (from its sum, if it has several elements), and every `.grad`
-    is put back afterwards. Where saved values were freed, or hooks would run, the page has no backward to play, nor has
-    that of a tensor of real PyTorch; a recording (`gradtrace.torch.record`) has it.
-    `height` is the frame's, in pixels; the rest is as for `draw`.
+    is restored afterwards. The page has no backward pass to play if saved values were freed, if hooks would run, or for
+    a tensor of real PyTorch; a recording (`gradtrace.torch.record`) has one. `height` is the frame's, in pixels; the
+    other arguments are those of `draw`.
     """
 
     env = names if names is not None else caller_variables(what, sys._getframe(1))
@@ -156,9 +157,9 @@ def page(
 
 
 def why(what: Tensor, loss: Tensor | None = None) -> Report:
-    """Explain `what.grad`; with the loss, also whether that depends on the tensor.
+    """Explain `what.grad`; with the loss, also whether the loss depends on `what`.
 
-    From the tensor and its graph alone; a recorded run says more. TypeError for what is not a tensor.
+    The answer uses only the tensor and its graph; a recorded run can say more. TypeError for anything but a tensor.
     """
 
     env = variables(sys._getframe(1))
@@ -173,10 +174,10 @@ def why(what: Tensor, loss: Tensor | None = None) -> Report:
 
 
 def stats(what: Tensor | Trace) -> Report:
-    """Norm, mean, largest element and zeros of every tensor of a graph and of the gradients that reach them.
+    """Return norm, mean, largest element and zeros of every tensor of a graph and of the gradients that reach them.
 
-    The gradients are those of a backward pass that is run for it, as for `page`. TypeError for anything but a tensor or
-    a Trace; also for a tensor of real PyTorch, whose values were not noted.
+    A backward pass is run for the gradients, as for `page`. TypeError for anything but a tensor or a Trace; also for a
+    tensor of real PyTorch, whose values were not recorded.
     """
 
     not_of_torch(what, "stats")
@@ -185,10 +186,10 @@ def stats(what: Tensor | Trace) -> Report:
 
 
 def steps(what: Tensor | Trace) -> Report:
-    """Every step of a graph, forward and then backward, as `gradtrace trace` shows them.
+    """Return every step of a graph, forward and then backward, as `gradtrace trace` shows them.
 
-    The backward pass is run for it, as for `page`. TypeError for anything but a tensor or a Trace; also for a tensor of
-    real PyTorch, whose operations were not noted.
+    A backward pass is run, as for `page`. TypeError for anything but a tensor or a Trace; also for a tensor of real
+    PyTorch, whose operations were not recorded.
     """
 
     not_of_torch(what, "steps")
@@ -200,7 +201,9 @@ def steps(what: Tensor | Trace) -> Report:
 
 
 def trace_of(what: Any, caller: str, env: Mapping[str, Any], *, rehearse: bool = False) -> Trace:
-    """The Trace itself, or that of a tensor's graph. TypeError for anything else, which names the `caller`."""
+    """Return the Trace itself, or that of a tensor's graph. TypeError, with the name of the `caller`, for anything
+    else.
+    """
     if isinstance(what, Trace):
         return what
     if is_torch(what):
@@ -220,7 +223,7 @@ def arranged(
     direction: str | None,
     **options: Any,
 ) -> tuple[model.Model, dot.DotOptions]:
-    """The model and the options that draw it in its frame. UsageError for an option that has no such choice."""
+    """Return the model and the options that draw it in its frame. UsageError for an option with an unknown value."""
     chosen = dot.DotOptions(style=style or ("data" if trace.operations else "autograd"), **options)
     dot.check(chosen._replace(direction=direction or chosen.direction))
     return arrange.arrange(trace, chosen, fit, depth, expand, direction)
@@ -236,13 +239,13 @@ def variables(frame: Any) -> dict[str, Any]:
 
 
 def is_torch(what: Any) -> bool:
-    """Whether this is a tensor of real PyTorch, asked without importing it."""
+    """Whether this is a tensor of real PyTorch, tested without importing PyTorch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(what, getattr(torch, "Tensor", ()))
 
 
 def not_of_torch(what: Any, caller: str) -> None:
-    """Refuse a tensor of real PyTorch: its graph has no values, so there is nothing to count or to list."""
+    """Raise TypeError for a tensor of real PyTorch: its graph holds no values to count or to list."""
     if is_torch(what):
         raise TypeError(
             f"{caller}() of a PyTorch tensor needs a recorded run, for its graph alone has no values; "
@@ -251,7 +254,7 @@ def not_of_torch(what: Any, caller: str) -> None:
 
 
 def caller_variables(what: Any, frame: Any) -> dict[str, Any]:
-    """The caller's variables; for a tensor of real PyTorch those that its front end reads."""
+    """Return the caller's variables; for a tensor of real PyTorch, those that its front end reads."""
     if is_torch(what):
         found: dict[str, Any] = of_torch().variables_of(frame)
         return found

@@ -23,7 +23,7 @@ CELL = 36  # characters of such a text
 
 
 class Stats(NamedTuple):
-    """Of the finite elements: smallest, largest, mean (all None if there are none); and how many are not."""
+    """Statistics of the finite elements (all None if there are none), and the number of those that are not finite."""
 
     total: int
     low: float | None
@@ -34,7 +34,7 @@ class Stats(NamedTuple):
 
 
 def number(x: float, digits: int = 6) -> str:
-    """A scalar at `digits` significant digits: "6", "0.333333", "1e6", "-inf", "True"."""
+    """Return a number with `digits` significant digits: "6", "0.333333", "1e6", "-inf", "True"."""
     if isinstance(x, bool):
         return str(x)
     if isinstance(x, int):
@@ -47,12 +47,12 @@ def number(x: float, digits: int = 6) -> str:
 
 
 def shape(value: Value) -> str:
-    """ "()", "(3,)", "(3, 4)"."""
+    """Return a value's shape: "()", "(3,)", "(3, 4)"."""
     return str(tuple(value.shape))
 
 
 def stats(value: Value) -> Stats:
-    """Range, mean and the count of NaN and Inf of a value of any shape (also empty)."""
+    """Return range, mean and the number of NaN and Inf of a value of any shape (also empty)."""
     if not value.shape:
         return _scalar_stats(value.data)
     if not value.is_whole:
@@ -83,7 +83,7 @@ def _finite_stats(finite: Any, count: int, nan: int, inf: int) -> Stats:
 
 
 def elements(value: Value, digits: int = 4) -> str:
-    """The elements written out as a nested list: "[[1, 2], [3, 4]]"."""
+    """Return the elements as a nested list: "[[1, 2], [3, 4]]"."""
     if not value.shape:
         return number(value.data, digits)
     return _nested(value.data.tolist(), digits)
@@ -96,7 +96,9 @@ def _nested(items: Any, digits: int) -> str:
 
 
 def summary(value: Value) -> str:
-    """Range, mean and the bad elements: "-0.31..0.42  mean 0.0012  2 NaN", "all 1"; for booleans "3 of 8 True"."""
+    """Return range, mean and the bad elements: "-0.31..0.42  mean 0.0012  2 NaN", "all 1"; for booleans "3 of 8
+    True".
+    """
     facts = stats(value)
     if value.dtype == "bool" and value.shape and value.numel:
         return f"{value.numel - value.zeros} of {value.numel} True" if value.is_measured else ""
@@ -111,7 +113,9 @@ def summary(value: Value) -> str:
 
 
 def short(value: Value | None, small: int = SMALL, width: int = CELL) -> str:
-    """One line for a cell: a scalar at 6 digits, a small array written out, a large one as shape, range and mean."""
+    """Return one line for a cell: a scalar with 6 digits, the elements of a small array, or a large one's shape, range
+    and mean.
+    """
     if value is None:
         return ""
     if not value.shape:
@@ -124,9 +128,10 @@ def short(value: Value | None, small: int = SMALL, width: int = CELL) -> str:
 
 
 def full(value: Value) -> str:
-    """Every element so that reading the text back gives the same number: "5.0", "[[1.0, nan], [-inf, 2.0]]".
+    """Return every element with all digits, so that reading the text gives the same number: "5.0", "[[1.0, nan], [-inf,
+    2.0]]".
 
-    Where only a summary was kept, the shape and the range.
+    If only a summary was kept, return the shape and the range.
     """
     if not value.is_whole:
         return f"{shape(value)}  {summary(value)}"
@@ -141,9 +146,9 @@ def _full(data: Any) -> str:
 
 
 def jsonable(value: Value | None) -> Any:
-    """The contents as JSON can hold them: nested lists; NaN, Infinity and -Infinity as strings; None stays None.
+    """Return the contents as JSON can hold them: nested lists; NaN, Infinity and -Infinity as strings; None stays None.
 
-    Where only a summary was kept, an object with its facts: {"summary": {"shape": [64, 128], ...}}.
+    If only a summary was kept, return an object with its facts: {"summary": {"shape": [64, 128], ...}}.
     """
     if value is None:
         return None
@@ -153,7 +158,7 @@ def jsonable(value: Value | None) -> Any:
 
 
 def json_safe(data: Any) -> Any:
-    """Plain data with every NaN and infinity in it, at any depth, replaced by its string."""
+    """Return plain data with every NaN and infinity in it, at any depth, replaced by its string."""
     if isinstance(data, float):
         if data != data:
             return "NaN"
@@ -166,10 +171,10 @@ def json_safe(data: Any) -> Any:
 
 
 def sparkline(value: Value, width: int = 16) -> str:
-    """The elements in order as block characters, at most `width` of them, each the mean of its stretch.
+    """Return the elements in order as block characters, at most `width`, each for the mean of a stretch of elements.
 
-    A stretch that holds a NaN or an infinity shows as ×. Equal elements give a line at half height. Where only a
-    summary was kept, the histogram of the elements.
+    A stretch with a NaN or an infinity is shown as ×. Equal elements give a line at half height. If only a summary was
+    kept, its histogram is shown.
     """
     if not value.shape or not value.numel:
         return ""

@@ -20,7 +20,7 @@ COLUMNS = ("name", "forms", "signature", "grad_fn", "derivatives")
 
 
 def listing(names: Sequence[str], options: LayoutOptions) -> str:
-    """All names, as many on a line as fit."""
+    """Return all names, as many on a line as fit."""
     lines = wrap("  ".join(names).replace("  ", " "), min(options.width or 100, 100))
     return "".join(line + "\n" for line in [*lines, "", f"{len(names)} names; gradtrace ops NAME tells about one"])
 
@@ -57,7 +57,7 @@ def lines(one: Operator, options: LayoutOptions) -> Iterator[str]:
 
 
 def latex_of(one: Operator) -> dict[str, str]:
-    """The formula and the derivatives in LaTeX's mathematics."""
+    """Return the formula and the derivatives in LaTeX's mathematics."""
     return {
         "formula": latex(equation(one.formula)) if one.formula else "",
         **{name: latex(rule) for name, rule in one.derivatives},

@@ -1,8 +1,8 @@
-"""A run as one HTML file that needs nothing else: the drawing to move about in, and a player of what happened.
+"""A run as one HTML file without dependencies: the drawing to explore, and a player of what happened.
 
-The drawings are Graphviz's SVG, drawn beforehand (`page_views.py` says which); they stand in `<template>`s until they
-are shown. What the script (page_files/page.js) knows comes as one JSON document. Nothing is fetched: the
-page's own policy forbids it.
+Graphviz draws all SVG pictures beforehand (`page_views.py` chooses which); each is in a `<template>` until it is shown.
+The data for the script (page_files/page.js) is one JSON document. The page loads nothing from the network: its own
+content security policy forbids it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ALSO_DOWN = 150  # nodes up to which a view has a drawing for narrow screens
 
 
 def page(drawn: Model, options: DotOptions) -> str:
-    """The page of a model. Only a watched run has a backward pass to play."""
+    """Return the page of a model. Only a watched run has a backward pass to play."""
     trace = drawn.trace
     views, start = views_of(drawn)
     pictures = drawings(views, drawn, options)
@@ -58,9 +58,9 @@ def own_file(name: str) -> str:
 
 
 def drawings(views: list[View], drawn: Model, options: DotOptions) -> dict[str, str]:
-    """Each view's drawing as an element for the page, by the id of its template.
+    """Return each view's drawing as an HTML element, by the id of its template.
 
-    A view that is not too large has a second one, which goes down: narrow screens show that.
+    A view that is not too large has a second drawing, from top to bottom, for narrow screens.
     """
     wide = options._replace(theme="light")
     texts = {}
@@ -80,20 +80,20 @@ def element(text: str) -> str:
 
 
 def embedded(data: Any) -> str:
-    """JSON that is safe within a script element."""
+    """Return data as JSON that is safe within a script element."""
     text = json.dumps(numbers.json_safe(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def dark_rules() -> str:
-    """The light theme's colours turned into the dark one's, where the reader's system is dark (not in print)."""
+    """Return CSS rules that turn the light theme's colours into the dark one's on dark systems (not in print)."""
     pairs = {old: new for old, new in colour_pairs(THEMES["light"], THEMES["dark"]) if old != new}
     rules = [f'svg [{part}="{old}"]{{{part}:{new}}}' for old, new in pairs.items() for part in ("fill", "stroke")]
     return "@media screen and (prefers-color-scheme: dark) {\n" + "\n".join(rules) + "\n}\n"
 
 
 def colour_pairs(light: Any, dark: Any) -> list[tuple[str, str]]:
-    """The colours at the same places of two themes."""
+    """Return the pairs of colours at the same places of two themes."""
     found: list[tuple[str, str]] = []
     for one, two in zip(light, dark, strict=True):
         if isinstance(one, str):
@@ -132,7 +132,7 @@ def document(trace: Trace, views: list[View], start: int) -> dict[str, Any]:
 
 
 def placed(drawn: Model) -> list[dict[str, Any]]:
-    """The facts of a view's nodes, with the scope that each stands in."""
+    """Return the facts of a view's nodes, with the scope that each belongs to."""
     return [
         fact if node.scope is None else {**fact, "place": node.scope}
         for node, fact in zip(drawn.nodes, nodes.facts_of(drawn), strict=True)
@@ -156,7 +156,7 @@ def story_data(trace: Trace) -> list[dict[str, Any]]:
 
 
 def step_data(trace: Trace, index: int, edges: dict[tuple[int, int], FunctionEdge]) -> dict[str, Any]:
-    """One visit: what came, what it was multiplied by, what was sent on, and to which tensors."""
+    """Return the data of one visit: gradients received, local derivatives, gradients sent, and to which tensors."""
     step = trace.steps[index]
     function = trace.functions[step.function]
     sent = []

@@ -1,7 +1,7 @@
-"""The drawings that a page brings along: one for each depth that fits, and those that unfolding one group leads to.
+"""The drawings in a page: one for each depth that fits, and those in which a single group is unfolded.
 
-A page lays nothing out by itself. Which scopes stand open is a choice of the reader's; it is shown in the smallest
-drawing where all of these are open, and what else is open there is covered by a box (page.js, `arrange`).
+A page computes no layout. The reader chooses which scopes are open; the page shows the smallest drawing in which all of
+these are open, and covers other open scopes in it with boxes (page.js, `arrange`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ WIDE = 160  # operations and groups that such a drawing may show
 
 
 class View(NamedTuple):
-    """One drawing. `name` is "" where only unfolding leads to it, from view `of`; `into`: where chains unfold."""
+    """One drawing. `name` is "" for a drawing that is reached only by unfolding a group of view `of`; `into` has the
+    view for each chain of this one.
+    """
 
     name: str
     model: Model
@@ -26,7 +28,7 @@ class View(NamedTuple):
 
 
 def views_of(drawn: Model) -> tuple[list[View], int]:
-    """The views, smallest first, then those of single groups; and which of them is `drawn`."""
+    """Return the views, smallest first, then those with one group unfolded; and the index of `drawn` among them."""
     trace, style = drawn.trace, drawn.style
     found = {drawn.fold.member: (name_of(drawn.fold), drawn)}
     for depth in [*range(deepest(trace)), EVERYTHING]:
@@ -66,7 +68,7 @@ def name_of(folded: Fold) -> str:
 
 
 def unfolded(trace: Trace, folded: Fold, group: Group, known: list[set[int]]) -> Fold | None:
-    """The fold with one group open as well; None if a drawing that is there already serves, or none would fit."""
+    """Return the fold with one more group open; None if an existing drawing shows it, or it would be too large."""
     if group.kind == "chain":
         other = long.opened(trace, folded, group)
         return other if other.shown <= WIDE else None
@@ -82,7 +84,7 @@ def unfolded(trace: Trace, folded: Fold, group: Group, known: list[set[int]]) ->
 
 
 def hidden(trace: Trace, group: Group) -> list[int]:
-    """The outermost scopes that a group hides, in order; none of a chain."""
+    """Return the outermost scopes that a group hides, in order; none for a chain."""
     if group.kind == "chain":
         return []
     found: dict[int, None] = {}
@@ -96,7 +98,7 @@ def hidden(trace: Trace, group: Group) -> list[int]:
 
 
 def opens_of(trace: Trace, folded: Fold) -> set[int]:
-    """The scopes that stand open: those of what is shown, and all around them."""
+    """Return the open scopes: those of the shown operations and groups, and all scopes around them."""
     places = {place for place, group in zip(folded.places, folded.member, strict=True) if group is None}
     found: set[int] = set()
     for place in places | {group.scope for group in folded.groups}:
@@ -115,7 +117,7 @@ def opens(drawn: Model) -> set[int]:
 
 
 def folding(views: list[View]) -> list[dict[str, Any]]:
-    """Return, for each view, what is open, and what unfolding each of its groups opens."""
+    """Return, for each view, the open scopes, and how each of its groups unfolds."""
     everywhere = [opens(view.model) for view in views]
     found = []
     for view, opened in zip(views, everywhere, strict=True):
@@ -125,7 +127,7 @@ def folding(views: list[View]) -> list[dict[str, Any]]:
 
 
 def way(view: View, group: Group, opened: set[int], everywhere: list[set[int]]) -> dict[str, Any]:
-    """Return how a group unfolds: the scopes to open, or a view; {} where no drawing shows it."""
+    """Return how a group unfolds: the scopes to open, or the view to show; {} if no drawing shows it unfolded."""
     if group.id in view.into:
         return {"view": view.into[group.id]}
     scopes = hidden(view.model.trace, group)

@@ -75,7 +75,7 @@ def one_by_one(columns: list[Column], options: LayoutOptions) -> Iterator[str]:
 
 
 def conclusions(found: Paths) -> Iterator[tuple[str, str]]:
-    """The sum, and whether it is the gradient."""
+    """Yield the sum, and whether it equals the gradient."""
     if not found.ways:
         yield f"{found.root} does not depend on {found.leaf}", "yellow"
         return
@@ -92,7 +92,7 @@ def conclusions(found: Paths) -> Iterator[tuple[str, str]]:
 
 
 def sum_of(found: Paths) -> str:
-    """ "2*1 + 3*1", of few scalar paths."""
+    """Return "2*1 + 3*1" for a few scalar paths; "" for others."""
     scalar = all(f.local is not None and f.local.numel == 1 for p in found.paths for f in p.factors)
     whole = found.vector.numel == 1 and the_one(found.vector) == 1 and found.total.numel == 1
     short_enough = all(len(p.factors) <= STEPS for p in found.paths)
@@ -102,7 +102,7 @@ def sum_of(found: Paths) -> str:
 
 
 def ends(items: Sequence[str]) -> list[str]:
-    """All of them, or the first and the last with the number of those between."""
+    """Return all items, or the first and the last with the number of those between."""
     if len(items) <= STEPS:
         return list(items)
     part = STEPS // 4
@@ -114,14 +114,14 @@ def signed(text: str) -> str:
 
 
 def factor(one: Factor) -> str:
-    """A derivative in a cell: its number, a few numbers, or the size of its matrix."""
+    """Return a derivative for a cell: its number, a few numbers, or the size of its matrix."""
     if one.local is not None:
         return short(one.local)
     return f"J({'x'.join(map(str, one.shape))})"
 
 
 def the_one(value: Value) -> float:
-    """The only element of a value."""
+    """Return the only element of a value."""
     return float(value.data) if not value.shape else float(value.data.reshape(-1)[0])
 
 

@@ -1,11 +1,11 @@
-"""Pick one fact of a trace by a short path.
+"""Select one fact of a trace by a short path.
 
     y   dy/dw   y.value   w.grad   root
     x.shape   a.grad_fn   w.requires_grad   w.grad.grad_fn   w.grad[0,-1]   (x+w).grad
 
 The tensor is a variable, the source text of an intermediate result (its outer parentheses do not matter), or `root`,
-the result; the field is `value` if none is given. `y` is the result too, unless a variable has that name, and `dy/dw`
-the gradient of w: so `map` calls its columns.
+the result; the field is `value` if none is given. As in the columns of `map`, `y` is also the result, unless a variable
+has that name, and `dy/dw` is the gradient of w.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ OF_FIELD = frozenset("abcdefghijklmnopqrstuvwxyz_")  # the letters of fields' na
 
 
 class Picked(NamedTuple):
-    """A fact (a Value, or plain data) and, where it is None, why."""
+    """A fact (a Value, or plain data), and if it is None, the reason."""
 
     fact: Any
     note: str = ""
 
     @property
     def text(self) -> str:
-        """As `--get` prints it: values with every digit, anything else as Python would."""
+        """The text that `--get` prints: values with every digit, anything else as Python prints it."""
         return numbers.full(self.fact) if isinstance(self.fact, Value) else str(self.fact)
 
     @property
@@ -40,7 +40,7 @@ class Picked(NamedTuple):
 
 
 def pick(trace: Trace, path: str) -> Picked:
-    """The fact at `path`. UsageError for an unknown tensor, field or index."""
+    """Return the fact at `path`. UsageError for an unknown tensor, field or index."""
     path = path.strip()
     t = lookup(trace, path)  # the text of a result may hold dots and brackets itself
     if t is not None:
@@ -54,7 +54,7 @@ def pick(trace: Trace, path: str) -> Picked:
 
 
 def parts(path: str) -> tuple[str, str, str]:
-    """The tensor, the field and the index of a path such as `w.grad[0]`; field and index may be ""."""
+    """Return the tensor, the field and the index of a path such as `w.grad[0]`; field and index may be ""."""
     index = ""
     start = path.find("[", max(1, path.rfind("]", 0, -1) + 1)) if path.endswith("]") else -1
     if start > 0:
@@ -66,7 +66,7 @@ def parts(path: str) -> tuple[str, str, str]:
 
 
 def tensor(trace: Trace, text: str, option: str) -> TensorRecord:
-    """The tensor that is called `text`. UsageError, begun by the option's name, if there is none."""
+    """Return the tensor with the name or source text `text`. UsageError, with the option's name, if there is none."""
     found = lookup(trace, text)
     if found is None:
         raise unknown(trace, text, option)
@@ -74,7 +74,7 @@ def tensor(trace: Trace, text: str, option: str) -> TensorRecord:
 
 
 def lookup(trace: Trace, text: str) -> TensorRecord | None:
-    """The tensor that is called `text`."""
+    """Return the tensor with the name or source text `text`, or None."""
     known = dict(trace.names)
     if text in known:
         return trace.tensors[known[text]]
@@ -86,13 +86,13 @@ def lookup(trace: Trace, text: str) -> TensorRecord | None:
 
 
 def root(trace: Trace) -> TensorRecord | None:
-    """The result."""
+    """Return the tensor that is the run's result, or None."""
     starts = trace.outputs or trace.roots
     return trace.tensors[starts[0]] if starts else None
 
 
 def column(trace: Trace, path: str) -> str:
-    """The path `w.grad` for `dy/dw`, where y is the result; any other path as it is."""
+    """Return the path `w.grad` for `dy/dw`, where y is the result; any other path unchanged."""
     above, by, below = path.partition("/d")
     result = root(trace)
     if not by or above[:1] != "d" or result is None or above[1:] not in (RESULT, *result.names):
@@ -102,7 +102,7 @@ def column(trace: Trace, path: str) -> str:
 
 
 def bare(text: str) -> str:
-    """Return source text without blanks and without the parentheses around all of it."""
+    """Return source text without blanks and without outer parentheses."""
     text = "".join(text.split())
     while text.startswith("(") and text.endswith(")") and encloses(text):
         text = text[1:-1]
@@ -137,7 +137,9 @@ def field(t: TensorRecord, name: str) -> Picked:
 
 
 def element(picked: Picked, index: str, path: str) -> Picked:
-    """`[0]` or `[0,-1]` of a value or a gradient; fewer indices than axes give the rows there."""
+    """Return the element `[0]` or `[0,-1]` of a value or a gradient; with fewer indices than dimensions, a part of
+    it.
+    """
     value = picked.fact
     if not isinstance(value, Value):
         raise UsageError(f"--get: '{path}' is not a tensor's value and has no elements")
@@ -174,13 +176,13 @@ SYNONYMS = {
 
 
 def meant(word: str) -> str:
-    """Return "did you mean ...?" for another word for a field or column; "" for other words."""
+    """Return "did you mean ...?" if a word is a synonym of a field or column; else ""."""
     known = SYNONYMS.get(word.lower())
     return f"did you mean {known}?" if known else ""
 
 
 def close(word: str, known: Any) -> str:
-    """Return "did you mean ...?", or "" without a close name."""
+    """Return "did you mean ...?" with the most similar name, or "" if there is none."""
     from difflib import get_close_matches
 
     near = get_close_matches(word, known, 1)

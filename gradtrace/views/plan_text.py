@@ -11,7 +11,7 @@ from gradtrace.views.style import LIGHT, listed, upward
 
 
 def names_of(plan: Plan) -> dict[int, str]:
-    """A name for each value: an input's or variable's own, v3 for others; no two alike."""
+    """Return a unique name for each value: an input's or variable's own, v3 for others."""
     names: dict[int, str] = {}
     taken: set[str] = set()
     for number, value in enumerate(plan.values):
@@ -38,7 +38,7 @@ def argument(plan: Plan, names: dict[int, str], a: Any) -> str:
 
 
 def step_text(plan: Plan, names: dict[int, str], step: Step) -> str:
-    """`a = add(x, w)`."""
+    """Return a step as code: `a = add(x, w)`."""
     args = ", ".join(argument(plan, names, a) for a in step.args)
     return f"{', '.join(names[n] for n in step.out)} = {public_name(step.op)}({args})"
 
@@ -54,7 +54,7 @@ def places(plan: Plan) -> tuple[dict[int, str], int]:
 
 
 def render(plan: Plan, recorded: int) -> str:
-    """The whole plan as a table; `recorded` is the number of steps before the passes."""
+    """Return the whole plan as a table; `recorded` is the number of steps before the passes."""
     names = names_of(plan)
     found, buffers = places(plan)
     head = [
@@ -89,7 +89,7 @@ def aligned(rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def as_data(plan: Plan, recorded: int) -> dict[str, Any]:
-    """The plan as plain data for JSON."""
+    """Return the plan as plain data for JSON."""
     names = names_of(plan)
     found, buffers = places(plan)
     return {
@@ -121,7 +121,7 @@ RESULT = LIGHT.looks["output"]._replace(shape="box", margin="0.09,0.05")  # an a
 
 
 def dot(plan: Plan) -> str:
-    """The plan as DOT: operations as boxes, tensors along the edges, what is fed at the bottom."""
+    """Return the plan as DOT: operations as boxes, tensors along the edges, inputs at the bottom."""
     names = names_of(plan)
     looks = LIGHT.looks
     lines = upward("plan")

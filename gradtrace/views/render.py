@@ -1,11 +1,11 @@
-"""A model in the format that a file's suffix asks for.
+"""Write a model in the format of a file's suffix.
 
-render(model, options, "svg") -> bytes
+    render(model, options, "svg") -> bytes
 
-dot svg png pdf    Graphviz                 html    a page to move about in, with a player
-json graphml       node and edge lists      mmd     Mermaid
-txt                a tree                   tex     TikZ
-gif apng webp      an animation             mp4     likewise, with ffmpeg
+    dot svg png pdf    Graphviz                 html    a page to explore, with a player
+    json graphml       node and edge lists      mmd     Mermaid
+    txt                a tree                   tex     TikZ
+    gif apng webp      an animation             mp4     an animation, with ffmpeg
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Film(NamedTuple):
 
 
 def suffix_of(name: str, among: tuple[str, ...] = SUFFIXES) -> str:
-    """Return the format that a file's name asks for. UsageError if its suffix is unknown."""
+    """Return the format that a file's suffix stands for. UsageError if the suffix is unknown."""
     suffix = name.rpartition(".")[2].lower() if "." in name else ""
     if suffix not in among:
         raise UsageError(f"cannot tell what to draw from '{name}'", f"end it in .{', .'.join(among)}")
@@ -37,7 +37,7 @@ def suffix_of(name: str, among: tuple[str, ...] = SUFFIXES) -> str:
 
 
 def render_dot(text: str, suffix: str, dpi: int | None = None) -> bytes:
-    """DOT text as it is, or drawn."""
+    """Return DOT text unchanged, or drawn in another format."""
     if suffix == "dot":
         return text.encode()
     if suffix == "tex":
@@ -50,7 +50,7 @@ def render_dot(text: str, suffix: str, dpi: int | None = None) -> bytes:
 
 
 def render(drawn: Model, options: DotOptions, suffix: str, dpi: int | None = None, film: Film = Film()) -> bytes:
-    """The file's content. UsageError for an unknown suffix, RenderError if nothing can draw."""
+    """Return the file's content. UsageError for an unknown suffix, RenderError if no renderer works."""
     check(options)
     if suffix in DRAWN:
         return render_dot(text_of(drawn, options), suffix, dpi)

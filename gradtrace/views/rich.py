@@ -1,4 +1,4 @@
-"""Text for a terminal as HTML for a notebook: the same lines, with their colours, in one `<pre>`."""
+"""Terminal text as HTML for a notebook: the same lines, with their colours, in one `<pre>`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FRAME = f"overflow-x:auto;white-space:pre;line-height:1.4;margin:0;background:no
 
 
 class Report:
-    """Text that a notebook shows with its colours and a prompt without them. `painted` has a terminal's codes."""
+    """Text shown with colours in a notebook and without at a prompt. `painted` contains the terminal's escape codes."""
 
     def __init__(self, painted: str) -> None:
         self.painted = painted
@@ -36,7 +36,7 @@ class Report:
 
 
 def html_of(painted: str) -> str:
-    """Lines with a terminal's codes for colour and weight as one element."""
+    """Convert lines with terminal codes for colour and weight to one HTML element."""
     found: list[str] = []
     is_open = False
     at = 0

@@ -1,6 +1,6 @@
 """Rows of text cells -> CSV, TSV, Markdown or LaTeX; and plain data -> strict JSON.
 
-Every command that has rows writes them through here, so that a cell is quoted in one way everywhere.
+Every command that has rows writes them with this module, so that cells are quoted in the same way everywhere.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ Rows = Iterable[Sequence[str]]
 
 
 def render(columns: Sequence[str], lines: Rows, format: str) -> str:
-    """The rows in one of FORMATS, ended by a line break."""
+    """Return the rows in one of FORMATS, ended by a line break."""
     return FORMATS[format](columns, lines)
 
 
 def dumps(data: Any) -> str:
-    """Strict JSON on one line, in ASCII."""
+    """Return data as strict JSON on one line, in ASCII."""
     import json
 
     return json.dumps(data, allow_nan=False)
@@ -37,7 +37,7 @@ def csv_text(columns: Sequence[str], lines: Rows, separator: str = ",") -> str:
 
 
 def tsv_text(columns: Sequence[str], lines: Rows) -> str:
-    """No quoting, as cut and awk want it: tabs and line breaks within a cell become spaces."""
+    """Return the rows as TSV without quoting, for cut and awk: tabs and line breaks within a cell become spaces."""
     return "".join("\t".join(" ".join(cell.split()) for cell in line) + "\n" for line in [columns, *lines])
 
 
@@ -62,9 +62,10 @@ WIDE, LONGEST = 40, 240  # characters of a cell: above it the column has lines o
 
 
 def latex(columns: Sequence[str], lines: Rows) -> str:
-    """A table in the manner of booktabs, never wider than the text; the comment names its packages.
+    """Return a LaTeX table in the style of booktabs, at most as wide as the text; a comment names the packages it
+    needs.
 
-    It is for a page: numbers have six digits, long texts wrap, very long ones end in dots. CSV and JSON have all.
+    Numbers have six digits, long texts wrap, very long ones end in dots. CSV and JSON have everything.
     """
     body = [[latex_text(cell) for cell in line] for line in lines]
     wrapped = 6 if len(columns) <= 6 else 3  # cm
@@ -88,7 +89,7 @@ def latex(columns: Sequence[str], lines: Rows) -> str:
 
 
 def latex_text(cell: str) -> str:
-    """A cell's text as a page has room for it; a long one ends between two words, never within a number."""
+    """Return a cell's text in a length that fits a page; a long one is cut between two words, never within a number."""
     import re
 
     text = " ".join(cell.split())

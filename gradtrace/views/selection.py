@@ -16,7 +16,9 @@ COLUMNS = ("name", "value", "shape", "dtype", "is_leaf", "requires_grad", "grad_
 
 
 class Selection(NamedTuple):
-    """`sort` is a column's name, after a - the largest come first; numbers sort by value, arrays by their norm."""
+    """The selected rows and columns. `sort` is a column's name, after a - the largest come first; numbers sort by
+    value, arrays by their norm.
+    """
 
     columns: tuple[str, ...] = ()
     sort: str = ""
@@ -38,7 +40,7 @@ class Selection(NamedTuple):
         return tensor.is_leaf == (self.only == "leaf")
 
     def places(self, titles: Sequence[str]) -> list[int]:
-        """Return the positions of the chosen columns among `titles`; all without --columns."""
+        """Return the positions of the selected columns among `titles`; all positions without --columns."""
         if not self.columns:
             return list(range(len(titles)))
         for name in self.columns:
@@ -79,7 +81,7 @@ def key_of(tensor: TensorRecord, by: str) -> Any:
 
 
 def size_of(value: Value | None) -> float | None:
-    """A scalar's number, an array's norm; None for what cannot be compared (NaN)."""
+    """Return a scalar's number or an array's norm; None if it cannot be compared (NaN)."""
     if value is None:
         return None
     if value.shape:

@@ -1,4 +1,4 @@
-"""A static graph as text and as DOT: its operations in order, or boxes with tensors flowing up between them."""
+"""A static graph as text and as DOT: its operations in order, or boxes with tensors flowing upwards between them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def shape_text(tensor: Tensor) -> str:
 
 
 def render(graph: Graph) -> str:
-    """One line for each operation: name, type, what it reads, and what it gives, without a value."""
+    """Return a line for each operation: name, type, inputs and output, without values."""
     rows: list[tuple[str, ...]] = [("operation", "type", "reads", "gives")]
     for op in graph.operations:
         reads = ", ".join(t.name for t in op.inputs)
@@ -41,7 +41,9 @@ def as_data(graph: Graph) -> dict[str, Any]:
 
 
 def dot(graph: Graph) -> str:
-    """Operations as boxes, placeholders and constants at the bottom, tensors along the edges."""
+    """Return the graph as DOT: operations as boxes, placeholders and constants at the bottom, tensors along the
+    edges.
+    """
     number = {op: i for i, op in enumerate(graph.operations)}
     looks = LIGHT.looks
     used = {tensor.op for op in graph.operations for tensor in op.inputs}
@@ -61,7 +63,7 @@ def dot(graph: Graph) -> str:
 
 
 def end_label(op: Operation) -> str:
-    """A constant of one number shows it."""
+    """Return the label of an operation without inputs; a constant that is one number shows it."""
     if op.type != "Const" or op.outputs[0].shape != ():
         return op.name
     return f"{op.name} = {op.outputs[0].examples[0].item():g}"

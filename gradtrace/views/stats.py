@@ -67,7 +67,7 @@ def text(found: Stats, options: LayoutOptions, anomaly: bool = False) -> str:
 
 
 def brief(found: Stats, options: LayoutOptions, nodes: int) -> str:
-    """Return a few nodes, and what is wrong: the details of one step of a loop."""
+    """Return the statistics of a few nodes, and what is wrong: the details of one step of a training loop."""
     shown = list(found.nodes) if options.all or len(found.nodes) <= nodes else outstanding(found.nodes, nodes)
     columns = [c for c in node_columns(shown) if c.title in BRIEF]
     lines = grid.lines(columns, options, {"node": 10, "op": 6, "bad": 10})
@@ -112,13 +112,13 @@ def tables(found: Stats, options: LayoutOptions) -> Iterator[list[Any]]:
 
 
 def depth_rows(found: Stats) -> Sequence[Any]:
-    """Return all depths, or twelve spread evenly."""
+    """Return rows for all depths, or for twelve spread evenly."""
     depths = found.depths
     return depths if len(depths) <= 12 else [depths[(len(depths) - 1) * i // 11] for i in range(12)]
 
 
 def outstanding(nodes: Sequence[TensorStats], most: int = MANY) -> list[TensorStats]:
-    """Those with something not finite, then those with the largest and smallest gradients, in their order."""
+    """Return the nodes with bad elements, then those with the largest and smallest gradients, in their order."""
     bad = [n for n in nodes if any(x is not None and (x.nan or x.inf) for x in (n.value, n.grad))][: most // 2]
     sized = sorted((n for n in nodes if n.grad is not None), key=lambda n: n.grad.largest)  # type: ignore[union-attr]
     room = max(1 if most < MANY else 2, (most - len(bad)) // 2)
@@ -215,7 +215,7 @@ def reports(found: Stats) -> list[tuple[str, str]]:
 
 
 def same(group: Sequence[str]) -> str:
-    """ "x+w (2 times)": numbered labels of one expression go by it."""
+    """Replace numbered labels of one expression by it and their number: "x+w (2 times)"."""
     base = group[0].rpartition(" #")[0] or group[0]
     other = [label for label in group if (label.rpartition(" #")[0] or label) != base]
     return f"{base} ({len(group)} times)" if not other else " = ".join(group)

@@ -38,7 +38,7 @@ COLUMNS = ("step", "kind", "line", "name", "tensor", "operands", "value", "upstr
 
 
 def table(found: Iterable[RunStep], options: LayoutOptions) -> Iterator[str]:
-    """The tables, piece by piece."""
+    """Yield the tables, piece by piece."""
     for title, part in sections(found):
         if isinstance(part[0], Failed):
             yield from failed_lines(part[0], options)
@@ -50,7 +50,7 @@ def table(found: Iterable[RunStep], options: LayoutOptions) -> Iterator[str]:
 
 
 def sections(found: Iterable[RunStep]) -> Iterator[tuple[str, list[Any]]]:
-    """Runs of steps of one kind under a title, at most BLOCK in each."""
+    """Yield runs of steps of one kind under a title, each of at most BLOCK steps."""
     title = ""
     kind: type | None = None
     part: list[Any] = []
@@ -82,7 +82,7 @@ def sections(found: Iterable[RunStep]) -> Iterator[tuple[str, list[Any]]]:
 
 
 def failed_lines(step: Failed, options: LayoutOptions) -> Iterator[str]:
-    """ "failed, line 7: y = a @ b", its operands, and the message, in red."""
+    """Yield "failed, line 7: y = a @ b", its operands, and the message, in red."""
     where = f", line {step.span.where}" if step.span else ""
     of = f" (of {', '.join(step.inputs)})" if step.inputs else ""
     said = f"{step.kind}: {step.message}" if step.message else step.kind
@@ -92,14 +92,14 @@ def failed_lines(step: Failed, options: LayoutOptions) -> Iterator[str]:
 
 
 def titled(step: Forward | Backward) -> str:
-    """The title of a section that no pass begins."""
+    """Return the title of a section that does not begin with the start of a pass."""
     if isinstance(step, Forward):
         return "forward" if step.number_of_pass is None else f"run within backward {step.number_of_pass}"
     return f"backward {step.number_of_pass}, continued"
 
 
 def head(step: Started) -> str:
-    """ "backward 1, line 4: from y with 1, saved values freed"."""
+    """Return the title of a pass: "backward 1, line 4: from y with 1, saved values freed"."""
     roots = ", ".join(f"{label} with {numbers.short(vector)}" for label, vector in step.roots) or "an unnamed result"
     what = "backward" if step.stores else "autograd.grad"
     where = f", line {step.span.where}" if step.span else ""
@@ -140,7 +140,9 @@ def forward_columns(part: list[Forward]) -> list[Column]:
 
 
 def result(step: Forward) -> str:
-    """The variables that took the results; an unnamed one is called by its expression, which stands there already."""
+    """Return the variables that hold the results; a result without one is left out, since the row shows its
+    expression.
+    """
     return visible(", ".join(out.label for out in step.outputs if out.label != step.text))
 
 
@@ -152,7 +154,7 @@ def values(step: Forward) -> Cell:
 
 
 def amount(value: Value | None) -> Cell:
-    """A value as a cell; None as nothing."""
+    """Return a value as a cell; an empty one for None."""
     if value is None:
         return Cell("")
     text = short(value)
@@ -160,7 +162,7 @@ def amount(value: Value | None) -> Cell:
 
 
 def short(value: Value) -> str:
-    """ "all 1" where there is one number, however often; else as in every table."""
+    """Return "all 1" if all elements are equal; else a short text as in every table."""
     text = numbers.summary(value) if value.numel > 1 else ""
     return text if text.startswith("all ") else numbers.short(value)
 
@@ -172,14 +174,14 @@ def grad_fn(step: Forward) -> Cell:
 
 
 def saved(items: Iterable[Kept]) -> str:
-    """ "a, b: 16 B"."""
+    """Return saved values as text: "a, b: 16 B"."""
     kept = list(items)
     size = sum(item.size for item in kept)
     return ", ".join(item.label for item in kept) + (f": {bytes_text(size)}" if size else "") if kept else ""
 
 
 def bytes_text(size: int) -> str:
-    """ "16 B", "3.1 kB", "2 MB" (powers of 1000)."""
+    """Return a number of bytes as text: "16 B", "3.1 kB", "2 MB" (powers of 1000)."""
     for unit in ("B", "kB", "MB"):
         if size < 1000:
             return f"{size:.3g} {unit}"
@@ -191,7 +193,7 @@ def bytes_text(size: int) -> str:
 
 
 def backward_table(part: list[Backward | Ended], options: LayoutOptions) -> Iterator[str]:
-    """A row for each edge; below a step's rows what else happened in its turn."""
+    """Return the table of backward steps: a row for each edge, and rows for the other events of each turn."""
     turns = [step for step in part if isinstance(step, Backward)]
     if not turns:
         return
@@ -229,7 +231,7 @@ def edge_rows(step: Backward) -> list[tuple[Cell, ...]]:
 
 
 def remarks(step: Backward) -> list[tuple[str, str]]:
-    """Describe what happened in a step besides the product: the sum, hooks, what was freed, stored or dropped."""
+    """Describe the other events of a step: the sum, hooks, values that were freed, stored or dropped."""
     found = []
     total = plus([numbers.short(c.value) for c in step.contributions])
     if total:
@@ -252,7 +254,7 @@ def remarks(step: Backward) -> list[tuple[str, str]]:
 
 
 def plus(terms: list[str]) -> str:
-    """ "-4 + 8", "2 - 3"."""
+    """Return a sum as text: "-4 + 8", "2 - 3"."""
     text = terms[0] if terms else ""
     for term in terms[1:]:
         text += f" - {term[1:]}" if term.startswith("-") else f" + {term}"
@@ -272,13 +274,13 @@ def hook_text(hook: HookRun) -> str:
 
 
 def jsonl(found: Iterable[RunStep]) -> Iterator[str]:
-    """One step for each line."""
+    """Yield one JSON line for each step."""
     start = {"schema": SCHEMA + "/step", "version": VERSION}
     return (rows.dumps({**start, **json_fields(step)}) + "\n" for step in found)
 
 
 def json_text(trace: Trace, found: Iterable[RunStep]) -> Iterator[str]:
-    """The document, written as it is made."""
+    """Yield the JSON document piece by piece."""
     opening = rows.dumps(
         {"schema": SCHEMA, "version": VERSION, "source": {"name": trace.source_name, "text": trace.source_text}}
     )
@@ -384,7 +386,7 @@ def place(span: Span | None) -> dict[str, Any]:
 
 
 def text_rows(found: Iterable[RunStep]) -> Iterator[list[str]]:
-    """A row of COLUMNS for each forward step, and for each edge of a backward step."""
+    """Return a row of COLUMNS for each forward step, and for each edge of a backward step."""
     for step in found:
         if isinstance(step, Forward):
             made, values = [o.label for o in step.outputs], [full(o.value) for o in step.outputs]
@@ -426,7 +428,7 @@ def line_of(span: Span | None) -> str:
 
 
 def render(trace: Trace, found: Iterable[RunStep], format: str) -> Iterator[str]:
-    """The steps in any format but the table."""
+    """Return the steps in any format except the table."""
     if format == "json":
         return json_text(trace, found)
     if format == "jsonl":

@@ -1,9 +1,10 @@
-"""A run as a sequence of moments: the graph growing statement by statement, then gradients flowing back.
+"""A run as a sequence of moments: the graph grows statement by statement, then gradients flow back.
 
     story(trace) -> tuple of Moment
 
-The page's player and the animation tell it. Forward, one moment is what one statement made; backward, one visit of a
-function, in the engine's own order. Where a program calls backward in between, the moments alternate as they did.
+The page's player and the animation show it. In forward, a moment has the results of one statement; in backward, one
+visit of a function, in the engine's order. Where a program calls backward in between, the moments alternate in the same
+way.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Moment(NamedTuple):
 
 
 def story(trace: Trace) -> tuple[Moment, ...]:
-    """All moments; backward's only if the run was watched."""
+    """Return all moments; those of backward only if the run was watched."""
     seen = {t.id for t in trace.tensors if t.operation is None and t.kind != "constant"}
     moments = [Moment(LEAVES, tensors=tuple(sorted(seen)))]
     waiting = list(reversed(list(enumerate(trace.steps))))
@@ -45,7 +46,7 @@ def story(trace: Trace) -> tuple[Moment, ...]:
 
 
 def take_backward(moments: list[Moment], waiting: list[tuple[int, object]], trace: Trace, ran: int) -> None:
-    """The backward steps that came before the operation after the first `ran`."""
+    """Append the backward steps that ran before the operation with index `ran`."""
     while waiting:
         number = waiting[-1][0]
         step = trace.steps[number]
@@ -79,7 +80,7 @@ def forward(trace: Trace, operations: tuple[Operation, ...], seen: set[int], sin
 
 
 def statement(trace: Trace, operations: tuple[Operation, ...], single: bool) -> str:
-    """The source line of the operations; within a `single` expression, what they are."""
+    """Return the source line of the operations; if the program is a `single` expression, the text of the operation."""
     span = operations[-1].span
     if single and operations[-1].text:
         return operations[-1].text

@@ -1,6 +1,7 @@
 """The visual language of the graphs: palette, shapes, borders, fonts.
 
-Every distinction is made three times, so that it survives colour blindness, grey print and a glance:
+Each distinction is shown in three ways, so that it remains visible with colour blindness, in grey print and at a
+glance:
 
     shape    rounded: a leaf; folded corner: a leaf without grad; arrow: an output; square: computed
     border   thick: takes part in backward from the ends; double: its gradient is kept; dashed: no gradient flows
@@ -18,7 +19,7 @@ SMALL_SIZE = 9
 
 
 class Look(NamedTuple):
-    """The look of one role of node, and its text in the legend."""
+    """The look of nodes with one role, and its text in the legend."""
 
     meaning: str
     shape: str
@@ -30,13 +31,13 @@ class Look(NamedTuple):
     margin: str = "0.09,0.05"
 
     def pointing(self, direction: str) -> Look:
-        """The same look with its arrow pointing the way that the graph goes: right, down or up."""
+        """Return the same look with its arrow in the direction of the graph: right, down or up."""
         if self.shape != "cds" or direction == "right":
             return self
         return self._replace(shape={"up": "house", "down": "invhouse"}[direction], margin="0.02,0.0")
 
     def attributes(self) -> dict[str, str]:
-        """As Graphviz node attributes."""
+        """Return the look as Graphviz node attributes."""
         return {
             "shape": self.shape,
             "style": self.style,
@@ -49,7 +50,7 @@ class Look(NamedTuple):
 
 
 class Theme(NamedTuple):
-    """The colours of one picture. Ink is for names and numbers, faint for what explains them."""
+    """The colours of one picture. `ink` is for names and numbers, `faint` for explanations."""
 
     background: str
     ink: str
@@ -151,5 +152,5 @@ def upward(name: str) -> list[str]:
 
 
 def listed(look: Look) -> str:
-    """A look as the attributes of a node in DOT text."""
+    """Return a look as the attributes of a node in DOT text."""
     return ", ".join(f'{name}="{value}"' for name, value in look.attributes().items())

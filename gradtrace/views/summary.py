@@ -23,7 +23,7 @@ STARTED = (
 
 
 def modules(name: str, hosting: Hosting) -> dict[str, Any]:
-    """The names of a module of `lang.hosted` for one run."""
+    """Return the names of a module of `lang.hosted` for one run."""
     if name == "tensorboard.notebook":
         book = Notebook(hosting)
         return {"list": book.list, "start": book.start, "display": book.start}
@@ -31,7 +31,7 @@ def modules(name: str, hosting: Hosting) -> dict[str, Any]:
 
 
 class Maker(Frozen):
-    """`SummaryWriter` as a program calls it: it makes a Writer that knows the run."""
+    """`SummaryWriter` as a program calls it; it returns a Writer for the run."""
 
     __slots__ = ("_hosting",)
     __name__ = __qualname__ = "SummaryWriter"
@@ -55,7 +55,9 @@ class Maker(Frozen):
 
 
 class Writer(Frozen):
-    """A folder of event files. Every method returns None; after `close` the next one begins a new file."""
+    """A writer of event files into a folder. Every method returns None; after `close` the next one begins a new
+    file.
+    """
 
     __slots__ = ("_files", "_folder", "_hosting", "_messages", "_suffix")
 
@@ -93,13 +95,13 @@ class Writer(Frozen):
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
-        """One number at a step."""
+        """Write a number for a step."""
         self._file(self._folder).add(self._messages.scalar(tag, number(scalar_value)), step_of(global_step), walltime)
 
     def add_scalars(
         self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: Any = None, walltime: float | None = None
     ) -> None:
-        """Several curves in one plot: a folder for each, as PyTorch writes them."""
+        """Write several curves of one plot: a folder for each, as PyTorch writes them."""
         for tag, value in tag_scalar_dict.items():
             folder = f"{self._folder}/{main_tag.replace('/', '_')}_{tag}"
             self._file(folder).add(self._messages.scalar(main_tag, number(value)), step_of(global_step), walltime)
@@ -128,7 +130,7 @@ class Writer(Frozen):
     def add_graph(
         self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
     ) -> None:
-        """Run `model` on `input_to_model` (a tensor, or a tuple of its arguments) and write the graph of that."""
+        """Run `model` on `input_to_model` (a tensor, or a tuple of its arguments) and write its graph."""
         from gradtrace.views import model_graph, tensorboard
 
         trace = model_graph.traced(model, input_to_model, self._hosting)
@@ -139,7 +141,7 @@ class Writer(Frozen):
             self._hosting.print(f"{trace.source_name}: {len(trace.operations)} operations\n")
 
     def flush(self) -> None:
-        """Do nothing: everything is written at once."""
+        """Do nothing, since everything is written at once."""
 
     def close(self) -> None:
         for file in self._files.values():
@@ -176,7 +178,9 @@ def unwrap(value: Any) -> Any:
 
 
 def number(value: Any) -> float:
-    """A scalar, also as a tensor of one element. RuntimeError or TypeError for anything else, as float() says it."""
+    """Return a scalar, or a tensor's only element, as a number. RuntimeError or TypeError as from float() for anything
+    else.
+    """
     found = to_numpy(value) if isinstance(value, Array) else value
     return float(found.item() if hasattr(found, "item") else found)
 
@@ -186,7 +190,7 @@ def step_of(value: Any) -> int | None:
 
 
 def default_bins() -> list[float]:
-    """The edges of TensorFlow's histograms: from 1e-12 to 1e20 by steps of a tenth, and the same below zero."""
+    """Return the bin edges of TensorFlow's histograms: from 1e-12 to 1e20 in steps of 10 %, and the same below zero."""
     edges, edge = [], 1e-12
     while edge < 1e20:
         edges.append(edge)
@@ -195,7 +199,7 @@ def default_bins() -> list[float]:
 
 
 class Notebook:
-    """`tensorboard.notebook`: which TensorBoards run, by the files that they leave (tensorboard/manager.py)."""
+    """`tensorboard.notebook`: finds running TensorBoards by the files that they leave (tensorboard/manager.py)."""
 
     def __init__(self, hosting: Hosting) -> None:
         self.hosting = hosting
@@ -214,7 +218,7 @@ class Notebook:
         self.hosting.print("Known TensorBoard instances:\n" + "".join(lines))
 
     def start(self, args_string: str = "", *_: Any, **__: Any) -> None:
-        """Note on stderr how to look at the files, since a program cannot start a viewer."""
+        """Print on stderr how to view the files, since a program cannot start TensorBoard."""
         self.hosting.tell(STARTED.format(args_string))
 
 

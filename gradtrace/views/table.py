@@ -4,8 +4,8 @@
     ──────────────────────────────────────────────────────────────────────────────
     x                2  ()     float64  True     True           None             2
 
-Here is what stands in the cells; `layout` fits them to the terminal. Colour is a matter of a few escape codes on the
-same text, so rich is not needed. Why a gradient is None stands in a footnote.
+This module fills the cells; `layout` fits them to the terminal. Colours are escape codes in the same text, so rich is
+not needed. A footnote says why a gradient is None.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def render(trace: Trace, options: LayoutOptions = LayoutOptions(), selection: Selection | None = None) -> str:
-    """The table as text, each line ended by a line break; "" without a tensor to show."""
+    """Return the table as text, each line ended by a line break; "" without a tensor to show."""
     shown, hidden = chosen(trace, options.all)
     shown = shown if selection is None else selection.tensors(shown)
     if not shown:
@@ -45,7 +45,7 @@ def render(trace: Trace, options: LayoutOptions = LayoutOptions(), selection: Se
 
 
 def chosen(trace: Trace, everything: bool) -> tuple[list[TensorRecord], int]:
-    """The tensors to show, in creation order, and how many are left out."""
+    """Return the tensors to show, in creation order, and the number of those left out."""
     if everything or len(trace.tensors) <= MANY:
         return list(trace.tensors), 0
     shown = [t for t in trace.tensors if t.name is not None or t.is_output or t.is_root or t.is_parameter]
@@ -56,7 +56,9 @@ def chosen(trace: Trace, everything: bool) -> tuple[list[TensorRecord], int]:
 
 
 def build(shown: list[TensorRecord], notes: list[str], options: LayoutOptions) -> list[Column]:
-    """The columns; `notes` collects the footnotes. The gradients' own grad_fn gets a column only if there is one."""
+    """Return the columns; the footnotes are appended to `notes`. A column shows the gradients' own grad_fn if any has
+    one.
+    """
     columns = [
         Column("name", [name(t) for t in shown]),
         Column("value", [value(t) for t in shown]),
@@ -84,7 +86,7 @@ def value(t: TensorRecord) -> Cell:
 
 
 def contents(found: Value) -> Cell:
-    """A scalar, a small array written out, or a large one's range and mean."""
+    """Return a cell with a scalar, the elements of a small array, or a large one's range and mean."""
     text = numbers.elements(found) if 0 < found.numel <= numbers.SMALL and found.is_whole else ""
     if not found.shape:
         text = numbers.number(found.data)

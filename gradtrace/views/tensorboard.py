@@ -2,9 +2,10 @@
 
     write(trace, "runs/one")         then:  tensorboard --logdir runs
 
-A node for each operation, each leaf that one uses and each result, in the boxes of the modules and functions that they
-were called in. Names hold nothing but what TensorBoard takes, and are unique; an operation's has its number before its
-name ("op12_sin"), for TensorBoard folds names that end in numbers into series. Every input names a node that is there.
+The graph has a node for each operation, each leaf that an operation uses and each result, in the boxes of the modules
+and functions that they were called in. Names contain only characters that TensorBoard accepts, and are unique. An
+operation's number stands before its name ("op12_sin"), since TensorBoard folds names that end in numbers into series.
+Every input names a node that exists.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ SCOPES = 12  # names of scopes within one another
 
 
 class Named:
-    """The name of each node."""
+    """Finds the name of each node."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -41,7 +42,9 @@ class Named:
                 self.tensors[tensor.id] = self.unique(self.leaf(tensor, homes[tensor.id]))
 
     def leaf(self, tensor: TensorRecord, homes: set[int | None]) -> str:
-        """A parameter stands in the box of the one module that uses it; other leaves under "input" or "constant"."""
+        """Return the name of a leaf: a parameter is in the box of the one module that uses it, others under "input" or
+        "constant".
+        """
         if tensor.is_parameter and len(homes) == 1:
             scope = next(iter(homes))
             box = None if scope is None else self.trace.scopes[scope]
@@ -72,13 +75,15 @@ class Named:
 
 
 def clean(text: str) -> str:
-    """Replace the characters that a TensorFlow name cannot hold, all but letters, digits and _.-; never empty."""
+    """Replace the characters that a TensorFlow name cannot hold (all but letters, digits and _.-); the result is never
+    empty.
+    """
     safe = re.sub(r"[^A-Za-z0-9_.\-]+", "_", text)[:80]
     return safe if re.match(r"[A-Za-z0-9.]", safe) else f"n{safe}"
 
 
 def write(trace: Trace, folder: str) -> None:
-    """One event file in `folder`, which is made if it is not there.
+    """Write one event file into `folder`, which is created if it is missing.
 
     RenderError if tensorboardX is not installed, UsageError if the folder cannot be written.
     """
@@ -101,7 +106,7 @@ def write(trace: Trace, folder: str) -> None:
 
 
 def graph_def(trace: Trace) -> Any:
-    """The graph as TensorFlow's message."""
+    """Return the graph as TensorFlow's message."""
     from tensorboardX.proto.graph_pb2 import GraphDef
     from tensorboardX.proto.versions_pb2 import VersionDef
 

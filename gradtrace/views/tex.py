@@ -1,6 +1,6 @@
-"""Text that TeX typesets as it is: every character that means something to TeX escaped, symbols as their commands.
+"""Text that TeX typesets literally: every special character of TeX escaped, symbols as their commands.
 
-What no 8-bit font has is written for LuaLaTeX and XeLaTeX; pdfLaTeX shows a question mark there.
+Characters that 8-bit fonts do not have are written for LuaLaTeX and XeLaTeX; pdfLaTeX shows a question mark instead.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ MATHS = {chr(0x3B1 + i): name for i, name in enumerate(GREEK)} | CAPITALS | SIGN
 
 
 def escaped(text: str) -> str:
-    """A line of text for TeX; control characters are shown as the terminal shows them."""
+    """Return a line of text for TeX; control characters are shown as the terminal shows them."""
     return "".join(map(_escaped, visible(text))).replace("--", "-{}-").replace("--", "-{}-")  # no dash of two
 
 

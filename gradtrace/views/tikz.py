@@ -1,9 +1,9 @@
-"""A drawing as TikZ: Graphviz's own lines, shapes and texts, one command each, in the document's font.
+"""A drawing as TikZ: the lines, shapes and texts of Graphviz's layout, one command each, in the document's font.
 
     tikz(dot text) -> a document that pdflatex, lualatex and xelatex compile (class `standalone`)
 
-`\\input` takes the file into another document that loads the package `standalone`. A text that is wider in TeX's font
-than in Graphviz's is narrowed to its place; a sparkline is drawn as bars.
+`\\input` includes the file in another document that loads the package `standalone`. A text that is wider in TeX's font
+than in Graphviz's is narrowed to its width there; a sparkline is drawn as bars.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BOLD, ITALIC = 1, 2
 
 
 def tikz(source: str) -> str:
-    """The document of a drawing in DOT. RenderError if nothing can lay it out."""
+    """Return the document of a drawing in DOT. RenderError if there is no renderer for its layout."""
     # Graphviz writes bytes of freed memory behind the style of a table's border: no text, and no strict JSON
     layout = json.loads(image.render(source, "json").decode("utf-8", "replace"), strict=False)
     pen = Pen()
@@ -45,7 +45,7 @@ def tikz(source: str) -> str:
 
 
 def in_order(layout: dict[str, Any]) -> list[dict[str, Any]]:
-    """Frames first, then edges, then nodes over them."""
+    """Return the objects in drawing order: frames first, then edges, then nodes over them."""
     objects = layout.get("objects", [])
     frames = [one for one in objects if "nodes" in one or "subgraphs" in one]
     return [*frames, *layout.get("edges", []), *(one for one in objects if one not in frames)]
@@ -93,7 +93,7 @@ class Pen:
             self.fill = shown
 
     def shape(self, what: str, one: dict[str, Any]) -> Iterator[str]:
-        """A polygon, curve, ellipse or polyline; its capital letter says that it is filled."""
+        """Return a polygon, curve, ellipse or polyline; a capital letter of its operation means that it is filled."""
         settings = [*self.style]
         if self.line is not None:
             settings.append(f"draw={self.colour(self.line)}")
@@ -118,7 +118,9 @@ class Pen:
         yield rf"\node[anchor={ANCHORS[align]},text={self.colour(self.line)}] at ({x:g},{y:g}) {{{held}}};"
 
     def bars(self, text: str, x: float, y: float, width: float) -> Iterator[str]:
-        """A sparkline: each character a bar on the line of the text; what is not finite a cross."""
+        """Return a sparkline: each character is a bar on the text's base line; values that are not finite are
+        crosses.
+        """
         colour = self.colour(self.line)
         for i, char in enumerate(text):
             left = x + i * width
@@ -132,7 +134,7 @@ class Pen:
 
 
 def spaced(text: str) -> str:
-    """A text for TeX with its no-break spaces, which hold parts of a label apart."""
+    """Return a text for TeX; the no-break spaces, which hold parts of a label apart, are kept."""
     return "~".join(map(escaped, text.split("\xa0")))
 
 

@@ -1,8 +1,8 @@
 """Statistics of a training loop as text or data: a row for each step, then the details of one.
 
-The JSON document is that of `views/stats.py` for the step that the details are about, with `training` beside it: {step,
-verdict, diverges, first_inf, first_nan, steps [{step, loss, grad_norm, update, parameters [{name, grad_norm, update}],
-bad {where, label, op, what, line}}]}. JSON Lines have a step each, and so have the rows of CSV and its like.
+The JSON document is that of `views/stats.py` for the step with details, with `training` added: {step, verdict,
+diverges, first_inf, first_nan, steps [{step, loss, grad_norm, update, parameters [{name, grad_norm, update}], bad
+{where, label, op, what, line}}]}. JSON Lines have one step each; CSV, TSV, Markdown and LaTeX have a row for each step.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def wrapped(said: str, style: str, options: LayoutOptions) -> list[str]:
 
 
 def chosen(found: Training) -> list[StepRow]:
-    """At most STEPS rows: the first and last ones, those around the first bad value, and some between."""
+    """Return at most STEPS rows: the first and last ones, those around the first bad value, and some between."""
     steps = found.rows
     if len(steps) <= STEPS:
         return list(steps)
@@ -74,7 +74,7 @@ def cell(x: float | None, digits: int = 4) -> Cell:
 
 
 def bad_text(bad: BadValue | None) -> str:
-    """ "Inf in loss: mse_loss, line 9"."""
+    """Return a bad value as text: "Inf in loss: mse_loss, line 9"."""
     if bad is None:
         return ""
     where = f": {bad.op}, line {bad.span.where}" if bad.span is not None else ""
@@ -83,7 +83,7 @@ def bad_text(bad: BadValue | None) -> str:
 
 
 def parameter_lines(found: Training, options: LayoutOptions) -> list[str]:
-    """For each parameter the norm of its gradient and its update: the first, the largest, the last."""
+    """Return for each parameter the norms of its gradient and its update: the first, the largest, the last."""
     names = list(dict.fromkeys(p.name for r in found.rows for p in r.parameters))
     if not names:
         return []

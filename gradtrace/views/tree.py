@@ -1,4 +1,4 @@
-"""A model as a tree of text: the results at the top, below each what it was computed from.
+"""A model as a tree of text: the results at the top, below each the nodes that it was computed from.
 
     y = a * b   6   MulBackward0
     ├─ a = x + w   3   AddBackward0
@@ -7,8 +7,8 @@
     └─ b = w + 1   2   AddBackward0
        ← w   (above)
 
-What has one input goes on below it at the same depth (←), so that a chain does not run out of the terminal. What was
-shown already is named again, not repeated. In the style `autograd` the tree is that of next_functions.
+A node's only input stands below it at the same depth (←), so that a long chain fits the terminal. A node that was shown
+already appears only by its name. In the style `autograd` the tree is that of next_functions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WORDS = {
 
 
 class TreeOptions(NamedTuple):
-    """`width` None means as wide as it gets."""
+    """Options of the tree. `width` None means unlimited."""
 
     width: int | None = None
     color: bool = False
@@ -43,7 +43,7 @@ class TreeOptions(NamedTuple):
 
 
 def render(drawn: Model, options: TreeOptions = TreeOptions()) -> str:
-    """The tree, ended by a line break."""
+    """Return the tree, ended by a line break."""
     rows = {row["id"]: row for row in nodes.facts_of(drawn)}
     inputs = inputs_of(drawn, rows)
     used = {source for sources in inputs.values() for source, _ in sources}
@@ -69,7 +69,9 @@ def render(drawn: Model, options: TreeOptions = TreeOptions()) -> str:
 
 
 def inputs_of(drawn: Model, rows: dict[str, Any]) -> dict[str, list[tuple[str, int]]]:
-    """For each node what it was computed from, with how often; an operation with one result is left out between."""
+    """Return for each node its inputs, with their counts; an operation with a single result is merged into this
+    result.
+    """
     found: dict[str, list[tuple[str, int]]] = {}
     for edge in drawn.edges:
         found.setdefault(edge.target, []).append((edge.source, edge.times))
@@ -89,7 +91,7 @@ def inputs_of(drawn: Model, rows: dict[str, Any]) -> dict[str, list[tuple[str, i
 
 
 def merged(sources: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Each source once."""
+    """Return each source once, with its total count."""
     counts: dict[str, int] = {}
     for source, times in sources:
         counts[source] = counts.get(source, 0) + times
@@ -120,10 +122,10 @@ def line(drawn: Model, row: dict[str, Any], before: str, note: str, options: Tre
 
 
 def fitted_to(texts: list[str], width: int, ellipsis: str) -> list[str]:
-    """Return the name and the rest within `width`; "" for a part that is left out.
+    """Return the name and the other parts within `width`; "" for a part that is left out.
 
-    What tells least goes first: the role, the grad_fn, then the value. The gradient stays whatever the width; the name
-    gives way to it, down to a few letters.
+    The least informative part is left out first: the role, the grad_fn, then the value. The gradient always stays; the
+    name is shortened for it, down to a few letters.
     """
     found = list(texts)
     last = len(found) - 1
@@ -147,7 +149,7 @@ def total(texts: list[str]) -> int:
 
 
 def least_gradient(text: str) -> int:
-    """The width of "grad 0.25", or of "grad (16, 8)" where more follows."""
+    """Return the width of "grad 0.25", or of "grad (16, 8)" where more text follows."""
     end = text.find("  ")
     return cells.width(text if end < 0 and "[" not in text else text[: max(end, 8)]) + 1
 

@@ -1,4 +1,4 @@
-"""A note's cells and whether they print what is recorded.
+"""The cells of a note, and whether each prints its recorded output.
 
 The JSON document has `schema` "gradtrace/verify", `version`, file, passed, `compared` (how many cells were), counts by
 verdict, and `cells` [{label, line, verdict, detail, recorded, printed}]. Verdicts: "same", "addresses", "random",

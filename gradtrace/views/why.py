@@ -51,7 +51,7 @@ def lines(answer: Answer, options: LayoutOptions) -> list[str]:
 
 
 def evidence(item: Evidence, margin: int, width: int, options: LayoutOptions) -> list[str]:
-    """Return the source line, and below it what it shows."""
+    """Return the source line, and below it the fact that it shows."""
     said = wrap(visible(item.text), width - margin)
     head = f"  {where(item)}".ljust(margin)
     blank = " " * margin
@@ -69,7 +69,7 @@ def where(item: Evidence) -> str:
 
 
 def report(causes: Sequence[Answer], answers: Sequence[Answer], options: LayoutOptions) -> str:
-    """The causes that were found, the most serious in full; then one sentence for each tensor."""
+    """Return the causes that were found, the most serious in full; then one sentence for each tensor."""
     told = [text(causes[:FULL], options)] if causes else []
     more = "".join(line + "\n" for cause in causes[FULL:] for line in indented(cause.sentence, "", options))
     if more:
@@ -79,7 +79,7 @@ def report(causes: Sequence[Answer], answers: Sequence[Answer], options: LayoutO
 
 
 def overview(answers: Sequence[Answer], options: LayoutOptions) -> str:
-    """One sentence for each tensor; those whose reason is the same stand together after the first of them."""
+    """Return one sentence for each tensor; tensors with the same reason are listed together after the first of them."""
     groups: dict[Any, list[Answer]] = {}
     for answer in answers:
         groups.setdefault(reason(answer), []).append(answer)
@@ -94,7 +94,7 @@ def overview(answers: Sequence[Answer], options: LayoutOptions) -> str:
 
 
 def reason(answer: Answer) -> tuple[str, ...]:
-    """Return the part of an answer that tensors can share: the text after the first colon."""
+    """Return the part of an answer that several tensors can share: the text after the first colon."""
     _, colon, why = answer.sentence.partition(": ")
     return (answer.status, answer.cause, why) if colon else (answer.name,)
 
@@ -108,7 +108,7 @@ def indented(sentence: str, style: str, options: LayoutOptions, less: int = 0) -
 
 
 def render(answers: Sequence[Answer], format: str) -> str:
-    """The answers in any format but the table."""
+    """Return the answers in any format except the table."""
     if format == "json":
         return rows.dumps({"schema": SCHEMA, "version": VERSION, "answers": [json_fields(a) for a in answers]}) + "\n"
     if format == "jsonl":

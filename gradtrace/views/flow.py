@@ -1,8 +1,8 @@
 """The gradient of every tensor in a backward pass, kept or not, and the local derivative on every edge.
 
-    gradients(trace)                         {tensor id: Value}, of the last pass that reached it
-    derivatives(trace)                       {(operation id, operand's position): Value}
-    norm(value)                              the Euclidean length of a gradient
+gradients(trace)                         {tensor id: Value}, of the last pass that reached it
+derivatives(trace)                       {(operation id, operand's position): Value}
+norm(value)                              the Euclidean length of a gradient
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Replace boxes by marks: transposes of matrices, and the results of folded modules.
 
-    transposes(trace, folded, users) -> {tensor: the matrix that it is the transpose of}
-    results(trace, folded, shown) -> {group: the one tensor that leaves it}
-    joined(trace, folded, transposes) -> {tensor: the operation whose only result it is}
+transposes(trace, folded, users) -> {tensor: the matrix that it is the transpose of}
+results(trace, folded, shown) -> {group: the one tensor that leaves it}
+joined(trace, folded, transposes) -> {tensor: the operation whose only result it is}
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Write a model in the format of a file's suffix.
 
-    render(model, options, "svg") -> bytes
+render(model, options, "svg") -> bytes
 
-    dot svg png pdf    Graphviz                 html    a page to explore, with a player
-    json graphml       node and edge lists      mmd     Mermaid
-    txt                a tree                   tex     TikZ
-    gif apng webp      an animation             mp4     an animation, with ffmpeg
+dot svg png pdf    Graphviz                 html    a page to explore, with a player
+json graphml       node and edge lists      mmd     Mermaid
+txt                a tree                   tex     TikZ
+gif apng webp      an animation             mp4     an animation, with ffmpeg
 """
 
 from __future__ import annotations

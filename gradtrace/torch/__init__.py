@@ -1,15 +1,15 @@
-"""gradtrace on real PyTorch: a recorded run of it, with the same pictures and answers.
+"""Record real PyTorch with gradtrace, with the same pictures and answers as for gradtrace's own engine.
 
     import gradtrace.torch as gt
 
     with gt.record() as r:
         loss = model(x)
         loss.backward()
-    print(r.why("model.0.weight"))      # why a gradient is None, zero, NaN or what it is
+    print(r.why("model.0.weight"))      # why a gradient is None, zero, NaN or a number
     r.draw("step.html")                 # a picture
-    r.save("step.gt")                   # a file that every command takes: gradtrace stats step.gt
+    r.save("step.gt")                   # a file for every command: gradtrace stats step.gt
 
-`draw(loss)` and `why(w)` work after the fact, from what the graph still knows. Needs PyTorch 2.4 or later.
+`draw(loss)` and `why(w)` work without a recording, from what the graph still holds. Needs PyTorch 2.4 or later.
 """
 
 from __future__ import annotations

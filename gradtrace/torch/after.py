@@ -18,10 +18,10 @@ from gradtrace.trace.record import Trace
 def draw(
     tensor: torch.Tensor, path: Any = None, *, names: Mapping[str, torch.Tensor] | None = None, **options: Any
 ) -> Any:
-    """The picture of the graph behind a tensor; see `gradtrace.draw` for the options.
+    """Return the picture of the graph behind a tensor; see `gradtrace.draw` for the options.
 
-    Names are those of the caller's variables and of modules' parameters, or `names`. Written to a file if `path` names
-    one. TypeError for what is not a tensor.
+    `names` maps names to tensors; by default the names are those of the caller's variables and of modules' parameters.
+    If `path` is given, the picture is also written to this file. TypeError for anything but a tensor.
     """
     env = dict(names) if names is not None else variables_of(sys._getframe(1))
     return picture(tensor, path, env, options)
@@ -43,7 +43,7 @@ def picture(tensor: Any, path: Any, env: Mapping[str, Any], options: dict[str, A
 
 
 def graph_of(tensor: Any, env: Mapping[str, Any]) -> Trace:
-    """Return the graph behind a tensor as a Trace; it has no operations, as these were not recorded."""
+    """Return the graph behind a tensor as a Trace; it has no operations, since these were not recorded."""
     with private.without_torch_function():
         recorder = Recorder("summary")
         root = recorder.entry(tensor)
@@ -59,7 +59,7 @@ def graph_of(tensor: Any, env: Mapping[str, Any]) -> Trace:
 
 
 def in_graph(recorder: Recorder, tensor: Any) -> bool:
-    """Whether a tensor is part of what the root was computed from."""
+    """Whether the root was computed from this tensor."""
     if recorder.known_entry(tensor) is not None:
         return True
     fn = tensor.grad_fn
@@ -67,10 +67,10 @@ def in_graph(recorder: Recorder, tensor: Any) -> bool:
 
 
 def why(tensor: torch.Tensor, loss: torch.Tensor | None = None) -> str:
-    """Explain a tensor's gradient from the graph alone; with the loss, whether it depends on the tensor.
+    """Explain a tensor's gradient from the graph alone; with the loss, also whether the loss depends on the tensor.
 
-    A recorded run (`record`) can say more: where a path was cut, where the first NaN arose. TypeError for what is not a
-    tensor.
+    A recorded run (`record`) can say more: where a path was cut, where the first NaN arose. TypeError for anything but
+    a tensor.
     """
     return answer(tensor, loss, variables_of(sys._getframe(1)))
 

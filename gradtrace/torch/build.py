@@ -43,7 +43,7 @@ ENGINE = f"torch {torch.__version__.partition('+')[0]}"
 
 
 class Ending:
-    """The facts about the live program at the end of its recording; `Builder` works from these alone."""
+    """The facts about the live program at the end of its recording. `Builder` reads the program only through these."""
 
     def __init__(self, rec: Recorder, env: Mapping[str, Any], failure: tuple[str, str, int] | None) -> None:
         self.rec = rec
@@ -69,7 +69,7 @@ class Ending:
         return "" if module is None else self.paths.get(id(module), "")
 
     def last_of_all(self) -> None:
-        """Tensors that were written to since have their last version; leaves, their gradients."""
+        """Make the last version of every tensor that was written to, and note the gradients that tensors have."""
         rec = self.rec
         for known in list(rec.known.values()):
             tensor = known.ref()
@@ -92,14 +92,14 @@ class Ending:
         return self.rec.note_gradient(grad)
 
     def gradient_names(self) -> dict[Known, str]:
-        """The gradients that operations used: "w.grad"."""
+        """Return the names ("w.grad") of gradients that operations used."""
         found = names.gradients(self.rec.entries)
         tensors = ((known, known.ref()) for known in self.rec.known.values())
         return {known: found[id(t)] for known, t in tensors if t is not None and id(t) in found}
 
 
 class Builder:
-    """Makes the Trace."""
+    """Makes the Trace from the recorder's notes."""
 
     def __init__(self, ending: Ending, main: str, rank: int | None = None) -> None:
         self.ending = ending
@@ -155,7 +155,7 @@ class Builder:
         )
 
     def fetch(self) -> None:
-        """Copy everything from other devices at once."""
+        """Copy everything from other devices to the CPU at once."""
         rec = self.rec
         noted = [e.value for e in rec.entries] + [e.grad for e in rec.entries] + list(self.ending.grads.values())
         for turn in rec.turns:
@@ -165,7 +165,7 @@ class Builder:
         contents.fetch([one for one in noted if one is not None])
 
     def last_result(self) -> set[int]:
-        """Return the last result of a program without backward."""
+        """Return the last result, as the root of a program without backward."""
         made = [entry for call in self.rec.calls for entry in call.outputs if entry.last]
         named = [entry for entry in made if entry.names and entry.requires_grad]
         return {(named or made)[-1].id} if made else set()
@@ -192,7 +192,9 @@ class Builder:
         return labels.numbered_labels(rec.entries, texts, constants, gradients)
 
     def called_modules(self, call: Any) -> list[tuple[int, str]]:
-        """The modules around a call that the same expression called: numbers and names, innermost first."""
+        """Return the modules that the call's expression called and that contain the call: numbers and names, innermost
+        first.
+        """
         found = []
         at = call.scope
         while at is not None and self.rec.scopes[at].origin == call.origin:
@@ -272,7 +274,9 @@ class Builder:
         )
 
     def edge_of(self, call: Call, entry: Entry, taken: set[int]) -> int | None:
-        """Return the edge of a call's node that carries an operand's gradient, maybe through helpers (TBackward0)."""
+        """Return the edge that carries an operand's gradient from a call's node, maybe through helper nodes
+        (TBackward0).
+        """
         if call.fn is None or not entry.requires_grad:
             return None
         target = entry.fn if not entry.is_leaf else self.rec.accumulators.get(entry.tensor)
@@ -317,7 +321,9 @@ class Builder:
         return self._turns.get(index, ())
 
     def saved(self, node: Node, name: str, held: Any, text: str) -> tuple[int | None, str]:
-        """A saved tensor by its id: the node's own result, or a view of an operand (a weight, transposed)."""
+        """Return the id of a saved tensor: the node's own result, or the operand that it is a view of (a transposed
+        weight).
+        """
         if isinstance(held, Entry):
             return held.id, ""
         if held is not None:
@@ -382,7 +388,7 @@ class Builder:
         )
 
     def one_like(self, entry: Entry) -> Any:
-        """The vector that backward begins with where none is given."""
+        """Return the vector that backward begins with if none is given: 1."""
         from gradtrace.trace.values import Value
 
         return Value((), entry.value.dtype if entry.value is not None else "float32", 1.0)
@@ -428,7 +434,7 @@ class Builder:
         return (*found, f"left out: the elements of tensors of these kinds: {kinds}") if kinds else tuple(found)
 
     def training(self) -> tuple[TrainingStep, ...]:
-        """The steps of a training loop: between two updates, else between two passes from one place."""
+        """Return the steps of a training loop: between two updates, else between two passes from one place."""
         rec = self.rec
         updates = repeated([(calls, passes, place) for calls, passes, place in rec.steps])
         outer = [one for one in rec.passes if one.stores]
@@ -448,7 +454,9 @@ class Builder:
 
 
 def repeated(marks: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """The marks of the place that ends a step: of several, the last one before the first one repeats."""
+    """Return the updates or passes that end a step: of several places, the last one reached before the first
+    repeats.
+    """
     seen: list[int] = []
     for _, _, place in marks:
         if place in seen:

@@ -1,7 +1,7 @@
-"""How each public function of PyTorch is treated when it is called under a recorder.
+"""How a recorder treats a call of each public function of PyTorch.
 
-`HOW` gives for each function how its call is noted; `how` finds that out once. Most functions are operators; the
-others leave the graph (`.data`, `item()`), change flags, start backward, or say nothing (`QUIET`).
+`HOW` is a cache of the treatment of each function, which `how` finds. Most functions are operators; the others make
+values leave the graph (`.data`, `item()`), change flags, start backward, or are not recorded (`QUIET`).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 class How(NamedTuple):
-    """`run(recorder, func, args, kwargs, name)` calls the function and notes it."""
+    """The treatment of a function: `run(recorder, func, args, kwargs, name)` calls it and records the call."""
 
     run: Callable[[Recorder, Any, Any, dict[str, Any], str], Any]
     name: str
 
 
 class Written(NamedTuple):
-    """Something was written in place; as `trace.record.Change`."""
+    """A write in place, with the fields of `trace.record.Change`."""
 
     how: str
     tensors: list[Known]
@@ -162,7 +162,7 @@ def public(name: str) -> str:
 
 
 def reversed_(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
-    """1 - x: the operands in the order of the text."""
+    """Record a reversed operator (1 - x), with the operands in the order of the text."""
     return operate(rec, func, args, kwargs, name, lambda given: (given[1], given[0], *given[2:]))
 
 
@@ -197,7 +197,7 @@ def begin(rec: Recorder, name: str, args: Any, kwargs: dict[str, Any]) -> Call:
 
 
 def finish(rec: Recorder, call: Call, args: Any, kwargs: dict[str, Any], out: Any) -> None:
-    """Note an operator's results; one that only gave back what it got leaves no trace."""
+    """Record an operator's results; a call that only returned its operand is not kept."""
     made = [out] if isinstance(out, Tensor) else tensors_in(out)
     if call.name == "copy_" and not made and args and isinstance(args[0], Tensor):
         made = [args[0]]  # x[0] = 1
@@ -237,7 +237,7 @@ def result(rec: Recorder, call: Call, tensor: Any) -> None:
 
 
 def rewritten(rec: Recorder, call: Call, tensor: Any, known: Known, fills: bool) -> None:
-    """A tensor that the call has written to has a new version."""
+    """Record a new version of a tensor that the call has written to."""
     before = known.last
     history = not private.is_leaf(tensor)
     owner = owner_of(rec, tensor, known.storage)
@@ -259,7 +259,7 @@ def rewritten(rec: Recorder, call: Call, tensor: Any, known: Known, fills: bool)
 
 
 def owner_of(rec: Recorder, tensor: Any, storage: int | None) -> Known | None:
-    """The leaf whose gradient a tensor is, or shares its elements with."""
+    """Return the leaf whose gradient is this tensor, or shares its elements."""
     known = rec.owners.get(storage) if storage is not None else None
     leaf = None if known is None else known.ref()
     if leaf is None or leaf.grad is None or private.storage_of(leaf.grad) != storage:
@@ -268,7 +268,7 @@ def owner_of(rec: Recorder, tensor: Any, storage: int | None) -> Known | None:
 
 
 def tensors_in(value: Any) -> list[Any]:
-    """The tensors in a result of several."""
+    """Return the tensors in a result, also in nested tuples and lists."""
     if isinstance(value, Tensor):
         return [value]
     if not isinstance(value, (tuple, list)):
@@ -277,7 +277,7 @@ def tensors_in(value: Any) -> list[Any]:
 
 
 def name_of_index(call: Call, args: Any) -> str:
-    """The operator behind x[...]: "select", "slice", "index"."""
+    """Return the operator behind x[...]: "select", "slice", "index"."""
     by_fn = {
         "SelectBackward0": "select",
         "SliceBackward0": "slice",
@@ -351,7 +351,7 @@ def number(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: st
 
 
 def copied(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
-    """torch.tensor of a list of tensors: each leaves the graph as a number."""
+    """Record torch.tensor of a list of tensors: each tensor leaves the graph as a number."""
     given = tensors_in(args[0]) if args and isinstance(args[0], (list, tuple)) else []
     if not given:
         return operate(rec, func, args, kwargs, name)
@@ -368,7 +368,7 @@ def copied(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: st
 
 
 def guarded(rec: Recorder, work: Callable[[], None], what: str) -> None:
-    """Do what is only for the record; the program never sees it fail."""
+    """Do work that only the record needs; an error in it is counted and does not reach the program."""
     with rec.lock:
         try:
             work()
@@ -389,7 +389,7 @@ def data_taken(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name
 
 
 def parameter_made(rec: Recorder, original: Any) -> Any:
-    """nn.Parameter(x), which no mode sees: a leaf of the same numbers as x."""
+    """Return a Parameter.__new__ that records nn.Parameter(x), which no mode sees, as a leaf with the numbers of x."""
 
     def __new__(cls: Any, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         made = original(cls, data, *args, **kwargs)
@@ -427,7 +427,9 @@ def data_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
 
 
 def grad_taken(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
-    """tensor.grad: what is written to it in place later is written to the gradient of this tensor."""
+    """Record a read of tensor.grad, so that a later in-place write to it counts as a write to this tensor's
+    gradient.
+    """
     out = func(*args, **kwargs)
     known = None if out is None else rec.known.get(id(args[0]))
     if known is not None and known.ref() is args[0]:
@@ -451,7 +453,7 @@ def grad_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
 
 
 def grad_deleted(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
-    """del tensor.grad"""
+    """Record `del tensor.grad`."""
     return grad_set(rec, lambda tensor, _: func(tensor), (args[0], None), {}, name)
 
 
@@ -497,7 +499,7 @@ def detach_(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: s
 
 
 def unscaled(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
-    """GradScaler.unscale_ writes to gradients without counting: so the values that passes left in them are gone."""
+    """Record GradScaler.unscale_, which changes gradients without their version counter: notes on them are dropped."""
     out = func(*args, **kwargs)
     rec.grads.clear()
     return out
@@ -507,7 +509,7 @@ def unscaled(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
 
 
 def backward(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
-    """Tensor.backward with the recorder active in it, so that hooks and checkpoints are seen."""
+    """Call Tensor.backward with the recorder active, so that hooks and checkpoints in it are seen."""
     if type(args[0]) not in PLAIN:
         return func(*args, **kwargs)
     names = ("gradient", "retain_graph", "create_graph", "inputs")
@@ -524,7 +526,7 @@ def backward(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
 
 
 class HookWatcher:
-    """A tensor's hook of the program, with what it did to the gradient noted while the recorder lives."""
+    """A tensor's hook of the program that also notes, while the recorder exists, how it changed the gradient."""
 
     def __init__(self, hook: Any, recorder: Recorder) -> None:
         self.hook = hook

@@ -1,10 +1,10 @@
-"""Runs a script under a recorder and writes its record. A process of its own, of the Python that the user named:
+"""Run a script under a recorder and write its record. This is a process with the Python that the user named:
 
     python child.py OUT.gt STATUS.json LEVEL SCRIPT [ARGUMENTS ...]
 
-That Python needs torch, not gradtrace: the package is loaded from the folder that this file is in, and nothing else is
-made importable. The script finds what it would find under `python SCRIPT`: its arguments, its folder on sys.path, its
-name "__main__"; its errors are printed and its exit code is passed on in the same way. LEVEL "none" records nothing.
+That Python needs torch, not gradtrace: the package is loaded from the folder of this file, and nothing else there
+becomes importable. The script has the same environment as under `python SCRIPT`: its arguments, its folder on sys.path,
+the name "__main__"; its errors are printed and its exit code is returned in the same way. LEVEL "none" records nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def load_package() -> None:
-    """Make `gradtrace` importable from where this file is, without its neighbours in that folder."""
+    """Make `gradtrace` importable from the folder of this file, without the other packages there."""
     spec = importlib.util.spec_from_file_location(
         "gradtrace", os.path.join(PACKAGE, "__init__.py"), submodule_search_locations=[PACKAGE]
     )
@@ -46,7 +46,7 @@ def main(argv: list[str]) -> int:
 
 
 def recorded(out: str, level: str, script: str, status: dict[str, Any]) -> int:
-    """Run the script under a recorder; `status` gets what the command line needs to know."""
+    """Run the script under a recorder; the facts that the command line needs are written to `status`."""
     try:
         import torch
     except ImportError as error:
@@ -89,7 +89,7 @@ def recorded(out: str, level: str, script: str, status: dict[str, Any]) -> int:
 
 
 def run(script: str) -> int:
-    """The script alone."""
+    """Run the script without a recorder."""
     try:
         execute(script, as_main(script))
     except SystemExit as end:
@@ -103,7 +103,7 @@ def run(script: str) -> int:
 
 
 def as_main(script: str) -> ModuleType:
-    """The module that the script runs in."""
+    """Return the module `__main__` that the script runs in."""
     module = ModuleType("__main__")
     module.__file__ = script
     module.__builtins__ = __builtins__  # type: ignore[attr-defined]
@@ -130,7 +130,7 @@ def exit_code(end: SystemExit) -> int:
 
 
 def show(error: BaseException) -> None:
-    """The traceback as Python prints it, without the frames of this file and of the package."""
+    """Print the traceback as Python does, without the frames of this file and of the package."""
     import traceback
 
     told = traceback.TracebackException.from_exception(error)

@@ -1,11 +1,11 @@
 """Record the contents of a tensor while the program runs: a copy of a small one, statistics of a large one.
 
     structure   shapes and dtypes; single numbers whole
-    summary     arrays of at most `SMALL` elements whole, of others statistics (a copy costs more than those)
+    summary     arrays of at most `SMALL` elements whole, of others statistics (they cost less than a copy)
     values      everything whole
 
-On a device other than the CPU nothing waits for a number: copies and statistics stay there, in the order of the
-stream, and come over together when the record is made (`fetch`).
+The program never waits for another device than the CPU: copies and statistics are computed there, in the order of the
+stream, and are transferred together when the record is made (`fetch`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _devices: dict[Any, str] = {}
 
 
 def dtype_name(dtype: Any) -> str:
-    """ "float32", "bfloat16"."""
+    """Return the name of a dtype: "float32", "bfloat16"."""
     found = _names.get(dtype)
     if found is None:
         found = _names[dtype] = str(dtype).removeprefix("torch.")
@@ -40,7 +40,7 @@ def dtype_name(dtype: Any) -> str:
 
 
 def device_name(device: Any) -> str:
-    """ "cpu", "cuda:0"."""
+    """Return the name of a device: "cpu", "cuda:0"."""
     found = _devices.get(device)
     if found is None:
         found = _devices[device] = str(device)
@@ -48,7 +48,9 @@ def device_name(device: Any) -> str:
 
 
 class Noted:
-    """A tensor's contents as they were noted. `copy` is a detached tensor, `facts` statistics; neither: not kept."""
+    """A note of a tensor's contents: `copy` is a detached tensor, `facts` are statistics; if both are None, only the
+    shape and dtype are kept.
+    """
 
     __slots__ = ("copy", "device", "dtype", "facts", "sample", "shape", "times", "value")
 
@@ -63,7 +65,7 @@ class Noted:
         self.value: Value | None = None
 
     def shaped(self, shape: tuple[int, ...]) -> Noted:
-        """The same elements in another shape."""
+        """Return the note of the same elements in another shape."""
         found = Noted(shape, self.dtype, self.device)
         found.copy = None if self.copy is None else self.copy.reshape(shape)
         found.facts, found.sample, found.times = self.facts, self.sample, self.times
@@ -71,7 +73,7 @@ class Noted:
 
 
 class Facts:
-    """Statistics of a tensor, as plain numbers; -1 for what was not counted but is estimated from the sample."""
+    """Statistics of a tensor, as plain numbers; -1 for a count that was only estimated from the sample."""
 
     __slots__ = ("absolute", "count", "high", "inf", "low", "nan", "norm", "total", "zeros")
 
@@ -93,13 +95,13 @@ CHUNK = 262_144  # elements
 
 
 class Pool:
-    """A buffer for many small copies, which would otherwise fragment the program's free memory."""
+    """A buffer for many small copies, which would otherwise fragment the program's memory."""
 
     def __init__(self) -> None:
         self.chunks: dict[Any, tuple[Any, int]] = {}  # by dtype: the present chunk, how much of it is used
 
     def copy(self, data: Any) -> Any:
-        """A copy of a tensor on the CPU, in the same shape."""
+        """Return a copy of a tensor on the CPU, in the same shape."""
         count = data.numel()
         chunk, used = self.chunks.get(data.dtype, (None, 0))
         if chunk is None or used + count > CHUNK:
@@ -111,7 +113,7 @@ class Pool:
 
 
 def contiguous(shape: Any) -> tuple[int, ...]:
-    """The strides of a contiguous tensor."""
+    """Return the strides of a contiguous tensor."""
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)
@@ -120,7 +122,7 @@ def contiguous(shape: Any) -> tuple[int, ...]:
 
 
 class Contents:
-    """Notes tensors, at one level of detail."""
+    """Makes notes of tensors, at one level of detail."""
 
     def __init__(self, level: str) -> None:
         self.level = level
@@ -129,7 +131,7 @@ class Contents:
         self.pool = Pool()
 
     def note(self, tensor: Any) -> Noted:
-        """Record the current contents of a tensor. Call it without any mode and without autograd."""
+        """Return a note of a tensor's present contents. Must be called without active modes and without autograd."""
         shape, dtype = tuple(tensor.shape), dtype_name(tensor.dtype)
         found = Noted(shape, dtype, device_name(tensor.device))
         count = math.prod(shape)
@@ -164,7 +166,7 @@ def has_numpy() -> bool:
 
 
 def measure(found: Noted, data: Any, pool: Pool) -> None:
-    """Put the statistics of a tensor of at least one element into a Noted."""
+    """Compute the statistics of a tensor of at least one element for its note."""
     for dim, stride in enumerate(data.stride()):
         if not stride and data.shape[dim] > 1:  # an expanded dimension: the same elements again
             found.times *= data.shape[dim]
@@ -186,14 +188,16 @@ def measure(found: Noted, data: Any, pool: Pool) -> None:
 
 
 def count_zeros(found: Noted | None, tensor: Any) -> None:
-    """Count exactly what a sample would estimate: of a leaf's gradient answers tell the number of zeros."""
+    """Count the zeros of a leaf's gradient exactly, since answers show their number; a sample would only estimate
+    it.
+    """
     if found is None or found.sample is None or found.facts.zeros >= 0:
         return
     found.facts.zeros = found.facts.count - int(torch.count_nonzero(tensor.detach()))
 
 
 def is_dense(tensor: Any) -> bool:
-    """Whether a tensor's elements are a stretch of memory without gaps, each there once."""
+    """Whether a tensor's elements fill a range of memory without gaps or repetitions."""
     if tensor.is_contiguous():
         return True
     strides, shape = tensor.stride(), tensor.shape
@@ -202,14 +206,14 @@ def is_dense(tensor: Any) -> bool:
 
 
 def flattened(data: Any) -> Any:
-    """The elements in one dimension, in the order of memory where that saves a copy."""
+    """Return the elements in one dimension, in the order of memory if that avoids a copy."""
     if not data.is_contiguous():
         data = data.permute(sorted(range(data.dim()), key=data.stride, reverse=True))
     return data.reshape(-1)
 
 
 def on_cpu(flat: Any) -> Facts:
-    """Statistics by few passes over memory: minimum and maximum carry NaN and infinities on."""
+    """Compute statistics on the CPU in few passes over memory: NaN and infinities show in the minimum and maximum."""
     count = flat.numel()
     if count <= FUSED:
         ends = torch.aminmax(flat)
@@ -240,7 +244,7 @@ def on_cpu(flat: Any) -> Facts:
 
 
 def of_finite_part(flat: Any) -> Facts:
-    """Statistics of a tensor with NaN or infinities: of its finite elements."""
+    """Compute the statistics of the finite elements of a tensor with NaN or infinities."""
     nan, bad = int(torch.isnan(flat).sum()), int((~torch.isfinite(flat)).sum())
     good = flat[torch.isfinite(flat)].double()
     zeros = flat.numel() - int(torch.count_nonzero(flat))
@@ -251,7 +255,7 @@ def of_finite_part(flat: Any) -> Facts:
 
 
 def on_device(flat: Any) -> Any:
-    """The same statistics as one small tensor on the device; nothing waits for it."""
+    """Compute the same statistics as one small tensor on the device, without waiting for it."""
     f = flat if flat.dtype is torch.float64 else flat.float()
     finite = torch.isfinite(f)
     nan = torch.isnan(f).sum()
@@ -274,7 +278,7 @@ def on_device(flat: Any) -> Any:
 
 
 def fetch(noted: list[Noted]) -> None:
-    """Brings everything that is on other devices over: one transfer for each device and dtype."""
+    """Transfer everything from other devices, in one transfer for each device and dtype."""
     groups: dict[Any, list[tuple[Noted, str, Any]]] = {}
     for one in noted:
         for field in ("copy", "facts"):
@@ -290,7 +294,7 @@ def fetch(noted: list[Noted]) -> None:
 
 
 def value_of(noted: Noted | None) -> Value | None:
-    """The Value of what was noted; made once."""
+    """Return the Value of a note; it is made once."""
     if noted is None:
         return None
     if noted.value is None:
@@ -311,7 +315,7 @@ def whole(noted: Noted) -> Value:
 
 
 def summary(noted: Noted) -> Summary:
-    """The facts as the trace has them; of what was not measured, shape and dtype alone."""
+    """Return the statistics of a note as a Summary; only shape and dtype if nothing was measured."""
     head = (noted.shape, noted.dtype, noted.device)
     facts = noted.facts
     if facts is None:
@@ -345,7 +349,7 @@ def summary(noted: Noted) -> Summary:
 
 
 def histogram(part: Any, low: float, high: float, share: float) -> tuple[int, ...]:
-    """A sample's elements in equal bins from the minimum to the maximum, scaled to the whole."""
+    """Return the histogram of a sample in equal bins from the minimum to the maximum, scaled to the whole tensor."""
     if not high > low:
         return (round(part.numel() * share), *(0,) * (BINS - 1))
     places = ((part - low) * (BINS / (high - low))).long().clamp_(0, BINS - 1)

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Known:
-    """One tensor of the program, known again by its id and a weak reference."""
+    """A tensor of the program, identified by its id and a weak reference."""
 
     __slots__ = ("__weakref__", "first", "last", "ndim", "ref", "size", "storage", "version")
 
@@ -79,7 +79,7 @@ class Node:
 
 
 class Turn:
-    """A node's turn in a pass."""
+    """The turn of a node in a pass."""
 
     __slots__ = ("after", "at", "before", "freed", "hooks", "node", "number", "ran", "sent", "upstream")
 

@@ -1,8 +1,8 @@
-"""The program's own autograd Functions: each one's backward against finite differences of its forward, afterwards.
+"""Compare the backward of the program's own autograd Functions with finite differences of their forward.
 
 While a program is recorded, the arguments of the first call of each Function are copied if they are small. `checks`
-runs the Function again on copies of them, when somebody asks `why`; random state is put back, and what it prints is
-dropped. It is not tried in one of several processes, where a Function may wait for the others.
+runs the Function again on copies of them when `why` is asked; it restores the random state and drops printed output.
+Nothing runs again in one of several processes, where a Function may wait for the others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Outputs = list[Any]
 
 
 class FirstCall(NamedTuple):
-    """A Function with copies of the arguments of its first call; or why it is not tried."""
+    """A Function with copies of the arguments of its first call, or the reason for not checking it."""
 
     function: Any
     args: tuple[Any, ...]
@@ -35,7 +35,7 @@ class FirstCall(NamedTuple):
 
 
 def first_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: int) -> FirstCall:
-    """Copy the arguments of a call, which must not be seen by a recorder."""
+    """Copy the arguments of a call; the recorder must not see this."""
     tensors = [a for a in args if isinstance(a, Tensor)]
     others = [a for a in args if not isinstance(a, Tensor)]
     if kwargs or not all(isinstance(a, PLAIN) for a in others):
@@ -48,12 +48,12 @@ def first_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], pla
 
 
 def copied(value: Any) -> Any:
-    """Return a tensor with a copy of the numbers, and the same requires_grad."""
+    """Return a copy of a tensor with the same requires_grad."""
     return value.detach().clone().requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
 
 
 def checks(calls: dict[str, FirstCall], spans: SpanTable) -> tuple[FunctionCheck, ...]:
-    """Compare each Function with finite differences."""
+    """Compare each Function with finite differences, and return the results."""
     found = []
     for name, call in calls.items():
         span = spans.span(call.place)
@@ -70,7 +70,7 @@ Wrong = tuple[int, int, float, Judged]  # which input, which element, the deriva
 
 
 def quietly(work: Callable[[], str | Wrong]) -> str | Wrong:
-    """Run a Function again without a trace of it in random state or output."""
+    """Context manager: restore the random state and drop the output of what runs inside."""
     try:
         with (
             contextlib.redirect_stdout(io.StringIO()),
@@ -83,10 +83,11 @@ def quietly(work: Callable[[], str | Wrong]) -> str | Wrong:
 
 
 def check(call: FirstCall) -> str | Wrong:
-    """The worst disagreement; "" if there is none; else why the Function has no finite differences to agree with.
+    """Return the worst disagreement; "" if there is none; a reason if the Function cannot be compared.
 
-    A Function that gives its argument on as it is (a gradient reversed or clipped on purpose) and one whose forward is
-    flat where its backward is not (a straight-through estimate) are right in their own way.
+    Some Functions have no finite differences to agree with: one whose forward returns its argument (its backward
+    reverses or clips the gradient on purpose), and one whose forward is flat where its backward is not (a
+    straight-through estimate).
     """
     forward = call.function.apply
     weights = weights_of(outputs_of(forward, call.args))
@@ -104,14 +105,14 @@ def check(call: FirstCall) -> str | Wrong:
 
 
 def outputs_of(forward: Any, args: tuple[Any, ...]) -> Outputs:
-    """The tensors that a Function gives for copies of some arguments, without a graph."""
+    """Return the tensors that a Function computes from copies of some arguments, without a graph."""
     with torch.no_grad():
         out = forward(*map(copied, args))
     return [one for one in (out if isinstance(out, tuple) else (out,)) if isinstance(one, Tensor)]
 
 
 def weights_of(outputs: Outputs) -> Outputs:
-    """A gradient for each output: 1 for a single number, else one without symmetry."""
+    """Return a gradient for each output: 1 for a single number, else one without symmetry."""
     from gradtrace.trace.probe import direction
 
     return [
@@ -126,7 +127,7 @@ def weighted(outputs: Outputs, weights: Outputs) -> float:
 
 
 def worst(forward: Any, args: tuple[Any, ...], weights: Outputs) -> Wrong | None:
-    """The element whose derivative is furthest from finite differences; None if all agree."""
+    """Return the element whose derivative is furthest from finite differences; None if all agree."""
     inputs = tuple(map(copied, args))
     with torch.enable_grad():
         out = forward(*inputs)
@@ -153,19 +154,19 @@ def worst(forward: Any, args: tuple[Any, ...], weights: Outputs) -> Wrong | None
 
 
 def shifted(args: tuple[Any, ...], place: int, element: int, by: float) -> tuple[Any, ...]:
-    """The arguments with one element of one tensor shifted, in copies."""
+    """Return copies of the arguments, with one element of one tensor shifted."""
     changed = args[place].detach().clone().contiguous()
     changed.view(-1)[element] += by
     return (*args[:place], changed.requires_grad_(args[place].requires_grad), *args[place + 1 :])
 
 
 def gives_argument(forward: Any, args: tuple[Any, ...]) -> bool:
-    """Whether a Function's forward gives its first floating-point argument, also another one."""
+    """Whether a Function's forward returns its first floating-point argument, whatever that argument is."""
     first = next(i for i, one in enumerate(args) if isinstance(one, Tensor) and one.is_floating_point())
     other = (*args[:first], copied(args[first].detach() * 2 + 1), *args[first + 1 :])
     return all(torch.equal(outputs_of(forward, given)[0], given[first]) for given in (args, other))
 
 
 def chosen(size: int) -> list[int]:
-    """Return the elements to try: all, or some spread evenly over the tensor."""
+    """Return the elements to check: all, or some spread evenly over the tensor."""
     return list(range(size)) if size <= FEW else [size * k // FEW for k in range(FEW)]

@@ -1,4 +1,4 @@
-"""`@guard`: a training step that is repeated under a recorder when its loss or gradients are not finite.
+"""`@guard`: repeat a training step under a recorder when its loss or gradients are not finite.
 
     @gt.guard
     def step(x, y):
@@ -8,10 +8,10 @@
         optimizer.step()
         return loss
 
-Before each call the random state is kept, and references to the gradients and buffers with their version counters; a
-buffer is copied only while it is small. During the call one thing is watched: the optimiser's step, before which the
-gradients are checked. If a check fails, parameters, buffers and random state are put back where the step found them,
-the step runs once more under `record("summary")` without its update, and the answer is printed.
+Before each call the random state, copies of the buffers, and references to the gradients with their version counters
+are saved. During the call only the optimiser's step is watched: the gradients are checked before it. If a check fails,
+parameters, buffers and random state are restored to their values before the step, the step runs once more under
+`record("summary")` without its update, and the answer is printed.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def guard(*, level: str = ..., out: Any = ..., limit: int = ...) -> Callable[[F]
 def guard(step: Any = None, *, level: str = "summary", out: Any = None, limit: int = 1) -> Any:
     """Watch over a training step: repeat it under a recorder when its loss or gradients are not finite.
 
-    The step is a function that computes a loss, calls backward and usually an optimiser's step; what it returns is
-    passed on. `level` is that of the recording, `out` the stream that gets the answer (stderr by default), `limit` how
-    many times at most an answer is given. The last record is `step.guard.recorded`.
+    The step is a function that computes a loss, calls backward and usually an optimiser's step; its result is returned.
+    `level` is the level of the recording, `out` the stream for the answer (stderr by default), `limit` the largest
+    number of answers. The last recording is `step.guard.recorded`.
     """
     if step is None:
         return lambda function: guarded(function, Guard(function, level, out, limit))
@@ -53,7 +53,7 @@ def guard(step: Any = None, *, level: str = "summary", out: Any = None, limit: i
 
 
 def guarded(step: Any, watch: Guard) -> Any:
-    """The step under its guard, which is the attribute `guard` of the function."""
+    """Return the guarded step as a function, with its Guard as the attribute `guard`."""
 
     @functools.wraps(step)
     def watched(*args: Any, **kwargs: Any) -> Any:
@@ -64,13 +64,13 @@ def guarded(step: Any, watch: Guard) -> Any:
 
 
 class NotFinite(BaseException):
-    """Ends a repeated step before its update; no handler of the program should catch it."""
+    """Raised to end a repeated step before its update; the program's handlers should not catch it."""
 
     ends_quietly = True  # for the recording: this is not a failure of the program
 
 
 class Guard:
-    """One guarded step."""
+    """The guard of one training step."""
 
     def __init__(self, step: Any, level: str, out: Any, limit: int) -> None:
         self.step = step
@@ -106,7 +106,9 @@ class Guard:
         return result
 
     def check(self, optimizer: Any, before: State, seen: list[Any], finite: dict[int, Any]) -> None:
-        """Before an update: the gradients that it will use. What it is about to change is copied if they are bad."""
+        """Check before an update the gradients that it will use; if they are bad, copy the parameters that it would
+        change.
+        """
         parameters = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         if not seen and not all_finite([p.grad for p in parameters]):
             seen.append("a gradient is not finite")
@@ -115,7 +117,7 @@ class Guard:
             finite.update((id(p.grad), weakref.ref(p.grad)) for p in parameters)
 
     def repeat(self, bad: str, before: State, args: Any, kwargs: Any) -> None:
-        """The same step again, recorded; then everything is as the step had left it."""
+        """Run the same step again, recorded; then restore the state that the step had left."""
         self.left -= 1
         after = before.restore()
         scales = [(one, one.state_dict(), dict(one._per_optimizer_states)) for one in self.scalers]
@@ -146,7 +148,7 @@ class Guard:
 
 
 def is_same(known: Any, tensor: Any) -> bool:
-    """Whether a weak reference is to this tensor: an id alone may be that of a later one."""
+    """Whether a weak reference is to this tensor; an id alone may be that of a later tensor."""
     return known is not None and known() is tensor
 
 
@@ -155,7 +157,9 @@ def stop_step(optimizer: Any, args: Any, kwargs: Any) -> None:
 
 
 def answer_of(recorded: record) -> str:
-    """Return the answer of `why` about the first name whose gradient is not finite; else about the loss."""
+    """Return the answer of `why` for the first name whose gradient is not finite; else the statistics of the
+    recording.
+    """
     trace = recorded.trace()
     bad = next((t for t in trace.named if t.grad is not None and not t.grad.all_finite), None)
     if bad is not None:
@@ -164,7 +168,7 @@ def answer_of(recorded: record) -> str:
 
 
 def first_bad(result: Any, parameters: list[Any]) -> str:
-    """Describe what is not finite after a step; "" if nothing is."""
+    """Describe the loss or gradients that are not finite after a step; "" if all are finite."""
     losses = [one for one in flat(result) if one.is_floating_point() and one.numel() == 1]
     grads = [p.grad for p in parameters if p.grad is not None]
     if losses and not all_finite(losses):
@@ -173,7 +177,7 @@ def first_bad(result: Any, parameters: list[Any]) -> str:
 
 
 def all_finite(tensors: list[Any]) -> bool:
-    """Whether all elements are finite: one number for each device is waited for."""
+    """Whether all elements are finite; this waits for one number from each device."""
     by_device: dict[Any, list[Any]] = {}
     for tensor in tensors:
         data = tensor.detach()
@@ -222,10 +226,11 @@ def environment(step: Any, args: Any, kwargs: Any) -> dict[str, Any]:
 
 
 class State:
-    """A copy of what a step may overwrite, taken before it; large tensors are kept by reference.
+    """The state before a step: buffers, gradients, random state, and the parameters that an update would change.
 
-    Gradients that a step replaces (`zero_grad` sets them to None) are kept by their references; one that it adds to in
-    place, and buffers, are copied. Parameters change only in an update, before which `keep` copies them if needed.
+    Gradients are kept by reference, since a step usually replaces them (`zero_grad` sets them to None); one that the
+    step changed in place is restored as zeros. Buffers are copied. Parameters change only in an update, and `keep`
+    copies them before it if needed.
     """
 
     def __init__(self, parameters: list[Any], buffers: list[Any]) -> None:
@@ -241,7 +246,7 @@ class State:
         self.kept += [(p, p.detach().clone()) for p in parameters]
 
     def restore(self) -> Restored:
-        """Put everything back, and return the state after the step."""
+        """Restore everything, and return the state after the step."""
         after = Restored(self.buffers, self.parameters, self.kept)
         with torch.no_grad():
             for tensor, copy in (*self.buffers, *self.kept):
@@ -258,7 +263,7 @@ class State:
 
 
 class Restored:
-    """The state after a step, to be put back after the step's repetition."""
+    """The state after a step, which is restored after the step's repetition."""
 
     def __init__(self, buffers: list[Any], parameters: list[Any], kept: list[Any]) -> None:
         self.values = [(t, t.detach().clone()) for t, _ in (*buffers, *kept)]
@@ -277,7 +282,7 @@ class Restored:
 
 
 def modules_of(env: dict[str, Any]) -> list[Any]:
-    """The modules that a step can see: in its variables, and as attributes of its object."""
+    """Return the modules that a step can reach: in its variables, and as attributes of its object."""
     found: dict[int, Any] = {}
     values = list(env.values())
     if "self" in env:
@@ -291,7 +296,7 @@ def modules_of(env: dict[str, Any]) -> list[Any]:
 
 
 def tensors_of(modules: list[Any]) -> tuple[list[Any], list[Any]]:
-    """The parameters and buffers of modules, each once."""
+    """Return the parameters and buffers of modules, each once."""
     parameters = {id(p): p for m in modules for p in m.parameters()}
     buffers = {id(b): b for m in modules for b in m.buffers()}
     return list(parameters.values()), list(buffers.values())

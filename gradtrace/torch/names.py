@@ -25,7 +25,7 @@ HOLDERS = frozenset([list, tuple, dict])
 
 
 def bind(rec: Recorder, env: Mapping[str, Any]) -> dict[int, str]:
-    """Give the tensors that variables hold their names, and return the paths of modules by id()."""
+    """Name the tensors that variables hold, and return the paths of modules by id()."""
     later: list[tuple[str, Any]] = []
     paths: dict[int, str] = {}
     for name, value in env.items():
@@ -53,7 +53,7 @@ def give(rec: Recorder, name: str, tensor: Any, only_first: bool = False) -> Non
 
 
 def modules_of(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The modules that a variable holds, with their paths; those that a plain object holds as attributes too."""
+    """Return the modules that a variable holds, with their paths; of a plain object, also those in its attributes."""
     if isinstance(value, Module):
         for path, module in value.named_modules():
             yield (f"{name}.{path}" if path else name), module
@@ -67,7 +67,7 @@ def modules_of(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def held(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The tensors in a list, a dict or a module that a variable holds."""
+    """Return the tensors in a list, a dict or a module that a variable holds."""
     if isinstance(value, (list, tuple)):
         for i, one in enumerate(value[:1000]):
             if isinstance(one, torch.Tensor):
@@ -95,7 +95,7 @@ def tensors_of(path: str, module: Any) -> Iterator[tuple[str, Any]]:
 
 
 def assigned(spans: SpanTable) -> dict[tuple[str, int, int, int, int], str]:
-    """By the span of an assigned expression (with its file): the variable of a function that it is assigned to."""
+    """Return the variable that each assigned expression is assigned to, by the expression's file and span."""
     found: dict[tuple[str, int, int, int, int], str] = {}
     for file, text in (("", spans.text), *spans.files):
         try:
@@ -119,7 +119,7 @@ def assigned(spans: SpanTable) -> dict[tuple[str, int, int, int, int], str]:
 
 
 def gradients(entries: list[Entry]) -> dict[int, str]:
-    """By id() of a gradient: "w.grad"."""
+    """Return the name ("w.grad") of each named tensor's gradient, by the gradient's id()."""
     found: dict[int, str] = {}
     for entry in entries:
         tensor = entry.tensor.ref() if entry.names else None

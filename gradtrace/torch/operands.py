@@ -30,7 +30,9 @@ Edge = Callable[[Call, Entry, set[int]], int | None]
 
 
 def call_operands(call: Call, edge_of: Edge) -> tuple[Operand, ...]:
-    """Each tensor as often as it is used, constants in between, options with their names."""
+    """Return the operands in the source's order: each tensor as often as it is used, constants, options with their
+    names.
+    """
     args, taken = call.args, set[int]()
     found: list[Operand] = []
     if call.name in SIZES and len(args) > 2 and all(type(one) is int for one in args[1:]):
@@ -61,7 +63,9 @@ def call_operands(call: Call, edge_of: Edge) -> tuple[Operand, ...]:
 
 
 def split_by_position(args: tuple[Any, ...], defaults: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The last arguments, which are no tensors, by their names; without those that are what they are by default."""
+    """Split off the last arguments that are not tensors, by their names; those that have their default value are
+    dropped.
+    """
     count = min(len(defaults), len(args))
     while count and knowns_in(args[len(args) - count]):
         count -= 1
@@ -71,7 +75,7 @@ def split_by_position(args: tuple[Any, ...], defaults: dict[str, Any]) -> tuple[
 
 
 def indexed(call: Call, args: tuple[Any, ...], edge_of: Edge) -> tuple[Operand, ...]:
-    """x[...]: of a single number dim and index, as select has them; else the index as it is."""
+    """Return the operands of x[...]: for a single number dim and index, as for select; else the index unchanged."""
     tensor, index = args
     entry = call.inputs[object.__hash__(tensor)]
     first = Operand(entry.id, "", 0, "self", edge_of(call, entry, set()))

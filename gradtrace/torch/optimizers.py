@@ -26,7 +26,7 @@ class Held:
         self.steps = self.idle = self.step_origin = 0
 
     def read(self, optimizer: Any) -> None:
-        """Note what the optimiser holds now."""
+        """Note the tensors that the optimiser holds now."""
         groups = optimizer.param_groups
         self.tensors = [weakref.ref(one) for group in groups for one in group["params"]]
         rate = groups[0].get("lr") if groups else None
@@ -35,7 +35,7 @@ class Held:
 
 
 def made(rec: Recorder, original: Any) -> Any:
-    """Optimizer.__init__ that notes where the program made it."""
+    """Return an Optimizer.__init__ that notes where the program made the optimiser."""
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
@@ -48,7 +48,7 @@ def made(rec: Recorder, original: Any) -> Any:
 
 
 def note(rec: Recorder, optimizer: Any, origin: int = 0) -> Held:
-    """Return the notes about an optimiser; they begin with its first step if it was made before the recording."""
+    """Return the notes about an optimiser; if it was made before the recording, they begin with its first step."""
     found = rec.optimizers.get(id(optimizer))
     if found is None or found.ref() is not optimizer:
         found = rec.optimizers[id(optimizer)] = Held(optimizer, origin)
@@ -56,7 +56,7 @@ def note(rec: Recorder, optimizer: Any, origin: int = 0) -> Held:
 
 
 def stepped(rec: Recorder, optimizer: Any, origin: int) -> None:
-    """Count a step. It is idle if no tensor has a gradient."""
+    """Count a step; the step is idle if no tensor has a gradient."""
     held = note(rec, optimizer)
     held.read(optimizer)
     held.steps += 1
@@ -65,7 +65,7 @@ def stepped(rec: Recorder, optimizer: Any, origin: int) -> None:
 
 
 def end(rec: Recorder) -> None:
-    """Find the tensors in the record, while they are alive."""
+    """Find the optimisers' tensors in the record, while they exist."""
     for held in rec.optimizers.values():
         tensors = (ref() for ref in held.tensors)
         pairs = ((one, rec.known.get(id(one))) for one in tensors if one is not None)

@@ -1,7 +1,7 @@
-"""Backward passes, watched by hooks on every node that a pass can come to, in the engine's own order.
+"""Watch backward passes with hooks on every node that a pass can reach, in the engine's order.
 
-A hook before a node's turn sees what it gets, one after it what it sent. Numbers are looked at once for each gradient:
-what one node sends and the next one gets is one array, and so is what a view's derivative passes on.
+A hook before a node's turn sees the gradients it receives, one after it those it sent. Each gradient is read once: the
+array that one node sends and the next one receives is the same, and so are the elements that a view's derivative sends.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def watched(rec: Recorder, engine: Any) -> Any:
-    """The engine's function, with its passes noted by a recorder."""
+    """Return the engine's function with its passes noted by a recorder."""
 
     def run(outputs: Any, *args: Any, **kwargs: Any) -> Any:
         elsewhere = threading.get_ident() != rec.thread and not private.mode_depth()
@@ -61,7 +61,7 @@ def watched(rec: Recorder, engine: Any) -> Any:
 
 
 class PassWatch:
-    """One pass: its hooks, and what is on its way in it."""
+    """One watched pass: its hooks, and the gradients that were sent and not yet received."""
 
     def __init__(self, rec: Recorder, outputs: Any, args: Any, kwargs: Any) -> None:
         self.rec = rec
@@ -110,7 +110,7 @@ class PassWatch:
             waiting.extend([following for following, _ in node.next_functions if following is not None])
 
     def remove(self) -> None:
-        """Take the hooks away again: nothing of the record stays on the graph."""
+        """Remove the hooks, so that nothing of the record stays on the graph."""
         for handle in self.handles:
             handle.remove()
         self.handles.clear()
@@ -122,7 +122,7 @@ class PassWatch:
     # ---- turns
 
     def before(self, index: int, gradients: Any) -> None:
-        """A node is about to run."""
+        """Note the gradients that a node receives, before it runs."""
         rec = self.rec
         with private.without_torch_function(), rec.lock:
             try:
@@ -161,7 +161,7 @@ class PassWatch:
                 turn.after = turn.upstream[0]
 
     def after(self, index: int, sent: Any, got: Any) -> None:
-        """A node has run."""
+        """Note the gradients that a node sent, after it has run."""
         rec = self.rec
         with private.without_torch_function(), rec.lock:
             try:
@@ -190,7 +190,9 @@ class PassWatch:
             turn.sent.append(noted)
 
     def arrived(self, index: int, number: int, gradient: Any) -> Noted | None:
-        """Return the gradient that a node receives; it is known already if one node alone sent it, unchanged."""
+        """Return the note of the gradient that a node receives; reuse the sender's note if it is the only one and
+        unchanged.
+        """
         sent = self.on_way.pop((index, number), ())
         if gradient is None:
             return None
@@ -201,7 +203,7 @@ class PassWatch:
     # ---- leaves
 
     def stored(self, leaf: Any) -> Noted | None:
-        """A leaf's .grad now."""
+        """Return a note of a leaf's present .grad."""
         tensor = leaf.ref()
         grad = None if tensor is None else tensor.grad
         if grad is None:
@@ -213,7 +215,7 @@ class PassWatch:
         return self.rec.contents.note(grad)
 
     def kept(self, turn: Turn, leaf: Any) -> None:
-        """Return the gradient that AccumulateGrad left in .grad."""
+        """Note the gradient that AccumulateGrad left in .grad."""
         tensor = leaf.ref()
         grad = None if tensor is None else tensor.grad
         if grad is None:
@@ -228,7 +230,7 @@ class PassWatch:
     # ---- autograd.grad
 
     def taken(self, results: Any) -> None:
-        """Note the gradients that autograd.grad returned, which were gathered at its inputs' nodes."""
+        """Note the gradients that autograd.grad returned."""
         if self.event.stores or results is None:
             return
         for entry, gradient in zip(self.inputs, results, strict=False):
@@ -252,7 +254,9 @@ def mark(tensor: Any) -> Any:
 
 
 def same_elements(gradient: Any, passed: Any) -> Noted | None:
-    """The note of an incoming gradient that a node sends on, as it is or as a view of all of it."""
+    """Return the note of an incoming gradient if a node sends the same elements on, unchanged or as a view of all of
+    them.
+    """
     for known, contiguous, noted in passed:
         if known is None or known != mark(gradient):
             continue

@@ -23,7 +23,7 @@ _active: list[Recorder] = []
 
 
 def active() -> Recorder | None:
-    """The recorder that is at work in this process."""
+    """Return the recorder that is active in this process, or None."""
     return _active[-1] if _active else None
 
 
@@ -79,7 +79,7 @@ class Patches:
     # ---- compiled models
 
     def run_eager(self) -> None:
-        """Compiled models run as they are written, if anything can be compiled here at all."""
+        """Make compiled models run uncompiled, if torch.compile is loaded."""
         import sys
 
         if self.stance is None and "torch._dynamo" in sys.modules:
@@ -98,7 +98,9 @@ class Patches:
     # ---- optimisers
 
     def stepping(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
-        """Before a step: what the optimiser computes is not an operation of the record. A closure that it calls is."""
+        """Suspend the recorder before an optimiser's step, since its computation is not recorded; a closure that it
+        calls is.
+        """
         rec = self.rec
         rec.suspend()
         closure = kwargs.get("closure") if "closure" in kwargs else args[1] if len(args) > 1 else None
@@ -122,7 +124,7 @@ class Patches:
         rec.resume()
 
     def zeroing(self, original: Any) -> Any:
-        """Optimizer.zero_grad as one change of each gradient."""
+        """Return an Optimizer.zero_grad that is recorded as one change of each gradient."""
         rec = self.rec
 
         def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -147,7 +149,7 @@ def parameters_with_gradient(optimizer: Any) -> list[Any]:
 
 
 def resumed(rec: Recorder, closure: Any) -> Any:
-    """A closure that an optimiser calls, seen as the rest of the program is."""
+    """Return a closure that is recorded although the optimiser that calls it is not."""
 
     def watched(*args: Any, **kwargs: Any) -> Any:
         suspended = rec.resume()
@@ -161,7 +163,7 @@ def resumed(rec: Recorder, closure: Any) -> Any:
 
 
 def module_call(rec: Recorder, original: Any) -> Any:
-    """A module's call that is a scope."""
+    """Return a Module._call_impl that records each module's call as a scope."""
 
     def _call_impl(self: Any, *args: Any, **kwargs: Any) -> Any:
         if rec.quiet or not private.mode_depth():
@@ -180,7 +182,7 @@ def module_call(rec: Recorder, original: Any) -> Any:
 
 
 def applied(rec: Recorder) -> Any:
-    """Function.apply as one operator; what its forward calls is not part of the graph."""
+    """Return a Function.apply that is recorded as one operator; the calls in its forward are not part of the graph."""
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
         inner = private.apply_of(cls)
@@ -209,7 +211,7 @@ def applied(rec: Recorder) -> Any:
 
 
 def is_checked(rec: Recorder, cls: Any) -> bool:
-    """Whether this is the first call of a Function of the program's own whose derivative counts."""
+    """Whether this is the first differentiable call of one of the program's own Functions."""
     if rec.level == "structure" or cls.__name__ in rec.functions or not torch.is_grad_enabled() or rec.watching:
         return False
     return not cls.__module__.startswith("torch.")

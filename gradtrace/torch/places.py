@@ -1,7 +1,7 @@
 """The places of calls in the program's text: frames noted as (code, instruction), converted to spans later.
 
-A place is the innermost frame that is not PyTorch's, this package's or the standard library's `contextlib` and
-`functools`. Spans name their file; the main one ("") is that of the script, or of the `with record()`.
+A place is the innermost frame that does not belong to PyTorch, this package or the standard library's `contextlib` and
+`functools`. A span names its file; "" is the main file, of the script or of the `with record()`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PACKAGES = ("site-packages", "dist-packages")
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file's frames are none of the program's."""
+    """Whether the frames of a file do not belong to the program."""
     if name.startswith("<frozen") or name in ("<string>", "<eval_with_key>.0"):
         return True
     if not name.startswith(HIDDEN):
@@ -39,7 +39,7 @@ def is_hidden(name: str) -> bool:
 
 
 class Places:
-    """The program's places, each with a number from 1; 0 stands for none."""
+    """The program's places, each with a number from 1; 0 stands for no place."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[Any, int], int] = {}
@@ -47,7 +47,7 @@ class Places:
         self._hidden: dict[Any, bool] = {}
 
     def here(self, depth: int = 1) -> int:
-        """The number of the place that the caller works for."""
+        """Return the number of the program's innermost place on the call stack."""
         frame: Any = sys._getframe(depth)
         hidden = self._hidden
         while frame is not None:
@@ -69,7 +69,7 @@ class Places:
         return found
 
     def code(self, number: int) -> Any:
-        """The code object that a place is in, or None."""
+        """Return the code object that a place is in, or None."""
         return self._kept[number][0]
 
     def spans(self, main: str) -> SpanTable:
@@ -77,7 +77,7 @@ class Places:
 
 
 class SpanTable:
-    """The interface to a program's text that `gradtrace.trace.labels` uses, by the numbers of places."""
+    """The program's text as `gradtrace.trace.labels` reads it, by the numbers of places."""
 
     root: Any = None
     last = ""
@@ -96,11 +96,11 @@ class SpanTable:
 
     @property
     def files(self) -> tuple[tuple[str, str], ...]:
-        """The further files that spans are in: name and text."""
+        """The other files that spans are in: name and text."""
         return tuple((name, text) for name, text in self._texts.items() if name)
 
     def file(self, path: str) -> str:
-        """The name of a file in spans."""
+        """Return the name that spans use for a file."""
         found = self._names.get(path)
         if found is None:
             found = short_name(path)
@@ -126,7 +126,7 @@ class SpanTable:
         return Span(line, column or 0, end_line or line, end_column or 0, self.file(code.co_filename))
 
     def excerpt(self, number: int) -> str:
-        """The text there, on one line."""
+        """Return the text at a place, on one line."""
         if number not in self._excerpts:
             span = self.span(number)
             self._excerpts[number] = "" if span is None else cut_lines(self._lines[span.file], span)
@@ -134,13 +134,13 @@ class SpanTable:
 
 
 def text_of(path: str) -> str:
-    """A file's text, a notebook's cell; "" if there is none."""
+    """Return the text of a file or of a notebook's cell; "" if there is none."""
     lines = linecache.getlines(path)
     return "".join(lines).replace("\r\n", "\n")
 
 
 def short_name(path: str) -> str:
-    """A file's name as people know it: below the working folder or a package's; of a notebook's cell "cell 3"."""
+    """Return a short file name: relative to the working folder or to a package's; of a notebook's cell "cell 3"."""
     if path.startswith("<"):
         return path
     name = os.path.basename(path)

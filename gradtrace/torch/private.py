@@ -29,7 +29,7 @@ without_torch_function: Any = _C.DisableTorchFunction  # a context manager: neit
 
 
 def engine_of() -> Any:
-    """The function by which backward(), autograd.grad() and the checkpoints call the engine."""
+    """Return the function by which backward(), autograd.grad() and the checkpoints call the engine."""
     return torch.autograd._engine_run_backward  # type: ignore[attr-defined]
 
 
@@ -38,23 +38,23 @@ def set_engine(function: Any) -> None:
 
 
 def sequence_of(node: Any) -> int:
-    """A node's number in the order of creation, within its thread."""
+    """Return a node's number in the order of creation, within its thread."""
     return int(node._sequence_nr())
 
 
 def in_transform() -> bool:
-    """Whether a transform of torch.func (vmap, grad, ...) is at work."""
+    """Whether a transform of torch.func (vmap, grad, ...) is active."""
     return _C._functorch.peek_interpreter_stack() is not None
 
 
 def hooked_saves() -> bool:
-    """Whether what is saved for backward goes through hooks (a checkpoint, offloading): reading it would call them."""
+    """Whether tensors saved for backward go through hooks (a checkpoint, offloading), which reading them would call."""
     top = getattr(_C._autograd, "_top_saved_tensors_default_hooks", None)
     return top is not None and top(True) is not None
 
 
 def saved_names(kind: Any) -> list[str]:
-    """The attributes by which a class of nodes gives the tensors that it saved, and the exponent of a power."""
+    """Return the attributes in which a class of nodes has its saved tensors and the exponent of a power."""
     tensors = [n.removeprefix("_raw") for n in dir(kind) if n.startswith("_raw_saved_")]
     return tensors + [n for n in ("_saved_exponent",) if hasattr(kind, n) and n not in tensors]
 
@@ -76,7 +76,7 @@ _kinds: dict[Any, NodeKind] = {}
 
 
 def kind_of(node: Any) -> NodeKind:
-    """The kind of a node; found once for each class."""
+    """Return the kind of a node; found once for each class."""
     found = _kinds.get(type(node))
     if found is None:
         found = NodeKind(node)
@@ -86,7 +86,7 @@ def kind_of(node: Any) -> NodeKind:
 
 
 def module_call() -> Any:
-    """The function that Module.__call__ calls. Replacing __call__ itself would rebuild a slot of every subclass."""
+    """Return the function that Module.__call__ calls. (Replacing __call__ would rebuild a slot of every subclass.)"""
     return torch.nn.Module._call_impl
 
 
@@ -94,7 +94,7 @@ MODULE_CALL = "_call_impl"
 
 
 def function_base() -> Any:
-    """Return the class whose `apply` every Function's apply calls, also one saved before: `swish = Swish.apply`."""
+    """Return the class whose `apply` runs for every Function, also through a stored method: `swish = Swish.apply`."""
     return torch.autograd.function._SingleLevelFunction
 
 
@@ -102,7 +102,7 @@ FUNCTION_APPLY = "apply"
 
 
 def apply_of(function: Any) -> Any:
-    """Return what that `apply` does for a Function."""
+    """Return PyTorch's original `apply`, bound to a Function."""
     return _C._FunctionBase.__dict__["apply"].__get__(None, function)
 
 
@@ -110,7 +110,7 @@ def apply_of(function: Any) -> Any:
 
 
 def storage_of(tensor: Any) -> int | None:
-    """The address of a tensor's storage; None where it has none (sparse, fake)."""
+    """Return the address of a tensor's storage; None if it has none (sparse, fake)."""
     if tensor.layout is not torch.strided:
         return None
     try:
@@ -120,7 +120,7 @@ def storage_of(tensor: Any) -> int | None:
 
 
 def base_of(tensor: Any) -> Any:
-    """The tensor that this one is a view of, or None."""
+    """Return the tensor that this one is a view of, or None."""
     return tensor._base
 
 
@@ -133,8 +133,8 @@ def version_of(tensor: Any) -> int:
 
 
 def is_leaf(tensor: Any) -> bool:
-    """Whether a tensor is a leaf; PyTorch raises for a view made under no_grad and changed in place, a leaf if it
-    requires no grad.
+    """Whether a tensor is a leaf. PyTorch raises for a view made under no_grad and changed in place: that is a leaf if
+    it requires no grad.
     """
     try:
         return bool(tensor.is_leaf)
@@ -151,7 +151,7 @@ def retains_grad(tensor: Any) -> bool:
 
 
 def kept_gradient(tensor: Any) -> Any:
-    """The gradient that backward keeps for a tensor, or None."""
+    """Return the gradient that backward keeps for a tensor, or None."""
     return tensor.grad if is_leaf(tensor) or retains_grad(tensor) else None
 
 
@@ -162,7 +162,7 @@ ASKING = ("has_torch_function", "has_torch_function_unary", "has_torch_function_
 
 
 def python_modules() -> list[Any]:
-    """The modules of PyTorch whose Python functions should be seen as the operators that they call."""
+    """Return the modules of PyTorch whose Python functions should be seen as the operators that they call."""
     import torch.functional
     import torch.nn.functional
     import torch.nn.init
@@ -173,9 +173,10 @@ def python_modules() -> list[Any]:
 
 
 def asking(original: Any) -> Any:
-    """`has_torch_function` without our mode: only tensor subclasses are asked for.
+    """Return a `has_torch_function` that ignores the recorder's mode, so that only tensor subclasses count.
 
-    A function of Python calls itself under every active mode, by the mode's handler; what it calls would not be seen.
+    With the original, a function written in Python would go to the recorder's handler itself, and the operators that it
+    calls would not be seen.
     """
     plain = (torch.Tensor, torch.nn.Parameter)
 
@@ -194,13 +195,13 @@ def asking(original: Any) -> Any:
 
 
 def eager_stance() -> Any:
-    """A context in which compiled models run as they are written; a context that does nothing before PyTorch 2.6."""
+    """Return a context in which compiled models run uncompiled; before PyTorch 2.6, one that does nothing."""
     set_stance = getattr(torch.compiler, "set_stance", None)
     return contextlib.nullcontext() if set_stance is None else set_stance("force_eager")
 
 
 def is_capturing(device: Any) -> bool:
-    """Whether this thread captures a CUDA graph: nothing may be computed beside it then."""
+    """Whether this thread captures a CUDA graph; nothing else may be computed during that."""
     return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
 
 

@@ -1,8 +1,9 @@
-"""The recorder: sees every public call of PyTorch while it is active, and notes operators and what leaves the graph.
+"""The recorder: sees every public call of PyTorch while it is active, and notes operators and values that leave the
+graph.
 
-A TorchFunctionMode sees the calls; `passes` watches backward; `patches` sees what no mode does. A tensor is known by
-its id and a weak reference, a node by a number in its metadata: nothing is kept alive. Nothing that goes wrong here
-reaches the program: it is counted in `left_out`, and the call has run as it would have.
+A TorchFunctionMode sees the calls; `passes` watches backward; `patches` sees what no mode sees. A tensor is identified
+by its id and a weak reference, a node by a number in its metadata, so the record keeps nothing alive. An error in the
+recorder does not reach the program: it is counted in `left_out`, and the call runs as usual.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Token:
 
 
 class Recorder(TorchFunctionMode):
-    """Notes what runs while it is active. One thread's: the one that entered it, and autograd's for it."""
+    """Notes what runs while it is active, in the thread that entered it and in autograd's threads for it."""
 
     def __init__(self, level: str) -> None:
         super().__init__()
@@ -83,11 +84,13 @@ class Recorder(TorchFunctionMode):
         return how.run(self, func, args, kwargs or {}, how.name)
 
     def problem(self, what: str) -> None:
-        """Something could not be noted."""
+        """Count something that could not be recorded."""
         self.left_out.setdefault(what, []).append(self.places.here(2))
 
     def suspend(self) -> bool:
-        """Take the recorder off the stack of modes for a while, which costs less than to be asked and say nothing."""
+        """Remove the recorder from the stack of modes for a while, which is faster than ignoring calls; return whether
+        it was there.
+        """
         if self.suspended or not private.mode_depth():
             return False
         mode = private.pop_mode()
@@ -98,7 +101,7 @@ class Recorder(TorchFunctionMode):
         return True
 
     def resume(self) -> bool:
-        """Put it back; whether it was away."""
+        """Put the recorder back on the stack of modes; return whether it had been suspended."""
         if not self.suspended:
             return False
         self.suspended = False
@@ -108,7 +111,7 @@ class Recorder(TorchFunctionMode):
     # ---- tensors
 
     def entry(self, tensor: Any) -> Entry:
-        """The present version of a tensor, noted if it was not."""
+        """Return the present version of a tensor; a new tensor is recorded first."""
         known = self.known.get(id(tensor))
         if known is not None and known.ref() is tensor:
             if known.version == private.version_of(tensor):
@@ -121,12 +124,12 @@ class Recorder(TorchFunctionMode):
         return entry
 
     def known_entry(self, tensor: Any) -> Entry | None:
-        """The present version of a tensor that was noted before."""
+        """Return the present version of a tensor that was recorded before; None for any other."""
         known = self.known.get(id(tensor))
         return self.entry(tensor) if known is not None and known.ref() is tensor else None
 
     def is_of_this_run(self, tensor: Any) -> bool:
-        """Whether a tensor was seen, is a leaf, or has a node that was seen; not a result of an earlier computation."""
+        """Whether a tensor belongs to the recording: it or its node was seen, or it is a leaf."""
         known = self.known.get(id(tensor))
         if (known is not None and known.ref() is tensor) or private.is_leaf(tensor):
             return True
@@ -134,7 +137,7 @@ class Recorder(TorchFunctionMode):
         return fn is not None and (fn.metadata.get(KEY) or (None,))[0] is self.token
 
     def meet_tensor(self, tensor: Any, shares: bool) -> Known:
-        """Record a new tensor; `shares` if it has the storage of a known one."""
+        """Record a new tensor; with `shares` it uses the storage of a known one."""
         storage = private.storage_of(tensor)
         known = self.known[id(tensor)] = Known(tensor, storage, private.version_of(tensor))
         if storage is not None:
@@ -164,7 +167,7 @@ class Recorder(TorchFunctionMode):
         return entry
 
     def note(self, tensor: Any, known: Known) -> Noted | None:
-        """Record the contents of a tensor; a view of the same elements as a tensor with statistics reuses them."""
+        """Return a note of a tensor's contents; a view of all elements of a tensor with statistics reuses those."""
         try:
             storage = known.storage
             if storage is None or self.level == "structure" or known.size <= SMALL or not is_dense(tensor):
@@ -182,7 +185,9 @@ class Recorder(TorchFunctionMode):
             return None
 
     def changed_unseen(self, tensor: Any, known: Known) -> Entry:
-        """A tensor that was written to since its last version: through a view, by an optimiser, by native code."""
+        """Record a new version of a tensor that was written to unseen: through a view, by an optimiser, by native
+        code.
+        """
         before = known.last
         before.last = False
         before.grad = self.grads[known][1] if known in self.grads else None
@@ -197,7 +202,9 @@ class Recorder(TorchFunctionMode):
         return entry
 
     def check_contents(self, tensor: Any, known: Known) -> None:
-        """At the end: a small tensor that holds other numbers than were noted was written to by numpy, or the like."""
+        """Compare a small tensor at the end with its note; if the numbers differ, it was written to unseen (by
+        numpy).
+        """
         noted = known.last.value
         if noted is None or noted.copy is None or tensor.device.type != "cpu" or tensor.layout is not torch.strided:
             return
@@ -211,7 +218,7 @@ class Recorder(TorchFunctionMode):
     # ---- calls
 
     def attach(self, entry: Entry, tensor: Any, call: Call | None) -> None:
-        """Note the node that made a tensor, and those behind it that are new."""
+        """Record the node that made a tensor, and the new nodes behind it."""
         try:
             fn = tensor.grad_fn
         except RuntimeError:  # a view whose base was changed in a way that forbids it
@@ -226,7 +233,7 @@ class Recorder(TorchFunctionMode):
             call.fn = entry.fn
 
     def meet(self, root: Any, call: Call | None) -> int:
-        """The number of a node; new ones behind it are numbered too, without recursion."""
+        """Return the number of a node; new nodes behind it are numbered too, without recursion."""
         top, fresh = self.number(root, call)
         if not fresh:
             return top
@@ -274,7 +281,7 @@ class Recorder(TorchFunctionMode):
         return index, True
 
     def operand(self, value: Any, inputs: dict[Any, Entry]) -> Any:
-        """An argument with a Known in place of each tensor."""
+        """Return an argument with a Known in place of each tensor."""
         if isinstance(value, Tensor):
             entry = self.entry(value)
             inputs[object.__hash__(entry.tensor)] = entry
@@ -287,7 +294,7 @@ class Recorder(TorchFunctionMode):
         return value
 
     def written_to(self, how: str, storage: int | None, known: Known, call: Call | None, of_grad: bool = False) -> None:
-        """Note that something was written in place."""
+        """Note a write in place."""
         enabled = torch.is_grad_enabled()
         there = self.storages.get(storage, [known]) if storage is not None else [known]
         place = self.places.here(2) if call is None else call.origin
@@ -316,7 +323,7 @@ class Recorder(TorchFunctionMode):
                 self.grads.pop(known, None)
 
     def note_gradient(self, gradient: Any) -> Noted | None:
-        """Record the contents of a gradient inside backward."""
+        """Return a note of a gradient's contents inside backward."""
         if gradient is None:
             return None
         with private.without_torch_function():
@@ -338,7 +345,7 @@ class Recorder(TorchFunctionMode):
             self.stack.pop()
 
     def release(self) -> None:
-        """Take the notes apart, whose references go round in circles, so that they are freed without a collection."""
+        """Clear the notes, whose references form cycles, so that they are freed without a garbage collection."""
         for entry in self.entries:
             entry.call = None
         for known in {entry.tensor for entry in self.entries}:

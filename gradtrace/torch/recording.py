@@ -1,4 +1,4 @@
-"""`record()`: a stretch of a PyTorch program whose run can be asked about, drawn and saved.
+"""`record()`: record a part of a PyTorch program, to explain, draw and save its run.
 
 with gt.record() as r:
     loss = model(x)
@@ -28,16 +28,16 @@ T = TypeVar("T")
 
 
 class NoRecordingError(RuntimeError):
-    """A recording was asked about before its block ended."""
+    """Raised if a recording is used before its block ended."""
 
 
 class record:
     """Record what PyTorch does in a `with` block, and answer questions about it afterwards.
 
-    `level` says how much of the values is kept: "structure" shapes and dtypes alone, "summary" small arrays whole and
-    statistics of others, "values" every element. Losses, gradients, random numbers, buffers and the optimiser's state
-    are what they would be without it, and no tensor lives longer. ValueError for another level; RuntimeError where
-    another recording is active. `trace().left_out` says what could not be seen.
+    `level` says how much of the values is kept: "structure" only shapes and dtypes, "summary" small arrays whole and
+    statistics of others, "values" every element. The recording does not change losses, gradients, random numbers,
+    buffers or the optimiser's state, and it does not keep tensors alive. ValueError for another level; RuntimeError if
+    another recording is active. `trace().left_out` lists what could not be recorded.
     """
 
     def __init__(self, level: str = "summary") -> None:
@@ -96,7 +96,7 @@ class record:
     # ---- the record
 
     def trace(self) -> Trace:
-        """The record as a Trace, which every view and analysis of gradtrace reads."""
+        """Return the record as a Trace, which every view and analysis of gradtrace reads."""
         if self._trace is None:
             if self._ending is None:
                 raise NoRecordingError("nothing is recorded yet: ask after the block `with record() as r` has ended")
@@ -108,15 +108,16 @@ class record:
         return self._trace
 
     def why(self, what: Any = None) -> str:
-        """Say why a gradient is what it is: of a tensor, or of what has this name; without one, of every name.
+        """Explain why a gradient is None, zero, NaN or a number: of a tensor, of a name, or without argument of every
+        name.
 
-        The first question runs each autograd Function of the program again, on copies of small arguments, to compare
-        its backward with finite differences.
+        The first call runs each autograd Function of the program again, on copies of small arguments, to compare its
+        backward with finite differences.
         """
         return undisturbed(lambda: answers(self._checked(), self._name(what)))
 
     def stats(self) -> str:
-        """Return norms, zeros, NaN and what follows from them, as `gradtrace stats`."""
+        """Return statistics: norms, zeros, NaN and their conclusions, as `gradtrace stats`."""
         return undisturbed(lambda: statistics(self.trace()))
 
     def steps(self) -> str:
@@ -124,15 +125,15 @@ class record:
         return undisturbed(lambda: in_order(self.trace()))
 
     def draw(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
-        """The picture (see `gradtrace.draw` for the options), written to a file if `path` names one."""
+        """Return the picture (see `gradtrace.draw` for the options); with `path` it is also written to this file."""
         return undisturbed(lambda: picture(self.trace(), path, options))
 
     def show(self, **options: Any) -> Any:
-        """The picture, which a notebook shows."""
+        """Return the picture as a notebook shows it."""
         return self.draw(None, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the record to a .gt file, which every command of gradtrace takes as its source."""
+        """Write the record to a .gt file, which every command of gradtrace accepts."""
         undisturbed(lambda: save(self.trace(), path))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
@@ -164,7 +165,7 @@ OPTIMIZED = 1  # of a code object: a function's, whose variables are no dict
 def variables_of(frame: Any) -> dict[str, Any]:
     """Return the variables that a frame's code can name.
 
-    Before Python 3.13 the frame of a function keeps the dict that it is asked for, and with it every tensor in it.
+    Before Python 3.13 a function's frame keeps the dict of its f_locals, and with it every tensor in it.
     """
     held = frame.f_locals
     found = {**frame.f_globals, **held}
@@ -174,7 +175,7 @@ def variables_of(frame: Any) -> dict[str, Any]:
 
 
 def take_off(recorder: Recorder) -> None:
-    """Take the recorder off the stack of modes, whatever was put there meanwhile."""
+    """Remove the recorder from the stack of modes, even if other modes were put on top of it."""
     above = []
     while private.mode_depth():
         mode = private.pop_mode()
@@ -186,7 +187,7 @@ def take_off(recorder: Recorder) -> None:
 
 
 def failed(recorder: Recorder, error: BaseException, tb: Any) -> tuple[str, str, int] | None:
-    """Return what ended the block: kind, message and place; None for an orderly end."""
+    """Return the exception that ended the block: kind, message and place; None if there was none."""
     if isinstance(error, (SystemExit, GeneratorExit)) or getattr(error, "ends_quietly", False):
         return None
     from gradtrace.torch.places import is_hidden
@@ -247,7 +248,7 @@ def answers(trace: Trace, what: Any) -> str:
 
 
 def with_notes(trace: Trace, text: str) -> str:
-    """The answer, and below it what the recording could not see."""
+    """Return the answer, followed by notes on what the recording could not see."""
     return text.rstrip("\n") + "\n" + "".join(f"{note}\n" for note in trace.left_out)
 
 
@@ -285,7 +286,7 @@ def picture(trace: Trace, path: str | os.PathLike[str] | None, options: dict[str
 
 
 def save(trace: Trace, path: str | os.PathLike[str]) -> None:
-    """Write a .gt file; of several processes each its own: step.rank0.gt, or where {rank} stands."""
+    """Write a .gt file; with several processes each its own: step.rank0.gt, or with the rank in place of {rank}."""
     from gradtrace.views import files
 
     name = os.fspath(path)
@@ -299,7 +300,7 @@ def save(trace: Trace, path: str | os.PathLike[str]) -> None:
 
 
 def file_content(trace: Trace) -> bytes:
-    """The bytes of a .gt file."""
+    """Return the bytes of a .gt file."""
     from gradtrace.trace.file import About, write
     from gradtrace.trace.relevant import relevant
 

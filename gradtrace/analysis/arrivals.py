@@ -18,7 +18,9 @@ class Arrival(NamedTuple):
 
 
 class Arrivals:
-    """The gradients by the step that received them, and the operations by the function that they made."""
+    """An index of the gradients by the step that received them, and of the operations by the function that they
+    made.
+    """
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace

@@ -14,7 +14,7 @@ WRAPPERS = ("tensor", "as_tensor", "FloatTensor", "Tensor", "Parameter")
 
 
 class Reason(NamedTuple):
-    """The reason why a tensor has no history: its cause, a clause, its evidence and what to do."""
+    """The reason why a tensor has no history: a code for the cause, a clause, evidence and advice."""
 
     cause: str
     because: str

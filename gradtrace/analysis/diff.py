@@ -31,7 +31,9 @@ class Row(NamedTuple):
 
 
 class Diff(NamedTuple):
-    """The rows in order, the number of operations of each run, and whether the graphs are equal except for numbers."""
+    """The result of a comparison: rows in order, the number of operations of each run, and whether only numbers
+    differ.
+    """
 
     rows: tuple[Row, ...]
     operations: tuple[int, int]

@@ -1,7 +1,7 @@
-"""Doctest blocks as cells, one for each example: the code after `>>> ` and `... `, and the lines that it prints.
+"""Doctest blocks as cells, one for each example: the code after `>>> ` and `... `, and the expected output.
 
-As in the standard library's doctest, an example without a result must print nothing, a traceback counts by its last
-line, `<BLANKLINE>` stands for an empty line, and `# doctest: +SKIP` and `+ELLIPSIS` hold for their example.
+As in the standard library's doctest, an example without expected output must print nothing, only the last line of a
+traceback is compared, `<BLANKLINE>` stands for an empty line, and `# doctest: +SKIP` and `+ELLIPSIS` are supported.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An example of an operator that works on the command line: calls on small tensors are tried until one works.
+"""Find an example of an operator for the command line: calls on small tensors are tried until one works.
 
 example("softmax")   ('gradtrace eval "x.softmax(0)[0]" --x 1,2,3', "0.0900306, dy/dx = [0.0819251, ...]")
 """

@@ -14,7 +14,7 @@ SAME_NUMBERS = ("data", "parameter")  # escapes whose result is a tensor of the 
 
 
 class Cut(NamedTuple):
-    """An operation (or a `.data`) whose result has no history although `tensor`, which went in, requires grad."""
+    """An operation (or a read of `.data`) whose result has no history although its operand `tensor` requires grad."""
 
     tensor: int
     result: int

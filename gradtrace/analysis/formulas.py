@@ -1,6 +1,6 @@
 """The notation of formulas, and the formulas of functions that are composed of several operators.
 
-A formula is Python's syntax, so that it can be read aloud, evaluated and written as LaTeX (`views/formula.py`):
+A formula uses Python's syntax, so that it can be evaluated and converted to LaTeX (`views/formula.py`):
 
     1 / (1 + exp(-self))                           the result, in terms of the arguments
     out[i, j] = sum[k](self[i, k] * mat2[k, j])    each element of the result; the index of a sum in brackets
@@ -13,7 +13,7 @@ A formula is Python's syntax, so that it can be read aloud, evaluated and writte
     T(A), inverse(A), A @ B, flat(A)[i]            transpose, inverse, matrix product, element in memory order
     reduction[i](...)                              the mean, the sum or each one, as the argument `reduction` says
 
-A record has its own formula (`Op.formula`). The table here has the functions that have no record.
+An operator's record has its formula (`Op.formula`). The table in this module has the functions without a record.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class Block(NamedTuple):
 
 
 class Hessian(NamedTuple):
-    """The second derivatives of a number by the elements of some tensors, which `labels` names."""
+    """The second derivatives of a number with respect to the elements of some tensors; `labels` names the elements."""
 
     of: str
     by: tuple[tuple[str, tuple[int, ...]], ...]  # names and shapes

@@ -1,6 +1,6 @@
-"""A cell of a note, and the two kinds of lines in its code: Python, and lines that only a notebook understands.
+"""A cell of a note, and the treatment of notebook-only lines in its code.
 
-`%magic` and `!shell` lines are not run, but listed. Of `%time statement` the statement runs.
+`%magic` and `!shell` lines are not run, but listed. In `%time statement` the statement is run.
 """
 
 from __future__ import annotations

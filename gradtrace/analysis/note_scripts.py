@@ -1,7 +1,7 @@
 """The cells of a Jupytext script: Python with `# %%` (percent format) or `# +` and `# -` (light format) between cells.
 
-Such a file keeps no outputs. What counts as a cell's record is a comment at its end that begins with `# Output:`,
-`# Out:` or `# ->`, or the text cell after it, read as Markdown: its first fence, or a result in a line of text.
+Such a file stores no outputs. A cell's record is a comment at its end that begins with `# Output:`, `# Out:` or `# ->`,
+or the text cell after it, read as Markdown: its first fence, or a result in a line of text.
 """
 
 from __future__ import annotations

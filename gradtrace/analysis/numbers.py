@@ -1,4 +1,4 @@
-"""Explain a gradient that is a number: its contributions, or where the first NaN arose."""
+"""Explain a gradient that is a number by its contributions, or one that is not finite by the first NaN."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def was_before(operations: tuple[Operation, ...], function: int, after: int) -> 
 
 
 def zero_share(value: Value) -> str:
-    """ "2 of 5 elements are 0", or ""."""
+    """Return "2 of 5 elements are 0", or "" if no element is 0."""
     if not value.shape:
         return ""
     zeros = value.zeros

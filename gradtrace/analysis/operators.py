@@ -1,7 +1,7 @@
-"""The operators' reference, from their records: signature, forms, derivatives as they are written, kinks, an example.
+"""The reference of operators, from their records: signature, forms, derivatives as they are written, kinks, an example.
 
-A derivative's text is that of its rule in the source, in terms of `g` (the gradient that comes in), `out` (the result)
-and the arguments' names. Kinks and the example are found by running the operator.
+A derivative is the text of its rule in the source, in terms of `g` (the incoming gradient), `out` (the result) and the
+arguments' names. Kinks and the example are found by running the operator.
 """
 
 from __future__ import annotations

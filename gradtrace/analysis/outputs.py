@@ -1,8 +1,8 @@
-"""Compare what a program printed with its record. Differences are due to addresses, random numbers, another version of
-PyTorch, or they are real.
+"""Compare what a program printed with its record, the output that a note shows.
 
-Numbers are compared as numbers, and blanks within brackets do not count: `[4., 8.]` equals `[ 4.0,  8.]`. All other
-text is compared as text.
+A difference has a kind: addresses, random numbers, another version of PyTorch, or none of these. Numbers are compared
+as numbers, and blanks within brackets do not count: `[4., 8.]` equals `[ 4.0,  8.]`. All other text is compared as
+text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OLDER = (
 
 
 class Compared(NamedTuple):
-    """The verdict, and a description of the difference."""
+    """The result of a comparison: the verdict, and a description of the difference."""
 
     verdict: str
     detail: str

@@ -75,7 +75,7 @@ class Module(NamedTuple):
 
 
 class Bad(NamedTuple):
-    """The first place with values that are not finite; `inputs` are the operands with their values at the time."""
+    """The first operation whose result is not finite; `inputs` are the operands with their values at the time."""
 
     where: str  # "forward", "backward"
     label: str
@@ -97,7 +97,7 @@ class Structure(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Memory in bytes: of saved tensors, each counted once, and of retain_grad on every tensor."""
+    """The memory in bytes of saved tensors, each counted once, and the cost of retain_grad on every tensor."""
 
     saved: int
     saved_tensors: int

@@ -179,7 +179,7 @@ def failed(trace: Trace, number: int) -> Failed:
 
 
 class EdgeTable:
-    """The targets of a function's edges, and the tensors that were its operands."""
+    """A table of the functions' edges: the target of each, and the tensor that was its operand."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace

@@ -22,8 +22,8 @@ class ParameterStep(NamedTuple):
 
 
 class BadValue(NamedTuple):
-    """The first value of a step that is not finite: an operation's result, else a gradient, else a value that was
-    given.
+    """The first value of a step that is not finite: a parameter before the step, else a result in forward, else a
+    gradient.
     """
 
     where: str  # "forward", "backward", "parameter"
@@ -43,8 +43,8 @@ class StepRow(NamedTuple):
 
 
 class Training(NamedTuple):
-    """A training loop's steps. `first_inf` and `first_nan` are the first steps with such a loss; `details` are about
-    `step`.
+    """The steps of a training loop. `first_inf` and `first_nan` are the first steps with such a loss; `details` are
+    about `step`.
     """
 
     rows: tuple[StepRow, ...]

@@ -149,7 +149,7 @@ def left_out(facts: Facts, record: TensorRecord) -> Answer | None:
 
 
 def stopped(facts: Facts, record: TensorRecord) -> Answer | None:
-    """Explain a gradient that did not arrive at a tensor on its path: a pass failed, or a Function returned None."""
+    """Explain a gradient that did not reach a tensor on its path: a pass failed, or a Function returned None."""
     paths = [one for one in facts.storing if record.function in reachable_functions(facts.trace, one.roots)]
     if not paths or record.function is None:
         return None

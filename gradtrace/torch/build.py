@@ -69,7 +69,7 @@ class Ending:
         return "" if module is None else self.paths.get(id(module), "")
 
     def last_of_all(self) -> None:
-        """Make the last version of every tensor that was written to, and note the gradients that tensors have."""
+        """Note the last version of every tensor that still exists, and its gradient."""
         rec = self.rec
         for known in list(rec.known.values()):
             tensor = known.ref()
@@ -99,7 +99,7 @@ class Ending:
 
 
 class Builder:
-    """Makes the Trace from the recorder's notes."""
+    """The builder of a Trace from the recorder's notes."""
 
     def __init__(self, ending: Ending, main: str, rank: int | None = None) -> None:
         self.ending = ending

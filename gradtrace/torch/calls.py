@@ -1,7 +1,7 @@
-"""How a recorder treats a call of each public function of PyTorch.
+"""The treatment of each public function of PyTorch when it is called under a recorder.
 
-`HOW` is a cache of the treatment of each function, which `how` finds. Most functions are operators; the others make
-values leave the graph (`.data`, `item()`), change flags, start backward, or are not recorded (`QUIET`).
+`how` returns a function's treatment, and `HOW` caches it. Most functions are operators; the others make values leave
+the graph (`.data`, `item()`), change flags, start backward, or are not recorded (`QUIET`).
 """
 
 from __future__ import annotations
@@ -526,7 +526,7 @@ def backward(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
 
 
 class HookWatcher:
-    """A tensor's hook of the program that also notes, while the recorder exists, how it changed the gradient."""
+    """A wrapper of a program's tensor hook that notes, while the recorder exists, how the hook changed the gradient."""
 
     def __init__(self, hook: Any, recorder: Recorder) -> None:
         self.hook = hook

@@ -48,8 +48,9 @@ def device_name(device: Any) -> str:
 
 
 class Noted:
-    """A note of a tensor's contents: `copy` is a detached tensor, `facts` are statistics; if both are None, only the
-    shape and dtype are kept.
+    """A note of a tensor's contents.
+
+    `copy` is a detached tensor, `facts` are statistics; if both are None, only the shape and dtype are kept.
     """
 
     __slots__ = ("copy", "device", "dtype", "facts", "sample", "shape", "times", "value")
@@ -122,7 +123,7 @@ def contiguous(shape: Any) -> tuple[int, ...]:
 
 
 class Contents:
-    """Makes notes of tensors, at one level of detail."""
+    """A maker of notes about tensors, at one level of detail."""
 
     def __init__(self, level: str) -> None:
         self.level = level

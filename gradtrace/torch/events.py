@@ -22,7 +22,7 @@ class Known:
 
 
 class Entry:
-    """One version of a tensor."""
+    """One version of a tensor, with its names, contents and the call that made it."""
 
     fn: int | None = None  # the node that made it, by its number
     fn_name = ""
@@ -79,7 +79,7 @@ class Node:
 
 
 class Turn:
-    """The turn of a node in a pass."""
+    """The turn of a node (its visit by the engine) in a backward pass."""
 
     __slots__ = ("after", "at", "before", "freed", "hooks", "node", "number", "ran", "sent", "upstream")
 

@@ -70,7 +70,9 @@ class NotFinite(BaseException):
 
 
 class Guard:
-    """The guard of one training step."""
+    """The guard of one training step: it calls the step, checks the result, and repeats the step if it is not
+    finite.
+    """
 
     def __init__(self, step: Any, level: str, out: Any, limit: int) -> None:
         self.step = step
@@ -208,7 +210,7 @@ def flat(value: Any) -> list[Any]:
 
 
 def environment(step: Any, args: Any, kwargs: Any) -> dict[str, Any]:
-    """The variables that a step can see: globals, what it closes over, its arguments."""
+    """Return the variables that a step can see: globals, closure variables, and its arguments."""
     function = getattr(step, "__func__", step)
     found = dict(getattr(function, "__globals__", {}))
     code = getattr(function, "__code__", None)

@@ -1,7 +1,7 @@
 """Watch backward passes with hooks on every node that a pass can reach, in the engine's order.
 
-A hook before a node's turn sees the gradients it receives, one after it those it sent. Each gradient is read once: the
-array that one node sends and the next one receives is the same, and so are the elements that a view's derivative sends.
+A hook before a node's turn sees the gradients that the node receives; a hook after it sees those that it sent. Each
+gradient is read only once, since the array that one node sends is the one that the next node receives.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """The parts of PyTorch that are replaced while a recorder is active, and restored when it ends.
 
-the engine's entrance        passes                          Function.apply   one operator, its forward unseen
-Module._call_impl            a scope                         torch.compile    compiled models run as written
-Parameter.__new__            the same numbers as its data, without their history
-has_torch_function*          of functions in Python: what they call is seen, not they
-optimisers' global hooks     a step is one change
+engine entrance             backward passes are watched (`passes`)
+Module._call_impl           a call of a module is a scope
+Parameter.__new__           a parameter is recorded as a leaf with the numbers of its data, without their history
+Function.apply              a call is recorded as one operator, without the calls in its forward
+torch.compile               compiled models run uncompiled
+has_torch_function*         functions written in Python are recorded as the operators that they call
+optimisers' global hooks    a step is recorded as one change
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ EAGER = "compiled kernels; compiled models ran as they are written"
 
 
 class Patches:
-    """The replacements of one recorder."""
+    """The set of replacements that one recorder makes and restores."""
 
     def __init__(self, rec: Recorder) -> None:
         self.rec = rec
@@ -98,8 +100,8 @@ class Patches:
     # ---- optimisers
 
     def stepping(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
-        """Suspend the recorder before an optimiser's step, since its computation is not recorded; a closure that it
-        calls is.
+        """Suspend the recorder before an optimiser's step, since its computation is not recorded, except a closure that
+        it calls.
         """
         rec = self.rec
         rec.suspend()

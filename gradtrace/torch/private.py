@@ -1,6 +1,6 @@
-"""Every private name of PyTorch that the recorder uses, in one place, with a fallback where it is missing.
+"""Every private name of PyTorch that the recorder uses, in one place, with a fallback where a version does not have it.
 
-Public names are used elsewhere directly. Tested with PyTorch 2.13; names that differ from 2.4 on have a fallback.
+Public names are used elsewhere directly. Tested with PyTorch 2.13; there are fallbacks for versions from 2.4.
 """
 
 from __future__ import annotations
@@ -133,8 +133,10 @@ def version_of(tensor: Any) -> int:
 
 
 def is_leaf(tensor: Any) -> bool:
-    """Whether a tensor is a leaf. PyTorch raises for a view made under no_grad and changed in place: that is a leaf if
-    it requires no grad.
+    """Whether a tensor is a leaf.
+
+    PyTorch raises for a view made under no_grad and changed in place; such a tensor is a leaf if it does not require
+    grad.
     """
     try:
         return bool(tensor.is_leaf)

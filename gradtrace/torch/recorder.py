@@ -28,13 +28,17 @@ Parameter = torch.nn.Parameter
 
 
 class Token:
-    """Marks the nodes of one recording. The graph may outlive the recorder, which it must not hold."""
+    """A mark on the nodes of one recording. Nodes may outlive the recorder, so they refer to this object instead of
+    it.
+    """
 
     __slots__ = ()
 
 
 class Recorder(TorchFunctionMode):
-    """Notes what runs while it is active, in the thread that entered it and in autograd's threads for it."""
+    """The TorchFunctionMode that notes calls while it is active, in the thread that entered it and autograd's threads
+    for it.
+    """
 
     def __init__(self, level: str) -> None:
         super().__init__()

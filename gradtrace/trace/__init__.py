@@ -1,8 +1,8 @@
 """The immutable record of a run: a `Trace`, which `gradtrace.trace.capture.capture` makes.
 
-Only the records load with the package; capturing needs the engine, which is loaded by then.
+Importing this package loads only the record classes, not the engine.
 
-The package can be called, too: `gradtrace.trace(matrix)` is the sum of the diagonal, as `torch.trace` is.
+The package can also be called: `gradtrace.trace(matrix)` returns the sum of the diagonal, as `torch.trace` does.
 """
 
 from __future__ import annotations

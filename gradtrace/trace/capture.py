@@ -207,7 +207,7 @@ def watched_records(watch: Watch, *known: Any) -> dict[str, Any]:
 
 
 class RecordBuilder:
-    """Builds the records of one trace from the ids of functions and calls, the source and the roots."""
+    """The builder of one trace's records, which needs the ids of functions and calls, the source and the roots."""
 
     scopes: Scopes
     watch: Watch | None = None

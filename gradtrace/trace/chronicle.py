@@ -29,7 +29,7 @@ from gradtrace.trace.values import Contents, frozen
 
 
 class Chronicle:
-    """The tables that convert notes to ids."""
+    """The converter of a watcher's notes to records, with the tables of the trace's ids."""
 
     def __init__(
         self,

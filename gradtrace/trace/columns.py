@@ -102,7 +102,7 @@ class TableWriter:
 
 
 class ColumnWriter:
-    """Collects the columns of records."""
+    """A writer that collects the columns of records."""
 
     def __init__(self, tables: TableWriter) -> None:
         self.tables = tables
@@ -182,7 +182,7 @@ class TableReader:
 
 
 class ColumnReader:
-    """Reads the columns of records; Damaged if a number is out of its range, or there are too few or too many."""
+    """A reader of the columns of records. Damaged if a number is out of its range, or there are too few or too many."""
 
     def __init__(self, numbers: Any, tables: TableReader) -> None:
         self.left = numbers

@@ -35,7 +35,7 @@ SPECIAL = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-i
 
 
 class Damaged(Exception):
-    """The content of a file does not match the fields of a record."""
+    """Raised if the content of a file does not match the fields of a record."""
 
 
 class Maybe:

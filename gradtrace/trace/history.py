@@ -40,8 +40,8 @@ class Call:
 
 
 class Entry:
-    """One tensor, or one version of it. `held` has the keeper's notes about the version, None if nothing was
-    written.
+    """One tensor, or one version of it. `held` has the keeper's notes about the version; None if it was never
+    overwritten.
     """
 
     __slots__ = ("call", "first", "fn", "held", "id", "last", "names", "read", "tensor", "version")

@@ -1,8 +1,8 @@
 """Label tensors by their variable, or by the text of the expression that made them.
 
 Where one expression made several tensors (a call that runs several operators), its result has the text as label, and
-the inner tensors have their operator's name before it. Where the expression ran again and again (a loop), the labels
-are numbered. A tensor that no call made (`torch.ones(3)` within a line) has the text of the operand that it is.
+the inner tensors have labels such as "relu in <text>". Where the expression ran again and again (a loop), the labels
+are numbered. A tensor that no call made, such as a constant, has the text of the operand where it is first used.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class CalledModules(Protocol):
 
 
 class SourceText:
-    """The program's text by origin numbers; each span is cut out once."""
+    """The program's text by the numbers of spans ("origins"); each span's text is cut out once."""
 
     def __init__(self, run: Any) -> None:
         source = getattr(run.program, "source", "")

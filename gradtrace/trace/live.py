@@ -1,4 +1,4 @@
-"""Make a Trace from the graph of a live tensor, and run its backward pass on trial.
+"""Make a Trace from the graph of a live tensor, optionally with the steps of a backward pass.
 
     trace = trace_of([y], variables)              # operations, operands and saved values, from the graph's nodes
     trace = trace_of([y], variables, rehearse=True)     # and the steps of a backward pass from y
@@ -83,7 +83,7 @@ def trace_of(roots: Sequence[Tensor], variables: Mapping[str, Any], *, rehearse:
 
 
 def ones_like(tensor: Tensor) -> Tensor:
-    """Return the gradient that the trial pass of a tensor begins with: ones, as for the tensor's sum."""
+    """Return the gradient that the rehearsed pass begins with: ones, as for the tensor's sum."""
     return Tensor._wrap(np.ones(tuple(tensor.shape), dtype=tensor._data.dtype))
 
 
@@ -223,7 +223,9 @@ class LiveGraph:
 
 
 class CapturedGraph(Captured):
-    """Makes the Trace; a tensor that is only a placeholder for an output has just shape and dtype."""
+    """The converter of a LiveGraph to a Trace; a tensor that is only a placeholder for an output has just shape and
+    dtype.
+    """
 
     unknown: set[int]
 
@@ -232,7 +234,7 @@ class CapturedGraph(Captured):
 
 
 class Known(Contents):
-    """The contents of tensors, except those whose elements are `unknown`."""
+    """The Values of tensors; those whose elements are `unknown` have only shape and dtype."""
 
     def __init__(self, unknown: set[int]) -> None:
         super().__init__(None)

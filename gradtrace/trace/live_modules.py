@@ -4,8 +4,9 @@
 
 The modules' calls were not recorded. An operation that uses a parameter belongs to the parameter's module, and so does
 one that only reshapes a parameter (a transpose). Operations on a path between two operations of a module belong to that
-module too: the activations between two layers of a network. So two calls of a module count as one, with all that lies
-between; only where other modules lie between, each run of consecutive operations is a call.
+module too: the activations between two layers of a network. So two calls of a module in sequence appear as one call,
+with all operations between them. If some of these belong to other modules, each run of consecutive operations is a
+call.
 """
 
 from __future__ import annotations
@@ -82,8 +83,8 @@ def keeps_to_itself(node: Node) -> bool:
 
 
 def filled(members: Mapping[str, set[int]], inputs: Sequence[Sequence[int]]) -> dict[str, list[list[int]]]:
-    """Return the calls of each module: one call with all that lies between its operations, or several if other modules
-    do.
+    """Return the calls of each module: one with all operations between its own, or several if other modules lie
+    between.
     """
     whole = {path: between(found, inputs) for path, found in members.items()}
     alone = apart(members)

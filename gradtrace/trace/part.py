@@ -84,7 +84,7 @@ def before(trace: Trace, roots: Iterable[int], operations: range) -> set[int]:
 
 
 class Part(NamedTuple):
-    """The operations, tensors, functions and passes of a trace to keep, by their ids in the whole trace."""
+    """The operations, tensors and passes of a trace to keep, by their ids in the whole trace."""
 
     whole: Trace
     tensors: list[int]
@@ -98,7 +98,7 @@ class Part(NamedTuple):
 
 
 class Renumbered:
-    """Writes the records of a part with new ids, so that an id is an index again."""
+    """The writer of a part's records with new ids, so that an id is an index again."""
 
     def __init__(self, part: Part) -> None:
         whole = part.whole

@@ -20,7 +20,7 @@ from gradtrace.engine.tensor import Tensor
 
 
 class Shift(NamedTuple):
-    """Add `by` to one element (flattened) of one leaf."""
+    """A change of one leaf: add `by` to one element (by its flattened index)."""
 
     leaf: int
     element: int
@@ -62,7 +62,7 @@ class Stop(Idle):
 
 
 class Probe(Idle):
-    """The watcher of one run that measures."""
+    """A watcher that measures one run at its first call of backward."""
 
     def __init__(
         self,

@@ -5,24 +5,24 @@
     ├── operations   Operation, in execution order: Operand tensors in, tensor ids out
     ├── functions    FunctionRecord: the backward graph's nodes, in creation order, AccumulateGrad nodes last
     ├── function_edges   FunctionEdge, as PyTorch's next_functions: from a function to its inputs' functions
-    ├── scopes       ScopeRecord: the modules, functions, loops and passes that operations were called in
-    ├── steps        BackwardStep, in the engine's order, if the run was watched (so for the two below)
+    ├── scopes       ScopeRecord: the modules, functions, loops and iterations that operations were called in
+    ├── steps        BackwardStep, in the engine's order, if the run was watched (as the four below)
     ├── passes       PassRecord, the calls of backward and autograd.grad
     ├── escapes      Escape, values that left the graph without an operator: .data, item(), tolist(), numpy(), detach_()
-    ├── changes      Change, what was written to a tensor or a gradient in place, seen by autograd or not
-    ├── begun        Begun, where tensors began to require grad
-    ├── failure      Failure, what ended the program, if it did not come to its end
+    ├── changes      Change, writes to a tensor or a gradient in place, seen by autograd or not
+    ├── begun        Begun, the places where tensors began to require grad
+    ├── failure      Failure, the error that ended the program, if there is one
     ├── training     TrainingStep, the steps of a training loop, if there is one
-    ├── optimisers   OptimiserRecord, what each optimiser holds, and how often it took a step
-    └── checks       FunctionCheck, the program's own Functions against finite differences
+    ├── optimisers   OptimiserRecord, the tensors of each optimiser, and how often it took a step
+    └── checks       FunctionCheck, the program's own Functions compared with finite differences
 
-`tensors[i].id == i`, and likewise for operations and functions, so an id is an index. Nothing here refers to a live
-tensor, to the terminal or to an address: the same program and inputs give an equal Trace, and so the same bytes in
+`tensors[i].id == i`, and likewise for operations and functions, so an id is an index. Records do not refer to live
+tensors, the terminal or memory addresses: the same program and inputs give an equal Trace, and so the same bytes in
 every view.
 
-An in-place operation, and an optimiser's step, make a new TensorRecord, a new version of the same tensor (`first` is
-its first one): an edge never points back in time. Each version has the value that it had when it was made, and a leaf's
-version the gradient that it had when the next one replaced it. The variable's name belongs to the last version.
+An in-place operation or an optimiser's step makes a new TensorRecord: a new version of the same tensor (`first` is the
+id of its first version). So an edge never points back in time. A version's value is the one at its creation; a leaf
+version's gradient is the one when the next version replaced it. The variable's name belongs to the last version.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ KINDS: Final = (LEAF, DATA, CONSTANT, NONLEAF, RESULT, FAILED)
 
 
 class Span(NamedTuple):
-    """A stretch of source text: lines from 1, columns from 0 (as `ast` counts, in UTF-8 bytes).
+    """A range of source text: lines from 1, columns from 0 (as `ast` counts, in UTF-8 bytes).
 
-    `file` is "" for the program, or the name of a module of its own, whose text is in `Trace.files`.
+    `file` is "" for the program, or the name of one of the program's own modules, whose text is in `Trace.files`.
     """
 
     line: int
@@ -53,12 +53,12 @@ class Span(NamedTuple):
 
     @property
     def where(self) -> str:
-        """ "7", or "7 of layers.py"."""
+        """The place in words: "7" for line 7 of the program, or "7 of layers.py"."""
         return f"{self.line} of {self.file}" if self.file else str(self.line)
 
     @property
     def short(self) -> str:
-        """ "7", or "layers.py:7"."""
+        """The place as short text: "7", or "layers.py:7"."""
         return f"{self.file}:{self.line}" if self.file else str(self.line)
 
 
@@ -144,7 +144,7 @@ class FunctionRecord(NamedTuple):
 
 
 class FunctionEdge(NamedTuple):
-    """`source.next_functions[input_index] == (target, output_nr)`."""
+    """An edge of the backward graph: `source.next_functions[input_index] == (target, output_nr)`."""
 
     source: int
     target: int
@@ -153,9 +153,10 @@ class FunctionEdge(NamedTuple):
 
 
 class ScopeRecord(NamedTuple):
-    """One call of a module or a function, one loop, or one pass of a loop; `parent` is the scope around it.
+    """One call of a module or a function, one loop, or one iteration of a loop; `parent` is the scope around it.
 
-    `kind` is "module", "function", "loop", "pass" or "backward" (the derivative's own operations, --create-graph).
+    `kind` is "module", "function", "loop", "pass" (an iteration) or "backward" (the operations of the derivative
+    itself, with --create-graph).
     """
 
     id: int
@@ -259,7 +260,7 @@ class Change(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """A tensor began to require grad."""
+    """The place where a tensor began to require grad."""
 
     tensor: int
     after: int
@@ -280,10 +281,11 @@ class OptimiserRecord(NamedTuple):
 
 
 class FunctionCheck(NamedTuple):
-    """The comparison of a program's Function, on the arguments of its first call, with finite differences of its
-    forward.
+    """The comparison of a program's Function with finite differences of its forward, on the arguments of its first
+    call.
 
-    `verdict` is "ok", "wrong" (then the rest is its worst element), or "not tried"; `note` says why it was not.
+    `verdict` is "ok", "wrong" (then the other fields describe its worst element), or "not tried"; `note` has the
+    reason.
     """
 
     name: str

@@ -62,7 +62,7 @@ def owner(name: str) -> str:
 
 
 class Whole(Renumbered):
-    """The relevant part of a whole run: names, labels and functions keep their ids."""
+    """The part of a whole run that is relevant; names, labels and the ids of functions do not change."""
 
     def __init__(self, part: Part) -> None:
         super().__init__(part)

@@ -12,7 +12,7 @@ from gradtrace.trace.record import ScopeRecord
 
 
 class Scopes:
-    """Numbers the scopes in the order in which they are first requested, outer ones first."""
+    """The table of the scopes' ids and records, in the order of first use, outer scopes first."""
 
     def __init__(self, source: SourceText, env: Mapping[str, Any]) -> None:
         self.source = source

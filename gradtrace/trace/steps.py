@@ -59,7 +59,7 @@ class Event:
 
 
 class Turn:
-    """The watcher's notes about one node's turn in a backward pass."""
+    """The watcher's notes about one node's turn (its visit by the engine) in a backward pass."""
 
     __slots__ = (
         "after",

@@ -40,7 +40,7 @@ class Chunk:
 
 
 class ValueWriter:
-    """Gives values numbers, and writes each full chunk with `put(number, parts, count, dtype)`."""
+    """A table that gives values numbers, and writes each full chunk with `put(number, parts, count, dtype)`."""
 
     def __init__(self, put: Callable[[int, list[Any], int, str], None], shapes: Any) -> None:
         self.put = put

@@ -173,7 +173,7 @@ def norm_of(raw: Any) -> float:
 
 
 class Contents:
-    """Makes the Values of one trace from the contents that the run's keeper has; each array becomes one Value.
+    """A maker of the Values of one trace from the contents that the run's keeper has; each array becomes one Value.
 
     If `final`, the program has ended, so its arrays are used without copying; else they are copied.
     """

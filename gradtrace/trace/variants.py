@@ -1,11 +1,11 @@
-"""Make the traces of a finished run that the kinds of commands need: the content that `trace/file.py` writes.
+"""Make several traces of a finished run, one for each kind of command; `trace/file.py` stores them.
 
     "all"       everything that ran, with the backward passes
-    "eval"      what the result and the variables depend on
+    "eval"      the operations that the result and the variables depend on
     "graph"     the same, with the gradients that have a history of their own
     "watched"   the same, with the backward passes
 
-Variants with the same records are stored as one Trace with the backward passes; `unwatched` removes these when another
+Variants with the same records are one Trace that has the backward passes; `unwatched` removes the passes when another
 variant is read.
 """
 

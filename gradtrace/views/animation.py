@@ -37,7 +37,7 @@ STATEMENT = re.compile(r"^\t+(?:subgraph|graph|node|edge)?.*?\bid=\"?([tofge]\d+
 
 
 class Frame(NamedTuple):
-    """The state of one frame, as keys of nodes and edges."""
+    """The state of one frame: its caption, and the keys of nodes and edges that are hidden, changed or dimmed."""
 
     kind: str
     caption: str

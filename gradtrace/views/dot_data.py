@@ -1,4 +1,6 @@
-"""The data graph: tensors as nodes, operations on the wires between them, or (style function) as nodes too."""
+"""The data graph: tensors as nodes, operations as ovals on the edges between them, or (style `function`) as nodes
+too.
+"""
 
 from __future__ import annotations
 

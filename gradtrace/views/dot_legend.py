@@ -1,4 +1,6 @@
-"""The legend: a sample of each look in use, in a strip below the picture of at most a tenth of its area."""
+"""The legend: a sample of each look (the style of a kind of node), in a strip below the picture of at most a tenth of
+its area.
+"""
 
 from __future__ import annotations
 

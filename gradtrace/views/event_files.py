@@ -4,7 +4,7 @@
     file = EventFile(sink, messages)       sink has write(bytes) and close()
     file.add(messages.scalar("loss", 0.5), step=3)
 
-The sink is passed in, so that a program can write only to files that its `--allow-write` permits.
+The sink is an argument, so that a program's files are opened only where its permission to write allows.
 """
 
 from __future__ import annotations

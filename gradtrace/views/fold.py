@@ -36,7 +36,7 @@ class Group(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """The choice of groups: `member[operation]` is the group that hides it, or None; `places[operation]` its open
+    """The result of folding: `member[operation]` is the group that hides it, or None; `places[operation]` its open
     scope.
     """
 

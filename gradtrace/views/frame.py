@@ -36,8 +36,8 @@ RUN = re.compile(r'<FONT(?: COLOR="[^"]*")?(?: POINT-SIZE="([\d.]+)")?>((?:<B>)?
 
 
 class Frame(NamedTuple):
-    """The largest size in points at which a picture, shown in a frame of PIXELS, has its smallest text at LEAST
-    pixels.
+    """The largest size of a picture, in points, at which its smallest text is readable in a screen or page of a given
+    format.
     """
 
     width: float

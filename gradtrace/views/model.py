@@ -51,10 +51,10 @@ class DrawnEdge(NamedTuple):
 
 
 class Model(NamedTuple):
-    """The nodes and edges of a picture. `results` has, by group, the tensor shown in the group's box; `joined` has, by
-    tensor, the operation shown in the tensor's box.
+    """The nodes and edges of a picture.
 
-    that are shown in their results' boxes.
+    `results` has, by group, the tensor shown in the group's box; `joined` has, by tensor, the operation shown in the
+    tensor's box.
     """
 
     trace: Trace

@@ -38,7 +38,7 @@ def traced(model: Any, given: Any, hosting: Hosting) -> Trace:
 
 
 class Evaluating:
-    """Context manager: set all parts of a model to evaluation mode, and restore their modes afterwards."""
+    """A context manager that sets all parts of a model to evaluation mode, and restores their modes afterwards."""
 
     def __init__(self, model: Any) -> None:
         self.model = model

@@ -5,7 +5,7 @@
     jsonable(value)   6.0   [1.0, "NaN"]                       strict JSON: no bare NaN or Infinity
     sparkline(value)  "▁▃▅█"
 
-All take a trace `Value`; scalars never touch numpy, so that scalar programs run without importing it.
+All take a trace `Value`. Scalars are formatted without numpy, so that scalar programs run without importing it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CELL = 36  # characters of such a text
 
 
 class Stats(NamedTuple):
-    """Statistics of the finite elements (all None if there are none), and the number of those that are not finite."""
+    """The smallest, largest and mean finite element (None if there are none), and the number of NaN and infinities."""
 
     total: int
     low: float | None

@@ -17,8 +17,10 @@ WIDE = 160  # operations and groups that such a drawing may show
 
 
 class View(NamedTuple):
-    """One drawing. `name` is "" for a drawing that is reached only by unfolding a group of view `of`; `into` has the
-    view for each chain of this one.
+    """One drawing of a page.
+
+    `name` is "" for a drawing that is reached only by unfolding a group of the view with index `of`. `into` maps each
+    chain to the index of the view that shows it unfolded.
     """
 
     name: str

@@ -1,4 +1,6 @@
-"""A Plan as text: the inputs, the steps in order with each result's buffer, and what the passes removed."""
+"""A static plan as text: the inputs, the steps in order with each result's buffer, and what the optimisation passes
+removed.
+"""
 
 from __future__ import annotations
 

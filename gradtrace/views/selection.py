@@ -16,8 +16,10 @@ COLUMNS = ("name", "value", "shape", "dtype", "is_leaf", "requires_grad", "grad_
 
 
 class Selection(NamedTuple):
-    """The selected rows and columns. `sort` is a column's name, after a - the largest come first; numbers sort by
-    value, arrays by their norm.
+    """The chosen columns, order and rows of a table.
+
+    `sort` is a column's name; with a - before it the largest values come first. Numbers sort by value, arrays by their
+    norm.
     """
 
     columns: tuple[str, ...] = ()

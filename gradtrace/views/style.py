@@ -1,7 +1,6 @@
 """The visual language of the graphs: palette, shapes, borders, fonts.
 
-Each distinction is shown in three ways, so that it remains visible with colour blindness, in grey print and at a
-glance:
+Shape, border and colour each show distinctions, so that they remain visible with colour blindness and in grey print:
 
     shape    rounded: a leaf; folded corner: a leaf without grad; arrow: an output; square: computed
     border   thick: takes part in backward from the ends; double: its gradient is kept; dashed: no gradient flows

@@ -23,7 +23,7 @@ SCOPES = 12  # names of scopes within one another
 
 
 class Named:
-    """Finds the name of each node."""
+    """The names of the nodes in TensorBoard's graph."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace

@@ -1,4 +1,4 @@
-"""A cause that a question found, and what the questions share: names, places and bad values of a trace."""
+"""A `Cause` that a question found, and functions that the questions share: names, places and bad values of a trace."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Cause(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A function that looks for causes in a trace, and the codes of the causes that it can find.
+    """A function that looks for causes in a trace, with the codes of the causes that it can find.
 
-    Each code has a sentence for the documentation. The function is not called if a cause with one of the codes `unless`
-    was found, since that cause would explain its result.
+    Each code has a sentence for the documentation. If a cause with one of the codes `unless` was found already, the
+    function is not called, since that cause would explain its result.
     """
 
     ask: Callable[[Facts], Cause | None]

@@ -1,4 +1,4 @@
-"""The codes of all causes, each with a sentence: the list from which docs/why.md is made."""
+"""The codes of all causes, each with a sentence; docs/why.md is generated from this list."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ OFTEN = 5  # times that an operator stands on the way
 
 
 class Stretch(NamedTuple):
-    """The share of one operator in a path: its number of steps, and the product of their factors."""
+    """The share of one operator in a path: its number of steps, and the product of their factors (as a logarithm)."""
 
     name: str
     times: int

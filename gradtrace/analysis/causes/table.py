@@ -1,4 +1,4 @@
-"""The questions in the order of seriousness: `why` calls them for a run, or for one name."""
+"""The order in which `why` asks the questions about a run or about one name, most serious first."""
 
 from __future__ import annotations
 

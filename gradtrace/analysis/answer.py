@@ -139,7 +139,9 @@ class Facts:
         return self.trace.tensors[tensor].label
 
     def called(self, versions: tuple[int, ...]) -> str:
-        """Return the name of a tensor, given its versions and aliases: its variable if it has one, else its label."""
+        """Return the name of a tensor, given the ids of its versions and aliases: its variable if it has one, else its
+        label.
+        """
         named = [self.trace.tensors[i].name for i in versions if self.trace.tensors[i].name]
         return named[0] or "" if named else self.label(versions[-1])
 
@@ -161,7 +163,7 @@ class Facts:
 
     @property
     def roots(self) -> tuple[int, ...]:
-        """Return the tensors at which the last pass that stores gradients began; without a pass, the results."""
+        """The tensors at which the last pass that stores gradients began; without such a pass, the results."""
         return self.storing[-1].roots if self.storing else self.trace.roots
 
     def root_names(self) -> str:

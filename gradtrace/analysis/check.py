@@ -69,7 +69,9 @@ def elements(
     order: int,
     eps: float = FLOAT64,
 ) -> list[Element]:
-    """Return the verdicts on the chosen elements (flattened) of a leaf; zeros if `analytic` is None."""
+    """Return the verdicts on the chosen elements (flattened indices) of a leaf. `analytic` None means a gradient of
+    zeros.
+    """
     found = []
     for element in chosen:
         known: dict[float, float] = {}

@@ -23,7 +23,7 @@ class Reason(NamedTuple):
 
 
 def copied(facts: Facts, record: TensorRecord) -> Reason | None:
-    """Explain `torch.tensor(y)`, or numbers taken out of tensors that require grad."""
+    """Explain `torch.tensor(y)`, or numbers that were taken from tensors that require grad."""
     name = plain(record.name or record.label)
     if record.operation is not None or not name:
         return None

@@ -63,7 +63,7 @@ def diff(a: Trace, b: Trace) -> Diff:
 
 
 def matched_inputs(a: Trace, b: Trace) -> list[tuple[int | None, int | None]]:
-    """Match the tensors that no operation made: by name, unnamed ones by label."""
+    """Match the tensors that no operation made by name; match unnamed ones by label."""
     first, second = inputs_of(a), inputs_of(b)
     pairs: list[tuple[int | None, int | None]] = [(i, second.get(label)) for label, i in first.items()]
     return pairs + [(None, j) for label, j in second.items() if label not in first]

@@ -127,7 +127,7 @@ def calls(name: str) -> Iterator[tuple[str, Inputs]]:
 
 
 def form_of(name: str) -> str | None:
-    """Return how the operator is written on x: as a method, a function, or one of PyTorch's modules."""
+    """Return an example call of the operator on x: as a method, a function, or one of PyTorch's modules."""
     if name in vars(Tensor):
         return f"(x * 1).{name}({{rest}})" if name.endswith("_") else f"x.{name}({{rest}})"
     if is_known(name):

@@ -82,8 +82,8 @@ class Flow:
     # ---- cuts
 
     def cuts_after(self, tensor: int) -> list[Cut]:
-        """Return the places that cut gradients on the way back to a tensor, in the program's order, the first of
-        each path.
+        """Return the first place on each path from a tensor that cuts gradients on their way back, in the program's
+        order.
         """
         found = []
         waiting, seen = [self.tensor(tensor)], {self.tensor(tensor)}
@@ -141,7 +141,7 @@ class Flow:
         return escape.how == "data" or (source is not None and self.trace.tensors[source].requires_grad)
 
     def numbers_from(self, tensors: set[int]) -> list[Escape]:
-        """Return where values of the given tensors became Python numbers or numpy arrays."""
+        """Return the places where values of the given tensors became Python numbers or numpy arrays."""
         return [e for e in self.trace.escapes if e.how in NUMBERS and e.tensor in tensors]
 
 

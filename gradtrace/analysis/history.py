@@ -21,7 +21,7 @@ def is_comparison(name: str) -> bool:
 
 
 def describe(facts: Facts, cut: Cut) -> Reason:
-    """Return the noun phrase for what made a cut: "detach() on line 5"."""
+    """Return the reason for a cut, as a noun phrase: "detach() on line 5"."""
     name = facts.label(cut.tensor)
     if cut.escape is not None and cut.escape.how == "parameter":
         span = cut.escape.span
@@ -262,7 +262,7 @@ def without_recomputing(facts: Facts, record: TensorRecord) -> Reason | None:
 
 
 def lost_at(facts: Facts, source: TensorRecord) -> Reason | None:
-    """Explain why a leaf has no history: it is a copy, or frozen. Called once for each leaf."""
+    """Explain why a leaf has no history: it is a copy, or frozen. The reason is cached for each leaf."""
     if source.operation is not None and not source.is_parameter:
         return None
     if source.id not in facts.lost:
@@ -273,7 +273,7 @@ def lost_at(facts: Facts, source: TensorRecord) -> Reason | None:
 
 
 def cut_of_held(facts: Facts, record: TensorRecord) -> Cut | None:
-    """Return what cuts the path from an optimiser's tensor to a result, on the path that matters to a reader."""
+    """Return the first cut on a path from an optimiser's tensor to this result."""
     held = dict.fromkeys(facts.flow.tensor(i) for one in facts.trace.optimisers for i in one.tensors)
     into = facts.flow.before([record.id]) if held else set()
     for leaf in held:

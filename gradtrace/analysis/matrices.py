@@ -44,7 +44,7 @@ def block(of: str, by: str, of_shape: tuple[int, ...], by_shape: tuple[int, ...]
 
 
 def summed_up(of: str, by: Sequence[tuple[str, tuple[int, ...]]], matrix: Value) -> Hessian:
-    """Return a Hessian with the facts that follow from its numbers."""
+    """Return a Hessian with its symmetry, eigenvalues and definiteness."""
     array = np.asarray(matrix.data, float).reshape(matrix.shape or (1, 1))
     labels = tuple(label for name, shape in by for label in element_names(name, shape))
     finite = bool(np.isfinite(array).all())
@@ -64,7 +64,7 @@ def summed_up(of: str, by: Sequence[tuple[str, tuple[int, ...]]], matrix: Value)
 
 
 def definiteness(values: Sequence[float]) -> str:
-    """Return the definiteness that the eigenvalues' signs give; those within rounding error of zero count as zero."""
+    """Return the definiteness by the signs of the eigenvalues; those within rounding error of zero count as zero."""
     zero = ROUNDING * max(map(abs, values), default=0.0)
     positive, negative = sum(v > zero for v in values), sum(v < -zero for v in values)
     if not positive and not negative:

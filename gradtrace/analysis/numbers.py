@@ -11,7 +11,7 @@ from gradtrace.trace.record import BackwardStep, Change, Operation, TensorRecord
 
 
 def filled(facts: Facts, record: TensorRecord) -> Answer:
-    """Explain where an ordinary gradient comes from."""
+    """Explain a finite, nonzero gradient by its contributions."""
     assert record.grad is not None
     visits = facts.visits_of(record)
     evidence = [facts.origin(record)]
@@ -125,7 +125,7 @@ TIMES = {2: "twice"}
 
 
 def cut_off(facts: Facts, record: TensorRecord) -> list[Evidence]:
-    """Return the further paths from a tensor to the result that the program cuts on purpose."""
+    """Return evidence of other paths from a tensor to the result that the program cuts on purpose."""
     into = facts.flow.before(facts.roots)
     for cut in facts.flow.cuts_after(record.id):
         if cut.result in into:
@@ -149,7 +149,7 @@ def of_its_own(facts: Facts, record: TensorRecord) -> list[Evidence]:
 
 
 def unseen_changes(facts: Facts) -> list[Change]:
-    """Return changes of saved values before their backward that no version counter shows."""
+    """Return the changes of saved values, before backward used them, that no version counter shows."""
     trace = facts.trace
     found = []
     taken = {e.out for e in trace.escapes if e.how in ("data", "numpy") and e.out is not None}
@@ -172,7 +172,7 @@ def unseen_changes(facts: Facts) -> list[Change]:
 
 
 def was_before(operations: tuple[Operation, ...], function: int, after: int) -> bool:
-    """Whether the operation that made a function ran before the operation number `after`."""
+    """Whether the operation behind a backward function ran before the operation with index `after`."""
     return any(o.function == function for o in operations[:after])
 
 
@@ -188,7 +188,7 @@ def zero_share(value: Value) -> str:
 
 
 def not_finite(facts: Facts, record: TensorRecord) -> Answer:
-    """Explain the first NaN or infinity of a gradient: in forward, or in backward."""
+    """Explain where the first NaN or infinity of a gradient arose: in forward, or in backward."""
     name = record.label
     assert record.grad is not None
     evidence = [facts.origin(record)]

@@ -183,7 +183,7 @@ def slope(call: Callable[..., Any], x: float) -> tuple[float, float]:
 
 
 def kinks(name: str) -> tuple[Kink, ...]:
-    """Return the points, among the usual ones, at which a function of one number has no derivative."""
+    """Return the points, among some usual ones, at which a function of one number has no derivative."""
     call = function(name)
     found = []
     for x in POINTS if call is not None else ():

@@ -38,7 +38,7 @@ class Path(NamedTuple):
 
 
 class Group(NamedTuple):
-    """All paths whose last step comes from one tensor: their number, and the sum of their contributions."""
+    """All paths whose last step starts at one tensor: their number, and the sum of their contributions."""
 
     through: str
     ways: int
@@ -62,7 +62,7 @@ class Paths(NamedTuple):
 
 
 class PathEdge(NamedTuple):
-    """An edge of the graph that a gradient went along."""
+    """An edge of the graph along which a gradient flowed."""
 
     source: int
     place: int
@@ -167,7 +167,7 @@ def arrived(web: Web, leaf: TensorRecord) -> Value | None:
 def grouped(
     web: Web, start: int, leaf: TensorRecord, counts: dict[int, int], seed: Any
 ) -> tuple[tuple[Group, ...], Value]:
-    """Return, by the last edge, the number of paths and their contribution; and the total."""
+    """Return the number of paths and their contribution for each last edge, and the total contribution."""
     gradients = {start: seed}
     ways = {start: 1}
     found: list[Group] = []

@@ -163,7 +163,7 @@ def devices(trace: Trace) -> str:
 
 
 def numbers_of(value: Value | None) -> Numbers | None:
-    """Return the statistics of a value; None without a value or without floats."""
+    """Return the statistics of a value; None if there is no value or its elements are not floating-point."""
     if value is None or not value.is_float or not value.numel or not value.is_measured:
         return None
     if not value.shape:
@@ -386,7 +386,7 @@ def common(trace: Trace, operations: list[Any]) -> tuple[tuple[str, ...], ...]:
 
 
 def memory(trace: Trace, grads: dict[int, Value]) -> Memory:
-    """Return the memory that backward keeps, and the cost of keeping every gradient."""
+    """Return the memory that backward keeps, and the memory that every gradient would need."""
     kept = {s.tensor for f in trace.functions for s in f.saved if s.tensor is not None}
     results = [t for t in trace.tensors if t.requires_grad and not t.is_leaf and not t.retains_grad]
     retained = sum(size_of(grads.get(t.id) or t.value) for t in results if t.id in grads)

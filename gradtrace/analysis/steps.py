@@ -73,7 +73,7 @@ class Started(NamedTuple):
 
 
 class Contribution(NamedTuple):
-    """A summand of a gradient, sent by one function; `source` is the tensor that the function made."""
+    """One summand of a gradient. `source` is the tensor made by the function that sent it."""
 
     source: str
     value: Value
@@ -225,7 +225,7 @@ def forward(trace: Trace, operation: Operation, number: int, number_of_pass: int
 
 
 def kept(trace: Trace, function: FunctionRecord) -> tuple[Kept, ...]:
-    """Return what a function keeps for backward, or kept until it was freed."""
+    """Return what a function keeps for backward; if it is freed, what it kept before."""
     return tuple(Kept(saved.name, saved_label(trace, saved), saved_bytes(trace, saved)) for saved in function.saved)
 
 

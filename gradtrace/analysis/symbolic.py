@@ -48,7 +48,9 @@ class Derivation(NamedTuple):
 
 
 def derive(trace: Trace, root: TensorRecord | None, leaf: TensorRecord) -> Derivation:
-    """Return the derivation of one gradient. UsageError if a tensor is not a scalar or an operator has no formula."""
+    """Return the derivation of one gradient. UsageError if a tensor is not a scalar, or if an operator has no
+    formula.
+    """
     sympy = library()
     found = ways.paths(trace, root, leaf, FEW)
     if found.ways > FEW:

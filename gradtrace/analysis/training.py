@@ -134,7 +134,7 @@ def loss_of(trace: Trace, step: TrainingStep) -> float | None:
 
 
 def update_of(t: TensorRecord, versions: list[TensorRecord]) -> float | None:
-    """Return the norm of the change to the next version, relative to this version's norm."""
+    """Return the norm of the change from this version to the next, relative to this version's norm."""
     later = versions[t.version + 1] if t.version + 1 < len(versions) else None
     if later is None or later.value is None or t.value is None:
         return None

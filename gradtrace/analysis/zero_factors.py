@@ -100,7 +100,7 @@ RECTIFIED = (
 
 
 def zero_leaf(facts: Facts, tensor: int) -> str | None:
-    """Return the parameter of zeros from which a value of zeros was computed."""
+    """Return the parameter of zeros from which a zero value was computed."""
     waiting, seen = [tensor], {tensor}
     while waiting and len(seen) < 50:
         record = facts.trace.tensors[waiting.pop()]
@@ -142,7 +142,7 @@ def opposite(text: str) -> str:
 
 
 def makers_of_zero(facts: Facts, operation: Operation | None, operand: int | None, base: str) -> list[Evidence]:
-    """Return where the factor that is 0 was made."""
+    """Return evidence of where the factor that is 0 was made."""
     zeros = [i for i in factors(operation, operand) if is_zero(facts.trace.tensors[i].value)]
     if reason_of(base) not in ("mask", "product") or not zeros:
         return []

@@ -106,7 +106,7 @@ def clipped(facts: Facts, record: TensorRecord, change: Change, culprit: Backwar
 
 
 def origin_of_zero(facts: Facts, step: BackwardStep) -> Reason:
-    """Return what made a zero gradient, searching from a step that received it towards the root."""
+    """Return the reason for a zero gradient, searching from a step that received it towards the root."""
     seen: set[int] = set()
     while True:
         for hook in step.hooks:
@@ -144,7 +144,7 @@ def of_hook(facts: Facts, step: BackwardStep, hook: HookRun) -> Reason:
 
 
 def chosen_before(facts: Facts, step: BackwardStep, index: int) -> tuple[BackwardStep, int]:
-    """Return the operation that chose among several joined tensors, if one did."""
+    """Return the step and edge of the operation that chose among joined tensors (stack, cat); else those given."""
     operation = facts.arrivals.operations.get(step.function)
     if operation is None or operation.name not in ROUTING:
         return step, index
@@ -215,7 +215,9 @@ def over_one(facts: Facts, operation: Operation | None) -> Reason | None:
 
 
 def straight_through(facts: Facts, operation: Operation | None, operand: int | None) -> Reason | None:
-    """Find a flat operation whose straight-through estimate keeps the flat result and detaches the difference."""
+    """Find a straight-through estimate that is reversed: it keeps the flat operation's result and detaches the
+    difference.
+    """
     if operation is None or operand is None or reason_of(operation.name.rstrip("_")) != "flat":
         return None
     for other in facts.trace.operations[operation.id :]:
@@ -291,7 +293,7 @@ def zero_reason(
 
 
 def straight_code(facts: Facts, operation: Operation | None, operand: int | None) -> str:
-    """Return the code of a straight-through estimate of a flat operation."""
+    """Return a hint with the code of a straight-through estimate of a flat operation."""
     if operation is None or operand is None:
         return "use a straight-through estimate: x + (hard - x).detach()"
     soft = named(facts, operand)

@@ -144,7 +144,7 @@ def of_attribute(what: str, kind: str) -> How:
 
 
 def public(name: str) -> str:
-    """Return an operator's public name."""
+    """Return an operator's public name: "add" for "__radd__", "add_" for "__iadd__"."""
     if name in NAMES:
         return NAMES[name]
     name = name.partition(".")[0]

@@ -145,7 +145,7 @@ def is_leaf(tensor: Any) -> bool:
 
 
 def retains_grad(tensor: Any) -> bool:
-    """Whether retain_grad() was called on a tensor; False where PyTorch raises (see `is_leaf`)."""
+    """Whether retain_grad() was called on a tensor; False if PyTorch raises (see `is_leaf`)."""
     try:
         return bool(tensor.retains_grad)
     except RuntimeError:
@@ -175,10 +175,10 @@ def python_modules() -> list[Any]:
 
 
 def asking(original: Any) -> Any:
-    """Return a `has_torch_function` that ignores the recorder's mode, so that only tensor subclasses count.
+    """Return a `has_torch_function` that ignores the recorder's mode and asks only for tensor subclasses.
 
-    With the original, a function written in Python would go to the recorder's handler itself, and the operators that it
-    calls would not be seen.
+    With PyTorch's own, a function written in Python would reach the recorder as a single call, and the operators in it
+    would not be seen.
     """
     plain = (torch.Tensor, torch.nn.Parameter)
 

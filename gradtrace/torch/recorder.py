@@ -36,8 +36,9 @@ class Token:
 
 
 class Recorder(TorchFunctionMode):
-    """The TorchFunctionMode that notes calls while it is active, in the thread that entered it and autograd's threads
-    for it.
+    """The TorchFunctionMode that notes calls while it is active.
+
+    It serves the thread that entered it, and autograd's threads that work for this one.
     """
 
     def __init__(self, level: str) -> None:
@@ -314,7 +315,7 @@ class Recorder(TorchFunctionMode):
                         other.version = WRITTEN
 
     def written_by(self, how: str, tensors: list[Any], of_grad: bool) -> None:
-        """Note that an optimiser has written to tensors that are known, or to their gradients."""
+        """Note that an optimiser has written to known tensors, or to their gradients."""
         place, enabled = self.places.here(3), torch.is_grad_enabled()
         for tensor in tensors:
             known = self.known.get(id(tensor))

@@ -117,11 +117,11 @@ class record:
         return undisturbed(lambda: answers(self._checked(), self._name(what)))
 
     def stats(self) -> str:
-        """Return statistics: norms, zeros, NaN and their conclusions, as `gradtrace stats`."""
+        """Return a text with norms, zeros, NaN and conclusions from them, as `gradtrace stats` shows it."""
         return undisturbed(lambda: statistics(self.trace()))
 
     def steps(self) -> str:
-        """Return every step, forward and backward, in order, as `gradtrace trace`."""
+        """Return a text with every step in order, forward and backward, as `gradtrace trace` shows it."""
         return undisturbed(lambda: in_order(self.trace()))
 
     def draw(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
@@ -201,14 +201,14 @@ def failed(recorder: Recorder, error: BaseException, tb: Any) -> tuple[str, str,
 
 
 def rank() -> int | None:
-    """Return the rank of this process among several; None for a single process."""
+    """Return the rank of this process in distributed training; None if there is only one process."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         return int(torch.distributed.get_rank()) if torch.distributed.get_world_size() > 1 else None
     return int(os.environ["RANK"]) if os.environ.get("WORLD_SIZE", "1") != "1" and "RANK" in os.environ else None
 
 
 def undisturbed(work: Callable[[], T]) -> T:
-    """Return the result of `work`, and restore numpy's floating-point error settings."""
+    """Call `work` and return its result, with numpy's floating-point error settings restored afterwards."""
     try:
         import numpy
     except ImportError:

@@ -195,7 +195,7 @@ def gradient_names(kept: list[Entry], keeper: Keeper | None) -> dict[int, str]:
 
 
 def is_kept(call: Call) -> bool:
-    """Whether any of a call's results is part of the trace."""
+    """Whether any result of a call is part of the trace."""
     return any(out.id >= 0 for out in call.outputs)
 
 
@@ -207,7 +207,7 @@ def watched_records(watch: Watch, *known: Any) -> dict[str, Any]:
 
 
 class RecordBuilder:
-    """The builder of one trace's records, which needs the ids of functions and calls, the source and the roots."""
+    """The builder of one trace's records."""
 
     scopes: Scopes
     watch: Watch | None = None
@@ -303,7 +303,7 @@ class RecordBuilder:
         return self.accumulators.get(ident(entry.tensor)) if leaf else None
 
     def note(self, last: bool, is_leaf: bool, requires_grad: bool, retains: bool) -> str:
-        """Return why a gradient is None."""
+        """Return the text that explains why a tensor has no gradient."""
         if not last:
             return "overwritten in place"
         if not requires_grad:

@@ -74,7 +74,7 @@ class Chronicle:
         }
 
     def before(self, at: int) -> int:
-        """Return the number of the trace's operations that ran before the recorded call `at`."""
+        """Return how many of the trace's operations ran before the recorded call with index `at`."""
         return bisect_left(self.indices, at)
 
     def tensor_of(self, node: Node, number: int) -> int | None:
@@ -135,7 +135,7 @@ class Chronicle:
         return tuple(map(self.value, noted))
 
     def locals_of(self, turn: Turn) -> tuple[Value | None, ...]:
-        """Return the local derivatives of a turn, one for each edge."""
+        """Return the local derivatives noted in a turn, one for each edge."""
         if turn.node.op is None and len(turn.upstream) == 1 and not isinstance(turn.node, AccumulateGrad):
             got = self.value(turn.upstream[0])
             return tuple(quotient(got, self.value(sent)) for sent in turn.sent)
@@ -196,7 +196,7 @@ class Chronicle:
         return tuple(found)
 
     def optimisers(self) -> tuple[OptimiserRecord, ...]:
-        """Return what each optimiser holds, as ids of the tensors' last versions."""
+        """Return the records of the optimisers, with the ids of their tensors' last versions."""
         found = []
         for held in self.watch.optimisers.values():
             known = tuple(i for t in held.tensors if (i := self.tensors.get(ident(t))) is not None)

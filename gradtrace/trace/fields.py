@@ -1,4 +1,4 @@
-"""The fields of a trace's records: `trace/columns.py` writes and reads them, and checks a file by them.
+"""The types of all fields of a trace's records, by which `trace/columns.py` writes, reads and checks a file.
 
 `FIELDS` has the type of each field. `check` tests whether the ids in a trace that was read are consistent.
 """

@@ -221,7 +221,7 @@ class History:
 
 
 def is_view(entry: Entry) -> bool:
-    """Whether the operation that made a tensor gave it the storage of one of its operands."""
+    """Whether a tensor is a view: its operation gave it the storage of an operand."""
     if entry.call is None:
         return False
     storage = storage_of(entry.tensor._data)

@@ -103,7 +103,7 @@ def gradients_put_back(tensors: Sequence[Tensor]) -> Iterator[None]:
 
 
 class LiveGraph:
-    """The nodes behind some tensors, with a tensor for each of their outputs and a record of each call."""
+    """The nodes behind some tensors, with a tensor for each output of a node and a record of each call."""
 
     def __init__(self, roots: Sequence[Tensor], variables: Mapping[str, Any]) -> None:
         self.roots = roots

@@ -78,7 +78,7 @@ def own_operations(
 
 
 def keeps_to_itself(node: Node) -> bool:
-    """Whether an operation only reshapes or moves its one operand, so that its neighbours decide its module."""
+    """Whether an operation only reshapes or moves its one operand; its module is then that of its neighbours."""
     return len(node.next) == 1 and node.op is not None and node.op.kind in ("view", "structural")
 
 

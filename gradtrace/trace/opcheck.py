@@ -114,7 +114,7 @@ def forward_of(node: Any, name: str, args: tuple[Any, ...]) -> Callable[[tuple[A
 
 
 def weight(number: int, out: Tensor) -> Any:
-    """Return the gradient for an output: 1 for a single number, else one without symmetry."""
+    """Return the gradient to use for an output: 1 for a single number, else an array without symmetry."""
     return np.ones(tuple(out.shape)) if out.numel() == 1 else direction(number, tuple(out.shape))
 
 
@@ -158,7 +158,7 @@ def compare(
 
 
 def gradient_of(node: Any, weights: list[Any]) -> Any:
-    """Return the weights as the gradient that reaches the node."""
+    """Return the outputs' weights in the form in which the engine passes gradients to the node."""
     if node.outputs == 1:
         w = weights[0]
         return float(w) if node.dtype is None else w.astype(node.dtype)

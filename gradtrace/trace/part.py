@@ -301,9 +301,7 @@ def labels_of(part: Part) -> dict[int, tuple[str, tuple[str, ...]]]:
 
 
 def place(trace: Trace, t: TensorRecord) -> Any:
-    """Return a key of the place where a tensor was made: its span, operation, text, and its number among the
-    results.
-    """
+    """Return a key of where a tensor was made: its span, operation and text, and its index among the results."""
     operation = trace.operations[t.operation or 0]
     return t.span, operation.name, operation.text, operation.outputs.index(t.id)
 

@@ -42,7 +42,7 @@ class Idle:
     """A watcher that notes nothing."""
 
     def nothing(self, *_: Any) -> None:
-        """Ignore the event."""
+        """Ignore an event of the engine."""
 
     optimises = stepped = nothing
     called = begins = escapes = changes = starts = began = ended = enters = hooked = runs = sends = leaves = nothing
@@ -172,7 +172,7 @@ def direction(leaf: int, shape: tuple[int, ...]) -> Any:
 
 
 def weights_of(out: Tensor, vector: Any) -> Tensor:
-    """Return the given vector; else 1 for a single number, or weights without symmetry, so that no errors cancel
+    """Return the given vector; else 1 for a single number, or weights without symmetry, so that errors do not cancel
     out.
     """
     if vector is not None:

@@ -204,7 +204,7 @@ class BackwardStep(NamedTuple):
 
 
 class PassRecord(NamedTuple):
-    """One call of backward, or of autograd.grad."""
+    """One backward pass: a call of backward or of autograd.grad."""
 
     number: int  # from 0
     roots: tuple[int, ...]  # tensors
@@ -232,7 +232,9 @@ class TrainingStep(NamedTuple):
 
 
 class Escape(NamedTuple):
-    """A value that left the graph: `how` is "data", "parameter", "item", "tolist", "numpy" or "detach_"."""
+    """A value that left the graph without an operator. `how` is "data", "parameter", "item", "tolist", "numpy" or
+    "detach_".
+    """
 
     how: str
     tensor: int | None

@@ -8,7 +8,7 @@ from gradtrace.trace.record import Trace
 
 
 def relevant(trace: Trace) -> Trace:
-    """Return the trace without the operations and tensors that no name, root or backward pass needs."""
+    """Return the trace without the operations and tensors that no named tensor, root or backward pass depends on."""
     kept = needed(trace)
     if len(kept) == len(trace.tensors):
         return trace

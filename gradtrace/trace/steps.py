@@ -99,7 +99,7 @@ class Turn:
 
 
 class Held:
-    """The notes about an optimiser: its tensors, where it was made, its number of steps."""
+    """The watcher's notes about an optimiser: its tensors, where it was made, its number of steps."""
 
     __slots__ = ("idle", "kind", "lr", "origin", "step_origin", "steps", "tensors")
 
@@ -155,7 +155,7 @@ class Watch:
     # ---- forward
 
     def called(self, name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
-        """Note the grad mode of an operator call."""
+        """Note an operator call: its grad mode, and in-place changes or a first call of a program's Function."""
         if name[-1:] == "_" and args and isinstance(args[0], Tensor):
             self._changed(name, args[0], origin)
         elif self.checking is not None and name not in records and name not in self.checks:
@@ -310,7 +310,7 @@ class Watch:
         return known[1]
 
     def by_output(self, node: Node, gradient: Any) -> Values:
-        """Return the gradients gathered for a node, one for each of its outputs."""
+        """Return notes of the gradients accumulated for a node, one for each of its outputs."""
         if type(gradient) is dict:
             found = map(gradient.get, range(len(node.shape)))
             return tuple(None if one is None else self.noted(one) for one in found)

@@ -146,7 +146,7 @@ def frozen(raw: Any) -> Value:
 
 
 def taken(array: Any) -> Value:
-    """Return an array that will not change any more as a Value, without copying it."""
+    """Return an array that will not change any more as a Value, without a copy."""
     if not array.shape:
         return Value((), name_of(array.dtype), array.item(), None)
     if not array.flags.forc:  # so that a file can keep its order, and sums give the same last digit
@@ -200,7 +200,7 @@ class Contents:
         return summarized(kept.summary) if kept.summary is not None else taken(kept.array)
 
     def of_version(self, version: Version) -> Value | None:
-        """Return what a tensor held in one of its versions."""
+        """Return the Value that a tensor had in one of its versions."""
         if version.number is not None:
             return frozen(version.number)
         if version.shared:
@@ -208,8 +208,8 @@ class Contents:
         return summarized(version.summary) if version.summary is not None else taken(version.array)
 
     def of_tensor(self, tensor: Tensor, raw: Any = None, whole: bool = False) -> Value | None:
-        """Return what a tensor holds now; `whole`, with every element whatever the budget. None if that is not
-        known.
+        """Return the present Value of a tensor (None if unknown); with `whole`, every element is kept whatever the
+        budget.
         """
         raw = tensor._data if raw is None else raw
         if self.keeper is None or type(raw) in (float, bool) or raw.nbytes <= SMALL:

@@ -3,8 +3,8 @@
     arrange(trace, options, frame, ...) -> Model, DotOptions
 
 Layouts are tried from most to least detail: everything; a box for each innermost module; then fewer and fewer open
-levels. Each is tried to the right, down, and to the right in rows. The first layout that fits the frame is used; if
-none fits, the one that exceeds it least.
+levels. Each is tried from left to right, from top to bottom, and from left to right in several rows. The first layout
+that fits the frame is used; if none fits, the one that exceeds it least.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ class Way(NamedTuple):
     size: Size
 
     def rank(self, limit: Frame) -> tuple[bool, int, float]:
-        """Return a sort key of layouts: those that fit first; then fewer rows, right before down; then smaller ones."""
+        """Return a sort key of layouts: first those that fit, then by fewer rows, left-to-right before top-down, and
+        size.
+        """
         fits = self.size.fits(limit)
         rows = max(self.options.rows.values(), default=0)
         harder = (1.0 if self.options.direction == "right" else 1.4) * (1 + 0.1 * rows)

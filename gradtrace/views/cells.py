@@ -123,7 +123,7 @@ def wrap(text: str, columns: int) -> list[str]:
 
 
 def pad(text: str, columns: int, right: bool = False) -> str:
-    """Fill `text` with spaces to `columns`, on the left if it is `right` aligned."""
+    """Fill `text` with spaces to `columns`: on its left side if `right` (aligned right), else on its right side."""
     space = " " * (columns - width(text))
     return space + text if right else text + space
 

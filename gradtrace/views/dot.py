@@ -35,7 +35,7 @@ COLORS = ("role", "grad-norm")
 
 
 class DotOptions(NamedTuple):
-    """Drawing options. `derivatives` writes each operation's local derivatives on its edges, if the run was watched."""
+    """Drawing options. With `derivatives` the edges show local derivatives, if the run was watched."""
 
     style: str = "data"
     theme: str = "light"
@@ -122,7 +122,7 @@ class Canvas:
         )
 
     def place(self, scope: int | None, key: str = "") -> Digraph:
-        """Return the part of the DOT text in which a node of that scope is declared."""
+        """Return the part of the DOT text (a subgraph) in which nodes of a scope are declared."""
         while scope is not None and self._depths[scope] >= DEEPEST:
             scope = self.model.trace.scopes[scope].parent
         if scope is None or not self.frames:

@@ -169,7 +169,7 @@ def add_node(
     bad: str = "",
     fill: str | None = None,
 ) -> None:
-    """Add a node in a look; mark the first one that holds a NaN or an infinity."""
+    """Add a node in a look, and mark it if it is the first one that holds a NaN or an infinity."""
     attributes = look.attributes()
     if fill is not None:
         attributes["fillcolor"] = fill

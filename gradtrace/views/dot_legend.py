@@ -16,7 +16,7 @@ SIGNS = {"note": "◹ ", "cds": "▶ ", "house": "▲ ", "invhouse": "▼ ", "ta
 
 
 def legend(looks: Sequence[Look], remarks: Sequence[str], scale: str, picture: Size, theme: Theme) -> str:
-    """Return the HTML-like label that explains the looks, with the remarks about all nodes."""
+    """Return the HTML-like label that explains the looks, followed by the facts that hold for most nodes."""
     size = float(SMALL_SIZE)
     words = [SIGNS.get(look.shape, "") + look.meaning for look in looks]
     while size > LEAST and area([*words, *remarks], size) > SHARE * picture.width * picture.height:

@@ -212,7 +212,7 @@ def operate(name: str, left: Any, right: Any) -> Any:
 
 
 def checked(name: str, args: list[Any], kwargs: dict[str, Any], root: Any, path: list[Any]) -> None:
-    """Raise Refused for a name or an argument that is not on the lists."""
+    """Raise Refused for a name or an argument that is not on the allow-lists."""
     known = name in METHODS or name in PYPLOT or name in COLOURS
     if isinstance(root, str) and root != "matplotlib.pyplot":
         known = name in MAKERS.get(".".join([root, *(step[1] for step in path if step[0] == ".")]), "").split()

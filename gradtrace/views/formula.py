@@ -50,7 +50,7 @@ def equation(text: str) -> str:
 
 
 def is_statement(text: str) -> bool:
-    """Whether it is an equation or a condition, not a value."""
+    """Whether a formula is an equation or a condition, not a plain value."""
     if " ~ " in text:
         return True
     node = ast.parse(text.strip()).body[0]

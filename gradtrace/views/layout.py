@@ -168,8 +168,8 @@ def packed(columns: list[Column], room: int) -> list[list[Column]]:
 
 
 def shares(left: int, right: int, room: int) -> tuple[int, int]:
-    """Return two widths within `room`: both as needed if they fit, else at most half of it for the longer one, or what
-    is left.
+    """Return two column widths within `room`. A column that needs at most half of it is kept whole; the other is
+    cut.
     """
     if left + right <= room:
         return left, right

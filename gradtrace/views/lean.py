@@ -32,7 +32,7 @@ def transposes(trace: Trace, folded: Fold, users: Sequence[Sequence[int]]) -> di
 
 
 def is_transpose(trace: Trace, operation: Operation) -> bool:
-    """Whether an operation swaps the two dimensions of a matrix and does nothing else."""
+    """Whether an operation only swaps the two dimensions of a matrix."""
     if operation.name not in TRANSPOSES or len(operation.outputs) != 1:
         return False
     read = [operand.tensor for operand in operation.inputs if operand.tensor is not None]

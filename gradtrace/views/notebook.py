@@ -230,7 +230,7 @@ def arranged(
 
 
 def variables(frame: Any) -> dict[str, Any]:
-    """Return the variables that a frame's code can name, its own first, without those of the shell."""
+    """Return the variables that a frame's code can name, local ones first, without those of IPython."""
     found = {**frame.f_locals, **{k: v for k, v in frame.f_globals.items() if k not in frame.f_locals}}
     return {name: value for name, value in found.items() if name[:1] != "_" and name not in SHELL}
 

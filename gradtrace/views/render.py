@@ -22,7 +22,7 @@ WATCHED = ("html", *ANIMATED)  # they tell also of backward, if the run was watc
 
 
 class Film(NamedTuple):
-    """The speed of an animation as a factor, and its size in pixels (None: the drawing's)."""
+    """Options of an animation: its speed as a factor, and its size in pixels (None: the drawing's size)."""
 
     speed: float = 1.0
     size: tuple[int, int] | None = None

@@ -13,7 +13,7 @@ def shape_text(tensor: Tensor) -> str:
 
 
 def render(graph: Graph) -> str:
-    """Return a line for each operation: name, type, inputs and output, without values."""
+    """Return a line of text for each operation: name, type, inputs and output, without values."""
     rows: list[tuple[str, ...]] = [("operation", "type", "reads", "gives")]
     for op in graph.operations:
         reads = ", ".join(t.name for t in op.inputs)
@@ -63,7 +63,7 @@ def dot(graph: Graph) -> str:
 
 
 def end_label(op: Operation) -> str:
-    """Return the label of an operation without inputs; a constant that is one number shows it."""
+    """Return the label of a placeholder or constant; a constant that is one number shows its value."""
     if op.type != "Const" or op.outputs[0].shape != ():
         return op.name
     return f"{op.name} = {op.outputs[0].examples[0].item():g}"

@@ -16,7 +16,7 @@ LEAVES, FORWARD, BACKWARD, DONE = "leaves", "forward", "backward", "done"
 
 
 class Moment(NamedTuple):
-    """The changes of one moment: the operations that ran and their tensors, or one backward step."""
+    """The changes of one moment: some operations and their tensors, or one backward step."""
 
     kind: str
     line: int | None = None

@@ -139,7 +139,7 @@ THEMES = {"light": LIGHT, "dark": DARK}
 
 
 def upward(name: str) -> list[str]:
-    """Return the first lines of a DOT text that goes upward from the inputs, in the light theme."""
+    """Return the first lines of a DOT text for a graph that goes upward from the inputs, in the light theme."""
     ink = f'fontname="{FONT}", fontcolor="{LIGHT.ink}"'
     return [
         f"digraph {name} {{",

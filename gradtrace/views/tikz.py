@@ -52,7 +52,9 @@ def in_order(layout: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 class Pen:
-    """The state that drawing operations change, and the colours that were used."""
+    """The drawing state (colours, font, line style) that Graphviz's operations change, and the colours that were
+    used.
+    """
 
     def __init__(self) -> None:
         self.colours: dict[str, str] = {}  # name by six hexadecimal digits

@@ -1,4 +1,6 @@
-"""A graph that is carried from one step of a loop into the next: a hidden state, a sum of losses, a buffer."""
+"""Explain graphs that are carried from one step of a loop into the next by a hidden state, a sum of losses or a
+buffer.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,9 @@ def latest_before(facts: Facts, failed: PassRecord) -> PassRecord | None:
 
 
 def used_again(facts: Facts, function: FunctionRecord | None) -> Cause | None:
-    """Explain a second backward through a graph that an earlier pass has freed, carried over by a name."""
+    """Explain a second backward through a graph that an earlier pass has freed, by the variable that carried it
+    over.
+    """
     failed = next((one for one in reversed(facts.trace.passes) if one.error), None)
     first = (
         None
@@ -203,7 +207,7 @@ def fixes(facts: Facts, cross: Crossing, loop: Any, carried: bool) -> tuple[str,
 
 
 def is_sum(facts: Facts, cross: Crossing) -> bool:
-    """Whether the name is a running sum that backward starts from."""
+    """Whether the carried variable is a running sum on which backward is called."""
     failed = [p for p in facts.trace.passes if p.error]
     ends = [i for p in failed for i in p.roots]
     return cross.read is cross.made and operator(cross.reader) == "add" and any(i in ends for i in cross.reader.outputs)

@@ -57,7 +57,7 @@ def plain(label: str) -> str:
 
 
 def without(label: str, mark: str, end: str) -> str:
-    """Return a label without a suffix that consists of a mark, a number and an end."""
+    """Return a label without suffixes that consist of a mark, a number and an end text, such as " #5"."""
     start = label.find(mark)
     while start >= 0:
         stop = start + len(mark)
@@ -93,7 +93,7 @@ def at_line(span: Span | None) -> str:
 
 
 def code_at(facts: Facts, span: Span | None) -> str:
-    """Return the text of a span, if it is on one line."""
+    """Return the text of a span if it is on one line, else ""."""
     if span is None or span.file or span.line != span.end_line or span.line > len(facts.text.bytes):
         return ""
     line = facts.text.bytes[span.line - 1]

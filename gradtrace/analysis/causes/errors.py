@@ -180,7 +180,7 @@ def out_of_bounds(facts: Facts, failure: Failure) -> Cause | None:
 
 
 def beyond(record: TensorRecord, weight: TensorRecord) -> bool:
-    """Whether an index exceeds the rows of a parameter that the failed lookup may have read."""
+    """Whether the largest index exceeds the rows of a parameter that the failed lookup may have read."""
     if not weight.is_parameter or weight.value is None or len(weight.value.shape) != 2 or record.value is None:
         return False
     top = record.value.summary.maximum

@@ -211,7 +211,7 @@ def other_tensors(facts: Facts, loose: list[int], optimiser: OptimiserRecord, bo
 
 
 def call_of(facts: Facts, leaves: list[int]) -> Span | None:
-    """Return the statement that uses one of some leaves: the outermost module call around the use."""
+    """Return the place of the outermost module call that uses one of the leaves, else of the operation."""
     for leaf in leaves:
         reading = [facts.trace.operations[index] for index in facts.flow.readers.get(leaf, ())]
         for operation in sorted(reading, key=lambda one: not one.grad_enabled)[:1]:

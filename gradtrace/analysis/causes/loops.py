@@ -158,7 +158,7 @@ def leaps(facts: Facts, told: list[tuple[int, float]]) -> Cause | None:
 
 
 def is_still(facts: Facts, leaf: int) -> bool:
-    """Whether the last value of a leaf equals its first."""
+    """Whether the last value of a leaf equals its first one."""
     held = versions(facts, leaf)
     return len(held) < 2 or (held[0].is_whole and held[0] == held[-1])
 

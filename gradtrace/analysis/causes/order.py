@@ -12,8 +12,10 @@ from gradtrace.trace.record import CONSTANT, PassRecord, TensorRecord
 
 
 class Symptom(NamedTuple):
-    """The first pass that began at, or left in a leaf, a value that is not finite. `root` is None if only gradients are
-    bad.
+    """The first sign that values are not finite.
+
+    `one` is the pass that began at such a value or stored it in a leaf; `root` is None if only gradients are not
+    finite.
     """
 
     one: PassRecord | None

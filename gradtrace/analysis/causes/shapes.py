@@ -92,7 +92,7 @@ def shape_evidence(facts: Facts, record: TensorRecord) -> Evidence:
 
 
 def of_product(facts: Facts, left: Any, right: TensorRecord | None, shapes: list[Any]) -> Cause:
-    """Explain a matrix product of a layer's input and its weight."""
+    """Explain a failed matrix product of a layer's input and its weight."""
     operation = reshaped_by(facts, left)
     span = operation.span if operation is not None else made_at(facts, left)
     name = named(facts, left.id)

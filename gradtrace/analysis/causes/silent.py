@@ -35,7 +35,9 @@ Pair = tuple[TensorRecord, Value]
 
 
 def unlike_shapes(facts: Facts) -> Cause | None:
-    """Find a loss of the shapes (n, 1) and (n,), which compares each element with every other one."""
+    """Find a loss of the shapes (n, 1) and (n,), which broadcast, so that each prediction is compared with every
+    target.
+    """
     seen: set[tuple[int, int]] = set()
     for operation in facts.operations((*LOSSES, "sub")):
         if operation.span is None:
@@ -228,7 +230,7 @@ def dimension(operation: Operation) -> int | None:
 
 
 def adds_all(operation: Operation, dim: int, ndim: int) -> bool:
-    """Whether an operation sums over this dimension, or over all."""
+    """Whether an operation sums over this dimension, or over all dimensions."""
     if operator(operation) not in ("sum", "mean"):
         return False
     dims = [o.text for o in operation.inputs if o.text.startswith("dim=")]

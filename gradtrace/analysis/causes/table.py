@@ -94,7 +94,7 @@ def found(facts: Facts) -> list[Cause]:
 
 
 def about(facts: Facts, record: TensorRecord, causes: list[Cause]) -> Answer:
-    """Explain a tensor's gradient: by a cause in the run that is about it, else from the tensor alone."""
+    """Explain a tensor's gradient by a cause in the run that applies to it, else by the tensor itself."""
     name, grad = record.label, record.grad
     mine = [c for c in causes if c.tensors is None or facts.flow.tensor(record.id) in c.tensors]
     if grad is None:

@@ -316,7 +316,7 @@ def outside(facts: Facts, operation: Operation) -> Cause:
 
 
 def origin_of_argument(facts: Facts, operation: Operation) -> Operation | None:
-    """Return the softmax, sigmoid, product or exponential that computed an operand, through indexing and 1 - x."""
+    """Return the softmax, sigmoid, product or exponential that computed an operand, also through indexing and 1 - x."""
     at: Operation | None = operation
     for _ in range(6):
         tensors = [] if at is None else [o.tensor for o in at.inputs if o.tensor is not None]

@@ -28,7 +28,9 @@ def is_script(name: str, lines: list[str]) -> bool:
 
 
 def from_script(lines: list[str]) -> Iterator[Cell]:
-    """Return the code cells, each with its record: the last comment of the cell, or the text cell after it."""
+    """Return the code cells, each with its record, which is in the last comment of the cell or in the text cell after
+    it.
+    """
     number = 0
     parts = list(split(lines))
     for i, (first, last, is_text, about) in enumerate(parts):

@@ -109,7 +109,7 @@ HOOKS = ("register_hook", "register_prehook", "register_post_accumulate_grad_hoo
 
 
 def hook_call(text: Text, hook: str, name: str) -> Any:
-    """Return the call that registers this hook (on this tensor if there are several such calls), or None."""
+    """Return the call that registers this hook (if there are several, the one on this tensor), or None."""
     found = [
         node
         for node in ast.walk(text.tree)

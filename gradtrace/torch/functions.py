@@ -70,7 +70,7 @@ Wrong = tuple[int, int, float, Judged]  # which input, which element, the deriva
 
 
 def quietly(work: Callable[[], str | Wrong]) -> str | Wrong:
-    """Context manager: restore the random state and drop the output of what runs inside."""
+    """Context manager: restore the random state, and drop the output of the block."""
     try:
         with (
             contextlib.redirect_stdout(io.StringIO()),

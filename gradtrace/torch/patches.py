@@ -100,9 +100,7 @@ class Patches:
     # ---- optimisers
 
     def stepping(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
-        """Suspend the recorder before an optimiser's step, since its computation is not recorded, except a closure that
-        it calls.
-        """
+        """Suspend the recorder before an optimiser's step, which is not recorded except for a closure that it calls."""
         rec = self.rec
         rec.suspend()
         closure = kwargs.get("closure") if "closure" in kwargs else args[1] if len(args) > 1 else None

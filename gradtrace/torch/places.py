@@ -39,7 +39,7 @@ def is_hidden(name: str) -> bool:
 
 
 class Places:
-    """The program's places, each with a number from 1; 0 stands for no place."""
+    """The places in the program, numbered from 1; 0 stands for no place."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[Any, int], int] = {}

@@ -129,7 +129,7 @@ class record:
         return undisturbed(lambda: picture(self.trace(), path, options))
 
     def show(self, **options: Any) -> Any:
-        """Return the picture as a notebook shows it."""
+        """Return the picture of the run, which a notebook displays."""
         return self.draw(None, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -75,8 +75,8 @@ def arrange(
 
 
 def best_way(drawn: Model, options: DotOptions, limit: Frame, direction: str | None) -> Way:
-    """Return the best layout of a model: one row to the right or down if it fits; else the best of these and of several
-    rows.
+    """Return the best layout of a model: in one row, to the right or down, if that fits; else the best with any number
+    of rows.
     """
     single: list[Way] = []
     for where in ("right", "down") if direction is None else (direction,):

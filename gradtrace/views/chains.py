@@ -21,7 +21,7 @@ NAMED = 3  # operations that a box of no pattern names
 
 
 class Stretch(NamedTuple):
-    """`length` operations from `start` on, which are `copies` equal blocks (1: no repetition)."""
+    """A run of `length` operations from index `start`, made of `copies` equal blocks (1: no repetition)."""
 
     start: int
     length: int

@@ -69,7 +69,9 @@ def render_many(
 
 
 def is_simple(source: str) -> bool:
-    """Whether Graphviz can safely draw it in this process, without the risk of a crash or of a long run."""
+    """Whether a graph is so simple that Graphviz can draw it in this process without the risk of a crash or a long
+    run.
+    """
     return node_count(source) <= IN_PROCESS and "subgraph cluster" not in source and "rank=same" not in source
 
 

@@ -66,7 +66,7 @@ def lines(found: Paths, options: LayoutOptions) -> Iterator[str]:
 
 
 def one_by_one(columns: list[Column], options: LayoutOptions) -> Iterator[str]:
-    """Return each path on lines of its own, with its derivatives and their product below."""
+    """Return each path on its own lines, with its derivatives and their product below."""
     width = options.width or 80
     for way, factors, product in zip(*(c.cells for c in columns), strict=True):
         yield from wrap(way.text, width)

@@ -23,7 +23,7 @@ STARTED = (
 
 
 def modules(name: str, hosting: Hosting) -> dict[str, Any]:
-    """Return the names of a module of `lang.hosted` for one run."""
+    """Return the names that a program can import from a TensorBoard module, for one run."""
     if name == "tensorboard.notebook":
         book = Notebook(hosting)
         return {"list": book.list, "start": book.start, "display": book.start}

@@ -59,9 +59,7 @@ def crossing(facts: Facts, failed: PassRecord, earlier: PassRecord) -> Crossing 
 
 
 def with_name(facts: Facts, tensor: int, maker: Operation, reader: Operation) -> Crossing:
-    """Find the name that the maker's statement binds and the reader's statement reads, in the outermost such
-    statements.
-    """
+    """Return the Crossing with its name: the one that the maker's statement binds and the reader's statement reads."""
     made = [facts.text.statement(span) for span in spans_of(facts, maker)]
     read = [facts.text.statement(span) for span in spans_of(facts, reader)]
     for reading in reversed(read):

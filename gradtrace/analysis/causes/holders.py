@@ -23,7 +23,7 @@ class Container(NamedTuple):
 
 
 def not_held(facts: Facts) -> Cause | None:
-    """Find tensors that get gradients but that no optimiser holds, and the reason for that."""
+    """Find tensors that get gradients but that no optimiser holds, with the reason."""
     stepping = [one for one in facts.trace.optimisers if one.steps]
     if not stepping:
         return None

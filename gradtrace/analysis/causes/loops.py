@@ -307,7 +307,7 @@ def assigned_name(facts: Facts, span: Span | None) -> str:
 
 
 def rebound(facts: Facts) -> Cause | None:
-    """Find `w = w - lr * w.grad`, which makes w a result."""
+    """Find `w = w - lr * w.grad`, which makes w a non-leaf tensor."""
     ran = {o.span.line for o in facts.trace.operations if o.span is not None and not o.span.file}
     for statement in facts.text.simple:
         name = own_gradient(statement)
@@ -344,9 +344,7 @@ def rebound(facts: Facts) -> Cause | None:
 
 
 def own_gradient(statement: Any) -> str:
-    """Return the name that a statement binds to a value computed from the name's old tensor and its gradient, else
-    "".
-    """
+    """Return the name x of a statement such as `x = x - lr * x.grad`; "" for any other statement."""
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return ""
     target = statement.targets[0]

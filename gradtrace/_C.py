@@ -1,6 +1,6 @@
 """torch._C: the few private names of PyTorch that libraries and its own tests of autograd use.
 
-What a node is asked during a backward pass, nodes that fail or drop a gradient on purpose, and saved tensors.
+They are questions about the running backward pass, nodes that fail or drop a gradient on purpose, and saved tensors.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _current_graph_task_execution_order() -> list[Node]:
 
 
 def remaining(running: Any) -> list[Node]:
-    """Return the nodes that a pass has still to run, the one at work among them, by going through its queue."""
+    """Return the nodes that a backward pass has still to run, in order, starting with the node that runs now."""
     waiting, ready, order = dict(running.waiting), list(running.heap), []
     heappush(ready, priority(running, running.node))
     while ready:
@@ -73,7 +73,7 @@ def remaining(running: Any) -> list[Node]:
 
 
 def priority(running: Any, node: Node) -> tuple[float, int, Node]:
-    """Return a node's place in the queue: leaves first, then the newest node."""
+    """Return the sort key of a node in the queue of ready nodes: leaves first, then the newest node."""
     return (-inf if node.is_accumulator else -node.seq, running.ticket(), node)
 
 
@@ -106,13 +106,13 @@ class _functions:
     AccumulateGrad = AccumulateGrad
 
     class UndefinedGrad:
-        """`UndefinedGrad()(tensor)`: the tensor, whose gradient is undefined."""
+        """The identity function whose backward returns None: `UndefinedGrad()(*tensors)`."""
 
         def __call__(self, *tensors: Tensor) -> Any:
             return _Undefined.apply(*tensors)
 
     class DelayedError(Node):
-        """`DelayedError(message, count)(*tensors)`: the tensors, whose backward raises RuntimeError(message)."""
+        """The identity function whose backward raises RuntimeError: `DelayedError(message, count)(*tensors)`."""
 
         def __init__(self, message: str | bytes, num_inputs: int) -> None:
             self._message = message.decode() if isinstance(message, bytes) else message

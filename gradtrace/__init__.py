@@ -1,7 +1,7 @@
 """gradtrace: see and check gradients.
 
-The library has PyTorch's names (`import gradtrace as torch` runs small scripts unchanged) on an engine of its own over
-numpy. The names below are the public ones; families of operators load when first used.
+The library has PyTorch's names (`import gradtrace as torch` runs small scripts unchanged) and its own autograd engine,
+written in Python with numpy. The names below are the public ones; families of operators load when first used.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The parts of `typing` and `collections.abc` that annotations and plain records need, without importing either.
 
-To a type checker these are the real names. While running, `typing` would take longer to import than a scalar expression
-takes to evaluate (it brings re, enum, functools and contextlib), so here is what runs in its place: `Any`, `Protocol`
-and their like stand for themselves, and `NamedTuple` makes the same classes (tuples with named fields, defaults,
-methods, `_replace`, `_asdict`, `_make`, pickling, patterns), without compiling code for each. The modules that a
-scalar expression loads import from here, with `from __future__ import annotations`; others may import from `typing`.
+A type checker sees the real names. At run time, importing `typing` would take longer than evaluating a scalar
+expression (it imports re, enum, functools and contextlib), so this module defines substitutes: `Any`, `Protocol` and
+others do nothing, and `NamedTuple` makes the same classes (tuples with named fields, defaults, methods, `_replace`,
+`_asdict`, `_make`, pickling, patterns) without compiling code for each class. The modules that a scalar expression
+loads import from here, with `from __future__ import annotations`; other modules may import from `typing`.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ else:
             return property(lambda self: self[index], doc=doc)
 
     class Any:
-        """Stands where an annotation needs a name."""
+        """A substitute for typing.Any."""
 
     class Protocol:
-        """The base of a class that only tells what another must have."""
+        """A substitute for typing.Protocol: the base of classes that describe an interface."""
 
     Final = NoReturn = Any
 
@@ -51,7 +51,7 @@ else:
             return super().__new__(cls, name, bases, body)
 
     class NamedTuple(tuple, metaclass=_Maker):
-        """A tuple whose places have names: the base of plain records."""
+        """A substitute for typing.NamedTuple: the base of tuples with named fields."""
 
         _fields = ()
         _field_defaults = {}

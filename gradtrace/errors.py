@@ -1,14 +1,14 @@
-"""Every exception of gradtrace's own.
+"""All exceptions that gradtrace defines.
 
     GradtraceError                     exit code
     ├── UsageError                     2   a bad option, value or file given by the user
-    ├── LanguageError                  2   the text cannot be run as it stands; has a place in it
+    ├── LanguageError                  2   the program cannot be run; has the place in its text
     │   ├── ParseError                 2   not valid syntax
     │   ├── UnsupportedError           2   valid Python, outside the language
     │   └── UnknownNameError           2   a name, attribute or module that does not exist here
     ├── ProgramError                   1   the program ran and raised; has a place, and the exception as __cause__
     ├── BudgetError                    1   a limit was reached; names the limit and its flag
-    ├── WallError                      1   the program reached for a file, the network, a process, a module
+    ├── WallError                      1   the program tried to use a file, the network, a process or a module
     ├── RenderError                    1   a picture could not be drawn
     └── NotKeptError                   1   the record has a summary where every element is needed
 
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 
 class GradtraceError(Exception):
-    """Base of all: one line of what went wrong (`message`) and one of what to do (`hint`, may be empty).
+    """Base of all: one line that says what went wrong (`message`) and one that says what to do (`hint`, may be empty).
 
     `place` is None or an object with `.name`, `.line` (1-based), `.column` (1-based), `.text` (the source line)
     and `.width` (columns to underline).
@@ -44,7 +44,7 @@ class UsageError(GradtraceError):
 
 
 class LanguageError(GradtraceError):
-    """The text cannot be run as it stands."""
+    """The text of a program cannot be run."""
 
     exit_code = 2
 
@@ -70,7 +70,7 @@ class BudgetError(GradtraceError):
 
 
 class WallError(GradtraceError):
-    """The program reached for something outside of it. Programs cannot catch it."""
+    """The program tried to use a file, the network, a process or a module. Programs cannot catch it."""
 
 
 class RenderError(GradtraceError):
@@ -78,4 +78,4 @@ class RenderError(GradtraceError):
 
 
 class NotKeptError(GradtraceError):
-    """The record has only a summary of a tensor where every element is needed."""
+    """Every element of a tensor is needed, but the recorded run has only a summary of it."""

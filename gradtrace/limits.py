@@ -1,6 +1,6 @@
 """The limits of a program: one list from which messages, options and environment variables are made.
 
-Kept apart from the language so that `--help` can name the options without loading it.
+This module is separate from the language (`gradtrace/lang/`), so `--help` can list the options without loading that.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_i
 
 
 def machine_memory(share: float, most: int) -> int:
-    """Return this share of the memory of the machine or container in bytes, at most `most`."""
+    """Return the fraction `share` of the memory of the machine or container in bytes, at most `most`."""
     sizes = [most]
     try:
         sizes.append(int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * share))
@@ -30,7 +30,7 @@ def machine_memory(share: float, most: int) -> int:
 
 
 class Budget(NamedTuple):
-    """The limits of one run, the folders that the program may write in and import from ("": none), its arguments."""
+    """The limits of one run, the folders that the program may write to and import from ("": none), its arguments."""
 
     source_bytes: int = 1_000_000
     steps: int = 1_000_000_000
@@ -71,6 +71,6 @@ DEEPEST = 5000  # of call_depth: more than this, and C code under the calls coul
 
 
 def advice(field: str) -> str:
-    """Return what to do about a limit: its option and its variable."""
+    """Return a sentence that says how to raise a limit: with its option or its environment variable."""
     limit = BY_FIELD[field]
     return f"raise the limit with {limit.flag} or {limit.variable}"

@@ -1,4 +1,4 @@
-"""torch.linalg's names."""
+"""The public names of torch.linalg."""
 
 from gradtrace.lazy_names import attach
 

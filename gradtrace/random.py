@@ -1,4 +1,4 @@
-"""torch.random's names: the seed and the state of the default generator."""
+"""The public names of torch.random: the seed and the state of the default generator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch.special's names."""
+"""The public names of torch.special."""
 
 from gradtrace.lazy_names import attach
 

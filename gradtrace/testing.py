@@ -33,7 +33,8 @@ def assert_close(
 ) -> None:
     """Raise AssertionError unless tensors, numbers, or sequences and mappings of them are close.
 
-    |actual - expected| <= atol + rtol * |expected|, with tolerances by dtype; give both or neither.
+    Close means |actual - expected| <= atol + rtol * |expected|. The default tolerances depend on the dtype; pass both
+    or neither.
     """
     if (rtol is None) != (atol is None):
         missing = "atol" if atol is None else "rtol"

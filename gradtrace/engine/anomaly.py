@@ -1,7 +1,7 @@
 """Anomaly mode: nodes keep the stack of their forward call, and an error in backward shows it.
 
 https://pytorch.org/docs/stable/autograd.html#anomaly-detection. As in PyTorch a node's `metadata` has the formatted
-stack under "traceback_" and, for a node that a backward pass has made, the node at work then under "parent_".
+stack under "traceback_". If a backward pass made the node, "parent_" is the node that was running then.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NO_FORWARD = "No forward pass information available. Enable detect anomaly durin
 
 
 def remember(node: Node) -> None:
-    """Store the stack of the call that makes a node, and the node that backward is at."""
+    """Store in a new node's metadata the stack of its call, and the node that a backward pass is running, if any."""
     if state.origin:  # the language names the line of a program itself
         return
     import traceback
@@ -34,7 +34,7 @@ def remember(node: Node) -> None:
 
 
 def check_nan(node: Node, results: InputGradients) -> None:
-    """Raise RuntimeError for the first result of a node that has a nan, if anomaly mode looks for them."""
+    """Raise RuntimeError for the first result of a node that contains nan, if anomaly mode checks for nan."""
     if not state.anomaly_check_nan:
         return
     for i, result in enumerate(results):
@@ -43,7 +43,7 @@ def check_nan(node: Node, results: InputGradients) -> None:
 
 
 def blame(node: Node | None, error: Any) -> None:
-    """Note on an error the origin of the node at work; in anomaly mode warn with the stack of its forward call."""
+    """Set `error._forward` to the origin of the node that failed; in anomaly mode warn with its forward stack."""
     if node is None:
         return
     if node.origin and not hasattr(error, "_forward"):
@@ -64,7 +64,7 @@ def blame(node: Node | None, error: Any) -> None:
 
 
 def tell(text: str) -> None:
-    """Warn; print the text to stderr where warnings are errors, since an error is on its way already."""
+    """Warn with the text. Print it to stderr if warnings raise, since another error is being raised already."""
     import warnings
 
     try:

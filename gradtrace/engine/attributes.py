@@ -1,4 +1,4 @@
-"""Attributes of Tensor that few programs use: `grad_dtype`, and what PyTorch kept of its old Variables."""
+"""Attributes of Tensor that few programs use: `grad_dtype`, and those that PyTorch kept from its old Variable class."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VOLATILE = "volatile was removed and now has no effect. Use `with torch.no_grad(
 
 
 class Attributes(Described):
-    """The rarely used properties of Tensor that are not only about its data."""
+    """The rarely used properties of Tensor that depend on more than its data."""
 
     __slots__ = ()
 
@@ -37,7 +37,7 @@ class Attributes(Described):
     def grad_dtype(self) -> dtypes.dtype | None:
         """The dtype that this leaf's gradient must have (its own unless set), or None for any.
 
-        RuntimeError for a tensor that is not a leaf; setting it also where there is a gradient of another dtype.
+        RuntimeError for a tensor that is not a leaf. Setting it also raises if `.grad` has another dtype.
         """
         if self.grad_fn is not None:
             raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
@@ -128,7 +128,7 @@ class Attributes(Described):
 
 
 def rebuilt(kind: type[Tensor], array: Array, requires_grad: bool) -> Tensor:
-    """Return the tensor of a pickle: its values and whether it requires grad, without history."""
+    """Rebuild a tensor from a pickle, from its values and whether it requires grad. It has no history."""
     tensor = kind._wrap(array)
     tensor._req = requires_grad
     return tensor

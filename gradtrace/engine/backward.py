@@ -1,11 +1,11 @@
-"""One backward pass: the loop, the rules of a node, and what happens to a gradient where it arrives.
+"""One backward pass: the loop over nodes, the derivative rules of a node, and the accumulation of gradients.
 
 The newest node that has a gradient runs first: sequence numbers strictly fall along edges, so every node that may still
-send it a gradient has run by then. Where somebody can see PyTorch's own order (hooks, custom Functions, a recorder,
+send it a gradient has run by then. Where user code can observe PyTorch's order (hooks, custom Functions, a recorder,
 chosen inputs), dependencies are counted beforehand and a leaf's gradient is stored as soon as it is complete.
 
-Gradients on the way are raw data (floats, arrays), or Tensors when the pass is itself recorded (create_graph). A
-gradient is brought to the shape and dtype of what it belongs to once, on its edge.
+Inside a pass gradients are raw data (floats, arrays), or Tensors if the pass itself is recorded (create_graph). Each
+edge converts its gradient once, to the shape and dtype of the tensor that the gradient belongs to.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def run_backward(
     wanted: list[Slot] | None = None,
     accumulate: bool = True,
 ) -> dict[Slot, Any]:
-    """Send the roots' gradients back; return what arrived at the `wanted` slots (only those paths run, if given)."""
+    """Run a backward pass from the roots (only to the `wanted` slots, if given); return the gradients at these."""
     if state.keeper is not None:
         state.keeper.passed(roots, accumulate)
     watcher = state.watcher
@@ -75,10 +75,10 @@ def run_backward(
 
 
 class Pass:
-    """A backward pass: what has arrived where, and the node at work.
+    """A backward pass: the gradients received by each node so far, and the node that is running.
 
-    `pending` has the sum of what arrived at each node that has not run; of several outputs, a dict by their number.
-    `owned` are the nodes whose sum is an array of this pass, which the next gradient is added to in place. `taken` are
+    `pending` has the sum of the gradients for each node that has not run (a dict by output number if it has several).
+    `owned` are the nodes whose sum is an array of this pass, to which the next gradient is added in place. `taken` are
     the arrays that became a leaf's `.grad` or belong to the caller: no other leaf may get them.
     """
 
@@ -93,7 +93,7 @@ class Pass:
         self.taken: dict[int, Any] = {}
 
     def start(self, roots: list[Root]) -> None:
-        """Run the pass. An error gets the origin of the node at work as `_forward`."""
+        """Run the pass from the roots. An error gets the origin of the node that was running as `_forward`."""
         passes_run["ordered" if self.ordered else "fast"] += 1
         for node, number, gradient in roots:
             self.taken[id(gradient)] = gradient
@@ -111,7 +111,7 @@ class Pass:
                 self.store()
 
     def run(self) -> None:
-        """Run the newest node that has a gradient until none has one."""
+        """Run the newest node that has a gradient, until no node has one."""
         heap, pending, release, ordered = self.heap, self.pending, not self.keep_graph, self.ordered
         owned = self.owned
         node, gradient = self.newest()
@@ -153,7 +153,7 @@ class Pass:
                 gradient = pending.pop(node)
 
     def run_apart(self, node: Node, gradient: Any) -> bool:
-        """Run a node on large arrays, and what follows it, in blocks; return False, without any effect, if not."""
+        """Try to run a node and the nodes after it block by block; return False if they must run as usual."""
         from gradtrace.engine.blocks import run_stretch
 
         return run_stretch(self, node, gradient)
@@ -166,19 +166,19 @@ class Pass:
         return node, self.pending.pop(node, None)
 
     def receive(self, node: Node, value: NodeGradient) -> None:
-        """Add `value` to what has arrived at a node."""
+        """Add `value` to the gradient of a node that has not run."""
         have = self.pending.get(node)
         self.pending[node] = value if have is None else self.add(node, have, value)
         if have is None:
             self.push(node)
 
     def push(self, node: Node) -> None:
-        """Note that a node has got its first gradient: it runs when it is the newest. Leaves do not run."""
+        """Add a node to the queue when it has its first gradient. Leaves are not queued."""
         if type(node) is not AccumulateGrad:
             heappush(self.heap, (-node.seq, node))
 
     def add(self, node: Node, have: Any, value: Any) -> Any:
-        """Return the sum of what has arrived at a node and one more gradient."""
+        """Return the sum of a node's gradient `have` and one more gradient `value`."""
         if type(have) is float or isinstance(have, Tensor):
             return have + value
         if type(have) is dict:
@@ -192,7 +192,7 @@ class Pass:
         return have
 
     def store(self) -> None:
-        """Add what arrived at leaves to their `.grad`."""
+        """Add the gradients of leaves to their `.grad`."""
         for node, gradient in self.pending.items():
             if isinstance(node, AccumulateGrad):
                 # `.data` may have got another dtype since a compiled derivative was recorded
@@ -201,7 +201,7 @@ class Pass:
                 accumulate_grad(node.variable, gradient, self.taken)
 
     def drop_incomplete(self, roots: list[Node]) -> None:
-        """Drop, after an error, the incomplete gradients of leaves: PyTorch had not stored them yet."""
+        """After an error, drop the incomplete gradients of leaves, which PyTorch would not have stored either."""
         failed = 0 if self.node is None else self.node.seq
         for node in count_dependencies(roots):
             if node.seq <= failed:
@@ -210,10 +210,10 @@ class Pass:
 
 
 class OrderedPass(Pass):
-    """A pass in PyTorch's exact order, with hooks, a watcher, and gradients captured on the way.
+    """A backward pass in PyTorch's exact order, which runs hooks, reports to a watcher, and captures gradients.
 
-    `waiting` has the number of edges that still lead to each node, `needed` the nodes that must run (None: all that can
-    be reached), `captured` what arrived at the wanted slots.
+    `waiting` has the number of edges to each node that are not done yet, `needed` the nodes that must run (None: all
+    that can be reached), `captured` the gradient of each wanted slot (a node and an output number).
     """
 
     ordered = True
@@ -231,7 +231,7 @@ class OrderedPass(Pass):
         self.ticket = count().__next__  # leaves have the same priority: the first that is ready runs first
 
     def will_run(self, node: Node) -> bool:
-        """Return whether the pass runs this node. RuntimeError for a leaf's in autograd.grad, as in PyTorch."""
+        """Return whether the pass runs this node. In autograd.grad, RuntimeError for a leaf's node, as in PyTorch."""
         if self.needed is None:
             return node in self.waiting
         if node in self.read and isinstance(node, AccumulateGrad):
@@ -242,16 +242,16 @@ class OrderedPass(Pass):
         return node in self.needed or node in self.read
 
     def is_needed(self, node: Node) -> bool:
-        """Return whether the pass needs the gradient that arrives at this node."""
+        """Return whether the pass needs the gradient of this node."""
         return self.needed is None or node in self.needed or node in self.capturing
 
     def push(self, node: Node) -> None:
-        """Make a node ready if it waits for no other: leaves run first, then the newest node."""
+        """Add a node to the queue if it has all its gradients. Leaves run first, then the newest node."""
         if not self.waiting[node]:
             heappush(self.heap, (-inf if node.is_accumulator else -node.seq, self.ticket(), node))
 
     def run_apart(self, node: Node, gradient: Any) -> bool:
-        """Run a node, send its results along its edges, and make the nodes ready that wait for no other."""
+        """Run a node, send its results along its edges, queue the nodes that have all their gradients. Return True."""
         results = self.visit(node, gradient)
         watcher, numbers = state.watcher, node.output_nrs
         for i, target in enumerate(node.next):
@@ -270,7 +270,7 @@ class OrderedPass(Pass):
         return True
 
     def visit(self, node: Node, gradient: NodeGradient) -> InputGradients:
-        """Run a node with the hooks on it; return the gradient (or None) of each of its edges."""
+        """Run a node and its hooks; return the gradient (or None) for each of its edges."""
         watcher = state.watcher
         if watcher is not None:
             watcher.enters(node, gradient)
@@ -294,14 +294,14 @@ class OrderedPass(Pass):
         return results
 
     def capture(self, node: Node, gradient: NodeGradient) -> None:
-        """Store a gradient that arrived at a node in the wanted slots of this node."""
+        """Store the gradient of a node in the wanted slots that belong to this node."""
         for slot in self.captured:
             if slot[0] is node and gradient is not None:
                 self.captured[slot] = gradient if node.outputs == 1 else gradient.get(slot[1])  # type: ignore[union-attr]
 
 
 def count_dependencies(roots: list[Node]) -> dict[Node, int]:
-    """Return the number of edges to each node that can be reached from the roots."""
+    """Return, for each node that can be reached from the roots, the number of edges that lead to it."""
     counts: dict[Node, int] = dict.fromkeys(roots, 0)
     stack = list(counts)
     while stack:
@@ -319,7 +319,7 @@ def count_dependencies(roots: list[Node]) -> dict[Node, int]:
 def needed_nodes(reachable: dict[Node, int], wanted: list[Slot], accumulate: bool) -> set[Node]:
     """Return the nodes that must run so that every wanted slot gets its gradient.
 
-    With `accumulate` the wanted nodes run too (a leaf's accumulator stores the gradient); else they are only read.
+    With `accumulate` the wanted nodes run too (a leaf's node adds to `.grad`); else only their gradients are read.
     """
     targets = {node for node, _ in wanted}
     needed: set[Node] = set()
@@ -333,7 +333,7 @@ def needed_nodes(reachable: dict[Node, int], wanted: list[Slot], accumulate: boo
 
 
 def run_with_hooks(node: Node, gradient: NodeGradient) -> InputGradients:
-    """Return the gradients of a node's inputs, with its pre and post hooks run, and checked for nan in anomaly mode."""
+    """Run a node between its pre and post hooks; return its inputs' gradients, checked for nan in anomaly mode."""
     hooks = node.hooks
     results: InputGradients
     if hooks is None or not (hooks.pre or hooks.post):
@@ -358,7 +358,7 @@ def derive(node: Node, gradient: NodeGradient) -> InputGradients:
 
 
 def interpret(node: Node, gradient: NodeGradient) -> Pairs:
-    """Return each edge's node with its gradient, in the form in which it arrives there."""
+    """Call a node's rules; return a pair (target node, gradient in the target's shape and dtype) for each edge."""
     plan, targets = node.plan, node.targets
     pairs: list[tuple[Node, NodeGradient]] = []
     if plan.one_rule_each and type(gradient) is not float:
@@ -382,7 +382,7 @@ def interpret(node: Node, gradient: NodeGradient) -> Pairs:
 
 
 def delivered(node: Node, index: int, target: Node, value: Gradient) -> NodeGradient:
-    """Return the gradient on one edge as the target takes it: in its shape and dtype, with its number among several."""
+    """Return the gradient of edge `index` in the target's shape and dtype: a dict if the target has several outputs."""
     number = 0 if node.output_nrs is None else node.output_nrs[index]
     value = unbroadcast_and_cast(value, target, number, node, index)
     return value if target.outputs == 1 else {number: value}
@@ -412,7 +412,7 @@ def run_rules(node: Node, gradient: NodeGradient) -> InputGradients:
 
 
 def call_rules(node: Node, xp: XP, gradient: NodeGradient, out: object, args: Sequence[object]) -> InputGradients:
-    """Return a gradient or None for each argument."""
+    """Call the rules on one namespace `xp`; return a gradient or None for each argument."""
     plan: BackwardPlan = node.plan
     joint = plan.record.joint
     if joint is not None:
@@ -426,14 +426,14 @@ def call_rules(node: Node, xp: XP, gradient: NodeGradient, out: object, args: Se
 
 
 def as_numpy(value: object) -> object:
-    """Return a float, or the floats in a tuple, as numpy's."""
+    """Return a float, or the floats in a tuple, as np.float64; any other value unchanged."""
     if type(value) is tuple:
         return tuple(as_numpy(v) for v in value)
     return np.float64(value) if type(value) is float else value
 
 
 def all_outputs(node: Node, slots: dict[int, Any], traced: bool) -> tuple[Any, ...]:
-    """Return all outputs' gradients; for those that got none, zeros or None as the record asks."""
+    """Return the gradients of all outputs: zeros or None, as the record says, for an output that got no gradient."""
     if node.op.undefined_grad == "none":
         return tuple(slots.get(i) for i in range(len(node.shape)))
     full = []

@@ -1,8 +1,8 @@
 """Backward through elementwise operations on large arrays, a block of elements at a time.
 
-Whole arrays would go to memory and back at every step. Here all steps of a stretch of the graph are done for one block
-in the processor's cache; only what leaves the stretch, such as a leaf's gradient, is written out whole. An element's
-gradient does not depend on its neighbours: these are the same numbers as without blocks, added up in the same order.
+Whole arrays would go to memory and back at every step. A stretch (elementwise nodes that can run one after another)
+instead runs all its steps on one block in the processor's cache; only gradients that leave the stretch (a leaf's, for
+example) are written as whole arrays. The results are the same numbers as without blocks, added in the same order.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Kept = tuple[list[Any], Any]  # the saved arguments and the saved result, as raw
 
 
 class BlockStep(NamedTuple):
-    """One node of a stretch: its rules with where their values go, and its operands."""
+    """One node of a stretch: each of its rules with the place for the rule's value, and the node's operands."""
 
     rules: list[tuple[Rule, int]]  # a place among the stretch's gradients
     out: Array | None
@@ -54,7 +54,7 @@ class BlockStep(NamedTuple):
 
 
 class Exit(NamedTuple):
-    """A place where gradients leave the stretch."""
+    """An edge from a node of the stretch (`source`) to a node outside of it (`target`)."""
 
     target: Node
     source: Node
@@ -64,9 +64,9 @@ class Exit(NamedTuple):
 
 
 def run_stretch(now: Pass, first: Node, g: Array) -> bool:
-    """Run `first` and what follows it, if these are elementwise operations on arrays of one shape and dtype.
+    """Run the stretch of elementwise operations on arrays of one shape and dtype that starts at `first`.
 
-    Return False, without any effect, if `first` is not one.
+    Return False, without running anything, if `first` is not such an operation.
     """
     members = stretch(now, first)
     if not members:
@@ -87,9 +87,9 @@ def run_stretch(now: Pass, first: Node, g: Array) -> bool:
 
 
 def stretch(now: Pass, first: Node) -> dict[Node, Kept]:
-    """Return the nodes that can run now one after the other, in that order.
+    """Return the nodes of the stretch that starts at `first`, in the order in which they run, with their saved values.
 
-    No other node sends a gradient to one of them in between.
+    No node outside of the stretch sends a gradient to one of them while they run.
     """
     members: dict[Node, Kept] = {}
     waiting: list[tuple[int, Node]] = [(-first.seq, first)]
@@ -111,9 +111,9 @@ def stretch(now: Pass, first: Node) -> dict[Node, Kept]:
 
 
 def operands(node: Node, first: Node) -> Kept | None:
-    """Return what a node saved, or None.
+    """Return the saved arguments and result of a node, or None if it cannot be part of the stretch.
 
-    None if it is not an elementwise operation on arrays like that of `first`, or if these do not lie in one piece.
+    It can if it is an elementwise operation with the shape and dtype of `first`, on contiguous arrays and numbers.
     """
     record = node.op
     if node.spec is not first.spec or node.freed or record is None or not node.plan.rules:
@@ -128,7 +128,7 @@ def operands(node: Node, first: Node) -> Kept | None:
 
 
 def fits(raw: object, shape: Shape) -> bool:
-    """Return whether an operand is a number, or lies in one piece in the shape of the result."""
+    """Return whether an operand is a number, or a contiguous array of the result's shape."""
     if raw is None or type(raw) in (float, int, str):
         return True
     if type(raw) is not np.ndarray:
@@ -156,12 +156,12 @@ def step_of(now: Pass, node: Node, kept: Kept, places: dict[Node, int], exits: l
 
 
 def flat(value: Value) -> Value:
-    """Return an array as one of a single dim, and any other operand as it is."""
+    """Return an array reshaped to one dim, and any other operand unchanged."""
     return value.reshape(-1) if type(value) is np.ndarray and value.ndim else value  # type: ignore[attr-defined]
 
 
 def exit_to(now: Pass, target: Node, source: Node, index: int, exits: list[Exit]) -> int:
-    """Return the number of the exit to a target; one that needs sums over broadcast dims gets one for each edge."""
+    """Return the index of the exit to a target; a target of another shape or dtype gets an exit for each edge."""
     same = target.spec is source.spec
     for i, exit in enumerate(exits):
         if same and exit.target is target:
@@ -173,7 +173,7 @@ def exit_to(now: Pass, target: Node, source: Node, index: int, exits: list[Exit]
 
 
 def run_blocks(steps: list[BlockStep], exits: list[Exit], g: Array) -> None:
-    """Run the steps for each block of `g`, and write what leaves the stretch to the exits."""
+    """Run the steps on each block of the gradient `g`, and write the gradients that leave the stretch to the exits."""
     # The C library gives freed memory back to the system in pieces of what it has seen freed. With none but huge arrays
     # in the process that would be each block's temporary, to be cleared and mapped in again for the next one.
     np.empty(ROOM, np.uint8)
@@ -205,7 +205,7 @@ def run_blocks(steps: list[BlockStep], exits: list[Exit], g: Array) -> None:
 
 
 def hand_over(now: Pass, exit: Exit) -> None:
-    """Give the sum of gradients at an exit to its target; what had arrived there before is in it."""
+    """Give the sum of gradients at an exit to its target; the sum includes what the target had before."""
     if exit.have is None:
         now.receive(exit.target, delivered(exit.source, exit.edge, exit.target, exit.whole))
     else:

@@ -1,4 +1,4 @@
-"""Broadcasting: shapes that do not broadcast are refused in PyTorch's words; on an edge of the graph it is undone."""
+"""Broadcasting: errors with PyTorch's words for shapes that do not broadcast, and sums that undo it for gradients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def refuse_mismatch(raws: Iterable[object]) -> None:
-    """RuntimeError if the shapes of the operands do not broadcast."""
+    """Raise RuntimeError if the shapes of the operands do not broadcast."""
     shape: Shape = ()
     for raw in raws:
         if hasattr(raw, "shape"):
@@ -22,7 +22,7 @@ def refuse_mismatch(raws: Iterable[object]) -> None:
 
 
 def broadcast(a: Shape, b: Shape) -> Shape:
-    """Return the common shape of two shapes (https://pytorch.org/docs/stable/notes/broadcasting.html)."""
+    """Return the shape that two shapes broadcast to (https://pytorch.org/docs/stable/notes/broadcasting.html)."""
     n = max(len(a), len(b))
     found = []
     for i in reversed(range(n)):
@@ -43,7 +43,7 @@ def size(shape: Shape, i: int) -> int:
 
 
 def unbroadcast_and_cast(g: Any, target: Node, number: int, source: Node | None, index: int) -> Any:
-    """The gradient in the shape and dtype of the output that it belongs to."""
+    """Return the gradient in the shape and dtype of output `number` of `target`, to which it belongs."""
     shape, dtype = target.shape, target.dtype
     if target.outputs != 1:
         shape, dtype = shape[number], dtype[number]
@@ -65,7 +65,7 @@ def unbroadcast_and_cast(g: Any, target: Node, number: int, source: Node | None,
 
 
 def takes_any_dtype(target: Node) -> bool:
-    """Return whether a node is that of a leaf whose `grad_dtype` is None."""
+    """Return whether a node belongs to a leaf whose `grad_dtype` is None, which takes gradients of any dtype."""
     return isinstance(target, AccumulateGrad) and target.takes_any_dtype
 
 
@@ -78,7 +78,7 @@ def unbroadcast_tensor(g: Tensor, shape: Any, dtype: Any, source: Node | None, i
 
 
 def sum_tensor_to(g: Tensor, shape: tuple[int, ...]) -> Any:
-    """Sum a Tensor over the dims that broadcasting added, in PyTorch's steps."""
+    """Sum a Tensor to `shape` over the dims that broadcasting expanded, in PyTorch's steps."""
     if not shape:
         return TRACED.sum(g)
     lead = g.ndim - len(shape)
@@ -89,7 +89,7 @@ def sum_tensor_to(g: Tensor, shape: tuple[int, ...]) -> Any:
 
 
 def sum_to(g: Any, shape: Any, source: Node | None = None, index: int = 0) -> Any:
-    """Sum an array over the dims that broadcasting added: the transpose of broadcasting `shape` to g.shape."""
+    """Sum an array to `shape` over the dims that broadcasting expanded: the transpose of broadcasting."""
     if g.ndim == 2 and g.shape[1:] == shape:  # a row added to each row, as a bias
         return np.add.reduce(g, 0)
     refuse_if_not_broadcast(g.shape, shape, source, index)

@@ -1,4 +1,4 @@
-"""The call of an operator: one function for each record, made once, with the steps that this record can need.
+"""The function that calls an operator: made once for each record, with only the steps that this record can need.
 
 `make_call(record)` gives the function that every case goes through: batched operands, mixed dtypes, views, several
 results, recorders. For a pointwise operator of one or two tensors, `unary`, `binary` and `with_number` put a fast path
@@ -68,12 +68,12 @@ def make_call(record: Op) -> Callable[..., Any]:
 
 
 def is_float(raw: Raw) -> bool:
-    """Return whether raw data can have a gradient."""
+    """Return whether raw data are floating point, so that they can have a gradient."""
     return type(raw) is float or (type(raw) is not bool and raw.dtype.kind == "f")  # type: ignore[union-attr]
 
 
 def tell(record: Op, args: tuple[Any, ...], out: Tensor | tuple[Tensor, ...]) -> None:
-    """Pass a call on to the recorder and to forward-mode differentiation, if they are on."""
+    """Report a call to the recorder and to forward-mode differentiation, if they are active."""
     if state.recorder is not None:
         state.recorder(record.name, args, out, state.origin)
     if state.forward is not None:
@@ -81,7 +81,7 @@ def tell(record: Op, args: tuple[Any, ...], out: Tensor | tuple[Tensor, ...]) ->
 
 
 def finish_several(record: Op, args: tuple[Any, ...], raws: tuple[Raw, ...], mask: int) -> tuple[Tensor, ...]:
-    """Wrap the results of an operator with several of them."""
+    """Return the results of an operator with several results as Tensors, connected to one node."""
     outs = tuple(Tensor._wrap(r) for r in raws)
     node = None
     if mask and state.grad_enabled and record.has_gradient:
@@ -98,7 +98,7 @@ def finish_several(record: Op, args: tuple[Any, ...], raws: tuple[Raw, ...], mas
 
 
 def unwrap(record: Op, args: tuple[Any, ...]) -> tuple[list[Any], int]:
-    """Return the raw arguments, and those that require grad as a bit mask: -1 if there is a number of numpy's."""
+    """Return the raw arguments and a bit mask of those that require grad (-1 if one is a numpy scalar)."""
     mask, arity = 0, record.arity
     raws = list(args)
     for i, a in enumerate(args):
@@ -117,7 +117,7 @@ def unwrap(record: Op, args: tuple[Any, ...]) -> tuple[list[Any], int]:
 
 
 def unwrap_nested(value: object) -> object:
-    """Return a plain argument with arrays for the Tensors inside tuples (the operands of cat, indices)."""
+    """Replace the Tensors inside nested tuples (operands of cat, indices) by their arrays."""
     if isinstance(value, Tensor):
         return value.own_array()
     if type(value) is tuple:
@@ -129,7 +129,7 @@ def unwrap_nested(value: object) -> object:
 
 
 def make_runner(record: Op) -> Callable[[tuple[Any, ...], list[Any]], Any]:
-    """Return run(args, raws): the kernel on raw data, on Python floats where all operands are such."""
+    """Return the function run(args, raws), which calls the kernel on raw data (the scalar one on Python numbers)."""
     scalar, promotes, view, arity = record.scalar, record.promote is not None, record.view, record.arity
     unsupported = record.unsupported_dtypes
     check_promoted = record.promote == "arith" and isinstance(unsupported, tuple)  # the common dtype must be supported
@@ -169,7 +169,7 @@ def make_runner(record: Op) -> Callable[[tuple[Any, ...], list[Any]], Any]:
 
 
 def on_numbers(record: Op, raws: list[Any]) -> bool:
-    """Return whether an operator's scalar kernel serves: all operands are numbers, and the result's dtype is clear."""
+    """Return whether the scalar kernel can run: all operands are numbers, and one is a float if dtypes are promoted."""
     operands = raws[: record.arity]
     return all(type(r) in PLAIN_NUMBERS for r in operands) and (
         record.promote is None or any(type(r) is float for r in operands)
@@ -225,7 +225,7 @@ def make_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Any) -
 
 
 def renamed(node: Node, name: str) -> Node:
-    """Return a new node that does what `node` does, under another name of its operator's nodes."""
+    """Return a copy of a node with another name (the operator's other node name, for example the in-place one)."""
     twin = OpNode()
     twin.fill(node.kept, node.targets, node.op.plan(node.plan.grad_mask, name), node.spec)
     twin.output_nrs = node.output_nrs
@@ -236,7 +236,7 @@ def renamed(node: Node, name: str) -> Node:
 
 
 def has_fast_path(record: Op) -> bool:
-    """Return whether a pointwise record's common call needs none of the rarer steps."""
+    """Return whether calls of a pointwise record may use the fast path, which leaves out the rarer steps."""
     if isinstance(record.unsupported_dtypes, tuple) and "f" in record.unsupported_dtypes[0]:
         return False
     shapes_kept = any(need.startswith("~") for each in record.derivatives.values() for need in each.needs)
@@ -244,7 +244,7 @@ def has_fast_path(record: Op) -> bool:
 
 
 def unary(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the call of a pointwise record of one tensor; `otherwise` takes what is off the fast path."""
+    """Return the function that calls a pointwise record of one tensor; `otherwise` handles calls off the fast path."""
     if not has_fast_path(record):
         return otherwise
     scalar, own, differentiable = record.scalar or no_kernel, has_own_kernel(record), bool(record.derivatives)
@@ -296,12 +296,12 @@ def unary(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]
 
 
 def with_number(record: Op) -> Callable[..., Tensor]:
-    """Return the call of a pointwise record of one tensor and a plain number."""
+    """Return the function that calls a pointwise record of one tensor and a plain number."""
     return number_or_tensor(record, record.call)
 
 
 def binary(record: Op) -> Callable[..., Tensor]:
-    """Return the call of a pointwise record of a tensor, and a tensor or a number (else it gives NotImplemented)."""
+    """Return the function that calls a pointwise record of a tensor and a tensor or number (else NotImplemented)."""
     general: Callable[..., Tensor] = record.call
 
     def otherwise(a: Tensor, b: object) -> Any:
@@ -315,7 +315,7 @@ def binary(record: Op) -> Callable[..., Tensor]:
 
 
 def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the call of a tensor, and a tensor or a number, which may be a plain argument of the record."""
+    """Return `call(a, b)` for a tensor `a`, and a tensor or number `b`, which may be a plain argument of the record."""
     scalar, own, plain = record.scalar or no_kernel, has_own_kernel(record), bool(record.plain_names)
     differentiable = bool(record.derivatives)
     plans: FastPlans = [None] * PLANS
@@ -383,7 +383,7 @@ def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[.
 
 
 def enable_fast_path(tensor: Tensor) -> TensorSpec | None:
-    """Put an operand on the fast path if nothing is against it; return its spec then, else None."""
+    """Allow the fast path for a tensor if it meets the conditions, and return its spec; else return None."""
     spec = tensor._fast_spec
     if spec is not None or type(tensor) is not Tensor or tensor._nr:
         return spec
@@ -400,7 +400,7 @@ def enable_fast_path(tensor: Tensor) -> TensorSpec | None:
 
 
 def make_plan(record: Op, plans: FastPlans, index: int) -> BackwardPlan:
-    """Create the plan at an index of a record's fast plans, see FIRST."""
+    """Create and store the plan at an index of a record's fast-path plans; FIRST explains the index."""
     operands, data = index & ~3, index & 3
     plan = BackwardPlan(record, 1 if operands == NUMBER else operands >> 2, record.node_type())
     plan.raw_mask = plan.saved_mask & plan.grad_mask
@@ -432,10 +432,10 @@ def compiled_when_hot(plan: BackwardPlan, with_number: bool, data: int) -> Calla
 
 
 def has_own_kernel(record: Op) -> bool:
-    """Return whether the kernel is a function of ours, which may give another dtype or shape than numpy's ufuncs do."""
+    """Return whether the kernel is not a numpy ufunc, so that its result may have another dtype or shape."""
     return type(record._kernel) is not str and not hasattr(record._kernel, "ufunc")
 
 
 def no_kernel(*operands: float) -> float:
-    """Stand for a missing scalar kernel: ValueError, one of FLOAT_TRAPS."""
+    """Replace a missing scalar kernel: raise ValueError, one of FLOAT_TRAPS, so that arrays are used instead."""
     raise ValueError("this operator has no kernel for floats")

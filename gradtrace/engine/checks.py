@@ -1,4 +1,4 @@
-"""Checks with PyTorch's messages: of a value assigned to `.grad`, of what hooks return, and of saved tensors."""
+"""Checks that raise PyTorch's messages: for a value assigned to `.grad`, results of hooks, and saved tensors."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def check_hook_result(hook: Hook, before: Tensor, after: object) -> None:
 
 
 def check_hook_results(hook: Hook, old: tuple[Any, ...], new: object) -> tuple[Any, ...]:
-    """Return the result of a node's hook; TypeError or RuntimeError if it cannot replace the gradients `old`."""
+    """Return the result of a node's hook as a tuple; raise an error if it cannot replace the gradients `old`."""
     if not isinstance(new, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(new).__name__}'")
     if len(new) != len(old):
@@ -104,7 +104,7 @@ def type_name(dtype: dtype) -> str:
 
 
 def version_to_save(extra: TensorExtras) -> int:
-    """Return the version of a tensor that a node keeps; RuntimeError for an inference tensor."""
+    """Return the version number to store with a saved tensor; RuntimeError for an inference tensor."""
     if extra.inference:
         raise RuntimeError(SAVED_INFERENCE_MESSAGE)
     return 0 if extra.counter is None else extra.counter.n
@@ -129,12 +129,12 @@ def check_versions(node: Node) -> None:
 
 
 def checked_arguments(node: Node) -> tuple[Any, ...]:
-    """Return what a node keeps of its operands; plain arguments, such as running statistics, may change later."""
+    """Return the saved operands. Plain arguments, such as running statistics, may change and are not checked."""
     return node.args if node.op is None else node.args[: node.op.arity]
 
 
 def check_version(node: Node, saved: Tensor, expected: int) -> None:
-    """Raise RuntimeError unless a saved tensor still has the version `expected` and its history."""
+    """Raise RuntimeError if a saved tensor no longer has the version `expected`, or was detached in place."""
     extra = saved._x
     version = 0
     if extra is not None and (extra.counter is not None or extra.inference):
@@ -146,7 +146,7 @@ def check_version(node: Node, saved: Tensor, expected: int) -> None:
 
 
 def first_modified(node: Node, expected: tuple[int, ...] | None) -> RuntimeError:
-    """Return the error for the changed argument that PyTorch checks first, in the order of the names."""
+    """Return the error for the first changed argument in the order of the argument names, as PyTorch checks them."""
     saved = [(i, a) for i, a in enumerate(flat(checked_arguments(node))) if isinstance(a, Tensor)]
     names = node.op.tensor_names if node.op is not None and not node.op.variadic else ()
     changed = []
@@ -171,5 +171,5 @@ def modified(raw: object, fn: Node | None, number: int, version: int, expected: 
 
 
 def flat(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the arguments with the operands of a variadic operator flattened."""
+    """Return the arguments with a variadic operator's tuple of operands unpacked."""
     return (*args[0], *args[1:]) if args and type(args[0]) is tuple else args

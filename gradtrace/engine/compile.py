@@ -1,10 +1,10 @@
 """Compile the derivative of an elementwise operator from its record's rules.
 
-A rule is called with terms in place of values, which gives its formula; the formula becomes one Python function, as an
-`ast` whose names are all made here, so a node's derivative needs no calls of the rule, of its namespace's names and of
-their fallbacks. A rule that asks about values (a comparison, a branch) has no formula; it is called as it is. The
-compiled function obeys the contract of the interpreted one (`backward.interpret`), which takes over where it cannot go
-on: freed or changed saved values, and what Python's floats raise.
+A rule is called with terms in place of values, which gives its formula. The formula becomes one Python function, built
+as an `ast` with generated names, so a node's derivative no longer calls the rule, its namespace and their fallbacks. A
+rule that depends on values (a comparison, a branch) has no formula; it is called directly. The compiled function takes
+and returns the same as the interpreter (`backward.interpret`), and calls it for the cases that it does not handle:
+freed or changed saved values, and exceptions of Python's floats.
 
 `compile_function` is the one place of the package that compiles code; static plans use it too.
 """
@@ -37,7 +37,7 @@ LOAD = ast.Load()
 def compile_function(
     name: str, parameters: list[str], body: list[ast.stmt], namespace: dict[str, Any]
 ) -> Callable[..., Any]:
-    """Return a function of these parameters with this body, both made of generated names; it has no built-ins."""
+    """Return a function with these parameters and this body, which use only generated names. It has no built-ins."""
     arguments = ast.arguments([], [ast.arg(parameter) for parameter in parameters], None, [], [], None, [])
     function = ast.FunctionDef("compiled", arguments, body or [ast.Pass()], [])
     if hasattr(function, "type_params"):
@@ -53,7 +53,7 @@ def compile_function(
 
 
 class Writer:
-    """Collects the statements that compute terms; `namespace` gets the objects that they refer to by name."""
+    """A writer of the statements that compute terms; `namespace` has the objects that they refer to by name."""
 
     def __init__(self, floats: bool) -> None:
         self.floats = floats
@@ -63,7 +63,7 @@ class Writer:
         self.used: set[str] = set()  # the operands that the statements need
 
     def expression(self, term: Term | float) -> ast.expr:
-        """Return the expression for a term, after adding statements for its parts where it needs some."""
+        """Return the expression for a term; add the statements that compute its parts first, if any are needed."""
         if not isinstance(term, Term):
             return self.constant(term) if self.floats else self.bound(np.asarray(term, np.float64))
         operation = term.operation
@@ -82,7 +82,7 @@ class Writer:
         return self.assign(self.bound(getattr(np, operation)), parts, True)
 
     def assign(self, function: ast.expr, parts: list[ast.expr], into: bool) -> ast.expr:
-        """Add a call whose result goes into a temporary among its operands (`into`), or into a new one."""
+        """Add a call, and return its variable: with `into` a temporary among its operands is reused for the result."""
         names = [part.id for part in parts if isinstance(part, ast.Name)]
         reusable = [n for n in names if into and n in self.temporaries]
         target = reusable[0] if reusable else f"t{len(self.body)}"
@@ -121,7 +121,7 @@ def assignment(target: str, value: ast.expr) -> ast.stmt:
 
 
 def arithmetic(operation: str, parts: list[ast.expr]) -> ast.expr:
-    """Return the expression of a negation or of one of SIGNS."""
+    """Return the expression for an arithmetic operation: "negative", or a key of SIGNS."""
     if operation == "negative":
         return ast.UnaryOp(ast.USub(), parts[0])
     return ast.BinOp(parts[0], SIGNS[operation](), parts[1])
@@ -173,12 +173,12 @@ def compile_derivative(plan: BackwardPlan, with_number: bool, data: int) -> Call
 
 
 def interpreted() -> ast.stmt:
-    """Return the statement that leaves the derivative to the interpreter."""
+    """Return the statement that returns the interpreter's result instead."""
     return ast.Return(ast.Call(name("interpret"), [name("node"), name("g")], []))
 
 
 def unless_any(conditions: list[ast.expr]) -> list[ast.stmt]:
-    """Return the statements that leave the derivative to the interpreter if one of the conditions holds."""
+    """Return the statements that return the interpreter's result if one of the conditions holds."""
     return [ast.If(condition, [interpreted()], []) for condition in conditions]
 
 
@@ -186,7 +186,7 @@ OPERANDS = ((1, "x", "saved_a", "edge_a"), (2, "y", "saved_b", "edge_b"))
 
 
 def doubts_of(plan: BackwardPlan, used: set[str]) -> list[ast.expr]:
-    """Return the conditions under which a node needs the full check: freed, or something happened to what it saved."""
+    """Return the conditions under which a node needs the full check: saved values were freed or may have changed."""
     doubts = [is_same(field("node", "extras"), NONE, unequal=True)]
     if plan.saves:  # release() puts FREED there whatever was saved
         doubts.insert(0, is_same(field("node", "saved_a"), name("FREED")))
@@ -197,7 +197,7 @@ def doubts_of(plan: BackwardPlan, used: set[str]) -> list[ast.expr]:
 
 
 def loads_of(plan: BackwardPlan, with_number: bool, wide: bool, used: set[str]) -> list[ast.stmt]:
-    """Return the statements that load what was saved. A tensor without history must still be on the fast path."""
+    """Return the statements that load saved values. They require a tensor without history to be on the fast path."""
     loads = [assignment("out", field("node", "out"))] if "out" in used else []
     for bit, operand, slot, _ in OPERANDS:
         if operand not in used:

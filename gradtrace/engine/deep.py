@@ -1,4 +1,4 @@
-"""Backward passes inside backward passes, to any depth: every so many of them go on in a thread with its own stack.
+"""Backward passes nested in backward passes to any depth: after every NESTED levels a new thread gives a new stack.
 
 PyTorch does the same (`MAX_DEPTH` of its engine). Only one of these threads ever runs: the others wait for it.
 """
@@ -25,7 +25,7 @@ def run_backward(
     wanted: list[Slot] | None = None,
     accumulate: bool = True,
 ) -> dict[Slot, Any]:
-    """Call `backward.run_backward`, in a new thread if NESTED more passes are running on this one's stack."""
+    """Call `backward.run_backward`, in a new thread if NESTED passes already run on this thread's stack."""
     if state.running is None or nested() % NESTED or sys.getrecursionlimit() > RAISED:
         return backward.run_backward(roots, keep_graph, create_graph, wanted, accumulate)
     import threading
@@ -48,7 +48,7 @@ def run_backward(
 
 
 def nested() -> int:
-    """Return how many backward passes are running in one another."""
+    """Return the number of nested backward passes that are running."""
     depth, running = 0, state.running
     while running is not None:
         depth, running = depth + 1, running.outer

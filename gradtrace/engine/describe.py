@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Size(tuple[int, ...]):
-    """A tensor's shape: a tuple that prints as PyTorch's."""
+    """A tensor's shape: a tuple that prints like torch.Size."""
 
     __slots__ = ()
 
@@ -68,7 +68,7 @@ CPU = device()
 
 
 def strides_of_empty(shape: Shape) -> Shape:
-    """Return PyTorch's strides of a new tensor without elements. numpy has zeros for these."""
+    """Return the strides that PyTorch gives a new tensor without elements; numpy gives zeros."""
     steps, step = [], 1
     for size in reversed(shape):
         steps.append(step)

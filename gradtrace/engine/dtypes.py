@@ -50,7 +50,7 @@ class dtype:
 
     @property
     def cpp_name(self) -> str:
-        """The name of the type in messages of C++ code."""
+        """The name of the type in messages of PyTorch's C++ code."""
         return "long int" if self.name == "int64" else self.c_name
 
     def __repr__(self) -> str:
@@ -92,7 +92,7 @@ def set_default_dtype(d: dtype) -> None:
 
 
 def as_dtype(value: Any) -> dtype | None:
-    """Return the dtype that an argument names, also by Python's float, int or bool; TypeError for anything else."""
+    """Return the dtype for an argument: a dtype, Python's float, int or bool, or None; TypeError for anything else."""
     if value is None or isinstance(value, dtype):
         return value
     known = _by_python_type.get(value) if isinstance(value, type) else None
@@ -138,7 +138,7 @@ def promote_types(a: dtype, b: dtype) -> dtype:
 
 
 def python_number(value: Any) -> Any:
-    """Return the Python number for one of numpy's scalars, which operators take as such; any other value as it is."""
+    """Convert a numpy scalar to a Python number; return any other value unchanged."""
     if type(value) in (float, int, bool) or not isinstance(value, np.generic):
         return value
     return float(value) if isinstance(value, np.bool_) else value.item()  # PyTorch reads its bool as a float
@@ -154,7 +154,7 @@ def of_number(value: Number) -> dtype:
 
 
 def combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
-    """Return the common dtype of two priority groups: the lower group's only if its category is higher."""
+    """Return the common dtype of two priority groups: the `lower` group's only if its category is higher."""
     if higher is None or lower is None:
         return higher or lower
     return lower if lower.category > higher.category else higher
@@ -184,7 +184,7 @@ MANY = 4096  # specs, or numbers of one spec; when there are more, the cache is 
 
 
 def count(shape: Shape) -> int:
-    """The number of elements of a shape."""
+    """Return the number of elements of a shape."""
     n = 1
     for size in shape:
         n *= size
@@ -194,8 +194,8 @@ def count(shape: Shape) -> int:
 class TensorSpec:
     """A shape and a numpy dtype (None: a Python float), or lists of them for several results.
 
-    There is one object for each pair, so comparing two by identity compares shape and dtype. `fast`: tensors of this
-    spec may be on the fast path of operators (a float, or an array of floats with at least one dim).
+    Each pair has one object, so comparing two specs by identity compares shape and dtype. `fast`: operators may use
+    their fast path for tensors of this spec (a float, or an array of floats with at least one dim).
     """
 
     __slots__ = ("data", "dtype", "fast", "large", "numbers", "shape")
@@ -211,7 +211,7 @@ class TensorSpec:
         self.numbers: dict[Number, Array] = {}  # Python numbers as 0-d arrays: numpy is slow to convert one each time
 
     def number(self, value: Number) -> Array:
-        """Return the Python number as a 0-d array of this dtype."""
+        """Return a Python number as a 0-d array of this dtype."""
         known = self.numbers.get(value)
         if known is not None:
             return known
@@ -228,7 +228,7 @@ _specs: dict[tuple[Shape, NumpyDtype], TensorSpec] = {}
 
 
 def spec_of(raw: Any) -> TensorSpec:
-    """Return the spec of a Python float, a bool or an array; of a tuple of them one with lists."""
+    """Return the spec of a Python float, a bool or an array; for a tuple of them, a spec with lists."""
     if type(raw) is float:
         return SCALAR_SPEC
     if type(raw) is bool:
@@ -240,14 +240,14 @@ def spec_of(raw: Any) -> TensorSpec:
 
 
 def has_spec(raw: object, spec: TensorSpec) -> bool:
-    """Return whether raw data have the shape and dtype of one tensor."""
+    """Return whether raw data have the shape and dtype of a spec."""
     if type(raw) is float:
         return spec is SCALAR_SPEC
     return type(raw) is np.ndarray and raw.dtype is spec.dtype and raw.shape == spec.shape
 
 
 def spec_for(shape: Any, dtype: Any) -> TensorSpec:
-    """Return the spec of a shape and dtype; of lists of them a new one."""
+    """Return the one spec of a shape and dtype; for lists of them, a new spec."""
     if type(shape) is list:
         return TensorSpec(shape, dtype)
     if dtype is None:

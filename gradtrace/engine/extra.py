@@ -71,5 +71,5 @@ class TensorExtras:
         self.grad_dtype: tuple[dtype | None, ...] = ()  # what `grad_dtype` was set to
 
     def dtype_of_grad(self, own: dtype) -> dtype | None:
-        """Return the dtype of the gradient of a tensor with the dtype `own`; None for any."""
+        """Return the dtype that the gradient of a tensor of dtype `own` must have; None for any."""
         return self.grad_dtype[0] if self.grad_dtype else own

@@ -102,7 +102,7 @@ class SavedTensorSlot:
         self.packed: Packed | None = None
 
     def pack(self, ctx: BackwardCFunction, hooks: tuple[Callable[..., Any], Callable[..., Any]]) -> None:
-        """Replace the tensor by the result of a pack hook; None stays None."""
+        """Replace the saved tensor by the result of the pack hook; None stays None."""
         from gradtrace.engine.saved_hooks import Packed
 
         tensor = self.tensor if self.number is None else ctx._unpack(self)
@@ -128,7 +128,7 @@ ENGINE_NAMES = frozenset(Node.__slots__) | {
 
 
 class BackwardCFunction(Node, FunctionCtx):
-    """Base of the nodes of custom functions; has a `__dict__`, so users can set attributes on ctx."""
+    """Base class of the nodes of custom functions; has a `__dict__`, so users can set attributes on ctx."""
 
     function: type[Function]
     needs_input_grad: tuple[bool, ...] = ()
@@ -160,7 +160,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return outputs
 
     def call(self, function: Callable[..., Any], *args: object, **options: object) -> Any:
-        """Call a function of the user that uses this ctx."""
+        """Call a user's function that has this ctx as an argument."""
         self.__dict__["_user_code"] = True
         try:
             return function(*args, **options)
@@ -253,7 +253,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return Tensor._wrap(0.0 if dtype is None else np.zeros(self.shape[i], dtype))
 
     def tangents(self, args: tuple[Any, ...], known: list[Tensor | None]) -> list[Tensor | None]:
-        """Return what jvp gets for each argument: its tangent; for a tensor without one zeros, or None as asked."""
+        """Return jvp's arguments: the tangents, with zeros for tensors without one (None if not materialized)."""
         return [
             Tensor._wrap(np.zeros_like(a.laid_out()))
             if t is None and self._materialize and isinstance(a, Tensor) and a.is_floating_point()
@@ -418,7 +418,7 @@ class Function(metaclass=FunctionMeta):
 
 
 class InplaceFunction(Function):
-    """The old name of Function for operators that change their input; `inplace` is kept and has no effect."""
+    """The old base class for operators that change their input: a Function; `inplace` is stored and has no effect."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -426,7 +426,7 @@ class InplaceFunction(Function):
 
 
 def bound_arguments(forward: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
-    """Return all arguments of forward by position, with its defaults: setup_context gets them as `inputs`."""
+    """Return all arguments of forward by position, defaults included: the `inputs` of setup_context."""
     import inspect
 
     bound = inspect.signature(forward).bind(*args, **options)
@@ -437,7 +437,7 @@ def bound_arguments(forward: Callable[..., Any], args: tuple[Any, ...], options:
 def by_position(
     forward: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments of forward after ctx with those given by keyword in their places, and what has none."""
+    """Return the arguments of forward after ctx by position, and those that can only be passed by keyword."""
     import inspect
 
     bound = inspect.signature(forward).bind(None, *args, **options)
@@ -448,7 +448,7 @@ def by_position(
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a backward that cannot be differentiated: doing so raises RuntimeError."""
+    """Decorate a backward that cannot be differentiated, so that differentiating it raises RuntimeError."""
 
     def run(ctx: FunctionCtx, *grads: object) -> object:
         before = state.grad_enabled
@@ -465,7 +465,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def requiring(a: object) -> object:
-    """Return a copy that requires grad, so that differentiating it raises."""
+    """Return a floating-point tensor's alias that requires grad, and any other value unchanged."""
     return a.alias().requires_grad_() if isinstance(a, Tensor) and a.is_floating_point() else a
 
 
@@ -486,7 +486,7 @@ Error._backward_cls.__name__ = Error._backward_cls.__qualname__ = "Error"
 
 
 def delayed_error(message: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return tensors (and None in its place) with one node that raises RuntimeError(message) in backward."""
+    """Return the tensors (None stays None) connected to one node whose backward raises RuntimeError(message)."""
     given = [Tensor._wrap(0.0) if value is None else value for value in values]
     with using(grad_enabled=True):
         found = Error.apply(message, *given)

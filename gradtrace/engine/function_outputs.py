@@ -73,7 +73,7 @@ def connected(ctx: BackwardCFunction, args: tuple[Any, ...], given: list[Any], t
 
 
 def refuse_odd_marks(ctx: BackwardCFunction, args: tuple[Any, ...], given: list[Any]) -> None:
-    """Warn of what mark_dirty names without being an input (RuntimeError if it is a view), and check pure views."""
+    """Warn if mark_dirty got a tensor that is not an input (RuntimeError if it is a view), and check pure views."""
     for tensor in ctx._dirty:
         if contains(args, tensor):
             continue
@@ -87,9 +87,9 @@ def refuse_odd_marks(ctx: BackwardCFunction, args: tuple[Any, ...], given: list[
 
 
 def own_output(ctx: BackwardCFunction, args: tuple[Any, ...], o: Tensor, number: int | None, count: int) -> Tensor:
-    """Return output `number` of `count` as the node's; None for an output that has no gradient.
+    """Return an output connected to the node as output `number` of `count`; `number` is None for one without gradient.
 
-    An input that is returned unchanged becomes a view of itself, and an in-place change of a view is not allowed.
+    An input that forward returns unchanged becomes a view of itself. Later in-place changes of views are not allowed.
     """
     is_input, is_dirty = contains(args, o), contains(ctx._dirty, o)
     is_view = o._x is not None and o._x.view is not None
@@ -109,7 +109,7 @@ def own_output(ctx: BackwardCFunction, args: tuple[Any, ...], o: Tensor, number:
 
 
 def changed_input(ctx: BackwardCFunction, o: Tensor, number: int, count: int) -> Tensor:
-    """Make the node the grad_fn of a tensor that forward changed in place; on a view by CopySlices."""
+    """Make the node the grad_fn of a tensor that forward changed in place; for a view, through a CopySlices node."""
     if o._fn is None and o.requires_grad:
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if o._x is not None and o._x.view is not None and count > 1:

@@ -1,4 +1,4 @@
-"""`backward` and `grad`, with every parameter PyTorch has.
+"""`backward` and `grad`, with every parameter that PyTorch's functions have.
 
 https://pytorch.org/docs/stable/generated/torch.autograd.backward.html
 https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
@@ -48,8 +48,8 @@ def backward(
     """Add the gradients of `tensors` to the leaves they depend on (or to `inputs` only).
 
     `grad_tensors` are the vectors of the vector-Jacobian product, each of its tensor's shape; None means 1 for a
-    tensor of one element, else it is a RuntimeError. Values saved for backward are freed unless `retain_graph`
-    (default: `create_graph`). RuntimeError, with PyTorch's words, for what cannot be differentiated.
+    tensor of one element and raises RuntimeError for any other. Values saved for backward are freed unless
+    `retain_graph` (default: `create_graph`). RuntimeError, with PyTorch's words, if the graph cannot be differentiated.
     """
     if state.levels:
         raise RuntimeError(INSIDE_TRANSFORM)
@@ -122,8 +122,8 @@ def grad(
 ) -> Any:
     """Return the gradients of `outputs` with respect to `inputs` as a tuple, without changing any `.grad`.
 
-    An input that the outputs do not depend on is a RuntimeError, or None with `allow_unused`, or zeros with
-    `materialize_grads`. A dict of inputs gives a dict.
+    An input that the outputs do not depend on raises RuntimeError; its gradient is None with `allow_unused`, or zeros
+    with `materialize_grads`. If `inputs` is a dict, return a dict.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(
@@ -174,7 +174,7 @@ def one_pass(
 
 
 def check_batch(outputs: tuple[Any, ...], vectors: tuple[Any, ...]) -> None:
-    """Raise PyTorch's errors for vectors that are not one of each output's shape for each entry of a first dim."""
+    """Raise PyTorch's errors unless each vector has its output's shape after a first dim of one size for all."""
     sizes = []
     for i, (out, vector) in enumerate(zip(outputs, vectors, strict=False)):
         if vector is None:
@@ -208,7 +208,7 @@ def batched(
     create_graph: bool,
     allow_unused: bool,
 ) -> tuple[Any, ...]:
-    """Return the stacked gradients of one pass for each entry of the vectors' first dim (is_grads_batched)."""
+    """Run one pass for each entry of the vectors' first dim, and return the stacked gradients (is_grads_batched)."""
     rows = []
     for i in range(len(vectors[0])):
         one = tuple(v[i] for v in vectors)
@@ -220,7 +220,7 @@ def batched(
 
 
 def as_tuple(values: Tensor | Edge | GradientEdge | Iterable[Any] | None) -> tuple[Any, ...]:
-    """Return a tuple of one value or of several, with a GradientEdge as an Edge."""
+    """Return one value or several values as a tuple, with each GradientEdge converted to an Edge."""
     if values is None or isinstance(values, Tensor):
         return (values,)
     found: tuple[Any, ...] = (values,) if isinstance(values, (Edge, GradientEdge)) else tuple(values)
@@ -234,7 +234,7 @@ def zeros_like(t: Tensor, requires_grad: bool = False) -> Tensor:
 
 
 def input_slot(t: Tensor | Edge, accumulate: bool) -> tuple[Node, int] | None:
-    """Return the (node, output number) that receives an input's gradient; None for a leaf outside of any graph."""
+    """Return the (node, output number) that receives an input's gradient; None if no graph can contain the input."""
     if isinstance(t, Edge):
         assert t.function is not None
         return t.function, t.input_nr
@@ -269,7 +269,7 @@ def root_gradients(outputs: tuple[Any, ...], vectors: Vectors, create_graph: boo
 
 
 def first_gradient(out: Tensor | Edge, g: object, i: int) -> Gradient | None:
-    """Return the gradient of output `i`: `g` after a check of its shape, or 1 for an output of one element."""
+    """Return the starting gradient of output `i`: `g` after a check of its shape; by default 1, for one element."""
     if isinstance(g, Tensor):
         target = out.function if isinstance(out, Edge) else out
         shape = () if target is None else target.shape

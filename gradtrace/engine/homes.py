@@ -1,4 +1,4 @@
-"""The modules of PyTorch's classes, for their repr: `<class 'torch.nn.modules.linear.Linear'>`."""
+"""The PyTorch modules that classes show in their repr: `<class 'torch.nn.modules.linear.Linear'>`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def home(cls: type) -> str:
 
 
 class Homed(type):
-    """A metaclass whose classes have the repr of PyTorch's."""
+    """A metaclass that gives a class the repr of PyTorch's class."""
 
     def __repr__(cls) -> str:
         return f"<class '{home(cls)}'>"

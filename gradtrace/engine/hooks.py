@@ -29,7 +29,7 @@ def own_copy(gradient: Gradient) -> Tensor:
 
 
 def tensor_hooks(node: Node, gradient: Any) -> Any:
-    """Run the hooks of the tensors that this node made, and store gradients for retain_grad."""
+    """Run the hooks of a node's output tensors, store gradients for retain_grad, and return the gradient."""
     if isinstance(node, AccumulateGrad):
         extra = node.variable._x
         hooks = extra.hooks if extra is not None else None
@@ -89,7 +89,7 @@ def node_hooks(
 
 
 def gradients_of(node: Node, gradient: Any) -> tuple[Tensor | None, ...]:
-    """Return the incoming gradients, one for each output."""
+    """Return the incoming gradients as Tensors, one for each output."""
     if node.outputs == 1:
         return (None if gradient is None else as_tensor(gradient),)
     slots = gradient or {}
@@ -97,7 +97,7 @@ def gradients_of(node: Node, gradient: Any) -> tuple[Tensor | None, ...]:
 
 
 def counted_outputs(node: Node) -> int:
-    """Return how many of a node's outputs can have a gradient: all but indices, which are the last ones."""
+    """Return the number of a node's outputs that can have a gradient: all but indices, which come last."""
     some = None if node.op is None else node.op.differentiable
     return len(node.shape) if some is None else max(some) + 1
 

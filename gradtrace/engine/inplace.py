@@ -1,8 +1,8 @@
 """In-place operations, and the history of views, as in PyTorch.
 
 An in-place operation computes its result out of place, writes it into the storage, increments the version and replaces
-the tensor's grad_fn. On a view, the base gets a CopySlices node (its gradient passes through the operation for the
-elements of the view only), and every view of that base regenerates its grad_fn (AsStridedBackward0) on the next access.
+the tensor's grad_fn. If the tensor is a view, its base gets a CopySlices node, which sends only the gradient of the
+view's elements through the operation, and every view of that base makes a new grad_fn (AsStridedBackward0) when read.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class CopySlices(Node):
 
     @property
     def next_functions(self) -> tuple[Any, ...]:
-        """The base's edge, and the edges that the operation's node shows."""
+        """The edge of the base, then the edges that the node of the operation shows."""
         edges = super().next_functions
         shown = self.shown
         return edges if shown is None else tuple(edge for i, edge in enumerate(edges) if i == 0 or i in shown)
@@ -119,7 +119,7 @@ class CopySlices(Node):
         return (replace_kernel(gradient, through, index), *results[1:])  # type: ignore[arg-type]
 
     def apply_traced(self, gradient: Tensor) -> tuple[Any, ...]:
-        """`derive` on Tensors, in PyTorch's steps: copy the gradient and replace the view's part in place."""
+        """Do what `derive` does, on Tensors in PyTorch's steps: copy the gradient, replace the view's part in place."""
         (index,) = self.args
         empty = Tensor._wrap(np.empty(gradient.shape, gradient.dtype.np))
         whole = inplace(records["assign"], empty, gradient)
@@ -137,7 +137,7 @@ class CopySlices(Node):
         return (out, *results[1:])
 
     def release(self) -> None:
-        """Refuse a second pass, as PyTorch does whatever the operation saved; drop its saved values if they are."""
+        """Make a second pass raise, as in PyTorch, even if the operation saved nothing; drop the saved values."""
         self.saved_a = FREED
         if not self.is_inner_shared:
             self.inner.release()
@@ -186,7 +186,7 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
 
 
 def refuse_unless_tracked(target: Tensor, *operands: object) -> None:
-    """Call `refuse_untrackable`, for operations in which PyTorch checks this before the arguments."""
+    """Call `refuse_untrackable` if an operand requires grad: where PyTorch makes this check before all others."""
     if state.grad_enabled and any(isinstance(t, Tensor) and t.requires_grad for t in (target, *operands)):
         refuse_untrackable(target)
 
@@ -214,7 +214,7 @@ def check_result(target: Tensor, raw: Raw) -> None:
 
 
 def make_node(record: Op, target: Tensor, rest: tuple[Any, ...], mask: int, raw: Raw) -> Node:
-    """Return the node of the out-of-place operation. If it saves its input, it saves a copy of the old value."""
+    """Return the node for the operation on the old value of `target`, of which it saves a copy if its rule needs it."""
     plan = record.plan(mask)
     if not plan.actions or plan.actions[0] != SAVE:
         return record_call(record, (target, *rest), mask, raw, record.inplace_node)
@@ -255,7 +255,7 @@ def rebase_history(target: Tensor, node: Node, number: int = 0) -> None:
 
 
 def repoint(tensor: Tensor, node: Node, number: int = 0) -> None:
-    """Replace the grad_fn of a tensor; `retain_grad` moves to the new one, hooks stay with the old one."""
+    """Replace the grad_fn of a tensor; `retain_grad` moves to the new grad_fn, hooks stay on the old one."""
     if tensor.retains_grad and tensor._fn is not None and tensor._fn.hooks is not None:
         tensor._fn.hooks.retains.pop(tensor._nr, None)
         node.ensure_hooks().retains[number] = weakref.ref(tensor)
@@ -296,6 +296,6 @@ def owner(array: Array) -> Array:
 
 
 def change_data(target: Tensor, raw: Raw) -> None:
-    """Write without history and increment the version: for optimisers and running statistics."""
+    """Write data into a tensor without history and increment its version: for optimisers and running statistics."""
     write(target, raw)
     target.counter().n += 1

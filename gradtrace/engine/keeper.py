@@ -1,15 +1,15 @@
-"""Keeps what tensors held before it was overwritten, for a recorded run.
+"""Keep the contents of tensors from before they are overwritten, for a recorded run.
 
     keeper = Keeper(records)
     with using(keeper=keeper, recorder=...): ...
     keeper.finish(); keeper.version_read(tensor, call)
 
-Nothing is copied when a tensor is made: its array is copied when something is about to write to it, which the engine
-and the optimisers announce by `state.keeper.before_write(tensor)`. So a run that changes nothing in place costs
-nothing. Numbers and small arrays are kept whole, larger ones within a budget of bytes, beyond it as a Summary.
+An array is copied only when something is about to write to it (copy on write). The engine and the optimisers announce
+each write by `state.keeper.before_write(tensor)`, so a run that changes nothing in place copies nothing. Numbers and
+small arrays are kept whole, larger arrays whole within a budget of bytes, and beyond it as a Summary.
 
-A tensor has a new version after each write. Which call made a version and which one read it first is found by going
-through the recorded calls, a part at each write, since calls are recorded in the order in which they ran.
+A tensor has a new version after each write. The keeper finds the call that made each version and the call that first
+read it by going through the recorded calls, which are in the order in which they ran: at each write, the new ones.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Kept:
 
 
 class Version(Kept):
-    """One version of a tensor, with what else was known of the tensor when it was overwritten."""
+    """One version of a tensor, with its grad_fn and, once it was overwritten, its gradient and `requires_grad`."""
 
     __slots__ = ("fn", "grad", "number", "requires_grad", "tensor", "update")
 
@@ -65,7 +65,7 @@ class Version(Kept):
 
 
 class Mark:
-    """The numbers of calls and passes at the start of a backward pass, or after an optimiser's update."""
+    """The numbers of calls and backward passes so far, at the start of a pass or after an optimiser's update."""
 
     __slots__ = ("calls", "origin", "passes", "roots", "scope", "stores")
 
@@ -106,7 +106,7 @@ class Keeper:
     # ---- what the run announces
 
     def before_write(self, tensor: Tensor) -> None:
-        """Keep what shares a tensor's storage; the tensor is about to be changed."""
+        """Copy everything kept on a tensor's storage, because the tensor is about to be changed."""
         self.scan()
         now = self._current.get(ident(tensor))
         if now is None or not now.is_current:
@@ -123,7 +123,7 @@ class Keeper:
         self._current.pop(ident(tensor), None)
 
     def before_array_write(self, array: Any) -> None:
-        """Keep everything that shares an array's storage."""
+        """Copy everything kept on an array's storage, because the array is about to be changed."""
         self.scan()
         self._release(array)
 
@@ -133,17 +133,17 @@ class Keeper:
             self._detach([kept for kept in found if kept.shared])
 
     def passed(self, roots: list[Any], stores: bool) -> None:
-        """A backward pass begins at (node, output number, gradient)."""
+        """Note that a backward pass begins at `roots`, each a (node, output number, gradient)."""
         self.passes.append(Mark(len(self.records), len(self.passes), stores, [node for node, *_ in roots]))
 
     def stepped(self) -> None:
-        """An optimiser has updated its parameters."""
+        """Note that an optimiser has updated its parameters."""
         self.updates.append(Mark(len(self.records), len(self.passes)))
 
     # ---- arrays
 
     def note(self, raw: Array, always: bool = False) -> Kept:
-        """Return what will tell a large array's present contents; `always` keeps it whole, whatever the budget."""
+        """Return a Kept for a large array's present contents; `always` keeps it whole even beyond the budget."""
         known = self._noted.get(ident(raw))
         if known is not None and known.array is raw:
             return known
@@ -155,8 +155,8 @@ class Keeper:
     def pay(self, kept: Kept, always: bool = False, hidden: bool = False) -> None:
         """Take an array's bytes from the budget; if it is spent, replace the array by a summary.
 
-        What is `hidden` in backward passes has a budget of its own, so that tensors are kept alike in watched runs and
-        in others.
+        Arrays that exist only inside backward passes (`hidden`) have a separate budget, so that watching backward
+        passes does not change which tensors are kept whole.
         """
         raw = kept.array
         if raw is None or raw.nbytes <= SMALL:
@@ -170,7 +170,7 @@ class Keeper:
         self._paid.add(ident(root))
 
     def expose(self, raw: Array, hidden: Iterable[Kept]) -> None:
-        """The program can reach an array from now on, so that it can write to what shares its storage."""
+        """Register the `hidden` arrays on the storage of `raw`: the program can now reach and overwrite it."""
         root = storage_of(raw)
         for kept in hidden:
             if kept.shared and storage_of(kept.array) is root:
@@ -183,13 +183,13 @@ class Keeper:
             self._share(kept)
 
     def noted(self, raw: Any) -> Any:
-        """Return what will tell the present contents of raw data: a number, a copy of a small array, else a Kept."""
+        """Return the present contents of raw data: a number, a copy of a small array, or a Kept for a large one."""
         if type(raw) is float or type(raw) is bool:
             return raw
         return raw.copy() if raw.nbytes <= SMALL else self.note(raw)
 
     def own(self, kept: Kept) -> None:
-        """Give something kept its own contents, so that later writes by the program do not matter."""
+        """Copy (or summarize) kept contents now, so that later writes by the program do not change them."""
         if kept.shared:
             self._detach([kept])
 
@@ -233,7 +233,7 @@ class Keeper:
             kept.shared = False
 
     def reserve(self, size: int, hidden: bool = False) -> bool:
-        """Take bytes from the budget; return whether they were left. What is `hidden` has one of its own: see `pay`."""
+        """Take bytes from the budget (with `hidden` the separate one, see `pay`); return False if too few are left."""
         if size > (self.hidden_room if hidden else self.room):
             return False
         if hidden:
@@ -245,7 +245,7 @@ class Keeper:
     # ---- versions
 
     def scan(self) -> None:
-        """Note which version each call since the last scan read and made."""
+        """Note the versions that each call since the last scan read and made."""
         records = self.records
         if self._scanned >= len(records):
             return
@@ -280,7 +280,7 @@ class Keeper:
         return version
 
     def update_of(self, tensor: Tensor) -> float | None:
-        """Return the norm of a leaf's last change by that of what it held before, where that was not kept whole."""
+        """Return norm(last change) / norm(previous value) of a leaf whose previous value was too large to keep."""
         before = self._replaced.get(ident(tensor))
         if before is None or before.shape != getattr(tensor._data, "shape", None):
             return None
@@ -289,28 +289,28 @@ class Keeper:
         return moved / size if size else float("inf") if moved else 0.0
 
     def version_read(self, tensor: Tensor, call: int) -> Version | None:
-        """The version of a tensor that a call was the first to read; None if it read an earlier one."""
+        """Return the version of a tensor that a call was the first to read; None if an earlier call read it."""
         return self._read.get((ident(tensor), call))
 
     def version_made(self, tensor: Tensor, call: int) -> Version | None:
-        """The version of a tensor that a call made."""
+        """Return the version of a tensor that a call made, or None."""
         return self._made.get((ident(tensor), call))
 
 
 def same(raw: Any, number: float | bool) -> bool:
-    """Whether a 0-d array holds a number."""
+    """Return whether a 0-d array holds this number (nan equals nan)."""
     value = raw.item() if raw.ndim == 0 else None
     return bool(value == number or (value is not None and value != value and number != number))
 
 
 def moved(array: Array, root: Array, copy: Array) -> Array:
-    """Return the part of a storage's copy that `array` is of the storage."""
+    """Return the view of `copy` that corresponds to `array`, a view of `root`; `copy` is a copy of `root`."""
     offset = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
     return np.ndarray(array.shape, array.dtype, copy, offset, array.strides)
 
 
 def storage_of(array: Any) -> Any:
-    """Return the array at the end of the chain of views that an array is on; a number has none."""
+    """Return the array that owns the memory of a view; None for a number."""
     if type(array) is float or type(array) is bool:
         return None
     base = getattr(array, "base", None)
@@ -320,7 +320,7 @@ def storage_of(array: Any) -> Any:
 
 
 def tensors_in(value: Any) -> list[Tensor]:
-    """The tensors in an argument or a result, also within tuples and lists."""
+    """Return the tensors in an argument or a result, also those inside tuples and lists."""
     if isinstance(value, Tensor):
         return [value]
     if type(value) is not tuple and type(value) is not list:

@@ -30,5 +30,5 @@ __all__ = ["is_array", "np"]
 
 
 def is_array(value: object) -> bool:
-    """Whether `value` is an ndarray. Does not import numpy."""
+    """Return whether `value` is an ndarray, without importing numpy."""
     return type(value).__name__ == "ndarray"

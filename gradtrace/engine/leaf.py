@@ -1,4 +1,4 @@
-"""Accumulate what arrives at a leaf into its `.grad`."""
+"""Accumulate a leaf's gradient into its `.grad`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | None) -> None:
-    """Add to `leaf.grad`, in place when there is one and this pass is not recorded.
+    """Add a gradient to `leaf.grad`: in place if `leaf.grad` exists and the pass is not recorded (create_graph).
 
-    `taken` are the arrays that belong to others already; None: the pass may still use the array, so it is copied.
+    `taken` are the arrays that others own already. With None the pass may still use the array, so it is copied.
     """
     if not leaf._req and not leaf.requires_grad:  # since the graph was built
         return
@@ -42,9 +42,9 @@ def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | No
 
 
 def own_array(gradient: float | Array, taken: dict[int, Any] | None) -> float | Array:
-    """Return the gradient for one leaf: two leaves must not share their `.grad`.
+    """Return the gradient as an array of one leaf's own: copied if needed, since two leaves must not share `.grad`.
 
-    A rule's result is linear in the incoming gradient, so it is a new array, that gradient, or a view of it.
+    A rule's result is linear in the incoming gradient, so it is a new array, the incoming gradient, or a view of that.
     """
     if type(gradient) is float:
         return gradient

@@ -25,7 +25,7 @@ GENERATOR = 0x20  # inspect.CO_GENERATOR: the flag of a generator function's cod
 
 
 def put_mode(grad_enabled: bool, inference: bool) -> None:
-    """Set both modes. The inference mode rarely changes."""
+    """Set `state.grad_enabled` and `state.inference`."""
     state.grad_enabled = grad_enabled
     if state.inference is not inference:
         state.set(inference=inference)
@@ -104,7 +104,7 @@ class _Mode:
 
 
 def decorated(function: F, mode: _Mode) -> F:
-    """Return a function that runs under a mode; a class, for which this is deprecated, is made under it."""
+    """Return a function that runs under a mode. Of a class, instances are made under it, which is deprecated."""
     if isinstance(function, type):
         import warnings
 
@@ -129,14 +129,14 @@ class _Bare(type):
 
 
 class no_grad(_Mode, metaclass=_Bare):
-    """Results computed inside do not require grad."""
+    """Context manager and decorator: results computed inside do not require grad."""
 
     def _values(self) -> tuple[bool, bool]:
         return False, state.inference
 
 
 class enable_grad(_Mode, metaclass=_Bare):
-    """Operations inside are recorded, also within no_grad, but not within inference_mode."""
+    """Context manager and decorator: operations inside are recorded, also within no_grad, not within inference_mode."""
 
     def _values(self) -> tuple[bool, bool]:
         return not state.inference, state.inference
@@ -174,7 +174,7 @@ class set_grad_enabled(_Mode):
 
 
 class inference_mode(_Mode, metaclass=_Bare):
-    """Like no_grad; tensors made inside are inference tensors, which cannot be part of a graph."""
+    """Context manager and decorator like no_grad: tensors made inside (inference tensors) can never be in a graph."""
 
     def __init__(self, mode: bool = True) -> None:
         super().__init__()
@@ -188,12 +188,12 @@ class inference_mode(_Mode, metaclass=_Bare):
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are being recorded."""
+    """Return whether operations are being recorded."""
     return state.grad_enabled
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether inference_mode is active."""
+    """Return whether inference_mode is active."""
     inference: bool = state.inference
     return inference
 
@@ -218,7 +218,7 @@ class set_detect_anomaly:
 
 
 class detect_anomaly(set_detect_anomaly):
-    """`with detect_anomaly():` checks every backward inside for nan."""
+    """Context manager that turns anomaly mode on for the backward passes inside, and checks them for nan."""
 
     def __init__(self, check_nan: bool = True) -> None:
         import warnings
@@ -231,7 +231,7 @@ class detect_anomaly(set_detect_anomaly):
 
 
 class set_multithreading_enabled:
-    """Set, at once or for a `with` block, whether backward may use several threads; gradtrace's uses one always."""
+    """Set whether backward may use several threads, at once or for a `with` block. gradtrace always uses one."""
 
     enabled = True
 
@@ -247,7 +247,7 @@ class set_multithreading_enabled:
 
 
 def is_multithreading_enabled() -> bool:
-    """Return what `set_multithreading_enabled` was given last; True at the start, as in PyTorch."""
+    """Return the mode that `set_multithreading_enabled` set last; True at the start, as in PyTorch."""
     return set_multithreading_enabled.enabled
 
 
@@ -257,15 +257,15 @@ def set_warn_always(b: bool, /) -> None:
 
 
 def is_warn_always_enabled() -> bool:
-    """Return what `set_warn_always` was given last."""
+    """Return the value that `set_warn_always` set last."""
     return state.warn_always
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode, if it is on, looks for nan."""
+    """Return whether anomaly mode, if it is on, checks for nan."""
     return state.anomaly_check_nan
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on."""
+    """Return whether anomaly mode is on."""
     return state.anomaly

@@ -4,9 +4,10 @@
     ARRAY    numpy arrays, through the records' kernels; nothing is recorded
     TRACED   Tensors, through the records themselves: create_graph
 
-and a fourth, of terms, which gives a rule's formula for compilation (`compile.py`).
+A fourth namespace works on terms, and gives a rule's formula for compilation (`compile.py`).
 
-A name of `xp` is the name of an operator record, with the record's positional arguments.
+A rule is `rule(xp, g, out, *operands)`, where `xp` is a namespace. `xp.NAME` calls the operator record of that name,
+with the record's positional arguments.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ TRACED = _Traced()
 
 
 class NoFormula(Exception):
-    """The rule does something other than arithmetic and calls by name."""
+    """Raised when a rule does something that a formula cannot express, such as a comparison of values."""
 
 
 class Term:
@@ -122,7 +123,7 @@ class Term:
             self.dtype = dtype
 
     def apply(self, operation: Any, *operands: Any) -> Term:
-        """Return the term of an operation, of which this term is an operand."""
+        """Return the term for an operation on `operands`, one of which is this term."""
         if not all(isinstance(o, Term) or type(o) in (float, int) for o in operands):
             raise NoFormula
         if all(isinstance(o, PlainTerm) or type(o) in (float, int) for o in operands):
@@ -164,10 +165,10 @@ class Term:
 
 
 class PlainTerm(Term):
-    """A plain argument, a number, and what is computed from it alone.
+    """A term for a plain argument (a number), or for an expression of plain arguments alone.
 
-    It may be compared with a number: the formula is the one for unequal numbers, and `unless` gets the comparisons for
-    which it does not hold.
+    A rule may compare it with a number. The formula then assumes that they differ, and `unless` lists the pairs
+    (term, number) for which the formula is wrong if they are equal.
     """
 
     __slots__ = ("unless",)
@@ -185,7 +186,7 @@ class PlainTerm(Term):
 
 
 class TermNamespace:
-    """Stands for `xp`: its names make terms; a kernel that is itself a formula becomes part of the rule's."""
+    """The namespace `xp` of terms: its functions return terms. A kernel that has a formula itself is inlined."""
 
     def __init__(self, floats: bool, unless: list[tuple[Term, float]]) -> None:
         self.floats = floats
@@ -206,7 +207,7 @@ class TermNamespace:
         return call
 
     def inlined(self, kernel: Callable[..., Any], operands: tuple[Any, ...]) -> Term | None:
-        """The formula of a kernel, if it has one that holds for all numbers."""
+        """Return the formula of a kernel, or None if it has no formula that holds for all numbers."""
         known = len(self.unless)
         found = attempt(kernel, operands)
         if len(self.unless) > known:
@@ -223,7 +224,7 @@ class TermNamespace:
 
 
 def attempt(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Term | None:
-    """Call a rule or a kernel with terms; None if it has no formula."""
+    """Call a rule or a kernel with terms, and return its formula; None if it has no formula."""
     try:
         found = function(*arguments)
     except (NoFormula, TypeError, AttributeError, ValueError):
@@ -234,7 +235,7 @@ def attempt(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Term | 
 def formula(
     rule: Callable[..., Any], operands: tuple[str, ...], floats: bool, unless: list[tuple[Term, float]]
 ) -> Term | None:
-    """The rule of (g, out, *operands) as a term; None if it has none. An operand "p" is a plain argument."""
+    """Return the formula of `rule(xp, g, out, *operands)` as a term, or None. An operand "p" is a plain argument."""
     dtype = None if floats else np.dtype(np.float64)
     terms = [PlainTerm(n, (), unless) if n == "p" else Term(n, (), dtype) for n in ("g", "out", *operands)]
     return attempt(rule, (TermNamespace(floats, unless), *terms))

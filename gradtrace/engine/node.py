@@ -1,11 +1,12 @@
 """The nodes of the backward graph.
 
 Edges run from node to node, as PyTorch's `next_functions` do: `node.next[i]` is the node that receives the gradient of
-input i, `node.output_nrs[i]` the output of that node it belongs to (`output_nrs` is None when all are 0, the common
-case). A leaf gets an AccumulateGrad node lazily and refers to it weakly, so a dropped graph leaves no cycle behind.
+input i, and `node.output_nrs[i]` the number of the output of that node to which the gradient belongs (`output_nrs` is
+None when all are 0, the common case). A leaf gets an AccumulateGrad node lazily and refers to it weakly, so a dropped
+graph leaves no reference cycle.
 
-A node keeps what its rule needs among `args`: the operator's arguments, of which a tensor is kept itself (its version
-is checked on use), reduced to its `Meta`, or dropped (None).
+`node.args` are the arguments of the operator as the rule needs them: a tensor is kept (its version is checked on use),
+reduced to its `Meta` (shape and dtype), or dropped (None).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ DROP, SAVE, META = 0, 1, 2  # what a node keeps of an argument: nothing, the arg
 
 
 class Freed(tuple[str, ...]):
-    """The type of FREED: a tuple, so that code which expects a tuple of arguments can still read it."""
+    """The type of FREED, the sentinel for freed saved values: a tuple, since code that reads them expects one."""
 
     __slots__ = ()
 
@@ -104,7 +105,7 @@ class Hooks:
 class HookTable(dict[int, Any]):
     """Hooks by the number of their handle, in the order of registration.
 
-    Maintains the count of hooks in `state.live_observers`: while it is 0, backward uses its fast order.
+    The table keeps `state.live_observers` up to date: while that count is 0, backward uses its fast order.
     """
 
     __slots__ = ("__weakref__",)
@@ -157,10 +158,10 @@ def add_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle
 class NodeExtras:
     """The rarely used parts of a node.
 
-    `versions` are those of the saved arguments (0 for one that is not a tensor), when not all were 0; `out_counter` and
-    `out_version` those of the saved result. `fast_result` is set when the tensor that the node made (or the leaf) left
-    the fast path: its TensorExtras, its data, and a weak reference to it. `watched` are index tensors and masks with
-    their versions.
+    `versions` are the versions of the saved arguments (0 for an argument that is not a tensor), or None if all were 0.
+    `out_counter` and `out_version` are the version counter and the version of the saved result. `fast_result` is set
+    when the tensor that the node made (or the leaf) left the fast path: its TensorExtras, its data, and a weak
+    reference to it. `watched` are index tensors and masks with their versions.
     """
 
     __slots__ = ("fast_result", "hooks", "metadata", "out_counter", "out_version", "packed", "versions", "watched")
@@ -230,7 +231,7 @@ class Node:
         spec: TensorSpec,
         out: object = None,
     ) -> None:
-        """Set every field, from what is kept of each argument and the node at the end of each edge.
+        """Set every field, from the saved form of each argument (`kept`) and the node at the end of each edge.
 
         The class has no `__init__`: a class without one is faster to instantiate.
         """
@@ -277,7 +278,7 @@ class Node:
 
     @property
     def args(self) -> tuple[Any, ...]:
-        """The saved arguments, with tensors that have their history in place of raw data."""
+        """The saved arguments, with raw data replaced by tensors that have their history."""
         if self.plan.raw_mask and self.saved_a is not FREED:
             from gradtrace.engine.saved import restored
 
@@ -286,7 +287,7 @@ class Node:
 
     @property
     def targets(self) -> tuple[Any, ...]:
-        """The nodes at the end of the edges, or None; unlike those of `next` they may lack their own class."""
+        """The node at the end of each edge, or None. Unlike in `next`, nodes may not have their operator's class."""
         layout = self.plan.layout
         if layout == TWO:
             return (self.edge_a, self.edge_b)
@@ -301,9 +302,9 @@ class Node:
         return edges
 
     def derive(self, gradient: NodeGradient) -> Sequence[Any]:
-        """Return the gradient of each input (None for those without); RuntimeError if the node has none to give.
+        """Return the gradient of each input (None for those without); RuntimeError if it cannot be computed.
 
-        `gradient` is raw data, or a Tensor in a recorded pass; for a node of several outputs a dict by output number.
+        `gradient` is raw data, or a Tensor in a recorded pass; a dict by output number if the node has several outputs.
         """
         raise NotImplementedError
 
@@ -382,7 +383,7 @@ class Node:
 class OpNode(Node):
     """An operator's node as the engine makes it: one class for all operators.
 
-    CPython reads attributes faster where it meets objects of a single class, and most nodes are never looked at. Call
+    CPython reads attributes faster where all objects have one class, and most nodes are never exposed to users. Call
     `named(node)` before exposing a node; it gives the node its operator's class.
     """
 
@@ -408,14 +409,14 @@ class OpNode(Node):
 
 
 def named(node: AnyNode) -> AnyNode:
-    """Return the node (or None), with the class of its operator's nodes."""
+    """Give a node its operator's class (such as MulBackward0), and return it; None stays None."""
     if type(node) is OpNode:
         node.__class__ = node.plan.node_type  # type: ignore[union-attr]
     return node
 
 
 class NoPlan:
-    """The plan of nodes without an operator record, which save no arguments of an operator."""
+    """The BackwardPlan of nodes without an operator record, which save no arguments."""
 
     raw_mask = 0
     save_out = False
@@ -460,7 +461,7 @@ class AccumulateGrad(Node):
         self.expect(variable)
 
     def expect(self, variable: Tensor) -> None:
-        """Take gradients of the leaf's shape and, unless `grad_dtype` says otherwise, of its dtype."""
+        """Set the shape and dtype of the gradients that the node takes: the leaf's, or its `grad_dtype` if set."""
         self.spec = spec_of(variable._data)
         self.takes_any_dtype = False
         extra = variable._x
@@ -477,11 +478,11 @@ class AccumulateGrad(Node):
         return (1 << 64) - 1
 
     def release(self) -> None:
-        """Nothing is saved here."""
+        """Do nothing: this node saves no values."""
 
 
 class UndefinedGrad(OpNode):
-    """The node of an operator without a derivative: its result requires grad, its backward raises."""
+    """The node of an operator without a derivative: the operator's result requires grad, and its backward raises."""
 
     __slots__ = ()
 
@@ -507,7 +508,7 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
 
 
 def bare_name(fn: Node) -> str:
-    """Return a grad_fn's name in messages about outputs: "Mul" for MulBackward0."""
+    """Return the name of a grad_fn for error messages: "Mul" for MulBackward0."""
     name = fn.name().removesuffix("0").removesuffix("Backward")
     return name.replace("Backward", "") if name[-1:].isdigit() else name
 

@@ -1,4 +1,4 @@
-"""`grad_fn(*gradients)`: one node's derivative, without a pass around it; and what a node expects of gradients."""
+"""`grad_fn(*gradients)`, which computes one node's derivative outside of a backward pass, and `_input_metadata`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class InputMetadata:
-    """What a node expects of the gradient of one of its outputs."""
+    """The shape, dtype and device that a node expects of the gradient of one of its outputs."""
 
     is_nested_tensor = is_cpp_nested_tensor = False
 
@@ -30,16 +30,16 @@ class InputMetadata:
 
 
 def input_metadata(node: Node) -> tuple[InputMetadata, ...]:
-    """Return `grad_fn._input_metadata`, one for each output."""
+    """Return the value of `grad_fn._input_metadata`: an InputMetadata for each output."""
     several = type(node.shape) is list
     pairs = zip(node.shape, node.dtype, strict=True) if several else ((node.shape, node.dtype),)
     return tuple(InputMetadata(shape, dtype) for shape, dtype in pairs)
 
 
 def call_node(node: Node, gradients: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Return the gradient of each input, None for those without; a single one as it is.
+    """Return a tuple of the gradient (or None) of each input; for a single input, the gradient itself.
 
-    TypeError for a wrong number of gradients, or what is not a tensor or None.
+    TypeError for a wrong number of gradients, or for one that is neither a tensor nor None.
     """
     if options:
         raise TypeError("keyword arguments are not supported")

@@ -6,7 +6,7 @@ A record says everything about one operator, on one or a few lines:
        self=d("other", lambda xp, g, out, self, other: g * other),
        other=d("self", lambda xp, g, out, self, other: g * self))
 
-- The signature: tensor arguments first, then `;` and the plain ones. `*name` is a sequence of tensors.
+- The signature: tensor arguments first, then `;` and the plain arguments. `*name` is a sequence of tensors.
 - The kernel runs on raw data: a numpy function's name, or a function of the raw arguments.
 - `scalar`: the same on Python floats, for float64 scalars without numpy. It may raise where IEEE has inf or nan:
   then the operation is done again on a 0-d array.
@@ -14,35 +14,35 @@ A record says everything about one operator, on one or a few lines:
   "~self" for only the shape and dtype, "out1" for one of several results, "index" for a plain argument that PyTorch
   saves). The rule is written once, in operators and in names of `xp`, which stands for floats, arrays or Tensors.
   `joint=` is one rule for all arguments, `rule(xp, wanted, g, out, *args)`; `nondifferentiable=` names the arguments
-  (indices, pivots) that it has none for.
-- `unsupported_dtypes=("bi", "elu_cpu")`: the kinds of dtypes (numpy's letters) that PyTorch's kernel of that name
-  refuses; or a function that looks at the raw operands and raises.
+  without a rule (indices, pivots).
+- `unsupported_dtypes=("bi", "elu_cpu")`: the kinds of dtypes (numpy's letters) that PyTorch does not support, and its
+  kernel's name for the error; or a function that looks at the raw operands and raises.
 - Broadcasting and casts are undone by the engine, never in a rule.
 
-What the other packages need to know about an operator is on its record too; fields that one line explains have it in
-`Op`. These packages keep no tables of operator names; a table of code for single operators is registered
+The record also has the facts about an operator that other packages need; comments in `Op` explain the simple fields.
+These packages keep no tables of operator names; a table of code for single operators is registered
 (`engine/tables.py`) and checked by tests/ops/test_records.py.
 
 - `kind`, required, is one of KINDS, and decides how vmap, local derivatives, static plans and `map` treat the operator:
 
-      elementwise    each element of the result depends on the broadcast operands' elements at its place, and on the
-                     plain arguments, alone; a plain argument that is an array broadcasts with the operands
+      elementwise    each element of the result depends only on the broadcast operands' elements at its position and
+                     on the plain arguments; a plain argument that is an array broadcasts with the operands
       fill           new numbers in the shape and dtype of the first operand: constants, or a broadcast second operand
       random         random numbers in the shape of the first operand
       reduction      one result for each group of elements: all of them, or those along some dims
       scan           running results along a dim
       normalization  each element depends on all of its group: softmax, layer_norm
       view           the first operand's elements in another shape, sharing its memory where that is possible
-      structural     elements moved, repeated, joined, padded or summed by their position alone
+      structural     elements moved, repeated, joined, padded or summed by position, regardless of their values
       gather         elements taken from, or put at, the places that an index or a mask gives
       contraction    sums of products over shared dims, or a function of all pairs: mm, convolution, cdist
       linalg         a function of the matrices in the last two dims; the dims before them are a batch
       window         each result depends on a neighbourhood: pooling, resampling, sampling at points
       loss           a loss of its operands, or its gradient
 
-- `dims="dim1 dim2"`: the plain arguments that count dims of the only operand; nothing else in the call depends on how
-  many dims that has, so a dim can be put before them.
-- `zero`, one of ZEROS: why its derivative can be 0 everywhere, for `why`:
+- `dims="dim1 dim2"`: the plain arguments that are dim numbers of the only operand; nothing else in the call depends on
+  the operand's number of dims, so vmap can add a batch dim in front.
+- `zero`, one of ZEROS: the reason, for the command `why`, that the derivative can be 0 everywhere:
 
       flat       it is piecewise constant                clamp       the input is outside of its bounds
       rectifier  the input is not positive               saturated   the slope is smaller than the dtype can hold
@@ -85,7 +85,7 @@ records: dict[str, Op] = {}
 
 
 class Derivative(NamedTuple):
-    """The names that a rule needs kept, the rule, and the rule of a recorded pass."""
+    """A derivative rule, the names of the values that it needs saved, and the rule for a recorded pass."""
 
     needs: tuple[str, ...]
     rule: Rule
@@ -93,10 +93,10 @@ class Derivative(NamedTuple):
 
 
 def d(needs: str, rule: Rule, traced: Rule | None = None) -> Derivative:
-    """Return a derivative from the names it needs kept and its rule.
+    """Return a derivative from the names of the values that it needs saved, and its rule.
 
-    `traced` replaces the rule in a recorded pass, where PyTorch shows one operator for what is several steps here, and
-    a call of that operator would be slower on plain numbers.
+    `traced` replaces the rule in a recorded pass: it calls the single operator that PyTorch's graph shows, where `rule`
+    has several steps, which are faster on plain numbers.
     """
     return Derivative(tuple(needs.split()), rule, traced or rule)
 
@@ -104,8 +104,8 @@ def d(needs: str, rule: Rule, traced: Rule | None = None) -> Derivative:
 class BackwardPlan:
     """The arguments to save and the rules to run for one set of arguments that require grad (`grad_mask`, as bits).
 
-    `actions` has DROP, SAVE or META for each argument; `saved_mask` the SAVE ones as bits, `raw_mask` those of them
-    that the fast path keeps as raw data. `irregular`: the edges are not those of the arguments, one by one.
+    `actions` has DROP, SAVE or META for each argument; `saved_mask` has a bit for each SAVE, `raw_mask` for those that
+    the fast path keeps as raw data. `irregular`: there is not exactly one edge for each argument.
     `saved_outs` are the numbers of the results to keep, None for all. `derivative(node, gradient)` gives a (node,
     gradient) pair for each edge, on raw data.
     """
@@ -142,7 +142,7 @@ class BackwardPlan:
 if not TYPE_CHECKING:
 
     class lazy:
-        """An attribute that a method makes on first use. (A `__getattr__` would make every attribute slow.)"""
+        """A property that is computed at the first access and then stored. `__getattr__` would slow all attributes."""
 
         def __init__(self, make: Callable[[Op], object]) -> None:
             self.make = make
@@ -156,7 +156,7 @@ if not TYPE_CHECKING:
 class Op:
     """One operator. The module's docstring explains the signature, the kernel, and the fields without a comment.
 
-    AssertionError for a field that does not exist, and for a name that another record has.
+    Raises AssertionError for a field that does not exist, and for a name that another record has.
     """
 
     kind: str = ""
@@ -223,13 +223,13 @@ class Op:
 
     @lazy
     def kernel(self) -> Kernel:
-        """The kernel, with numpy's functions found by their names."""
+        """The kernel as a function; a record may give the name of a numpy function instead."""
         kernel = getattr(np, self._kernel) if isinstance(self._kernel, str) else self._kernel
         return in_c_order(kernel) if self.c_order else kernel
 
     @lazy
     def wide(self) -> Kernel:
-        """The kernel for float64 arrays: numpy's own function where `kernel` wraps one for float32."""
+        """The kernel for float64 arrays: the numpy function itself if `kernel` wraps it to compute float32."""
         wide: Kernel = getattr(np, getattr(self.kernel, "ufunc", ""), self.kernel)
         return wide
 
@@ -242,7 +242,7 @@ class Op:
 
     @lazy
     def call(self) -> Callable[..., Any]:
-        """The function that a call of the record runs."""
+        """The function that runs when the record is called; it works on Tensors."""
         from gradtrace.engine.call import make_call
 
         return make_call(self)
@@ -250,7 +250,7 @@ class Op:
     # ---- nodes
 
     def node_type(self, name: str | None = None) -> type[Node]:
-        """Return the class of this operator's nodes (of one name, where in-place forms have another)."""
+        """Return the class of this operator's nodes; `name` selects another node name, such as the in-place one."""
         key = name or self.node or self.name.title() + "Backward0"
         found = self._node_types.get(key)
         if found is None:
@@ -267,7 +267,7 @@ class Op:
         return ONE if self.arity == 1 else TWO if self.arity == 2 and not self.plain_names else TUPLES
 
     def plan(self, grad_mask: int, name: str | None = None) -> BackwardPlan:
-        """Return what a node keeps when the arguments in the bit mask require grad."""
+        """Return the BackwardPlan for calls in which the arguments in the bit mask require grad."""
         key = grad_mask if name is None else (grad_mask, name)
         plan = self.plans.get(key)
         if plan is None:
@@ -276,7 +276,7 @@ class Op:
 
 
 def saved_properties(record: Op) -> dict[str, property]:
-    """Return `_saved_NAME` and `_raw_saved_NAME` for a class of nodes. (A `__getattr__` would make each name slow.)"""
+    """Return the properties `_saved_NAME` and `_raw_saved_NAME` for a class of nodes."""
     names = (*record.bare_names, *record.plain_names, "result", "out")
     return {prefix + name: saved_property(prefix, name) for name in names for prefix in ("_saved_", "_raw_saved_")}
 
@@ -291,7 +291,7 @@ def saved_property(prefix: str, name: str) -> property:
 
 
 def in_c_order(kernel: Kernel) -> Kernel:
-    """Return the kernel with its results in C order."""
+    """Return a kernel that returns the results of `kernel` in C order."""
 
     def call(*raws: object) -> Array | tuple[Array, ...]:
         found = kernel(*raws)

@@ -1,7 +1,7 @@
 """Checks of memory overlap before an in-place operation: inside the target, and between operands and target.
 
-PyTorch's rules (ATen/MemoryOverlap.cpp): a dim of stride 0 and more than one element is an overlap of the target with
-itself; of two dense tensors on one storage only a partial overlap is refused.
+PyTorch's rules (ATen/MemoryOverlap.cpp): a target overlaps with itself if a dim has stride 0 and more than one element;
+two dense tensors on one storage must not overlap partially.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def refuse_overlap(name: str, target: Tensor, rest: tuple[object, ...]) -> None:
 
 
 def repeats(raw: Array) -> bool:
-    """Whether several elements along a dim share a memory location."""
+    """Return whether several elements along a dim share a memory location."""
     return any(step == 0 and n > 1 for n, step in zip(raw.shape, raw.strides, strict=True))
 
 
@@ -62,7 +62,7 @@ def steps(raw: Array) -> list[int]:
 
 
 def dense(raw: Array) -> bool:
-    """Whether the elements fill a contiguous block of memory, in any order of the dims."""
+    """Return whether the elements fill a contiguous block of memory, in any order of the dims."""
     if raw.flags.c_contiguous or raw.flags.f_contiguous:
         return True
     expected = raw.itemsize

@@ -1,4 +1,4 @@
-"""The dtypes of an operator's operands: mixed ones are promoted, unsupported ones refused in PyTorch's words."""
+"""The dtypes of an operator's operands: promotion of mixed dtypes, and PyTorch's errors for unsupported dtypes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def cast_operand(raw: Any, common: dtypes.dtype, is_tensor: bool) -> Array | Non
 
 
 def raise_as_pytorch(record: Op, raws: list[Any], error: Exception) -> None:
-    """Raise PyTorch's error for shapes that do not broadcast and dtypes that numpy's function does not take."""
+    """Raise PyTorch's error if the shapes do not broadcast, or numpy's function does not take the dtypes."""
     if isinstance(error, ValueError) and "broadcast" in str(error):
         refuse_mismatch(raws[: record.arity])
     if isinstance(error, TypeError) and str(error).startswith("ufunc"):
@@ -62,7 +62,7 @@ def raise_as_pytorch(record: Op, raws: list[Any], error: Exception) -> None:
 
 
 def refuse_dtype(record: Op, raws: list[Any]) -> None:
-    """Raise if the operands are of a dtype that PyTorch's kernel refuses."""
+    """Raise PyTorch's error if the operands have a dtype that its kernel does not support."""
     if not isinstance(record.unsupported_dtypes, tuple):
         record.unsupported_dtypes(raws)  # type: ignore[misc]
         return
@@ -79,6 +79,6 @@ def refuse_dtype(record: Op, raws: list[Any]) -> None:
 
 
 def kind_of(raw: Any) -> str:
-    """numpy's letter for the kind of a dtype: b, i or f."""
+    """Return the kind of the dtype of raw data, as numpy's letter: b, i or f."""
     kind = "b" if type(raw) is bool else "i" if type(raw) is int else raw.dtype.kind if hasattr(raw, "dtype") else "f"
     return "i" if kind == "u" else kind

@@ -1,8 +1,8 @@
 """Products and sums rounded once, like the fused multiply-adds of PyTorch's kernels.
 
-PyTorch computes `a.add_(b, alpha=s)`, addcmul and lerp, and so every optimiser's step, with one instruction for each
-element. numpy does not, so the product is computed in a wider type. That takes several passes over the data, so the
-elements of large arrays are rounded twice.
+PyTorch computes `a.add_(b, alpha=s)`, addcmul and lerp (and so every optimiser's step) with one instruction for each
+element. numpy has no such function, so the product is computed in a wider type. That takes several passes over the
+data, so large arrays are computed without it and rounded twice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def multiply_add(a: Array, x: float | Array, y: float | Array) -> Array:
 
 
 def of_dtype(factor: float | Array, other: float | Array, dtype: Any) -> Any:
-    """Return a number rounded to a dtype; as a Python float, which numpy multiplies faster, if `other` is an array."""
+    """Return a number rounded to a dtype: a Python float, which numpy multiplies faster, if `other` is an array."""
     if not isinstance(factor, float):
         return factor
     return float(dtype.type(factor)) if type(other) is np.ndarray else dtype.type(factor)
@@ -40,11 +40,10 @@ def fused_multiply_add(a: Any, x: Any, y: Any) -> Array:
 
 
 def widened(x: Any, dtype: Any) -> Array:
-    """Return an array or numpy scalar in another dtype. An expanded array is laid out in C order, as by a ufunc.
+    """Return an array or numpy scalar in another dtype. A Python float is returned unchanged.
 
-    A Python float is returned as it is: it takes the other factor's dtype.
-
-    `np.exp(x, dtype=...)` would cast through a buffer, which takes longer on small arrays.
+    A broadcast view (a stride is 0) becomes an array in C order, as with a ufunc. This is faster on small arrays than
+    `np.exp(x, dtype=...)`, which casts through a buffer.
     """
     if type(x) is float:
         return x  # type: ignore[return-value]
@@ -63,7 +62,7 @@ def blend(start: Array, end: Array, weight: Any) -> Array:
 
 
 def in_float64(name: str, by_blocks: bool = False) -> Kernel:
-    """Return a kernel that calls numpy's function `name`, for float32 in float64, since PyTorch's are nearly exact.
+    """Return a kernel that calls the numpy function `name`: in float64 for float32, for which PyTorch is nearly exact.
 
     The attribute `ufunc` of the kernel is the name of numpy's function, for code that runs it in blocks. With
     `by_blocks`, `trigonometry.py` computes large float64 arrays.
@@ -89,7 +88,7 @@ def in_float64(name: str, by_blocks: bool = False) -> Kernel:
 
 
 def power_once(a: Array, b: Array) -> Array:
-    """Return a ** b, for float32 computed in float64."""
+    """Return a ** b, computed in float64 for float32."""
     if a.dtype.itemsize == 4 and a.size <= LARGE and a.dtype == b.dtype and a.dtype.kind == "f":
         power: Array = np.power(widened(a, np.float64), widened(b, np.float64))
         return power.astype(np.float32)

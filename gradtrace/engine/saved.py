@@ -1,4 +1,4 @@
-"""The saved arguments and results of a node: edges, Metas, versions, and reading them."""
+"""Save the arguments and results of a node, and read them: edges, Metas (a shape and dtype), versions."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ Hooks pack a tensor when a node saves it, and unpack it when it is read.
 
 https://pytorch.org/docs/stable/autograd.html#hooks-for-saved-tensors. A node's saved tensors are replaced by `Packed`
 after the node has been made; code that reads such a node (`extras.packed`) calls `unpacked` for its arguments.
-As in PyTorch inputs are packed and unpacked in the order of their names, results after them, and the versions of packed
-tensors are not checked.
+As in PyTorch, inputs are packed and unpacked in the alphabetical order of their names, then results. The versions of
+packed tensors are not checked.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Packed:
 
 
 class SavedTensor:
-    """One saved value, for which hooks can be registered: `grad_fn._raw_saved_NAME`, or of a custom Function's tensors.
+    """One saved value, for which hooks can be registered: `grad_fn._raw_saved_NAME`, or in a custom Function's node.
 
     `data` is the saved tensor, or what its pack hook returned; `unpack_hook` the hook that unpacks it, or None.
     """
@@ -102,7 +102,10 @@ class SavedTensor:
         raise NotImplementedError
 
     def register_hooks(self, *hooks: Hook) -> None:
-        """Pack the saved tensor at once by `pack_hook, unpack_hook`. RuntimeError if it is freed, None or packed."""
+        """Register `pack_hook, unpack_hook`, and pack the saved tensor at once.
+
+        RuntimeError if the saved value was freed, is None, or is packed already.
+        """
         if len(hooks) != 2 or not all(map(callable, hooks)):
             raise TypeError(
                 "register_hooks(): incompatible function arguments. The following argument types are supported:"
@@ -172,7 +175,7 @@ class FunctionSavedTensor(SavedTensor):
 
 
 class OwnSavedTensor(SavedTensor):
-    """A tensor saved outside of any node, packed by the active hooks: what checkpoint keeps of its arguments."""
+    """A tensor saved outside of any node, packed by the active hooks: an argument that checkpoint keeps."""
 
     def __init__(self, tensor: Tensor, is_output: bool) -> None:
         self._tensor: Tensor | Packed = tensor.detach() if is_output else tensor
@@ -187,7 +190,7 @@ class OwnSavedTensor(SavedTensor):
         self._tensor = Packed(tensor, hooks, False)
 
     def unpack(self) -> Tensor:
-        """Return the tensor; RuntimeError if it was changed in place since it was saved, and not packed."""
+        """Return the saved tensor, unpacked if hooks packed it; else RuntimeError if it was changed in place since."""
         kept = self._tensor
         if isinstance(kept, Packed):
             return kept.tensor(None)
@@ -201,7 +204,7 @@ for _kind in (NodeSavedTensor, FunctionSavedTensor, OwnSavedTensor):
 
 
 def pack(node: Node) -> None:
-    """Replace what a new node saves by the results of the active pack hooks."""
+    """Replace the saved tensors of a new node by the results of the active pack hooks."""
     hooks = state.saved_hooks[-1]
     args = node.args
     for position in alphabetical(node):
@@ -243,7 +246,7 @@ def replace(node: Node, position: int, packed: object) -> None:
 
 
 def unpacked(node: Node) -> tuple[tuple[Any, ...], Any]:
-    """Return a node's arguments and saved result (raw data), after the unpack hooks."""
+    """Run the unpack hooks of a node; return its arguments, and its saved result as raw data."""
     args = list(node.args)
     for position in alphabetical(node):
         args[position] = each_unpacked(args[position], node)
@@ -266,7 +269,7 @@ def raw(kept: object) -> object:
 
 
 def saved(node: Node, name: str) -> object:
-    """Return `node._saved_NAME`; RuntimeError once it is freed, AttributeError for what is not saved."""
+    """Return `node._saved_NAME`; RuntimeError if it was freed, AttributeError if the node saves no such value."""
     args, out = saved_values(node)
     record = node.op
     if name in ("result", "out") and out is not None and record.outputs == 1:
@@ -293,7 +296,7 @@ def with_version(node: Node, result: Tensor) -> Tensor:
 
 
 def raw_saved(node: Node, name: str) -> SavedTensor | tuple[SavedTensor, ...]:
-    """Return `node._raw_saved_NAME`; AttributeError where the node saves no tensor of that name."""
+    """Return `node._raw_saved_NAME`; AttributeError if the node saves no tensor of that name."""
     names = node.op.bare_names
     if name in names and (node.freed or not isinstance(node.args[names.index(name)], Meta)):
         return NodeSavedTensor(node, names.index(name))

@@ -5,7 +5,7 @@
 `origin` is the number of the source span being evaluated (0: none); the engine copies it into every node and does not
 depend on the source text. `recorder`, when set, is called after every operator: `recorder(op_name, args, out, origin)`;
 `scope` and `watcher` record calls and backward steps (`engine/watch.py`), `keeper` keeps values that are about to be
-overwritten (`engine/keeper.py`). `planner`, when set, is notified of what a static plan cannot represent:
+overwritten (`engine/keeper.py`). `planner`, when set, is notified of actions that a static plan cannot represent:
 `planner.read(tensor)` before a value leaves the tensors (as a Python number, an index, a numpy array),
 `planner.change(tensor)` before an in-place operation writes. `spend`, when set, gets the number of floating-point
 operations of an expensive operator before it starts, and may raise.
@@ -26,7 +26,7 @@ Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
 
 class State:
-    """The active modes. Set what `set` reads by `set`: `levels`, `inference`, `in_rule`, `recorder` and so on."""
+    """The active modes. Change `levels`, `inference`, `in_rule` and all other fields that `set` reads with `set`."""
 
     def __init__(self) -> None:
         self.levels: tuple[Any, ...] = ()  # the running transforms of `func`
@@ -58,7 +58,7 @@ class State:
         self.closely = False  # whether calls with two operands need it: `special`, or inside a rule
 
     def set(self, **fields: Any) -> None:
-        """Set fields, and derive from the modes which operator calls need the slow path."""
+        """Set fields, and update the flags that say which operator calls need the slow path."""
         for name, value in fields.items():
             setattr(self, name, value)
         self.marks = self.inference or bool(self.levels)

@@ -1,4 +1,4 @@
-"""Strided views with bounds checks: the only place that makes them, so that no view reads outside of its memory.
+"""Strided views with bounds checks. All strided views are made here, so that no view reads outside of its memory.
 
 Sizes and steps may be objects of the user's classes, so they are converted to integers here, once.
 """
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def extent(size: Shape, steps: Shape, offset: int) -> int:
-    """Return the number of cells a view needs: the position of its last element plus one, 0 for an empty view."""
+    """Return the storage size in elements that a view needs: the index of its last element plus 1; 0 if empty."""
     return offset + sum((n - 1) * step for n, step in zip(size, steps, strict=True)) + 1 if all(size) else 0
 
 
 def window(
     cells: Array, size: Iterable[SupportsIndex], steps: Iterable[SupportsIndex], offset: SupportsIndex = 0
 ) -> Array:
-    """Return a view of the 1-d array `cells`; RuntimeError if it is not inside of it. All counts are in elements."""
+    """Return a strided view of the 1-d array `cells`, counted in elements; RuntimeError if it exceeds `cells`."""
     shape, strides, start = tuple(map(index, size)), tuple(map(index, steps)), index(offset)
     first = start + sum((n - 1) * step for n, step in zip(shape, strides, strict=True) if step < 0)
     if min((first, start, *shape)) < 0 or extent(shape, tuple(map(abs, strides)), first) > cells.size:

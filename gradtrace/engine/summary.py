@@ -19,8 +19,8 @@ class Summary(NamedTuple):
 
     `minimum`, `maximum` and `mean` are None where no element is finite. These, `absolute` (the mean of the absolute
     elements), `norm` and `histogram` (equal bins from minimum to maximum) describe the finite elements; `zeros`, `nan`
-    and `inf` count elements. Of a bool array True counts as 1. `histogram` is () where it was not made;
-    without minimum, NaN and Inf too, nothing but shape and dtype is known.
+    and `inf` count elements. In a bool array True counts as 1. `histogram` is () if it was not computed. If there is no
+    minimum and no NaN or Inf either, only shape and dtype are known.
     """
 
     shape: tuple[int, ...]
@@ -70,7 +70,7 @@ def add(array: Array) -> float:
 
 
 def histogram(wide: Array, low: float, high: float) -> tuple[int, ...]:
-    """Count the elements in equal bins; all are in the first one if there is a single number."""
+    """Return the number of elements in each of BINS equal bins; the first bin has all if all elements are equal."""
     half = high / 2 - low / 2  # halves, since high - low may overflow although both are finite
     if not half:
         return (wide.size, *(0,) * (BINS - 1))
@@ -82,7 +82,7 @@ def histogram(wide: Array, low: float, high: float) -> tuple[int, ...]:
 
 
 def name_of(dtype: Any) -> str:
-    """Return a dtype's bare name: "float64"."""
+    """Return the name of a numpy dtype, such as "float64"."""
     known = NAMES.get(dtype)
     if known is None:
         known = NAMES[dtype] = dtype.name

@@ -129,7 +129,7 @@ class Tensor(Methods, metaclass=TensorType):
         return self.own_array()
 
     def own_array(self) -> Array:
-        """`shared()` for the engine, where no value leaves the tensors."""
+        """Return the same as `shared()`, without telling `state.planner`: for use inside the engine."""
         raw: Array = self._data  # or a float or bool, replaced below
         kind: type = type(raw)
         if kind is float or kind is bool:
@@ -140,7 +140,7 @@ class Tensor(Methods, metaclass=TensorType):
         return raw
 
     def disable_fast_path(self) -> None:
-        """Make operators use the slow path for this tensor, and note it on the node at its edge."""
+        """Make operators use the slow path for this tensor, and set `extras.fast_result` of the node at its edge."""
         if self._fast_spec is None:
             return
         self._fast_spec = None
@@ -151,7 +151,7 @@ class Tensor(Methods, metaclass=TensorType):
             fn.ensure_extras().fast_result = (self.extra(), self._data, weakref.ref(self))
 
     def laid_out(self) -> Array:
-        """Return an array with this tensor's shape and strides; its values are not meant to be read."""
+        """Return an array with this tensor's shape and strides, whose values must not be used."""
         return self.own_array()
 
     @property
@@ -160,7 +160,7 @@ class Tensor(Methods, metaclass=TensorType):
         return self.shared()
 
     def counter(self) -> Counter:
-        """Return the version counter of the storage, created on first use, also for a node that saved this result."""
+        """Return the version counter of the storage, created on first use and shared with a node that saved this."""
         extra = self.extra()
         if extra.counter is None:
             extra.counter = Counter()
@@ -220,7 +220,7 @@ class Tensor(Methods, metaclass=TensorType):
         return self.set_requires_grad(requires_grad)
 
     def set_requires_grad(self, requires_grad: bool) -> Tensor:
-        """Like requires_grad_, but also allowed inside a transform: for assigning to `requires_grad`."""
+        """Set whether this leaf requires grad, for an assignment to `requires_grad`: allowed inside a transform too."""
         if not isinstance(requires_grad, (bool, int)):
             kind = type(requires_grad).__name__
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
@@ -542,7 +542,7 @@ def factory(name: str) -> Callable[..., Any]:
 
 
 def normalise(raw: object) -> Raw:
-    """Return a kernel's result as raw data: numpy's float64 and bool as Python's, other scalars as 0-d arrays."""
+    """Return a kernel's result as raw data: a Python float or bool for np.float64 and np.bool_, else an array."""
     if isinstance(raw, np.float64):
         return float(raw)
     if isinstance(raw, np.bool_):
@@ -551,7 +551,7 @@ def normalise(raw: object) -> Raw:
 
 
 def grad_fn_text(fn: Node) -> str:
-    """Return the name inside `grad_fn=<...>`."""
+    """Return the name of a grad_fn as a tensor's text shows it: `grad_fn=<NAME>`."""
     name = fn.name()
     return name.rpartition("::")[2] if "::" in name else name
 

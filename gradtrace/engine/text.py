@@ -3,8 +3,8 @@
 Programs are compared by what they print, so this follows `torch/_tensor_str.py` to the last space, quirks
 included. Three decisions make the text, in this order:
 
-    1. which elements show at all      above `threshold` elements, `edgeitems` from both ends of every axis
-    2. one style for all that show     digits, scientific or not, and the common width of a cell
+    1. which elements are shown        above `threshold` elements, `edgeitems` from both ends of every axis
+    2. one style for all of them       digits, scientific or not, and the common width of a cell
     3. layout                          cells into lines of `linewidth`, lines into brackets, then the suffixes
 
 Numbers are formatted as Python numbers, so a 0-d tensor held as a Python float never needs numpy; an ndarray
@@ -48,7 +48,7 @@ numpy_options: dict[str, Any] = {}  # what a program has set of them
 
 
 def array_options() -> dict[str, Any]:
-    """Return numpy's print options for the arrays of a program."""
+    """Return the numpy print options for arrays that a program prints."""
     return {**_NUMPY_DEFAULTS, **numpy_options}
 
 
@@ -71,11 +71,11 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Changes how tensors print, as torch.set_printoptions.
+    """Change how tensors print, as torch.set_printoptions.
 
-    `profile` ("default", "short", "full") sets four options at once and the others given override it; an
-    unknown profile changes nothing. Unlike the rest, `sci_mode` is set by every call: left out, it is
-    automatic again. Nothing is checked here: a bad value raises when a tensor is printed, as in PyTorch.
+    `profile` ("default", "short", "full") sets the first four options at once, which other arguments override; an
+    unknown profile changes nothing. Every call also sets `sci_mode`: to automatic if the argument is left out. Values
+    are not checked here: as in PyTorch, a bad value raises when a tensor is printed.
     """
     if profile is not None:
         _options.update(_PROFILES.get(profile, {}))
@@ -85,7 +85,7 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The options in force, in a form that `set_printoptions(**options)` takes back."""
+    """Return the current options as keyword arguments for `set_printoptions`."""
     return dict(_options)
 
 
@@ -102,11 +102,11 @@ def tensor_text(
     tangent: str | None = None,
     prefix: str = "tensor(",
 ) -> str:
-    """`repr` of a tensor.
+    """Return the `repr` of a tensor.
 
     `array` is an ndarray of any shape, or a Python float, bool or int for a 0-d tensor. `dtype_name` is
-    numpy's name ("float32"); `prefix` is what the text opens with, up to its parenthesis, and lines are
-    aligned to it. With a `grad_fn_name`, `requires_grad` does not show.
+    numpy's name ("float32"); `prefix` is the start of the text up to the parenthesis, with which lines are
+    aligned. With a `grad_fn_name`, `requires_grad` is not shown.
     """
     shape = _shape(array)
     contents = _contents(array, shape, dtype_name.startswith("float"), len(prefix))
@@ -121,10 +121,10 @@ def tensor_text(
 
 
 def scalar_text(value: Raw, format_spec: str) -> str:
-    """`format(tensor, spec)` of a 0-d tensor: that of its plain number, whatever its grad history.
+    """Return `format(tensor, format_spec)` of a 0-d tensor: the text of its number, without its history.
 
-    Raises TypeError for an array with dims, which take no spec (without one they print as `tensor_text`),
-    and ValueError for a spec that the number's type does not know.
+    TypeError for an array with dims, which has no format specs, and ValueError for a spec that does not exist for the
+    number's type.
     """
     if _shape(value):
         raise TypeError("unsupported format string passed to Tensor.__format__")
@@ -272,7 +272,7 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
 
 
 def array_text(array: Raw) -> str:
-    """`str(tensor.numpy())`; `array` as in `tensor_text`."""
+    """Return `str(tensor.numpy())`; `array` as in `tensor_text`."""
     if isinstance(array, (float, int)):
         return str(array)  # numpy prints a 0-d float64, int64 or bool as Python prints the number
     with np.printoptions(**array_options()):
@@ -280,6 +280,6 @@ def array_text(array: Raw) -> str:
 
 
 def array_repr(array: Raw) -> str:
-    """`repr(tensor.numpy())`; `array` as in `tensor_text`."""
+    """Return `repr(tensor.numpy())`; `array` as in `tensor_text`."""
     with np.printoptions(**array_options()):
         return repr(np.asarray(array))

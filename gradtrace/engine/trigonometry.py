@@ -1,9 +1,9 @@
-"""sin and cos of large float64 arrays. numpy's call the C library for each element, which is slower.
+"""sin and cos of large float64 arrays, faster than numpy's, which call the C library for each element.
 
-The argument is reduced to [-pi/4, pi/4] (Cody and Waite: pi/2 in three parts whose products with a small whole number
-are exact) and both series are evaluated there with fdlibm's coefficients, in blocks, so that intermediate results stay
-in the cache. A result depends on its own element only and differs from numpy's by at most one unit in the last place.
-numpy computes arguments above 6,400, infinities and nan. https://www.netlib.org/fdlibm/k_sin.c
+The argument is reduced to [-pi/4, pi/4] (Cody and Waite: pi/2 in three parts whose products with a small integer are
+exact). There both polynomials are evaluated with fdlibm's coefficients, in blocks, so that intermediate results stay in
+the cache. Each result differs from numpy's by at most one unit in the last place. Arguments above 6,400, infinities and
+nan are left to numpy. https://www.netlib.org/fdlibm/k_sin.c
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ spare: list[Array] = []
 
 
 def sin(x: Array) -> Array:
-    """np.sin(x) for a float64 array."""
+    """Return np.sin(x) for a float64 array."""
     if not x.flags.c_contiguous:
         return np.sin(x)
     out = np.empty_like(x)
@@ -55,7 +55,7 @@ def sin(x: Array) -> Array:
 
 
 def cos(x: Array) -> Array:
-    """np.cos(x) for a float64 array."""
+    """Return np.cos(x) for a float64 array."""
     if not x.flags.c_contiguous:
         return np.cos(x)
     out = np.empty_like(x)
@@ -64,7 +64,7 @@ def cos(x: Array) -> Array:
 
 
 def by_blocks(x: Array, sine: Array | None, cosine: Array | None) -> None:
-    """Write the sine and the cosine into the arrays given for them."""
+    """Write the sine of `x` into `sine` and its cosine into `cosine`, if these are not None."""
     flat = x.reshape(-1)
     to_sine = None if sine is None else sine.reshape(-1)
     to_cosine = None if cosine is None else cosine.reshape(-1)
@@ -84,7 +84,7 @@ def by_blocks(x: Array, sine: Array | None, cosine: Array | None) -> None:
 
 
 def buffers() -> Array:
-    """Return four rows that start at a cache line each: numpy's loops are 25 % faster on aligned data."""
+    """Return four buffers, each aligned to a cache line: numpy's loops are 25 % faster on aligned data."""
     raw = np.empty(4 * BLOCK * 8 + 64, np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start : start + 4 * BLOCK * 8].view(np.float64).reshape(4, BLOCK)

@@ -1,6 +1,6 @@
-"""The types of raw data, of derivative rules, and of what a rule works on.
+"""The types of raw data, of derivative rules, and of the operands of a rule.
 
-Nothing here runs: the names serve annotations, so a scalar expression does not import numpy for them.
+The names are only for annotations, so that a scalar expression does not import numpy for them.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ else:
 class Operand(Protocol):
     """The operand of a rule: a Python float, an array, or a Tensor.
 
-    All three have the arithmetic; only arrays and Tensors have shapes and items, so a rule that uses those never runs
-    on floats. Iterating gives the results of an operator with several of them.
+    All three have arithmetic; only arrays and Tensors have shapes and items, so a rule that uses these never runs on
+    floats. Iterating over an operand gives the results of an operator with several results.
     """
 
     @property
@@ -119,6 +119,6 @@ class Operand(Protocol):
 
 
 class XP(Protocol):
-    """The array namespace of a rule: each of its names is an operator record, on floats, arrays or Tensors."""
+    """The array namespace of a rule: each of its names calls an operator record on floats, arrays or Tensors."""
 
     def __getattr__(self, name: str, /) -> Callable[..., Operand]: ...

@@ -1,4 +1,4 @@
-"""Views: how one is created, and the in-place changes that this forbids: PyTorch's CreationMeta with its messages.
+"""Views: how a view was created (PyTorch's CreationMeta) decides whether it may be changed in place.
 
 A view made in no_grad mode, one of several views that one operation returned, or a view that a custom Function
 returned must not be changed in place (nor its base) where gradients are tracked, because its history would be wrong.
@@ -35,7 +35,7 @@ ADVICE = {
 
 
 def creation(several: bool, source: View | None) -> str:
-    """Return the creation of a view that is made now; `source` is that of its tensor, if this is a view."""
+    """Return how a view that is made now is created; `source` is the View of the viewed tensor, if it is a view."""
     if state.inference:
         return INFERENCE
     if not state.grad_enabled:
@@ -44,7 +44,7 @@ def creation(several: bool, source: View | None) -> str:
 
 
 def mark_view(out: Tensor, source: Tensor, several: bool = False) -> None:
-    """Make `out` a view: it shares the version counter and knows the base at the end of the chain."""
+    """Make `out` a view of `source`: they share the version counter and the base, which is not a view itself."""
     extra = out.extra()
     extra.inference = extra.needs_slow_path = source.is_inference()
     if extra.inference:
@@ -56,7 +56,7 @@ def mark_view(out: Tensor, source: Tensor, several: bool = False) -> None:
 
 
 def refuse_change(tensor: Tensor, view: View, how: str) -> None:
-    """Raise RuntimeError if a view's history cannot record an in-place change."""
+    """Raise RuntimeError, in PyTorch's words, if an in-place change of a view cannot be recorded."""
     if view.creation == PLAIN:
         return
     fn = tensor._fn
@@ -76,7 +76,7 @@ def refuse_change(tensor: Tensor, view: View, how: str) -> None:
 
 
 def known_grad_fn(tensor: Tensor) -> Node | None:
-    """Return a tensor's grad_fn for display: the last known one where PyTorch would raise."""
+    """Return a tensor's grad_fn for display; where reading it raises, return the last known one."""
     try:
         return tensor.grad_fn
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""The scopes of operator calls in a recorded run, and the interface of observers of backward passes.
+"""The scopes of operator calls in a recorded run, and the interface of an observer of backward passes.
 
 `state.scope` is a chain of Scopes: the running modules, functions and loop iterations, innermost first. It is set only
 while `state.recorder` is. `state.watcher`, when set, receives other events, above all those of every node in a backward
@@ -35,50 +35,53 @@ class Scope:
 
 
 class Watcher(Protocol):
-    """An observer of a run. Gradients are raw data or Tensors. It copies what it keeps and changes nothing."""
+    """An observer of a run. It gets gradients as raw data or Tensors, and must not change them or keep them uncopied."""
 
     def called(self, name: str, args: tuple[Any, ...], out: object, origin: int) -> None:
-        """An operator has run (told by the language's recorder)."""
+        """Called after an operator has run, by the language's recorder."""
 
     def begins(self, leaf: Tensor) -> None:
         """Called when a tensor begins to require grad."""
 
     def escapes(self, how: str, tensor: Tensor, out: Tensor | None) -> None:
-        """A value leaves the graph without an operator: by "item", "tolist", "data", "numpy", "detach_"."""
+        """Called when a value leaves the graph without an operator: by "item", "tolist", "data", "numpy", "detach_"."""
 
     def changes(self, how: str, tensor: Tensor) -> None:
-        """A tensor is changed without an operator: by a "step" of an optimiser, "data" set, "frozen" (its requires_grad
-        is turned off); or its gradient is "cleared" or "assigned"."""
+        """Called when a tensor is changed without an operator. `how` says by what.
+
+        It is "step" (of an optimiser), "data" (assigned), "frozen" (requires_grad turned off), or "cleared" or
+        "assigned" for its gradient.
+        """
 
     def optimises(self, optimiser: object, tensors: list[Tensor]) -> None:
-        """An optimiser has been given tensors to update."""
+        """Called when an optimiser gets tensors to update."""
 
     def stepped(self, optimiser: object) -> None:
-        """An optimiser's step() has run."""
+        """Called after an optimiser's step()."""
 
     def starts(self, outputs: tuple[Any, ...], vectors: object) -> None:
         """Called when backward or autograd.grad starts on these tensors, with their vectors (or None)."""
 
     def began(self, roots: list[Any], keep: bool, create_graph: bool, wanted: list[Any] | None, stores: bool) -> None:
-        """A backward pass begins at `roots` of (node, output number, gradient)."""
+        """Called when a backward pass begins at `roots`, each a (node, output number, gradient)."""
 
     def ended(self, error: BaseException | None) -> None:
-        """The backward pass has ended, with this error or without one."""
+        """Called when the backward pass has ended, with its error or None."""
 
     def enters(self, node: Node, gradient: object) -> None:
-        """A node is next; `gradient` is its accumulated gradient (None, or a dict by output number)."""
+        """Called before the hooks and rules of a node, with its accumulated gradient (or None, or a dict by output)."""
 
     def hooked(self, kind: str, hook: object, before: object, after: object) -> None:
-        """A hook has run: "tensor", "pre", "post", "accumulated" (after), or "retain": the gradient was kept."""
+        """Called after a hook of this kind: "tensor", "pre", "post", "accumulated", or "retain" (retain_grad)."""
 
     def runs(self, node: Node, gradient: object) -> None:
-        """The node's rules are about to run on `gradient`."""
+        """Called just before the rules of a node run on `gradient`."""
 
     def sends(self, index: int, value: object) -> None:
-        """The node sends `value` along its edge `index`, in the shape and dtype in which it arrives."""
+        """Called when the node sends `value` along its edge `index`, in the shape and dtype of the target."""
 
     def leaves(self, node: Node, released: bool) -> None:
-        """The node is done; if `released`, its saved values are about to be dropped."""
+        """Called after the rules of a node; if `released`, its saved values are dropped next."""
 
 
 def within(kind: str, what: object, call: Callable[..., T], *args: object, **kwargs: object) -> T:

@@ -1,4 +1,4 @@
-"""torch.autograd's names."""
+"""The public names of torch.autograd."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ __all__ = [
 
 
 class Engine:
-    """The engine's interface for a program while a backward pass runs."""
+    """The class of `Variable._execution_engine`, through which a hook can queue a callback during a backward pass."""
 
     def queue_callback(self, callback: Callable[[], object]) -> None:
-        """Call `callback` when the running backward pass is over. RuntimeError if none runs."""
+        """Call `callback` when the running backward pass ends; RuntimeError outside of a backward pass."""
         if state.running is None:
             raise RuntimeError("Final callbacks can only be installed during backward pass.")
         state.running.callbacks.append(callback)
@@ -58,7 +58,7 @@ class _TensorsAreVariables(type):
 
 
 class Variable(metaclass=_TensorsAreVariables):
-    """The old name of a tensor with a history: Variable(data, requires_grad) is a leaf that shares data's storage."""
+    """The old name of Tensor. `Variable(data, requires_grad)` returns a leaf on the storage of `data`."""
 
     def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool | None = None) -> Any:
         if volatile is not None:

@@ -1,4 +1,4 @@
-"""torch.autograd.forward_ad's names, for `import gradtrace.autograd.forward_ad as fwAD`."""
+"""The public names of torch.autograd.forward_ad, for `import gradtrace.autograd.forward_ad as fwAD`."""
 
 from gradtrace.annotations import Any
 from gradtrace.func import forward_ad

@@ -1,4 +1,4 @@
-"""torch.autograd.functional's names, for `from gradtrace.autograd.functional import jacobian`."""
+"""The public names of torch.autograd.functional, for `from gradtrace.autograd.functional import jacobian`."""
 
 from gradtrace.func.functional import hessian, hvp, jacobian, jvp, vhp, vjp
 

@@ -1,4 +1,4 @@
-"""torch.autograd.graph: hooks on saved tensors, hooks on several gradients, and the graph's own types.
+"""torch.autograd.graph: hooks on saved tensors, hooks on several gradients, and the types of nodes and edges.
 
 https://pytorch.org/docs/stable/autograd.html#torch.autograd.graph
 """
@@ -36,11 +36,11 @@ class _NodesAreInstances(type):
 
 
 class Node(metaclass=_NodesAreInstances):
-    """The abstract base class of all grad_fns, for isinstance and issubclass: no grad_fn has it among its bases."""
+    """The abstract class of all grad_fns, for isinstance and issubclass; no grad_fn inherits from it."""
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The edge at which the gradient of `tensor` arrives; RuntimeError if it does not require grad."""
+    """Return the edge that receives the gradient of `tensor`; RuntimeError if it does not require grad."""
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     node = gradient_edge(tensor)
@@ -49,7 +49,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Note that a tensor, or each of several, was changed in place behind autograd's back."""
+    """Increment the version of one or several tensors that were changed in place without autograd's knowledge."""
     for each in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not each.is_inference():
             each.counter().n += 1
@@ -71,9 +71,10 @@ class _unsafe_preserve_version_counter:
 
 
 class saved_tensors_hooks:
-    """Context in which `pack_hook(tensor)` is kept instead of each tensor that is saved for backward.
+    """Context manager: for each tensor saved for backward, store `pack_hook(tensor)` instead of the tensor.
 
-    `unpack_hook` turns it into a tensor of the same content when it is read. Of nested pairs the innermost is in force.
+    When the saved tensor is read, `unpack_hook` must turn the stored object into a tensor of the same content. If such
+    contexts are nested, only the innermost is used.
     """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
@@ -90,14 +91,14 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Keeps saved tensors on the CPU, where all tensors are already; for scripts that use it."""
+    """Context manager that stores saved tensors on the CPU. All tensors are there already, so it has no effect."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda tensor: (tensor.device, tensor.cpu()), lambda packed: packed[1].to(packed[0]))
 
 
 class disable_saved_tensors_hooks:
-    """Context in which entering `saved_tensors_hooks` raises a RuntimeError with this message."""
+    """Context manager inside which entering `saved_tensors_hooks` raises a RuntimeError with this message."""
 
     def __init__(self, error_message: str) -> None:
         self.error_message = error_message
@@ -113,7 +114,7 @@ class disable_saved_tensors_hooks:
 
 
 class MultiHandle(RemovableHandle):
-    """Removes several hooks at once."""
+    """A handle that removes several hooks at once."""
 
     def __init__(self, handles: tuple[RemovableHandle, ...]) -> None:
         self.handles = handles
@@ -126,10 +127,10 @@ class MultiHandle(RemovableHandle):
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
 ) -> RemovableHandle:
-    """Call `fn` once in each backward pass.
+    """Call `fn` once in each backward pass that computes gradients of `tensors`.
 
-    With mode "all" when all gradients that the pass computes for `tensors` are there: `fn(list)`, None for the others.
-    With "any" at the first of them: `fn(gradient)`. ValueError for another mode.
+    With mode "all", call `fn(gradients)` when the last of these gradients is computed, with None for tensors that get
+    none. With mode "any", call `fn(gradient)` with the first one computed. ValueError for another mode.
     """
     if mode not in MODES:
         raise ValueError(f"Expects mode to be one of {MODES} but got {mode}")
@@ -152,7 +153,7 @@ def first_of_pass(fn: Callable[..., None]) -> Callable[[Tensor], None]:
 
 
 class Gather:
-    """The gradients of several tensors in the passes that run, until all of a pass are there."""
+    """A collector of the gradients of several tensors; it calls `fn` when a backward pass has computed all of them."""
 
     def __init__(self, fn: Callable[..., None], nodes: list[EngineNode | None]) -> None:
         self.fn = fn

@@ -1,7 +1,7 @@
 """`allow_mutation_on_saved_tensors`: tensors that are saved for backward may be changed in place.
 
-A saved tensor is copied when something is about to write to its storage, which every in-place operation announces to
-`state.keeper`; until then, and if nothing does, only a reference is kept.
+A saved tensor is copied only when something is about to write to its storage, which every in-place operation announces
+to `state.keeper`. Until then only a reference is kept.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ OUTSIDE_MESSAGE = (
 
 
 class Handle:
-    """What a graph keeps of a saved tensor."""
+    """The object that a graph stores in place of a saved tensor."""
 
     __slots__ = ("__weakref__",)
 
 
 class Writes:
-    """Stands in `state.keeper` for the outer one, and announces writes to a context for mutation first."""
+    """A replacement for `state.keeper`: it announces a write to `context`, then to the keeper that it replaces."""
 
     def __init__(self, context: allow_mutation_on_saved_tensors, outer: Any) -> None:
         self.context, self.outer = context, outer
@@ -41,14 +41,14 @@ class Writes:
 
 
 def ignore(*args: object) -> None:
-    """What a keeper that is not there does."""
+    """Do nothing: the replacement for each method if there is no outer keeper."""
 
 
 class allow_mutation_on_saved_tensors:
-    """Context in which a tensor saved for backward may be changed in place; backward sees what was saved.
+    """Context manager: tensors saved for backward may be changed in place; backward uses the values that were saved.
 
-    Both directions must run inside. `original` has the saved tensors that nothing has written to, `cloned` the copies
-    of the others, both by the handle that the graph keeps. RuntimeError for such a context inside of another.
+    Forward and backward must both run inside. `original` has the unchanged saved tensors, `cloned` the copies of
+    changed ones; the keys are the handles that the graph stores. RuntimeError if two such contexts are nested.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class allow_mutation_on_saved_tensors:
         return self.cloned[handle] if handle in self.cloned else self.original[handle]
 
     def copy_saved(self, tensor: Tensor) -> None:
-        """Copy the saved tensors on the storage of one that is about to change."""
+        """Copy the saved tensors that share the storage of `tensor`, which is about to be changed."""
         counter = None if tensor._x is None else tensor._x.counter
         for handle in list(self._by_storage.get(id(counter), ())):
             saved = self.original.get(handle)

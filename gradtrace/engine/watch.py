@@ -35,7 +35,7 @@ class Scope:
 
 
 class Watcher(Protocol):
-    """An observer of a run. It gets gradients as raw data or Tensors, and must not change them or keep them uncopied."""
+    """An observer of a run. It gets gradients as raw data or Tensors; it must not change anything."""
 
     def called(self, name: str, args: tuple[Any, ...], out: object, origin: int) -> None:
         """Called after an operator has run, by the language's recorder."""

@@ -1,4 +1,4 @@
-"""A view of one sample of a batched tensor, which a function under vmap computes with.
+"""Batched: a view of one sample of a batched tensor, on which a function under vmap computes.
 
 `value` is the batched tensor with its history, `bdim` its batch dimension, `level` the running vmap it belongs to.
 Under nested vmaps, `value` may itself be a Batched of an outer level.

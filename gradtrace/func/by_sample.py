@@ -13,7 +13,7 @@ from gradtrace.func.pytree import flatten, torch_function, unflatten
 
 
 def highest(values: Any) -> Any:
-    """Return the innermost vmap that any of the values belongs to, also inside tuples and lists; None if none."""
+    """Return the innermost vmap to which a value, also inside tuples and lists, belongs; None if there is none."""
     innermost = None
     for value in values:
         if isinstance(value, Batched):
@@ -28,7 +28,7 @@ def highest(values: Any) -> Any:
 
 
 def sample(value: Any, level: Any, i: int) -> Any:
-    """Return sample i of a tensor of this level, or any other value unchanged."""
+    """Return sample i of a tensor that the vmap `level` batches; return any other value unchanged."""
     if isinstance(value, Batched) and value.level is level:
         return TRACED.select(value.value, value.bdim, i)
     if type(value) in (tuple, list):
@@ -37,7 +37,7 @@ def sample(value: Any, level: Any, i: int) -> Any:
 
 
 def map_samples(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], level: Any) -> Any:
-    """Call `function` for each sample and stack the nested results."""
+    """Call `function` on each sample, and stack the nested results into batched tensors."""
     leaves, spec = flatten((args, options))
     results = []
     for i in range(level.size):
@@ -85,7 +85,7 @@ def expand_like(value: Tensor, arguments: list[Any]) -> Tensor:
 
 
 def result_dtype(operands: list[Any]) -> Any:
-    """Return the dtype that operands of these raw layouts promote to."""
+    """Return the common dtype of operands by type promotion, from their shapes and dtypes alone."""
     return dtypes.result_type(
         *((np.empty(o.shape, o.dtype.np) if isinstance(o, Tensor) else o, isinstance(o, Tensor)) for o in operands)
     )

@@ -68,12 +68,12 @@ class Forward:
             self.set_tangent(x, tangent)
 
     def drop(self, x: Tensor) -> None:
-        """Make a tensor that was detached in place an ordinary one."""
+        """Remove the tangent of a tensor that was detached in place."""
         if self.tangent(x) is not None:
             x.extra().tangent = None
 
     def text(self, x: Tensor) -> str | None:
-        """Return the text printed after the value."""
+        """Return the text for a tensor's tangent in its repr, None if it has none."""
         tangent = self.tangent(x)
         return None if tangent is None else f"tangent={tangent}"
 
@@ -102,7 +102,7 @@ class Forward:
                 raise NotImplementedError(NO_RULE.format(record.name)) from None
 
     def settle(self, target: Tensor, tangent: Tensor | None) -> None:
-        """Set the tangent of a tensor that was modified in place, written into the existing one."""
+        """Set the tangent of a tensor that was modified in place; an existing tangent is overwritten in place too."""
         if tangent is None:
             return
         old = self.tangent(target)
@@ -122,7 +122,7 @@ class Forward:
                     self.set_tangent(target, whole.as_strided(tuple(target.shape), target.stride(), offset))
 
     def push_function(self, function: type[Function], ctx: Any, args: tuple[Any, ...], out: Any) -> None:
-        """`push` for a custom Function, by its `jvp`."""
+        """Compute the tangents of a custom Function's results by its `jvp`, and check them."""
         tangents = [self.tangent(x) for x in args]
         if not any(t is not None for t in tangents):
             return
@@ -153,9 +153,9 @@ class Forward:
 
 
 def check_tangent(ctx: Any, result: Tensor, tangent: Tensor, given: list[tuple[Any, Any]]) -> None:
-    """Raise RuntimeError unless a custom Function's jvp did with the tangent what its forward did with the value.
+    """Raise RuntimeError if a tangent from jvp does not match its result: in place, a view, or new, of the same shape.
 
-    `given` are the arguments with their tangents.
+    `given` are pairs of an argument and its tangent.
     """
     is_dirty = any(result is one for one in ctx._dirty)
     if is_dirty:
@@ -171,7 +171,7 @@ def check_tangent(ctx: Any, result: Tensor, tangent: Tensor, given: list[tuple[A
 
 
 def check_view_of_tangent(result: Tensor, tangent: Tensor, given: list[tuple[Any, Any]]) -> None:
-    """Raise RuntimeError unless the tangent of a view is a view of the tangent of what the result is a view of."""
+    """Raise RuntimeError if `result` is a view of an input, but `tangent` is not a view of that input's tangent."""
     if not tangent._is_view():
         raise RuntimeError(NOT_A_VIEW)
     for argument, own in given:
@@ -242,7 +242,7 @@ def __getattr__(name: str) -> Any:
 
 
 def enter_dual_level() -> int:
-    """Open the dual level, outside of which no dual tensors can be created; its number is 0."""
+    """Open the dual level and return its number, 0. Dual tensors can be created only inside a dual level."""
     if state.forward is not None:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     state.set(forward=Forward())
@@ -270,9 +270,10 @@ class dual_level:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """Create a dual tensor: a view of `tensor` with `tangent`, of the same shape, which in-place operations write into.
+    """Create a dual tensor: a view of `tensor` with `tangent`, which must have the same shape.
 
-    Raises RuntimeError outside a dual level, for different shapes, and for a tensor that is already dual.
+    In-place operations on the dual tensor overwrite the tangent too. Raises RuntimeError outside a dual level, for
+    different shapes, and for a tensor that is already dual.
     """
     forward = state.forward
     if forward is None:
@@ -297,7 +298,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def has_same_layout(tensor: Tensor, tangent: Tensor) -> bool:
-    """Return whether views of both show the same elements: they have equal strides and storages of equal size."""
+    """Return whether both tensors have equal strides and storages of equal size, so that both have the same views."""
     if not tensor.numel():
         return True
     if type(tensor._data) is float or type(tangent._data) is float:
@@ -306,7 +307,7 @@ def has_same_layout(tensor: Tensor, tangent: Tensor) -> bool:
 
 
 def in_layout(tensor: Tensor, tangent: Tensor) -> Tensor:
-    """Return the tangent copied into a storage like that of the tensor."""
+    """Return a copy of the tangent in a new storage with the size and strides of the tensor's."""
     with paused():
         storage = torch_function("zeros")(len(tensor.storage()), dtype=tangent.dtype)
         place = storage.as_strided(tuple(tensor.shape), tensor.stride(), tensor.storage_offset())

@@ -1,4 +1,4 @@
-"""Batching rules of public functions that read array values, or that one call on a larger batch can compute.
+"""Batching rules of public functions that vmap cannot treat as operators, for example because they read array values.
 
 A rule gets the function, its arguments and options with batched tensors among them, and the running vmap. It returns
 the result, or NotImplemented if a loop over the samples is required.
@@ -42,7 +42,7 @@ def is_of_level(x: Any, level: Any) -> bool:
 
 
 def in_front(x: Any, level: Any) -> Any:
-    """Return the batched tensor with samples first, expanded if it is the same for all samples."""
+    """Return the whole batch with samples first; a tensor that is the same for all samples is expanded."""
     return front(x.value, x.bdim, level.size) if is_of_level(x, level) else front(x, None, level.size)
 
 
@@ -51,7 +51,7 @@ def wrapped(found: Any, level: Any) -> Any:
 
 
 def only_first(args: Args, options: RuleOptions, level: Any) -> bool:
-    """Whether only the first argument is batched."""
+    """Return whether only the first argument is batched."""
     return is_of_level(args[0], level) and not any(isinstance(x, Batched) for x in (*args[1:], *options.values()))
 
 
@@ -81,7 +81,7 @@ def ordered(function: Callable[..., Any], args: Args, options: RuleOptions, leve
 
 @rule("gather", "scatter", "scatter_add")
 def by_index(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
-    """Rule of gather, scatter and scatter_add of (input, dim, index, ...)."""
+    """Rule of gather, scatter and scatter_add, whose arguments are (input, dim, index, ...)."""
     if options or len(args) < 3 or not args[0].ndim or not isinstance(args[2], Tensor):
         return NotImplemented
     x, dim, index, *rest = args
@@ -93,7 +93,7 @@ def by_index(function: Callable[..., Any], args: Args, options: RuleOptions, lev
 
 @rule("index_select")
 def selected(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
-    """Gather with the index expanded over the other dims, as in PyTorch."""
+    """Rule of index_select: gather with the index expanded over the other dims, as in PyTorch."""
     if options or len(args) != 3 or not only_first(args, options, level) or not args[0].ndim or args[2].ndim != 1:
         return NotImplemented
     x, dim, index = in_front(args[0], level), args[1] % args[0].ndim + 1, args[2]
@@ -124,7 +124,7 @@ def affine(function: Callable[..., Any], args: Args, options: RuleOptions, level
 
 @rule("nll_loss")
 def likelihood(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
-    """Rule of nll_loss: gather the log-probability of the class, weight, sum, and divide by the number of targets."""
+    """Rule of nll_loss: gather the log-probability of each target, negate, then sum or average over the targets."""
     names = ("input", "target", "weight", "size_average", "ignore_index", "reduce", "reduction")
     given = {**dict(zip(names, args, strict=False)), **options}
     input, target, ignore = given["input"], given["target"], given.get("ignore_index", -100)
@@ -163,7 +163,7 @@ def binary(function: Callable[..., Any], args: Args, options: RuleOptions, level
 
 @rule("layer_norm")
 def normalised(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
-    """Normalise without weight and bias, which are applied afterwards."""
+    """Rule of layer_norm: normalise without weight and bias, then apply these."""
     names = ("input", "normalized_shape", "weight", "bias", "eps")
     given = {**dict(zip(names, args, strict=False)), **options}
     if not is_of_level(given["input"], level):
@@ -177,7 +177,7 @@ def normalised(function: Callable[..., Any], args: Args, options: RuleOptions, l
 
 @rule("inv", "cholesky", "matrix_power", "matrix_rank", "cond", "pinv", "svdvals", "eigvalsh")
 def of_matrices(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
-    """Rule of functions of stacks of matrices."""
+    """Rule of functions that accept a stack of matrices: the samples are one more dim of the stack."""
     if not only_first(args, options, level) or args[0].ndim < 2:
         return NotImplemented
     return wrapped(function(in_front(args[0], level), *args[1:], **options), level)
@@ -194,7 +194,7 @@ def attention(function: Callable[..., Any], args: Args, options: RuleOptions, le
 
 @rule("embedding", "one_hot")
 def looked_up(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
-    """Rule of functions applied to each index, with one table for all samples."""
+    """Rule of embedding and one_hot, which treat each index separately; all samples share one table."""
     if not only_first(args, options, level):
         return NotImplemented
     return wrapped(function(in_front(args[0], level), *args[1:], **options), level)
@@ -206,7 +206,7 @@ CHANNELS_FIRST = {f"{name}{n}d": n + 2 for n in (1, 2, 3) for name in IMAGE_NAME
 
 @rule(*CHANNELS_FIRST)
 def images(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
-    """Rule of convolution and pooling: merge the samples into their batch dim."""
+    """Rule of convolution and pooling: merge the samples into the function's batch dim."""
     if not only_first(args, options, level):
         return NotImplemented
     x, ndim = in_front(args[0], level), CHANNELS_FIRST[function.__name__]
@@ -220,7 +220,7 @@ def images(function: Callable[..., Any], args: Args, options: RuleOptions, level
 
 @rule("batch_norm")
 def statistics(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
-    """Refuse to update statistics shared by the samples."""
+    """Rule of batch_norm: RuntimeError if it would update running statistics that all samples share."""
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     named = function.__name__ == "batch_norm"  # functional's batch_norm, not torch.batch_norm

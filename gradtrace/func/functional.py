@@ -358,7 +358,7 @@ def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return (output, Hessian-vector product); differentiates the vhp with respect to its vector."""
+    """Return (output, Hessian-vector product), by differentiating the gradient's vjp with respect to its vector."""
     with enable_grad():
         inputs_tuple, xs, vector, out, jac = _first_of(func, inputs, v, create_graph, strict, "hvp")
         unknown = tuple(torch_function("zeros_like")(x, requires_grad=True) for x in xs)

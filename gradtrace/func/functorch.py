@@ -1,4 +1,4 @@
-"""functorch's names: those of torch.func, and the older ones that split a module into a function and its tensors."""
+"""The names of functorch: those of torch.func, and older functions that split a module into a function and tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = [*FUNC, "combine_state_for_ensemble", "make_functional", "make_functio
 
 
 def make_functional(model: Any, disable_autograd_tracking: bool = False) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return f(params, *inputs) and the parameters of a copy of the model."""
+    """Return f(params, *inputs), which calls a copy of the model with these parameters, and the parameters."""
     function, params, buffers = make_functional_with_buffers(model, disable_autograd_tracking)
 
     def functional(params: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
@@ -26,7 +26,7 @@ def make_functional(model: Any, disable_autograd_tracking: bool = False) -> tupl
 def make_functional_with_buffers(
     model: Any, disable_autograd_tracking: bool = False
 ) -> tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]:
-    """Return f(params, buffers, *inputs), and the parameters and buffers of a copy of the model."""
+    """Return f(params, buffers, *inputs), which calls a copy of the model, and its parameters and buffers."""
     own = copy.deepcopy(model)
     named, buffered = dict(own.named_parameters()), dict(own.named_buffers())
     if disable_autograd_tracking:
@@ -41,7 +41,7 @@ def make_functional_with_buffers(
 
 
 def combine_state_for_ensemble(models: Sequence[Any]) -> tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]:
-    """Return f(params, buffers, *inputs) of one model, and the stacked parameters and buffers of all."""
+    """Return f(params, buffers, *inputs), which calls one model, and all stacked parameters and buffers."""
     if not models:
         raise RuntimeError("combine_state_for_ensemble: Expected at least one model, got 0.")
     function, _, _ = make_functional_with_buffers(models[0])

@@ -323,7 +323,10 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """gradcheck of the gradient, with respect to `inputs` and to `grad_outputs` (random by default)."""
+    """Check second derivatives: run gradcheck on the gradient of `func`, as a function of `inputs` and `grad_outputs`.
+
+    `grad_outputs` are random by default.
+    """
     xs = as_tuple(inputs)
     if grad_outputs is None:
         given = tuple(map(_random_gradient, differentiable(func(*xs))))

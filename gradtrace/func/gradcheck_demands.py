@@ -1,4 +1,4 @@
-"""Further checks of gradcheck: a zero gradient gives zero, and an undefined gradient is treated as zero."""
+"""Further checks of gradcheck: backward must return zero for a zero gradient, and treat an undefined one as zero."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def check_zero_gives_zero(outputs: tuple[Tensor, ...], inputs: list[Tensor]) -> 
 
 
 class Undefined(Function):
-    """The identity function, with an undefined gradient in backward."""
+    """The identity function, whose backward returns an undefined gradient (None)."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -61,7 +61,7 @@ class Undefined(Function):
 
 
 def check_undefined(func: Callable[..., Any], count: int, inputs: tuple[Any, ...]) -> None:
-    """Check that undefined gradients, for all outputs and for each alone, act like zero gradients."""
+    """Check that undefined gradients act like zeros: first for all outputs at once, then for each output alone."""
     zeros_like, tensors = torch_function("zeros_like"), requiring_grad(inputs)
     for left_out in [set(range(count)), *({k} for k in range(count if count > 1 else 0))]:
         outputs = [

@@ -83,14 +83,14 @@ BY_ELEMENT = ("elementwise", "fill")  # kinds of records
 
 
 class VmapInfo(NamedTuple):
-    """The information that the `vmap` of a custom Function gets."""
+    """The first argument of a custom Function's `vmap`: the size of the batch, and vmap's option `randomness`."""
 
     batch_size: int
     randomness: str
 
 
 class Interpreter:
-    """The value of `state.batching` while a vmap runs."""
+    """The object that runs calls under vmap: the value of `state.batching` while a vmap runs."""
 
     # ---- operators
 
@@ -139,7 +139,7 @@ class Interpreter:
         return True
 
     def apply(self, function: type[Function], args: tuple[Any, ...]) -> Any:
-        """Run a custom Function on batched tensors: by its `vmap`, or sample by sample if it asks for that."""
+        """Run a custom Function on batched tensors: by its `vmap`, or for each sample with `generate_vmap_rule`."""
         level = highest(args)
         if level is None:
             return NotImplemented
@@ -161,7 +161,10 @@ class Interpreter:
     def call(
         self, function: Callable[..., Any], public: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
-        """Run a function's call; `public` is its public form, which an outer vmap intercepts as well."""
+        """Run the call of a public function under vmap.
+
+        `function` computes without vmap; `public` is the function that users call, which an outer vmap intercepts too.
+        """
         name = function.__name__
         if name in RANDOM:
             return self._random(function, args, options)
@@ -222,14 +225,14 @@ class Interpreter:
             source.samples, source.ahead = 0, None
 
     def allow_random(self) -> None:
-        """Raise RuntimeError if the vmap's `randomness` is "error"."""
+        """Raise RuntimeError if a running vmap has `randomness="error"`."""
         if any(level.batches and level.randomness == "error" for level in state.levels):
             raise RuntimeError(RANDOM_MESSAGE)
 
     # ---- indexing
 
     def getitem(self, function: Callable[..., Any], tensor: Tensor, key: Any) -> Any:
-        """tensor[key], in a loop over the samples if the key is batched."""
+        """Return tensor[key], by a loop over the samples if the key is batched."""
         level = self._level_of_key(key)
         if level is None:
             return function(tensor, key)
@@ -256,7 +259,7 @@ class Interpreter:
     def gradients(
         self, outputs: Any, targets: Any, grad_outputs: Any, keep: bool, create_graph: bool
     ) -> tuple[Any, ...]:
-        """torch.autograd.grad under vmap, where only tensors that an inner transform differentiates have history."""
+        """Compute torch.autograd.grad under vmap; RuntimeError for a batched output that does not require grad."""
         for i, out in enumerate(outputs):
             if isinstance(out, Batched) and not out.requires_grad:
                 raise RuntimeError(NO_HISTORY.format(i))
@@ -265,7 +268,7 @@ class Interpreter:
     def one_pass(
         self, outputs: Any, targets: Any, grad_outputs: Any, keep: bool, create_graph: bool
     ) -> tuple[Any, ...]:
-        """engine.gradients.one_pass for batched tensors: a single pass if all tensors belong to the level."""
+        """Return the gradients of batched tensors: from one pass if the vmap batches all of them, else by a loop."""
         given = (
             (None,) * len(outputs)
             if grad_outputs is None

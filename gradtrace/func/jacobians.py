@@ -64,7 +64,7 @@ def _rows(
 def jacfwd(
     func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
-    """jacrev column by column; `func` may also return integers, whose derivatives are zero."""
+    """Like `jacrev`, but compute the Jacobian by columns. `func` may also return integers, with zero derivatives."""
 
     def wrapper(*args: Any) -> Any:
         with Running():  # PyTorch runs a vmap over the columns, which shows in the printed level numbers

@@ -1,8 +1,8 @@
 """Entry and exit of a transform: which history belongs to the transform and which to its surroundings.
 
-A transform differentiates with respect to its own tensors. An argument without history becomes a new leaf; one with
-history (of an enclosing transform, or of ordinary autograd) becomes a view of itself, so that higher derivatives reach
-it. An output keeps its history only if that reaches a leaf that is not the transform's.
+A transform differentiates with respect to its own tensors. An argument without history becomes a new leaf; an argument
+with history (of an enclosing transform, or of ordinary autograd) becomes a view of itself, so that higher derivatives
+reach it. An output keeps its history only if this history reaches a leaf outside of the transform.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class Running:
 class Level(Running):
     """One running transform that differentiates.
 
-    An argument keeps its history also under no_grad, because the pullback of a vjp may be called outside of it.
+    An argument keeps its history also under no_grad, because the function that vjp returns may be called outside of
+    no_grad.
     """
 
     def __init__(self) -> None:
@@ -65,15 +66,18 @@ class Level(Running):
         self.arguments.clear()
 
     def enter(self, value: Any) -> Any:
-        """Replace the tensors of a nested value by the transform's own; raise ValueError for other leaves."""
+        """Return a nested value with each tensor replaced by one to differentiate by; ValueError for other values."""
         return apply(self._enter_tensor, value)
 
     def wrap(self, value: Any) -> Any:
-        """Replace the tensors of a nested value by the transform's, which are not differentiated with respect to."""
+        """Return a nested argument that is not differentiated by, with its tensors as the transform's own."""
         return apply(lambda x: self._argument(x, leaf=False) if isinstance(x, Tensor) else x, value)
 
     def owns(self, tensor: Tensor) -> bool:
-        """Whether the transform may modify a tensor: one created in it or its argument, but not a view of another."""
+        """Return whether the transform may modify a tensor.
+
+        It may modify its arguments and tensors that were created in it, but not views of other tensors.
+        """
         if tensor._x is None or self not in tensor._x.transforms:
             return False
         base = tensor._base
@@ -98,7 +102,7 @@ class Level(Running):
         return out
 
     def leaf(self, fresh: Tensor) -> Tensor:
-        """Make a tensor without history one of the transform's leaves."""
+        """Make a new tensor a leaf of the transform that requires grad, and return it."""
         inner = whole(fresh)
         if not inner.is_floating_point():
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
@@ -106,7 +110,7 @@ class Level(Running):
         return fresh
 
     def depends_on_outside(self, tensors: Iterable[Any]) -> bool:
-        """Whether the history of any of the tensors reaches a leaf outside the transform."""
+        """Return whether the history of any of the tensors reaches a leaf outside the transform."""
         waiting = []
         for t in (whole(x) for x in tensors if isinstance(x, Tensor)):
             if not t.requires_grad:
@@ -140,11 +144,11 @@ class Level(Running):
         return leaf._x is not None and self in leaf._x.transforms
 
     def leave(self, value: Any) -> Any:
-        """Return the nested value without the transform's own history."""
+        """Return a nested output without the history that belongs to the transform."""
         return apply(self._leave_tensor, value)
 
     def leave_aux(self, value: Any, has_aux: bool) -> Any:
-        """Apply `leave` to a function's auxiliary output, if it has one."""
+        """Return `leave(value)` for a function's auxiliary output if `has_aux`, else None."""
         return self.leave(value) if has_aux else None
 
     def _leave_tensor(self, x: Any) -> Any:
@@ -195,7 +199,7 @@ def gradients(
     create_graph: bool,
     retain_graph: bool | None = None,
 ) -> list[Tensor]:
-    """Return the gradients of the outputs; zero for an input they do not depend on."""
+    """Return the gradients of the outputs with respect to the inputs; zeros for an input they do not depend on."""
     outs, ins = list(outputs), list(inputs)
     given = [None] * len(outs) if grad_outputs is None else list(grad_outputs)
     pairs = [(out, g) for out, g in zip(outs, given, strict=True) if whole(out).requires_grad]
@@ -209,7 +213,7 @@ def gradients(
 
 
 def check_outputs(output: Any, api: str) -> list[Tensor]:
-    """Return the tensors of a function's nested output; raise RuntimeError for none, or for other leaves."""
+    """Return the tensors of a function's nested output; RuntimeError if it is empty or has values of other types."""
     leaves, _ = flatten(output)
     if not leaves or (len(leaves) == 1 and leaves[0] is None):
         raise RuntimeError(f"{api}: Expected f to be a function that has non-empty output (got output = {leaves})")
@@ -220,7 +224,7 @@ def check_outputs(output: Any, api: str) -> list[Tensor]:
 
 
 def split_aux(output: Any, api: str) -> tuple[Any, Any]:
-    """Return (output, aux) of a function called with has_aux."""
+    """Return (output, aux), the result of a function with `has_aux`; RuntimeError if it is not a pair."""
     if not (isinstance(output, tuple) and len(output) == 2):
         raise RuntimeError(f"{api}: output of function f should be a tuple: (output, aux) if has_aux is True")
     return output
@@ -230,7 +234,7 @@ Argnums = Any  # int | tuple[int, ...]
 
 
 def positions(argnums: Argnums, count: int) -> tuple[int, ...]:
-    """Return the argument positions to differentiate, non-negative; raise RuntimeError if out of range."""
+    """Return `argnums` as non-negative positions among `count` arguments; RuntimeError if one is out of range."""
     if not isinstance(argnums, (int, tuple)):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     wanted = argnums if isinstance(argnums, tuple) else (argnums,)
@@ -251,13 +255,13 @@ def _position(argnum: Any, count: int) -> int:
 
 
 def pick(args: tuple[Any, ...], argnums: Argnums) -> Any:
-    """Return the arguments to differentiate: one for an int, a tuple for a tuple."""
+    """Return the arguments at `argnums`: one argument for an int, a tuple of arguments for a tuple."""
     numbers = positions(argnums, len(args))
     return tuple(args[i] for i in numbers) if isinstance(argnums, tuple) else args[numbers[0]]
 
 
 def enter_arguments(level: Level, args: tuple[Any, ...], argnums: Argnums) -> tuple[tuple[Any, ...], Any]:
-    """Return the arguments, of which those to differentiate entered the transform, and the latter alone."""
+    """Return (all arguments, arguments at `argnums`), after those at `argnums` have entered the transform."""
     numbers = positions(argnums, len(args))
     entered = tuple(level.enter(a) if i in numbers else level.wrap(a) for i, a in enumerate(args))
     return entered, pick(entered, argnums)

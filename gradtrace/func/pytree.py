@@ -10,7 +10,7 @@ from gradtrace.ops import api, find
 
 
 class TreeSpec(NamedTuple):
-    """The structure of a nested value. `kind` is the container's type, or None for a leaf; `keys` are a dict's."""
+    """The structure of a nested value. `kind` is the container's type, or None for a leaf; `keys` are a dict's keys."""
 
     kind: Any
     keys: tuple[Any, ...]

@@ -33,7 +33,7 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 def front(x: Tensor, bdim: int | None, size: int) -> Any:
-    """Move the batch dim to the front, or expand an argument that is the same for all samples."""
+    """Return a tensor with its batch dim in front; expand one that is the same for all samples (`bdim` None)."""
     if bdim is None:
         return xp.expand(x, (size, *x.shape))
     if bdim == 0:
@@ -46,7 +46,7 @@ def logical_ndim(x: Tensor, bdim: int | None) -> int:
 
 
 def insert_ones(x: Tensor, count: int) -> Tensor:
-    """Insert `count` dims of size 1 after the first."""
+    """Return a tensor with `count` dims of size 1 inserted after the first dim."""
     for _ in range(count):
         x = xp.unsqueeze(x, 1)
     return x
@@ -79,22 +79,22 @@ def elementwise(record: Op, size: int, args: Args, dims: Args) -> Any:
 
 
 def fill(record: Op, size: int, args: Args, dims: Args) -> Any:
-    """Fill each sample; a tensor that is the same for all samples cannot hold different values."""
+    """Rule of fills. NotImplemented if the tensor is not batched, since it cannot hold a value for each sample."""
     return NotImplemented if dims[0] is None else elementwise(record, size, args, dims)
 
 
 def plain_are_shared(record: Op, dims: Args) -> bool:
-    """Whether the non-tensor arguments are the same for all samples."""
+    """Return whether the plain (non-tensor) arguments are the same for all samples."""
     return all(d is None for d in dims[record.arity :])
 
 
 def rank(value: Any) -> int:
-    """Return the number of dims of a non-tensor argument that is an array, else 0."""
+    """Return the number of dims of an array or tensor, 0 for any other value."""
     return getattr(value, "ndim", 0)
 
 
 def aligned(record: Op, args: Args, dims: Args) -> Args:
-    """Return the tensor arguments with samples first and dims of size 1 inserted, to broadcast as samples do."""
+    """Return the arguments with samples in front and dims of size 1 after them, so that they broadcast like samples."""
     tensors = [i for i in range(record.arity) if isinstance(args[i], Tensor)]
     most = max(*(logical_ndim(args[i], dims[i]) for i in tensors), *map(rank, args[record.arity :]), 0)
     args = promoted(record, args, dims, tensors)
@@ -105,7 +105,7 @@ def aligned(record: Op, args: Args, dims: Args) -> Args:
 
 
 def promoted(record: Op, args: Args, dims: Args, tensors: list[int]) -> Args:
-    """Cast first if the operands' dtypes differ: a 0-d sample has a lower priority in promotion than its batch."""
+    """Return the arguments cast to the dtype that single samples promote to; whole batches may promote differently."""
     if len({args[i].dtype for i in tensors}) < 2 or record.promote is None:
         return list(args)
     samples = [
@@ -120,7 +120,7 @@ def promoted(record: Op, args: Args, dims: Args, tensors: list[int]) -> Args:
 
 
 def shifted(dim: Any, ndim: int) -> Any:
-    """Convert a sample's dim or dims to those of the batch; `ndim` is the sample's, None means all its dims."""
+    """Convert a dim (or dims; None: all) of a sample with `ndim` dims to the dim of the batch, whose dim 0 is new."""
     if dim is None:
         return tuple(range(1, ndim + 1))
     if isinstance(dim, tuple):
@@ -129,7 +129,7 @@ def shifted(dim: Any, ndim: int) -> Any:
 
 
 def along_dims(record: Op, size: int, args: Args, dims: Args) -> Any:
-    """Rule of operators of one tensor; the arguments named by the record's `dims` count the sample's dims."""
+    """Rule of operators of one tensor with dim arguments, which the record's `dims` names: shift them by one."""
     x = front(args[0], dims[0], size)
     ndim = x.ndim - 1
     if ndim == 0:
@@ -155,7 +155,7 @@ def permuted(record: Op, size: int, args: Args, dims: Args) -> Any:
 
 @rule("sum", "mean", "prod", "max", "min", "median", "nanmedian")
 def of_all(record: Op, size: int, args: Args, dims: Args) -> Any:
-    """Rule of reductions of all elements: reduce all dims except the first."""
+    """Rule of reductions of all elements: reduce all dims except the batch dim."""
     x = front(args[0], dims[0], size)
     if x.ndim == 1:
         return NotImplemented
@@ -250,7 +250,7 @@ def embedded(record: Op, size: int, args: Args, dims: Args) -> Any:
 
 @rule("index")
 def indexed(record: Op, size: int, args: Args, dims: Args) -> Any:
-    """Rule of adjacent index arrays that are the same for all samples."""
+    """Rule of indexing by adjacent index arrays that are the same for all samples."""
     indices = args[1]
     advanced = [i for i, item in enumerate(indices) if not isinstance(item, slice)]
     if advanced != list(range(advanced[0], advanced[-1] + 1)):
@@ -265,7 +265,7 @@ def padded(record: Op, size: int, args: Args, dims: Args) -> Any:
 
 
 def of_matrices(record: Op, size: int, args: Args, dims: Args) -> Any:
-    """Rule of functions of one stack of matrices; the samples add a dim."""
+    """Rule of functions of one stack of matrices: the samples are one more dim of the stack."""
     if record.arity > 1:
         return NotImplemented
     x = front(args[0], dims[0], size)
@@ -273,7 +273,7 @@ def of_matrices(record: Op, size: int, args: Args, dims: Args) -> Any:
 
 
 def loss(record: Op, size: int, args: Args, dims: Args) -> Any:
-    """Compute each element's loss on broadcast operands, then reduce."""
+    """Rule of losses: compute the loss of each element on broadcast operands, then reduce each sample."""
     if record.promote is None or any(map(rank, args[record.arity : -1])):
         return NotImplemented
     each = record(*aligned(record, args, dims)[:-1], "none")
@@ -318,7 +318,7 @@ def mv(record: Op, size: int, args: Args, dims: Args) -> Any:
 
 @rule("mm", "matmul", "bmm")
 def product(record: Op, size: int, args: Args, dims: Args) -> Any:
-    """Rule of matmul of stacks of matrices; a vector is a matrix of one column or one row."""
+    """Rule of matrix products: one matmul of stacks of matrices, in which a vector is a matrix of one row or column."""
     check_ranks(record.name, args, dims)
     a, b = (x if d is None else front(x, d, size) for x, d in zip(args, dims, strict=True))
     vectors = [logical_ndim(x, d) == 1 for x, d in zip(args, dims, strict=True)]
@@ -340,7 +340,7 @@ def matmul(a: Tensor, b: Tensor) -> Any:
 
 @rule("addmm", "addmv", "baddbmm")
 def added_product(record: Op, size: int, args: Args, dims: Args) -> Any:
-    """Compute beta * input + alpha * (a @ b) in separate steps."""
+    """Rule of addmm, addmv and baddbmm: compute beta * input + alpha * (a @ b) in separate steps."""
     start, a, b, beta, alpha = args
     done, _ = product(record, size, [a, b], dims[1:3]) if dims[1:3] != [None, None] else (matmul(a, b), None)
     done = done if alpha == 1 else done * alpha

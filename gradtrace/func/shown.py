@@ -16,7 +16,7 @@ from gradtrace.func.levels import Level
 
 
 def transform_text(tensor: Tensor) -> str | None:
-    """Return the text of a tensor that belongs to a transform; None for any other."""
+    """Return the text of a tensor that belongs to a transform; None for any other tensor."""
     wrappers: list[tuple[int, str]] = []
     inner = tensor
     while isinstance(inner, Batched):

@@ -23,7 +23,8 @@ def functional_call(
 ) -> Any:
     """Call `module` with the given tensors in place of those with the same dotted names (torch.func.functional_call).
 
-    Other tensors stay the module's unless `strict`. Names of a shared tensor are replaced together (`tie_weights`).
+    The module's other tensors are used unchanged; with `strict` every tensor must be given. With `tie_weights` a tensor
+    that has several names in the module is replaced under all of them.
     """
     tensors = _merged(parameter_and_buffer_dicts)
     _check_tensors(module, tensors)

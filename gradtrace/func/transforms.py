@@ -83,7 +83,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 def vjp_of_arguments(
     func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums, has_aux: bool
 ) -> tuple[Any, Callable[..., Any], Any]:
-    """`vjp` with respect to the chosen arguments (None: all, as a tuple)."""
+    """Return (output, backward, aux) of `vjp` with respect to the arguments at `argnums` (None: all, as a tuple)."""
     with Level() as level, enable_grad():
         if argnums is None:
             wanted = primals = level.enter(primals)
@@ -154,9 +154,11 @@ def _widened(derivative: Any, primals: list[Tensor], tangents: list[Tensor]) -> 
 def pushforward(
     func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums, has_aux: bool, *, strict: bool = False
 ) -> tuple[Any, Callable[[list[Tensor]], Any], Any]:
-    """Return (output, push, aux) for the chosen arguments (None: all). `push` takes a tangent for each of their tensors
-    and returns the derivative of the output along them, nested like the output; an integer output has derivative
-    zero."""
+    """Return (output, push, aux) for the arguments at `argnums` (None: all).
+
+    `push` takes a list with a tangent for each of their tensors, and returns the derivative of the output along these
+    tangents, nested like the output. The derivative of an integer output is zero.
+    """
     zeros_like = torch_function("zeros_like")
     if state.forward is not None:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
@@ -240,7 +242,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """Return `func` unchanged: PyTorch's form without in-place operations, for compilers, computes the same values."""
+    """Return `func` unchanged. PyTorch removes in-place operations for compilers, which does not change the values."""
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(
             "functionalize(f, remove='mutations'): received invalid argument for remove="

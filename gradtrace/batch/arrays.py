@@ -1,7 +1,7 @@
 """numpy files as tables: .npy with a structured or two-dimensional array, .npz with one array for each column.
 
 They are read and written in chunks: an .npy file as a memory map, a member of an .npz as a stream from the archive. The
-columns of a two-dimensional array are named c0, c1, ... Arrays of Python objects are refused.
+columns of a two-dimensional array are named c0, c1, ... Arrays of Python objects raise UsageError.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def checked_text(array: Any, what: str) -> Any:
 
 
 class NpyReader:
-    """Reads the rows of an .npy array."""
+    """A reader of the rows of an .npy array."""
 
     def __init__(self, path: str) -> None:
         self.name = path
@@ -60,7 +60,7 @@ class NpyReader:
 
 
 class NpzReader:
-    """Reads the arrays of an .npz archive as columns."""
+    """A reader of the arrays of an .npz archive, which are columns."""
 
     def __init__(self, path: str) -> None:
         self.name = path
@@ -127,7 +127,7 @@ def as_array(name: str, column: Any) -> Any:
 
 
 def filled(columns: dict[str, Any], missing: set[int], computed: set[str]) -> dict[str, Any]:
-    """Return the columns as arrays, with NaN in the computed ones for missing rows."""
+    """Return the columns as arrays, with NaN in the `missing` rows of the `computed` columns."""
     results = {}
     for name, column in columns.items():
         array = as_array(name, column)
@@ -139,7 +139,7 @@ def filled(columns: dict[str, Any], missing: set[int], computed: set[str]) -> di
 
 
 class Growing:
-    """An .npy file whose length is written at the end, in space that numpy reserves in the header."""
+    """An .npy file to which rows are appended; `close` writes its length into the space reserved in the header."""
 
     def __init__(self, stream: IO[bytes], dtype: Any, shape: tuple[int, ...]) -> None:
         self.stream, self.dtype, self.shape = stream, dtype, shape
@@ -165,7 +165,7 @@ class Growing:
 
 
 class NpyWriter:
-    """Writes a structured array with a field for each column."""
+    """A writer of an .npy file: a structured array with a field for each column."""
 
     as_read = False
 
@@ -188,7 +188,7 @@ class NpyWriter:
 
 
 class NpzWriter:
-    """Writes an archive of arrays. Each array is written to a temporary file first; `close` combines them."""
+    """A writer of an .npz archive. Each array is written to a temporary file first; `close` combines them."""
 
     as_read = False
 

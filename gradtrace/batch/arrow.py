@@ -19,7 +19,7 @@ SUFFIXES = {"parquet": (".parquet", ".pq"), "arrow": (".arrow",), "feather": (".
 
 
 def pyarrow(module: str = "") -> Any:
-    """Import pyarrow or one of its modules; raise UsageError with installation advice if it is missing."""
+    """Return pyarrow or one of its modules, imported; UsageError with installation advice if it is missing."""
     try:
         return import_module(f"pyarrow.{module}" if module else "pyarrow")
     except ImportError:
@@ -39,7 +39,7 @@ def reader(path: str, kind: str) -> Reader:
 
 
 class Reader:
-    """Reads the rows of files with one schema; `select` names the requested columns."""
+    """A reader of the rows of files with one schema; `select` names the requested columns."""
 
     def __init__(self, name: str, files: list[str], kind: str) -> None:
         self.name = name
@@ -150,7 +150,7 @@ def cells(pa: Any, column: Any) -> Any:
 
 
 class Writer:
-    """Writes one file; the first chunk determines the schema."""
+    """A writer of one file; the first chunk determines the schema."""
 
     as_read = False
 
@@ -177,7 +177,7 @@ class Writer:
 
 
 def arrow_array(pa: Any, column: Any, missing: set[int]) -> Any:
-    """Convert a column to pyarrow; a vector becomes a list of fixed length."""
+    """Convert a column to a pyarrow array, with null in the `missing` rows; vectors become lists of fixed length."""
     if not hasattr(column, "dtype"):
         return pa.array([None if i in missing else cell for i, cell in enumerate(column)])
     mask = None

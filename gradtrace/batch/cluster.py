@@ -1,9 +1,9 @@
 """Compute the parts of a table on a cluster: `dask.distributed` (extra `dask`), one task for each part.
 
-The plan is sent as data. A worker opens the input, reads its part's rows, and writes the part to the output folder;
-every worker must reach both under the same name. The part of a lost worker is computed by another; a part is written
-atomically, so nothing is computed twice. Workers without gradtrace are sent the package; another version of gradtrace,
-numpy or Python is refused, because results could differ.
+The plan is sent as data. A worker opens the input, reads the rows of its part, and writes the part to the output
+folder; every worker must be able to open both by the same names. If a worker is lost, another one computes its part;
+parts are written atomically. The package is sent to workers without gradtrace. A worker with another version of
+gradtrace, numpy or Python raises UsageError, because results could differ.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Work(NamedTuple):
 
 
 def run(work: Work, address: str, there: dict[int, int], done: Done, progress: Callable[[int], None]) -> None:
-    """Compute the missing parts; raise UsageError if the cluster does not exist or its versions differ."""
+    """Compute the parts that are missing; UsageError if the cluster cannot be reached or its versions differ."""
     client = connect(address)
     try:
         prepare(client)
@@ -80,7 +80,7 @@ def connect(address: str) -> Any:
 
 
 def prepare(client: Any) -> None:
-    """Ensure that every worker has the same versions as this process."""
+    """Make every worker have the versions of this process: send gradtrace if needed; UsageError if others differ."""
     mine = versions()
     theirs = worker_versions(client)
     if not theirs:
@@ -145,7 +145,7 @@ _mappers: dict[int, Any] = {}  # of this worker: the code compiled from a plan i
 
 
 def one_part(work: Work, first: int) -> tuple[int, int, list[str]]:
-    """Read, map and write the rows of a part on a worker; return the number of rows, of bad rows, and the bad rows."""
+    """Compute and write a part on a worker; return the numbers of its rows and bad rows, and messages for bad rows."""
     from gradtrace.batch.mapper import RowMap
     from gradtrace.batch.run import Job
 
@@ -169,7 +169,7 @@ def one_part(work: Work, first: int) -> tuple[int, int, list[str]]:
 
 
 def reader_of(work: Work, first: int) -> Any:
-    """Return a reader of the input; for a text file, only of the part from row `first` on."""
+    """Return a reader of the input. For a text file, it reads only the part that starts at row `first`."""
     from gradtrace.batch import formats
     from gradtrace.batch.grid import GridReader, parse
 

@@ -23,7 +23,7 @@ class Chunk(NamedTuple):
 
 
 class Bad(NamedTuple):
-    """A cell that does not hold a number, or, without a column, a row that cannot be read."""
+    """A cell that does not hold a number, or a row that cannot be read (then `column` is "")."""
 
     row: int  # within the chunk
     column: str
@@ -31,7 +31,7 @@ class Bad(NamedTuple):
 
 
 def numbers(column: Any, name: str, shape: tuple[int, ...] | None, dtype: Any) -> tuple[Any, list[Bad]]:
-    """Convert a column to an array of shape (rows, *shape); return it and the invalid cells, which become NaN.
+    """Convert a column to an array of shape (rows, *shape); return it and the invalid cells, for which it has NaN.
 
     A `shape` of None is inferred from the first readable cell. A cell that contains NaN is valid.
     """
@@ -49,7 +49,7 @@ def numbers(column: Any, name: str, shape: tuple[int, ...] | None, dtype: Any) -
 
 
 def one_by_one(column: Any, name: str, shape: tuple[int, ...] | None, dtype: Any) -> tuple[Any, list[Bad]]:
-    """`numbers` cell by cell, for a column with an invalid cell."""
+    """Do what `numbers` does, cell by cell: slower, for a column with an invalid cell."""
     cells = [number(cell) for cell in column]
     if shape is None:
         shape = next((c.shape for c in cells if c is not None), ())
@@ -99,5 +99,5 @@ def take_rows(column: Any, rows: Any) -> Any:
 
 
 def widths(column: Any) -> int:
-    """Return how many numbers a row of an array column holds; 0 for a scalar."""
+    """Return the number of elements in each row of a column of vectors; 0 for a column of scalars."""
     return int(np.prod(column.shape[1:])) if hasattr(column, "ndim") and column.ndim > 1 else 0

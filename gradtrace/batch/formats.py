@@ -31,7 +31,7 @@ KNOWN = "the formats are " + ", ".join(FORMATS)
 
 
 def of_name(name: str, option: str, flag: str) -> str:
-    """Return the format for a file's suffix."""
+    """Return the format for the suffix of a file name; UsageError, with the option's name, for an unknown suffix."""
     kind = SUFFIXES.get(os.path.splitext(name)[1].lower())
     if kind is None:
         raise UsageError(f"{option}: cannot tell the format of '{name}'", f"set it with {flag}: {KNOWN}")
@@ -39,7 +39,7 @@ def of_name(name: str, option: str, flag: str) -> str:
 
 
 def reader(name: str, kind: str | None, stdin: Any) -> Any:
-    """Return a reader of the table `name` ("-": the binary stream from `stdin()`); UsageError if there is none."""
+    """Return a reader of the table `name` ("-": the binary stream `stdin()`); UsageError if it cannot be read."""
     if name == "-":
         kind = kind or "csv"
         if kind not in (*TEXT, "jsonl"):
@@ -76,7 +76,7 @@ def text_reader(stream: IO[bytes], name: str, kind: str, names: list[str] | None
 
 
 def decoded(stream: IO[str], name: str) -> Iterator[str]:
-    """Yield the lines; raise UsageError if they are not UTF-8, possibly long after the first."""
+    """Yield the lines of a text stream; raise UsageError at the first line that is not UTF-8."""
     try:
         yield from stream
     except UnicodeDecodeError:
@@ -94,7 +94,7 @@ def share_of(stream: IO[bytes]) -> Callable[[], float] | None:
 
 
 def writer(stream: Any, kind: str, folder: str = ".") -> Any:
-    """Return a writer onto a binary stream; `folder` is for temporary files."""
+    """Return a writer of a table to a binary stream; `folder` is for temporary files."""
     if kind in ARROW:
         from gradtrace.batch import arrow
 
@@ -110,7 +110,7 @@ def writer(stream: Any, kind: str, folder: str = ".") -> Any:
 
 
 def onto_stdout(kind: str) -> Any:
-    """Return a writer of text onto stdout."""
+    """Return a writer of a text table to stdout; UsageError for other formats."""
     from gradtrace.batch.text import LinesWriter, SeparatedWriter
 
     if kind not in (*TEXT, "jsonl"):

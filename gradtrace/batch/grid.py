@@ -26,7 +26,7 @@ class Axis(NamedTuple):
     points: tuple[float, ...] = ()
 
     def points_at(self, index: Any) -> Any:
-        """Return the points at these positions, independently of the chunk boundaries."""
+        """Return the points at an array of positions; each point depends only on its position."""
         if self.points:
             return np.asarray(self.points)[index]
         if self.n == 1:
@@ -53,7 +53,7 @@ def parse(text: str) -> Axis:
 
 
 class GridReader:
-    """Reads the combinations of several grids as a table."""
+    """A reader of a table whose rows are all combinations of the points of several grids."""
 
     def __init__(self, axes: list[Axis]) -> None:
         self.name = "the grid"

@@ -24,7 +24,7 @@ class Ranges(NamedTuple):
 
 
 def ranges(name: str, part_rows: int, table: bool) -> Ranges:
-    """Return ranges of `part_rows` rows; `table` is CSV or TSV, whose first row names the columns (else JSON Lines)."""
+    """Return the ranges of parts of `part_rows` rows. `table`: the file is CSV or TSV with a header, not JSON Lines."""
     offsets: list[int] = []
     rows = -1 if table else 0
     with open(name, "rb") as stream:
@@ -37,7 +37,7 @@ def ranges(name: str, part_rows: int, table: bool) -> Ranges:
 
 
 def starts(stream: IO[bytes], name: str, quoted: bool) -> Iterator[int]:
-    """Yield the offset of each row, without blank lines."""
+    """Yield the byte offset of each row, leaving out blank lines."""
     offset = start = 0
     within = False
     for line in stream:

@@ -1,4 +1,4 @@
-"""A plan for one row as a function of columns."""
+"""Run a plan for one row on columns of many rows."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ FREE = 3 if version_info < (3, 14) else 0
 
 
 class RowMap:
-    """Maps columns to the plan's outputs, row by row. `constants` are the inputs shared by all rows.
+    """A function from columns to the plan's outputs for each row. `constants` are the inputs shared by all rows.
 
     A call takes the other inputs as arrays of one length, with the plan's row shapes and dtypes, and returns an array
-    for each output, whose rows equal those of separate runs. Reductions are within a row.
+    for each output. Each row equals the result of running the plan on this row alone.
     """
 
     def __init__(self, plan: Plan, constants: dict[str, Any] | None = None, block: int = 0) -> None:
@@ -41,7 +41,7 @@ class RowMap:
         return dict(zip(self.labels, outs, strict=True))
 
     def outputs(self, rows: int) -> list[Any]:
-        """Return arrays for the results; the last call's are reused if unreferenced, as allocation is slow."""
+        """Return arrays for the results: those of the last call if nothing refers to them, since allocation is slow."""
         last, self.last = self.last, []
         if len(last) != len(self.labels) or any(len(a) != rows or getrefcount(a) > FREE for a in last):
             last = [

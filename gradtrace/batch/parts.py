@@ -5,8 +5,8 @@
     OUT/manifest.json                  the list of parts; written last, when the table is complete
 
 A part is written to a temporary name and renamed, so an existing part is complete. `resume` computes the missing parts.
-A folder with another fingerprint is not modified. Temporary names begin with `.unfinished`. Until the manifest is
-there, an empty file `.bad-FIRST-COUNT` says how many bad rows the part from row FIRST has.
+A folder with another fingerprint is not modified. Temporary names begin with `.unfinished`. Until the manifest exists,
+an empty file `.bad-FIRST-COUNT` records that the part from row FIRST has COUNT bad rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BAD = re.compile(r"\.bad-(\d{12})-(\d+)$")
 
 
 def fingerprint(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts with their digest."""
+    """Return the document to write as fingerprint: the facts that identify a run, and their digest."""
     text = json.dumps(facts, sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()
     return {"schema": "gradtrace/fingerprint", "version": 1, "digest": digest, **facts}
@@ -46,7 +46,10 @@ def of_file(name: str) -> dict[str, Any]:
 
 
 def prepare(folder: str, facts: dict[str, Any], resume: bool) -> dict[int, int]:
-    """Prepare the folder; return the existing parts: first row -> end."""
+    """Create or check the output folder; return the existing parts as a dict from first row to end.
+
+    UsageError if the folder holds parts of another run, or of this run without `resume`.
+    """
     os.makedirs(folder, exist_ok=True)
     current = fingerprint(facts)
     path = os.path.join(folder, FINGERPRINT)
@@ -75,7 +78,7 @@ def prepare(folder: str, facts: dict[str, Any], resume: bool) -> dict[int, int]:
 
 
 def difference(known: dict[str, Any], current: dict[str, Any]) -> str:
-    """Describe the first fact that differs."""
+    """Return a description of the first fact in which two fingerprints differ."""
     for key in current:
         if key != "digest" and known.get(key) != current[key]:
             return f"its {key} differs"
@@ -106,7 +109,7 @@ def run(
     done: Done,
     progress: Callable[[int], None],
 ) -> None:
-    """Write the missing parts. `size` rows are read at a time, a divisor of `part_rows`."""
+    """Write the parts that are not in `there`. Rows are read `size` at a time, which must divide `part_rows`."""
     skip = 0
     while there.get(skip) == skip + part_rows:
         skip += part_rows
@@ -153,7 +156,7 @@ def write_part(
 
 
 def finish(folder: str, done: Done) -> None:
-    """Write the manifest of a complete table, with the bad rows of this run and of those before it."""
+    """Write the manifest of a complete table, with the number of bad rows of this and earlier runs."""
     parts = sorted(name for name in os.listdir(folder) if PART.match(name))
     bad = bad_rows(folder, parts)
     clean(folder)
@@ -174,7 +177,7 @@ def finish(folder: str, done: Done) -> None:
 
 
 def bad_rows(folder: str, parts: list[str]) -> dict[str, int | None]:
-    """The bad rows of each part: as noted, or in the manifest of a complete run; None if neither is there."""
+    """Return the number of bad rows of each part, from `.bad` files or an existing manifest; None if unknown."""
     noted = {int(m[1]): int(m[2]) for m in map(BAD.match, os.listdir(folder)) if m}
     known: dict[str, int | None] = dict.fromkeys(parts)
     with suppress(OSError, ValueError), open(os.path.join(folder, MANIFEST), encoding="utf-8") as file:

@@ -26,7 +26,7 @@ class Job(NamedTuple):
 
 
 class Done:
-    """Progress so far; `there` counts rows of an earlier run."""
+    """The progress of a run: numbers of rows and bad rows. `there` counts the rows that an earlier run has written."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -57,7 +57,7 @@ def inputs_of(job: Job, chunk: Chunk) -> tuple[dict[str, Any], list[Bad]]:
 
 
 def stretch(job: Job, chunk: Chunk, writer: Any, done: Done) -> None:
-    """Process one chunk; raise UsageError for a bad row unless the job leaves it empty or skips it."""
+    """Process one chunk; UsageError for a bad row unless `job.on_error` says to leave it empty or skip it."""
     columns, bad = inputs_of(job, chunk)
     if bad and job.on_error == FAIL:
         first = min(bad, key=lambda b: b.row)
@@ -77,7 +77,7 @@ def stretch(job: Job, chunk: Chunk, writer: Any, done: Done) -> None:
 
 
 def carried(job: Job, chunk: Chunk, inputs: dict[str, Any], bad: list[Bad], writer: Any) -> dict[str, Any]:
-    """Return the kept columns as read; inputs read as text become numbers if the output requires it."""
+    """Return the columns to copy to the output; inputs read as text become numbers if the writer does not keep text."""
     table = {name: chunk.columns[name] for name in job.kept}
     for name, column in job.bound.items():
         cells = table.get(column)

@@ -19,7 +19,7 @@ from gradtrace.errors import UsageError
 
 
 class SeparatedReader:
-    """Reads a text table. `names` are its columns; `rows`, the number of rows, is unknown in advance."""
+    """A reader of a CSV or TSV table. `names` are its columns; `rows` is None, since their number is unknown."""
 
     rows: int | None = None
 
@@ -53,7 +53,7 @@ class SeparatedReader:
             raise UsageError(f"{self.name}:{self.reader.line_num}: {error}") from None
 
     def chunk(self, first: int, block: list[list[str]]) -> Chunk:
-        """Return the rows as columns; missing cells of a short row are None, a row that is too long is a fault."""
+        """Return the rows as columns. Missing cells of a short row are empty; a row that is too long is a fault."""
         n, faults = len(self.names), []
         for i, row in enumerate(block):
             if len(row) != n:
@@ -65,7 +65,7 @@ class SeparatedReader:
         return Chunk(first, len(block), columns, tuple(faults))
 
     def line(self, row: int) -> str:
-        """Describe the position of a row, for messages."""
+        """Return a description of a row's position, for messages."""
         return f"{self.name}: row {row + 1}"
 
 
@@ -73,7 +73,7 @@ LINE = 'each line is to look like {"x": 2, "w": 1}'
 
 
 def parsed(line: str) -> dict[str, Any] | str:
-    """Return a line's object, or a description of the error."""
+    """Return the JSON object on a line as a dict, or a description of the error as text."""
     try:
         value = json.loads(line)
     except ValueError as error:
@@ -84,7 +84,7 @@ def parsed(line: str) -> dict[str, Any] | str:
 
 
 class LinesReader:
-    """Reads JSON Lines: an object on each line; the columns are the keys of the first."""
+    """A reader of JSON Lines: an object on each line; the columns are the keys of the first object."""
 
     rows: int | None = None
 
@@ -95,7 +95,7 @@ class LinesReader:
         self.names = self.keys() if names is None else names
 
     def keys(self) -> list[str]:
-        """Return the keys of the first line, which is kept to be read as a row."""
+        """Return the keys of the object on the first line, and store this object as the first row."""
         first = next(self.lines, None)
         if first is None:
             raise UsageError(f"{self.name} is empty", "each line must be an object of columns")
@@ -121,7 +121,7 @@ class LinesReader:
 
 
 class SeparatedWriter:
-    """Writes a text table; the first chunk determines the columns."""
+    """A writer of a CSV or TSV table; the first chunk determines the columns."""
 
     as_read = True  # columns that were read as text are written unchanged
 
@@ -150,7 +150,7 @@ class SeparatedWriter:
 
 
 class LinesWriter:
-    """Writes JSON Lines."""
+    """A writer of JSON Lines."""
 
     as_read = False
 
@@ -168,7 +168,7 @@ class LinesWriter:
 
 
 def strict(value: Any) -> Any:
-    """Return a value in a form that JSON supports."""
+    """Return a value in a form that JSON supports: NaN and infinities as strings."""
     if type(value) is float and not math.isfinite(value):
         return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
     return [strict(item) for item in value] if type(value) is list else value

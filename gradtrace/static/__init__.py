@@ -42,7 +42,7 @@ __getattr__, __dir__ = attach(__name__, HOMES, listed=("program",))
 
 
 def program(plan: Plan, threads: int = 1) -> Any:
-    """Compile a plan into a callable of its inputs: on floats if all values are float64 scalars, else on arrays."""
+    """Compile a plan to a function of its inputs: of floats if all values are float64 scalars, else of arrays."""
     from gradtrace.static.scalars import ScalarProgram, is_scalar
 
     if is_scalar(plan):

@@ -77,7 +77,7 @@ class ArrayProgram:
         return self.blocked(group, reads, makes, shape), reads, makes
 
     def blocked(self, group: list[Step], reads: tuple[int, ...], makes: tuple[int, ...], shape: Any) -> Any:
-        """Compile the group as a program over elements."""
+        """Return a function that runs a group of elementwise steps in blocks, from the `reads` to the `makes`."""
         values = [PlanValue((), v.dtype, v.constant if v.shape == () else None) for v in self.plan.values]
         rowwise = tuple(n for n in reads if self.plan.values[n].shape == shape)
         plan = Plan(tuple(values), tuple((str(n), n) for n in reads), tuple(group), tuple((str(n), n) for n in makes))
@@ -112,7 +112,10 @@ def same_shape(plan: Plan, a: Step, b: Step) -> bool:
 
 
 def is_big(plan: Plan, step: Step) -> bool:
-    """Whether a step should run in blocks: elementwise, large, operands of the result's shape or one element."""
+    """Return whether a step should run in blocks.
+
+    It must be elementwise and large, and its operands must have the result's shape or be 0-d.
+    """
     if len(step.out) != 1 or not kernels.is_elementwise(step):
         return False
     shape = plan.values[step.out[0]].shape
@@ -121,7 +124,10 @@ def is_big(plan: Plan, step: Step) -> bool:
 
 
 def whole(step: Step, plan: Plan) -> Callable[..., tuple[Any, ...]]:
-    """Run a step by its kernel, on arrays or on floats, as the engine would (the two round differently)."""
+    """Return a function that runs a step by the kernel that the engine would use: on floats or on arrays.
+
+    The two kernels may round differently.
+    """
     program = control.program_of(step)
     if program is not None:
         return program

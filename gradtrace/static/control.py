@@ -4,11 +4,11 @@ A step's arguments are (parts, values): the parts are plans, the values Refs.
 
     while_loop    (condition, body)            the variables, then the outer values that the parts use
     while_grad    (condition, body, its vjp)   the same, then the gradients of the last state's floating variables; a
-                                               third argument has the numbers of variables and of floating ones
+                                               third argument has the numbers of variables and of floating variables
     cond          (branch, branch)             the predicate, then the operands of both branches
 
-`while_grad` keeps the state before every iteration: memory grows with their number, and it takes about three times as
-long as the loop.
+`while_grad` keeps the state before every iteration, so its memory grows with the number of iterations. It takes about
+three times as long as the loop.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def counted(by: Callable[[int], object] | None) -> Iterator[None]:
 
 
 def program_of(step: Step) -> Callable[..., tuple[Any, ...]] | None:
-    """Return a function from the step's values to its results; None for an ordinary step."""
+    """Return a function from a step's values to its results; None if the step is not a loop or conditional."""
     if step.op not in (WHILE, WHILE_GRAD, COND):
         return None
     from gradtrace.static.arrays import ArrayProgram
@@ -50,7 +50,7 @@ def program_of(step: Step) -> Callable[..., tuple[Any, ...]] | None:
 
 
 def loop(parts: list[Any], variables: int) -> Callable[..., tuple[Any, ...]]:
-    """Run the body while the condition holds."""
+    """Return a function that runs the body while the condition holds."""
     condition, body = parts
 
     def run_loop(*values: Any) -> tuple[Any, ...]:
@@ -63,14 +63,14 @@ def loop(parts: list[Any], variables: int) -> Callable[..., tuple[Any, ...]]:
 
 
 def goes_on(condition: Any, body: Any, state: Any, outside: Any) -> bool:
-    """Whether there is another iteration."""
+    """Return whether the loop has another iteration, after reporting its steps to `take_steps`."""
     if take_steps is not None:
         take_steps(1 + len(body.plan.steps))
     return bool(condition(*state, *outside)[0])
 
 
 def loop_grad(parts: list[Any], variables: int, floats: int) -> Callable[..., tuple[Any, ...]]:
-    """Run the loop, keep every state, and backpropagate through its iterations."""
+    """Return a function that runs the loop, keeps every state, and backpropagates through the iterations."""
     condition, body, gradient = parts
 
     def run_loop_backward(*values: Any) -> tuple[Any, ...]:
@@ -93,7 +93,7 @@ def loop_grad(parts: list[Any], variables: int, floats: int) -> Callable[..., tu
 
 
 def choice(parts: list[Any]) -> Callable[..., tuple[Any, ...]]:
-    """Run one of the two branches."""
+    """Return a function that runs one of the two branches, selected by its first argument."""
     yes, no = parts
 
     def run_branch(predicate: Any, *values: Any) -> tuple[Any, ...]:

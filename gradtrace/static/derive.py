@@ -1,8 +1,8 @@
 """Gradients of a static graph, as operations of the graph.
 
 If all sizes are known, the derivative rules run once on example values, and each of their steps becomes an operation of
-the graph, named under `gradients/`. If a size is unknown, the shapes in those steps would be wrong for other sizes:
-then the gradient is one operation, whose steps are computed for each plan.
+the graph, named under `gradients/`. If a size is unknown, the shapes in those steps would be wrong for other sizes, so
+the gradient is a single operation, whose steps are recorded again for each plan.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = GRADIENTS) -> l
 
 
 class Anything:
-    """A set that contains every tensor, for values that are known once everything is fed."""
+    """A set that contains every tensor whose value comes from outside the graph, such as placeholders."""
 
     def __contains__(self, tensor: Tensor) -> bool:
         return tensor.op.is_fed
@@ -66,7 +66,7 @@ def gradient_operation(
 def expanded(
     graph: Graph, outputs: list[Tensor], inputs: list[Tensor], weights: list[Tensor], name: str
 ) -> list[Tensor]:
-    """Add the steps of the derivative rules to the graph as operations."""
+    """Add the steps of the derivative rules to the graph as operations, and return the gradients of `inputs`."""
     recorder = Recorder()
     ends = [*outputs, *weights, *inputs]
     places = [op.outputs[0] for op in graph.operations if op.is_fed]
@@ -89,7 +89,7 @@ def expanded(
 
 
 def needed_steps(steps: Sequence[Step], numbers: Sequence[int], there: dict[int, Tensor]) -> list[Step]:
-    """Return the steps needed for these values, back to what the graph already has."""
+    """Return the steps needed to compute the values `numbers` from `there`, the values that the graph already has."""
     wanted = set(numbers) - there.keys()
     results = []
     for step in reversed(steps):
@@ -100,14 +100,14 @@ def needed_steps(steps: Sequence[Step], numbers: Sequence[int], there: dict[int,
 
 
 def as_node(graph: Graph, recorder: Recorder, there: dict[int, Tensor], number: int, name: str) -> Tensor:
-    """Return a value as a tensor of the graph: an existing one, or a constant."""
+    """Return the tensor of the graph for value `number`: an existing tensor, or a new constant."""
     if number not in there:
         there[number] = add_constant(graph, graph.unique(f"{name}/Const"), np.asarray(recorder.values[number].constant))
     return there[number]
 
 
 def function_of(step: Step) -> Callable[..., Any]:
-    """Return a step as a function of engine tensors."""
+    """Return a function of engine tensors that does the operation of a step."""
 
     def apply_record(*operands: engine.Tensor) -> Any:
         taken = iter(operands)
@@ -117,7 +117,7 @@ def function_of(step: Step) -> Callable[..., Any]:
 
 
 def depends_on(outputs: list[Tensor], x: Tensor) -> bool:
-    """Whether any output depends on x by differentiable operations."""
+    """Return whether any output depends on x by differentiable operations."""
     seen: set[Operation] = set()
     waiting = list(outputs)
     while waiting:
@@ -131,7 +131,7 @@ def depends_on(outputs: list[Tensor], x: Tensor) -> bool:
 
 
 def differentiate(ys: Any, xs: Any, weights: Any) -> tuple[engine.Tensor, ...]:
-    """Return the gradients, recorded as further steps; zeros for inputs that get none."""
+    """Return the gradients of `ys` with respect to `xs`, recorded as further steps; zeros where there is none."""
     recorder = state.planner
     if not isinstance(recorder, Recorder):
         return tuple(engine.Tensor._wrap(np.ones(x.shape, x.dtype.np)) for x in xs)

@@ -14,7 +14,7 @@ from gradtrace.static.plan import FORWARD, Plan, replaced
 
 
 class DynamicProgram:
-    """Calls the operators of the plan's forward steps, then backward. `built` and `runs` are counters."""
+    """A program that calls the operators of a plan's forward steps, then backward. `built` and `runs` are counters."""
 
     def __init__(self, recorded: Plan, wanted: list[str]) -> None:
         self.plan = recorded

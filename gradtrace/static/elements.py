@@ -10,7 +10,7 @@ from gradtrace.engine.lazy import np
 
 
 class DType(NamedTuple):
-    """A dtype of a graph: `float32.name`."""
+    """A dtype of a static graph, such as `float32`; its `name` is "float32"."""
 
     name: str
 
@@ -23,7 +23,7 @@ class DType(NamedTuple):
 
 
 def dtype_name(dtype: Any) -> str:
-    """Return the name of a DType, an engine dtype, a numpy dtype or a name; raise TypeError for other values."""
+    """Return the name of a dtype: a DType, an engine dtype, a numpy dtype or a name. TypeError for other values."""
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
     name = {"float": "float32", "double": "float64", "int": "int32"}.get(name or "", name)
     if name not in dtypes.BY_NAME:

@@ -23,7 +23,7 @@ Buffer = tuple[str, tuple[int, ...]]  # dtype, and the shape of a row
 
 
 class Emitted(NamedTuple):
-    """The function of a block, and its parameters in order."""
+    """The compiled function that processes a block, and its parameters in order."""
 
     function: Callable[..., None]
     inputs: tuple[int, ...]  # values with an axis of rows
@@ -39,7 +39,7 @@ def emit(plan: Plan, rowwise: tuple[int, ...], outputs: tuple[int, ...]) -> Emit
 
 
 class Emitter:
-    """Builds one block function."""
+    """A builder of one block function."""
 
     def __init__(self, plan: Plan, rowwise: tuple[int, ...], outputs: tuple[int, ...]) -> None:
         self.plan = plan
@@ -95,7 +95,7 @@ class Emitter:
         self.names.update(zip(step.out, places.values(), strict=True))
 
     def whole(self, position: int, step: Step) -> None:
-        """Emit a step that is not elementwise, whose results are new arrays."""
+        """Emit the call for a step that is not elementwise; its results are new arrays."""
         function = kernels.by_rows(step, self.plan, self.rowwise)
         given: list[ast.expr] = [ast.Name(self.name(n), ast.Load()) for n in refs(step.args)]
         names = []
@@ -113,7 +113,7 @@ class Emitter:
         self.release([n for n in dict.fromkeys(refs(step.args)) if n in self.held and self.last.get(n) == position])
 
     def deliver(self) -> None:
-        """Copy outputs that are inputs, constants or duplicates."""
+        """Emit copies for the outputs that no step writes in place: inputs, constants and duplicates."""
         for k, number in enumerate(self.outputs):
             in_place = number in self.rowwise and number not in self.inputs
             if not in_place or self.target[number] != f"o{k}":
@@ -125,7 +125,7 @@ class Emitter:
     # ---- names of values
 
     def result_name(self, number: int) -> str:
-        """Return the name of the array that a result is written to: an output's, or a buffer's."""
+        """Return the name of the array to write a result to: the array of an output, or a buffer."""
         if number in self.target:
             return self.target[number]
         value = self.plan.values[number]
@@ -154,7 +154,7 @@ class Emitter:
                 self.free[self.buffers[buffer]].append(buffer)
 
     def operand(self, number: int, out: int) -> ast.expr:
-        """Return a value as an operand of an elementwise step; a row with fewer axes gets leading axes of length 1."""
+        """Return the expression for an operand of an elementwise step; rows with fewer axes get axes of length 1."""
         result = self.reference(number)
         mine, its = len(self.plan.values[number].shape), len(self.plan.values[out].shape)
         if number in self.rowwise and mine < its:

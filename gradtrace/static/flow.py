@@ -1,16 +1,17 @@
-"""Loops and conditionals on engine tensors, under a Recorder: each is a step of the plan and differentiable.
+"""Loops and conditionals on engine tensors, recorded by a Recorder as differentiable steps of a plan.
 
-The parts are functions of engine tensors. Each is recorded as a separate plan, from values like its operands, and so
-are the functions that its gradient needs:
+The parts (condition, body, branches) are functions of engine tensors. Each part is recorded as a separate plan, on
+values like its operands, and so are the functions that its gradient needs:
 
     loop        run the body while the condition holds
-    loop_grad   its gradient: run the loop again and keep every state, then apply the body's vjp from the last state
-                back to the first (see `control`)
+    loop_grad   the gradient of `loop`: run the loop again and keep every state, then apply the body's vjp from the last
+                state back to the first (see `control`)
     choice      one of two branches; its gradient is a choice between the branches' gradients
 
-The gradient of `loop_grad` needs no third kind of step: for cotangents (u, v) of (dx, do), with d the incoming
-gradient, <u, dx> + <v, do> = <d, J (u, v)>, and J (u, v) is the result of the loop over the body's tangents. So the
-gradient with respect to d is that loop, and the others are `loop_grad` of it.
+The gradient of `loop_grad` needs no third kind of step. Let d be the incoming gradient, dx and do the results for the
+variables and the outer values, J the Jacobian of the loop, and (u, v) the cotangents of (dx, do). Then
+<u, dx> + <v, do> = <d, J (u, v)>, and J (u, v) is the result of the loop over the body's tangents. So the gradient with
+respect to d is that loop, and the other gradients are `loop_grad` of that loop.
 """
 
 from __future__ import annotations
@@ -51,12 +52,15 @@ def floating(values: Sequence[engine.Tensor]) -> list[engine.Tensor]:
 
 
 def stand_ins(values: Sequence[engine.Tensor]) -> Values:
-    """Return new tensors of these shapes and dtypes."""
+    """Return new tensors with the shapes and dtypes of `values`, to stand for results that are not computed."""
     return tuple(engine.Tensor._wrap(v.own_array().copy()) for v in values)
 
 
 def gradient_of(part: Part, count: int) -> Part:
-    """Map (the part's `count` values, gradients of its floating results) to the gradients of its floating values."""
+    """Return the gradient function of a part.
+
+    It maps the part's `count` values and the gradients of its floating results to the gradients of its floating values.
+    """
 
     def compute_gradients(*values: engine.Tensor) -> Values:
         return differentiate(floating(part(*values[:count])), floating(values[:count]), values[count:])
@@ -65,9 +69,10 @@ def gradient_of(part: Part, count: int) -> Part:
 
 
 def tangent_of(part: Part, count: int) -> Part:
-    """Map (the part's `count` values, tangents of the floating ones) to its results and their tangents.
+    """Return the tangent function of a part.
 
-    The gradient is linear in the incoming gradient, so its gradient with respect to that is the tangent.
+    It maps the part's `count` values and the tangents of the floating values to the part's results and their tangents.
+    The part's gradient is linear in the incoming gradient, so differentiating it by that gives the tangents.
     """
 
     def compute_tangents(*values: engine.Tensor) -> Values:
@@ -88,14 +93,17 @@ def zeros_like(tensor: engine.Tensor) -> engine.Tensor:
 
 
 def loop(test: Part, body: Part, variables: int, *values: engine.Tensor) -> Values:
-    """Return the last state of a loop from `values`: the variables, then the outer values that the parts use."""
+    """Return the last values of a loop's variables; `values` are these variables, then outer values that parts use."""
     if not isinstance(state.planner, Recorder):
         return stand_ins(values[:variables])
     return _as_tuple(Loop.apply(test, body, variables, *values))
 
 
 def loop_grad(test: Part, body: Part, variables: int, *values: engine.Tensor) -> Values:
-    """Return the gradients of the floating variables and outer values; `values` ends with those of the last state."""
+    """Return the gradients of a loop's floating variables and outer values.
+
+    `values` are those of `loop`, then the gradients of the floating variables after the last iteration.
+    """
     own = values[: len(values) - len(floating(values[:variables]))]
     if not isinstance(state.planner, Recorder):
         return stand_ins(floating(own))
@@ -103,7 +111,7 @@ def loop_grad(test: Part, body: Part, variables: int, *values: engine.Tensor) ->
 
 
 class Loop(Function):
-    """`loop` and its gradient."""
+    """The custom Function of `loop`: forward records a loop, backward calls `loop_grad`."""
 
     @staticmethod
     def forward(ctx: Any, test: Part, body: Part, variables: int, *values: engine.Tensor) -> Any:
@@ -124,7 +132,7 @@ class Loop(Function):
 
 
 class LoopGrad(Function):
-    """`loop_grad` and its gradient."""
+    """The custom Function of `loop_grad`: forward records its step, backward is explained in the module's docstring."""
 
     @staticmethod
     def forward(ctx: Any, test: Part, body: Part, variables: int, *values: engine.Tensor) -> Any:
@@ -147,7 +155,7 @@ class LoopGrad(Function):
         width, wide = variables + floats, tangent_of(body, variables + len(outside))
 
         def sorted_out(given: Values) -> tuple[Values, Values, Values]:
-            """Return (x, o), the tangents of x and those of o from the combined loop's values x, t, o, s."""
+            """Split the combined loop's values x, t, o, s into (x, o), t and s; t and s are tangents of x and o."""
             middle = width + len(outside)
             return (*given[:variables], *given[width:middle]), given[variables:width], given[middle:]
 
@@ -178,14 +186,14 @@ class LoopGrad(Function):
 
 
 def choice(yes: Part, no: Part, *values: engine.Tensor) -> Values:
-    """Return the results of one branch, selected by the bool first among `values`; both get the others."""
+    """Return the results of one branch: values[0] is the bool that selects it, values[1:] are its arguments."""
     if not isinstance(state.planner, Recorder):
         return stand_ins(yes(*values[1:]))
     return _as_tuple(Choice.apply(yes, no, *values))
 
 
 class Choice(Function):
-    """`choice` and its gradient."""
+    """The custom Function of `choice`: backward is a choice between the gradients of the branches."""
 
     @staticmethod
     def forward(ctx: Any, yes: Part, no: Part, *values: engine.Tensor) -> Any:

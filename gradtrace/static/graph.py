@@ -8,8 +8,8 @@
         session.run(y, {x: 3.0})      # 6.0
 
 A node has a name, a shape and a dtype, but no value. To infer shapes and dtypes, and to report errors while the graph
-is built, each operation runs once on example values of ones; an unknown size (None) is tried with two sizes, and sizes
-that differ in the result are unknown too. Names and their numbering follow TensorFlow 1.
+is built, each operation runs on example values (ones). An unknown size (None) is tried with two sizes; a size of the
+result that differs between the two tries is unknown too. Names and their numbering follow TensorFlow 1.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ Values = tuple[engine.Tensor, ...]
 class Operation:
     """A node of a graph: `compute` maps its inputs' values to its results, as engine tensors.
 
-    `source`, for values that the session provides itself, maps a session to an array; `assigns` is the variable that
-    receives the result.
+    `source` maps a session to the operation's value, if the session provides it (variables, random numbers); `assigns`
+    is the variable that receives the result, if the operation is an assignment.
     """
 
     __slots__ = ("assigns", "compute", "graph", "inputs", "name", "outputs", "source", "type")
@@ -56,7 +56,7 @@ class Operation:
 
     @property
     def is_fed(self) -> bool:
-        """Whether its value comes from outside the graph."""
+        """Whether the operation's value comes from outside the graph."""
         return self.type == "Placeholder" or self.source is not None
 
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
@@ -145,7 +145,7 @@ def spelled(shape: Shape | None) -> str:
 
 
 class Graph:
-    """Operations in the order in which they were added, each with a unique name."""
+    """A static graph: operations with unique names, in the order in which they were added."""
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
@@ -172,7 +172,7 @@ class Graph:
 
     @contextmanager
     def as_default(self) -> Iterator[Graph]:
-        """Make this the graph that operations are added to."""
+        """Context manager that makes this the default graph, to which operations are added."""
         stack.append(self)
         try:
             yield self
@@ -181,7 +181,7 @@ class Graph:
 
     @contextmanager
     def name_scope(self, name: str) -> Iterator[str]:
-        """Prefix the names of operations added inside with `name/`."""
+        """Context manager that prefixes the names of operations added inside with `name/`."""
         before, own = self.scope, self.unique(name) + "/"
         self.scope = own
         try:
@@ -207,7 +207,7 @@ class Graph:
         return candidate
 
     def reach(self, tensor: Tensor) -> Tensor:
-        """Return a tensor as this graph can read it; raise ValueError for a tensor of another graph."""
+        """Return the tensor to use as an operand in this graph; ValueError for a tensor of another graph."""
         if tensor.graph is not self:
             raise ValueError(f"{tensor} must be from the same graph as the operation that reads it.")
         return tensor
@@ -230,7 +230,7 @@ class Graph:
         return op.outputs
 
     def check_sources(self) -> None:
-        """Check that placeholders, variables and random numbers can be added."""
+        """Raise an error if placeholders, variables and random numbers cannot be added; here they always can."""
 
     def check_open(self) -> None:
         if self.finalized:
@@ -246,14 +246,14 @@ def get_default_graph() -> Graph:
 
 
 def reset_default_graph() -> None:
-    """Create a new default graph; nothing can be added to the tensors of the old one."""
+    """Replace the default graph by a new one, in which tensors of the old graph cannot be used."""
     if len(stack) > 1:
         raise AssertionError("Do not use reset_default_graph() to clear nested graphs.")
     stack[0] = Graph()
 
 
 def run_on_examples(run: Callable[..., Any], examples: list[Any]) -> Values:
-    """Return the results on example values, without recording."""
+    """Call `run` on example values without recording, and return its results as a tuple."""
     with using(recorder=None, planner=None, grad_enabled=False):
         return results(run(*examples))
 
@@ -277,7 +277,7 @@ def add_constant(graph: Graph, name: str, raw: Any) -> Tensor:
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str = "Placeholder") -> Tensor:
-    """Add a node that is fed at every run; a size of None in `shape`, or shape None, accepts any."""
+    """Add a node that is fed at every run. A size of None in `shape` accepts any size, a shape of None any shape."""
     kind = dtype_name(dtype)
     sizes: Shape | None = None if shape is None else tuple(None if n is None else int(n) for n in shape)
     graph = get_default_graph()
@@ -339,7 +339,7 @@ def apply(op_type: str, function: Callable[..., Any], args: Sequence[Any], name:
 
 
 def function_of(name: str) -> Any:
-    """Return the library's function of this name."""
+    """Return gradtrace's public function of this name."""
     return find(api.functions, name)
 
 

@@ -2,9 +2,8 @@
 
     instructions(step, plan)   the calls of an elementwise step, each writing OUT; None for any other step
 
-A call is (function, arguments), where an argument is a Ref, OUT (the buffer of the step's result; SECOND is another),
-or a constant. The results are bitwise those of the operator's kernel; only rewrites that guarantee this are listed
-here.
+A call is (function, arguments). An argument is a Ref, OUT (the buffer for the step's result), SECOND (the buffer for a
+second result), or a constant. The results are bitwise equal to those of the operator's kernel.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ Call = tuple[Any, tuple[Any, ...]]
 
 
 class Out:
-    """Placeholder for the buffer of a result."""
+    """A placeholder for the buffer of a result."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -36,13 +35,13 @@ OUT, SECOND = Out("OUT"), Out("SECOND")
 
 
 def is_elementwise(step: Step) -> bool:
-    """Whether each element of the result depends only on the operands' elements at the same position."""
+    """Return whether each element of the result depends only on the operands' elements at the same position."""
     record = records.get(step.op)
     return step.op == ERF_AND_BELL if record is None else record.kind == "elementwise"
 
 
 def ufunc_of(record: Op) -> Any:
-    """Return the numpy ufunc that is an operator's whole kernel, or None."""
+    """Return the numpy ufunc that does all the work of an operator's kernel, or None if there is none."""
     kernel = getattr(record._kernel, "ufunc", record._kernel)
     ufunc = getattr(np, kernel) if isinstance(kernel, str) else None
     return ufunc if isinstance(ufunc, np.ufunc) else None
@@ -66,7 +65,7 @@ def instructions(step: Step, plan: Plan) -> list[Call] | None:
 
 
 def reads_once(calls: list[Call]) -> bool:
-    """Whether only the first call reads the operands, so that the result may reuse an operand's buffer."""
+    """Return whether only the first call reads the operands, so that the result may reuse an operand's buffer."""
     first = calls[0][0]
     return isinstance(first, np.ufunc) and not any(True for _, args in calls[1:] for _ in refs(args))
 
@@ -121,9 +120,9 @@ TABLE: dict[str, Callable[..., list[Call]]] = record_table(
 
 
 def by_rows(step: Step, plan: Plan, rowwise: set[int]) -> Any:
-    """Return a function of a step's Ref arguments; those in `rowwise`, and the results, have a leading row axis.
+    """Return a function that runs a step on many rows: its batched form if there is one, else its kernel for each row.
 
-    It is the operator's batched form if there is one, else its kernel called row by row.
+    The function takes the values of the step's Refs. Those in `rowwise`, and the results, have a leading row axis.
     """
     batched = BATCHED.get(step.op)
     if batched is not None:
@@ -134,7 +133,7 @@ def by_rows(step: Step, plan: Plan, rowwise: set[int]) -> Any:
 
 
 def one_by_one(step: Step, rowwise: set[int]) -> Any:
-    """Call the kernel for each row."""
+    """Return a function that calls a step's kernel for each row."""
     numbers = list(refs(step.args))
     kernel = records[step.op].kernel
     several = len(step.out) > 1

@@ -17,7 +17,7 @@ from gradtrace.static.replay import ancestors, replay
 
 
 class Part(Graph):
-    """A graph inside a node. `inputs` are its inputs; `captured` maps outer tensors to their inputs."""
+    """A graph inside a node. `inputs` are its inputs; `captured` maps each captured outer tensor to its input."""
 
     def __init__(self, outside: Graph, captured: dict[Tensor, Tensor]) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Part(Graph):
         self.outputs: tuple[Tensor, ...] = ()
 
     def receive(self, tensor: Tensor, name: str) -> Tensor:
-        """Add an input like `tensor`."""
+        """Add an input with the shape and dtype of `tensor`."""
         op = Operation(self, "Placeholder", self.unique(name), (), unfed)
         op.outputs = (Tensor(op, 0, tensor.examples),)
         self.operations.append(op)
@@ -47,7 +47,7 @@ class Part(Graph):
         raise ValueError("placeholders, variables and random numbers must be created outside while_loop and cond")
 
     def build(self, function: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """Call `function` on inputs like the given ones, in this graph; its results are the outputs."""
+        """Add inputs like `inputs` to this graph, call `function` on them, and return its results, the outputs."""
         self.inputs = [self.receive(t, f"var_{i}") for i, t in enumerate(inputs)]
         with self.as_default():
             out = function(*self.inputs)
@@ -67,10 +67,10 @@ def as_tensors(values: Sequence[Any]) -> list[Tensor]:
 def while_loop(
     cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Sequence[Any], name: str = "while"
 ) -> Any:
-    """Add a node that runs `body` on the variables while `cond` of them holds; return their last values in a list.
+    """Add a node that runs `body` on the variables while `cond(*variables)` holds; return the list of last values.
 
-    Both functions take and return nodes. `body` returns as many as it takes, of the same dtypes and shapes; else
-    TypeError or ValueError. The gradient backpropagates through the executed iterations.
+    Both functions take and return nodes. `body` must return as many nodes as it takes, with the same dtypes and shapes;
+    else TypeError or ValueError is raised. The gradient backpropagates through the executed iterations.
     """
     graph = get_default_graph()
     graph.check_open()
@@ -91,7 +91,7 @@ def while_loop(
 def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str = "cond") -> Any:
     """Add a node that runs one of two branches, selected by a bool; both return the same dtypes and shapes.
 
-    The gradient is that of the executed branch.
+    The node's gradient is the gradient of the executed branch.
     """
     graph = get_default_graph()
     graph.check_open()
@@ -117,7 +117,7 @@ def check_same(wanted: Sequence[Tensor], got: Sequence[Tensor], what: str) -> No
 
 
 def runner(part: Part, outside: list[Tensor]) -> Callable[..., Any]:
-    """Return a part as a function of engine tensors: its inputs, then the captured values."""
+    """Return a function of engine tensors that runs a part; its arguments are the inputs, then the `outside` values."""
 
     def replay_part(*values: engine.Tensor) -> tuple[engine.Tensor, ...]:
         feeds = [*part.inputs, *(part.stands_for.get(t) for t in outside)]

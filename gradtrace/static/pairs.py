@@ -17,7 +17,7 @@ ERF_AND_BELL = "erf_and_bell"
 
 
 def fuse_pairs(plan: Plan) -> Plan:
-    """Return the plan with such steps fused, where both occur in this order."""
+    """Return the plan with each pair of erf(v) and a later exp(-(v * v)) fused into one step."""
     maker = {number: step for step in plan.steps for number in step.out}
     erfs = {
         step.args[0]: position

@@ -1,7 +1,7 @@
 """Optimisation passes: constant folding, algebraic identities, common subexpressions, dead steps.
 
-Every rewrite keeps IEEE's result to the last bit, including signed zeros, infinities and NaN (except the sign of a NaN,
-which no comparison sees). Rewrites that do not are in `FAST` and run only on request:
+Every rewrite keeps the IEEE result to the last bit, including signed zeros, infinities and NaN (except the sign of a
+NaN, which no comparison sees). Rewrites that may change the result are in `FAST` and run only on request:
 
     x + 0 -> x            -0 + 0 is +0
     x * 0 -> 0            inf * 0 is NaN
@@ -60,7 +60,7 @@ def fold(plan: Plan) -> tuple[Plan, int]:
 
 
 def folded(step: Step, values: list[PlanValue]) -> list[Any] | None:
-    """Return the raw results of a step that can be evaluated now; None for any other."""
+    """Return the raw results of a step that depends only on constants (and is not too large); None for other steps."""
     record = records.get(step.op)
     if record is None or sum(math.prod(values[n].shape) for n in step.out) > LARGEST:
         return None
@@ -74,7 +74,7 @@ def folded(step: Step, values: list[PlanValue]) -> list[Any] | None:
 
 
 def filled(value: PlanValue, number: float) -> Any:
-    """Return a constant of a value's shape and dtype."""
+    """Return a constant with a value's shape and dtype, all of whose elements are `number`."""
     return number if value.dtype == "float64" and not value.shape else np.full(value.shape, number, value.dtype)
 
 
@@ -90,7 +90,7 @@ class Context:
         self.fast = fast
 
     def number(self, arg: Any) -> float | None:
-        """Return the Python number that an argument represents, also as a constant of one element; else None."""
+        """Return the number that an argument stands for (itself, or a constant of equal elements); else None."""
         if type(arg) is Ref:
             step = self.maker.get(arg.number)
             if step is not None and step.op == "expand":  # one number, expanded
@@ -105,7 +105,7 @@ class Context:
         return step.args[0] if step is not None and step.op == "neg" else None
 
     def fits(self, arg: Any, out: int) -> bool:
-        """Whether an argument can replace the result: it has the same shape and dtype."""
+        """Return whether an argument has the shape and dtype of result `out`, so that it can replace the result."""
         if type(arg) is not Ref:
             return False
         mine, its = self.values[arg.number], self.values[out]
@@ -122,7 +122,7 @@ def one_number(raw: Any) -> float | None:
 
 
 def simplify(plan: Plan, fast: bool) -> tuple[Plan, int]:
-    """Replace steps by one of their arguments, or by a cheaper step."""
+    """Replace steps by one of their arguments, a constant, or a cheaper step. Return the plan and the count."""
     context = Context(plan, fast)
     same: dict[int, int] = {}
     steps: list[Step] = []
@@ -148,7 +148,7 @@ def simplify(plan: Plan, fast: bool) -> tuple[Plan, int]:
 
 
 def written(context: Context, step: Step, found: Any) -> list[Step]:
-    """Return the steps that replace `step`; a rewrite may nest one step in another, as (op, args)."""
+    """Return the steps for `found`, the replacement (op, args) of `step`; an argument may be a nested (op, args)."""
     if found is None:
         return [step]
     name, args = found
@@ -164,7 +164,7 @@ def written(context: Context, step: Step, found: Any) -> list[Step]:
 
 
 def rewritten(context: Context, step: Step) -> Rewrite:
-    """Return the replacement of a step: an argument, another (op, args), or a number; None for no replacement."""
+    """Return the replacement of a step: one of its arguments, an (op, args), or a number; None to keep the step."""
     if len(step.out) != 1:
         return None
     op, args, out = step.op, step.args, step.out[0]
@@ -233,7 +233,7 @@ def div_rule(c: Context, out: int, a: Ref | float, b: Ref | float) -> Rewrite:
 
 
 def is_power_of_two(number: float) -> bool:
-    """Whether division equals multiplication by the reciprocal (and the reciprocal is not subnormal)."""
+    """Return whether dividing by `number` equals multiplying by its reciprocal, which must not be subnormal."""
     if not math.isfinite(number):
         return False
     mantissa, exponent = math.frexp(abs(number))
@@ -315,7 +315,7 @@ FAST: dict[str, Callable[..., Rewrite]] = record_table(
 
 
 def share(plan: Plan) -> tuple[Plan, int]:
-    """Share steps of one operator on the same arguments."""
+    """Compute steps of one operator on the same arguments only once. Return the plan and the number removed."""
     same = equal_constants(plan)
     seen: dict[Any, tuple[int, ...]] = {}
     steps: list[Step] = []
@@ -347,7 +347,7 @@ def equal_constants(plan: Plan) -> dict[int, int]:
 
 
 def key_of(step: Step, values: tuple[PlanValue, ...]) -> Any:
-    """Return a key that equal steps share; None for a step that must not be shared."""
+    """Return a hashable key that is equal for equal steps; None for a step that must not be shared."""
     record = records.get(step.op)
     if record is None:
         return None
@@ -360,7 +360,7 @@ def key_of(step: Step, values: tuple[PlanValue, ...]) -> Any:
 
 
 def frozen(a: Any, as_float: bool = False) -> Any:
-    """Return an argument as a key, in which 1, 1.0, True and -0.0 differ."""
+    """Return a hashable form of an argument, in which 1, 1.0 and True differ (`as_float`: 1 and 1.0 are equal)."""
     if type(a) is Ref:
         return a
     if type(a) in (tuple, list):
@@ -378,7 +378,7 @@ def frozen(a: Any, as_float: bool = False) -> Any:
 
 
 def drop(plan: Plan) -> tuple[Plan, int]:
-    """Remove the steps that no output needs."""
+    """Remove the steps that no output needs. Return the plan and the number removed."""
     needed = {number for _, number in plan.outputs}
     kept: list[Step] = []
     for step in reversed(plan.steps):
@@ -389,7 +389,7 @@ def drop(plan: Plan) -> tuple[Plan, int]:
 
 
 def compact(plan: Plan) -> Plan:
-    """Renumber the values: inputs, constants, then results in order; unused ones are removed."""
+    """Renumber the values (inputs, constants, then results in order), and remove unused values."""
     order = [number for _, number in plan.inputs]
     used = {n for step in plan.steps for n in refs(step.args)} | {n for _, n in plan.outputs}
     order += [n for n in sorted(used) if plan.values[n].is_constant and n not in order]

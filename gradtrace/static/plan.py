@@ -6,8 +6,8 @@
     ├── steps     Step, in order: an operator record's name, its arguments (a Ref is a value), output numbers
     └── outputs   (label, number): "y", "dy/dx", ...
 
-Forward and gradients are steps of one list. A plan refers to no live tensor. A plan for one row of a table is executed
-over blocks of rows by `program`; its shapes are those of a row.
+The forward steps and the steps of gradients are in one list. A plan does not refer to live tensors. A plan for one row
+of a table has the shapes of that row; a `RowProgram` executes it over blocks of rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FORWARD, BACKWARD = "forward", "backward"
 
 
 class Ref(NamedTuple):
-    """A reference by number to a value, among a step's arguments."""
+    """An argument of a step that refers to a value of the plan by its number."""
 
     number: int
 
@@ -48,7 +48,10 @@ class Step(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """See the module's docstring. `removed` lists what each pass removed: (pass, count)."""
+    """A program as plain data, explained in the module's docstring.
+
+    `removed` has a pair (pass, number of steps removed) for each optimisation pass.
+    """
 
     values: tuple[PlanValue, ...]
     inputs: tuple[tuple[str, int], ...]
@@ -62,7 +65,7 @@ class Plan(NamedTuple):
 
 
 def refs(args: Any) -> Iterator[int]:
-    """Yield the numbers of the values among (nested) arguments, in order."""
+    """Yield the number of each Ref among (nested) arguments, in order."""
     for a in args:
         if type(a) is Ref:
             yield a.number
@@ -79,7 +82,7 @@ def replaced(args: tuple[Any, ...], to: Callable[[int], Any]) -> tuple[Any, ...]
 
 
 def uses(plan: Plan) -> dict[int, int]:
-    """Count how often each value is read, by steps and as an output."""
+    """Return how often each value is read, by steps and as an output."""
     count: dict[int, int] = {}
     for step in plan.steps:
         for number in refs(step.args):

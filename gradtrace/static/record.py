@@ -75,7 +75,7 @@ class Recorder:
         return number
 
     def find(self, tensor: Tensor) -> int | None:
-        """Return the value of a tensor. Saved results, which backward wraps in new tensors, are found by their node."""
+        """Return the number of a tensor's value, or None. Saved results, which are new tensors, are found by node."""
         number = self.known.get(id(tensor))
         array = None if type(tensor._data) in (float, bool) else tensor._data
         if number is not None:
@@ -87,7 +87,7 @@ class Recorder:
         return self.arrays.get(id(array)) if number is None and array is not None else number
 
     def number(self, tensor: Tensor) -> int:
-        """Return the value of a tensor; a tensor that no step produced is a constant."""
+        """Return the number of a tensor's value; a tensor that no step produced becomes a constant."""
         number = self.find(tensor)
         return self.add(tensor, constant=True) if number is None else number
 
@@ -123,7 +123,10 @@ class Recorder:
         recompute: Callable[..., Any],
         *more: Any,
     ) -> None:
-        """Record a loop or conditional as one step (see `control`). `recompute` repeats it on other values."""
+        """Record a loop or conditional as one step (see `control`).
+
+        `recompute` is a function that runs the loop or conditional on other values.
+        """
         given = tuple(Ref(self.number(v)) for v in values)
         numbers = tuple(self.add(o) for o in outs)
         self.steps.append(Step(op, (parts, given, *more), numbers, self.phase))
@@ -136,7 +139,7 @@ class Recorder:
         return tuple(self.argument(item) for item in a) if type(a) is tuple else a
 
     def promoted(self, name: str, given: tuple[Any, ...], args: tuple[Any, ...], line: int) -> tuple[Any, ...]:
-        """Return the arguments with explicit casts where the record promotes them."""
+        """Add cast steps for the arguments that the record promotes, and return the arguments after these casts."""
         record = records[name]
         kinds = {self.values[n].dtype for n in numbers_in(given[: record.arity])}
         floats = record.promote != "float" or all(k.startswith("float") for k in kinds)
@@ -146,7 +149,7 @@ class Recorder:
         return tuple(self.cast(g, raws[i], line) if type(g) is Ref else g for i, g in enumerate(given))
 
     def mixes(self, given: tuple[Any, ...], kinds: set[str]) -> bool:
-        """Whether a Python float is combined with an integer tensor."""
+        """Return whether a Python float is combined with an integer tensor."""
         whole = kinds and not next(iter(kinds)).startswith("float")
         return bool(whole) and any(type(g) is float for g in given)
 
@@ -168,7 +171,7 @@ class Recorder:
             self.bind(out, number)
 
     def custom(self, name: str, outs: Sequence[Any]) -> None:
-        """Record a custom Function, whose forward is already recorded; its results may be new tensors on old data."""
+        """Find the recorded values of a custom Function's results; UnsupportedError if its forward computed none."""
         for out in outs:
             if not isinstance(out, Tensor):
                 continue
@@ -180,9 +183,9 @@ class Recorder:
             self.bind(out, number)
 
     def inplace(self, name: str, args: tuple[Any, ...], out: Tensor, origin: int) -> None:
-        """Record an in-place operation as the operation, whose result replaces the tensor's value from here on.
+        """Record an in-place operation as the out-of-place one, whose result is the tensor's value from here on.
 
-        Operations on constants only are already done; the tensors are new constants when they are used next.
+        An operation on constants alone is not recorded; the changed tensor becomes a new constant at its next use.
         """
         if not any(n in self.fed for n in self.known_in(args)):
             self.forget(out)
@@ -200,7 +203,7 @@ class Recorder:
             self.values[last] = self.values[last]._replace(dtype=dtype)
 
     def known_in(self, args: tuple[Any, ...]) -> list[int]:
-        """Return the known values among the arguments."""
+        """Return the numbers of the values of the tensors among the arguments, as far as they are known."""
         results: list[int] = []
         for a in args:
             if isinstance(a, Tensor):
@@ -211,7 +214,7 @@ class Recorder:
         return results
 
     def forget(self, tensor: Tensor) -> None:
-        """Forget tensors that share memory with this one: their constants are outdated."""
+        """Forget the tensors that share memory with `tensor`, because their constants are outdated."""
         memory = tensor.own_array()
         for known, data in [kept for kept in self.keep if type(kept) is tuple]:
             if known is tensor or (type(data) not in (float, bool) and np.may_share_memory(data, memory)):
@@ -219,12 +222,12 @@ class Recorder:
                 self.arrays.pop(id(data), None)
 
     def read(self, tensor: Tensor) -> None:
-        """Handle a value about to leave the tensors: allowed for constants, an error if it depends on an input."""
+        """Called before Python reads a tensor's value: UnsupportedError if the value depends on an input."""
         if self.find(tensor) in self.fed:
             raise UnsupportedError(LEAVES, ADVICE)
 
     def change(self, tensor: Tensor) -> None:
-        """Handle a tensor that is about to be modified in place: constants keep the data that steps have read."""
+        """Called before a tensor is modified in place: copy the constants on its memory, which steps have read."""
         self.number(tensor)
         memory = tensor.own_array()
         for number, value in enumerate(self.values):
@@ -235,7 +238,7 @@ class Recorder:
     # ---- result
 
     def plan(self, outputs: Sequence[tuple[str, Tensor | None]], shapes: dict[str, Tensor]) -> Plan:
-        """Return the recorded plan; a None output is zeros like the tensor of that label in `shapes`."""
+        """Return the recorded plan. An output that is None becomes zeros like the tensor of that label in `shapes`."""
         if random_state() != self.random:
             raise UnsupportedError(
                 "a plan cannot hold random numbers: each run would repeat the first draw", "pass them as an input"
@@ -254,7 +257,7 @@ def numbers_in(args: Any) -> list[int]:
 
 
 def random_state() -> Any:
-    """Return the state of the run's random numbers; None if none were drawn since the seed."""
+    """Return the position of the default random generator; None if no number was drawn since the seed."""
     module = sys.modules.get("gradtrace.ops.random.generator")
     if module is None or module.default_generator._source is None:
         return None
@@ -262,7 +265,7 @@ def random_state() -> Any:
 
 
 def gradients(recorder: Recorder, root: Tensor, inputs: Sequence[Tensor]) -> list[Tensor | None]:
-    """Return the recorded gradients of root's sum with respect to `inputs`; None where no path leads."""
+    """Return the recorded gradients of root's sum with respect to `inputs`; None if root does not depend on one."""
     slots = [None if (edge := gradient_edge(t)) is None else (edge, t._nr) for t in inputs]
     start = gradient_edge(root)
     differentiable_inputs = [slot for slot in slots if slot is not None]
@@ -310,7 +313,10 @@ def differentiable_inputs(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
 def derivatives(
     recorder: Recorder, label: str, root: Tensor, inputs: dict[str, Tensor], order: int
 ) -> list[tuple[str, Tensor | None]]:
-    """Return the outputs of a plan: the root, its gradients and its second derivatives (each pair of inputs once)."""
+    """Return the (label, tensor) outputs of a plan: the root, its gradients, and its second derivatives if asked.
+
+    `order` is 0, 1 or 2. A second derivative is computed once for each pair of inputs.
+    """
     outputs: list[tuple[str, Tensor | None]] = [(label, root)]
     if order < 1 or not inputs:
         return outputs
@@ -331,7 +337,7 @@ def second_label(label: str, a: str, b: str) -> str:
 
 
 def shapes_of(outputs: Sequence[tuple[str, Tensor | None]], inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Map each None output to the input whose shape its zeros have (the last it is differentiated by)."""
+    """Return, for the label of each derivative, the input that it was differentiated by last: it has its shape."""
     label = outputs[0][0]
     shapes = {f"d{label}/d{name}": tensor for name, tensor in inputs.items()}
     for a in inputs:

@@ -18,7 +18,7 @@ Known = dict[Tensor, engine.Tensor]
 
 
 def plan_of(fetches: list[Tensor], feeds: Sequence[Tensor | None], values: Sequence[engine.Tensor]) -> Plan:
-    """Return the plan from `feeds` to `fetches`, recorded by running the graph once on values like the fed ones."""
+    """Return the plan from `feeds` to `fetches`, recorded by running the graph once on `values`, the fed values."""
     recorder, have = Recorder(), leaves_of(feeds, values)
     for i, leaf in enumerate(have[1]):
         recorder.feed(f"f{i}", leaf)
@@ -31,13 +31,13 @@ def plan_of(fetches: list[Tensor], feeds: Sequence[Tensor | None], values: Seque
 
 
 def leaves_of(feeds: Sequence[Tensor | None], values: Sequence[engine.Tensor]) -> tuple[Known, list[engine.Tensor]]:
-    """Return the tensors of the graph mapped to new leaves with the fed values, and these leaves."""
+    """Return a dict from each fed tensor of the graph to a new leaf with its value, and a list of all leaves."""
     leaves = [engine.Tensor._wrap(np.array(value.own_array())) for value in values]
     return {feed: leaf for feed, leaf in zip(feeds, leaves, strict=True) if feed is not None}, leaves
 
 
 def replay(needed: Sequence[Operation], known: Known) -> None:
-    """Run the operations in order and add their results to `known`; if gradients are recorded, leaves require grad."""
+    """Run the operations in order and add their results to `known`. In grad mode, make leaves require grad."""
     if state.grad_enabled:
         require_grad(list(known.values()))
     for op in needed:
@@ -55,7 +55,7 @@ def require_grad(tensors: Sequence[engine.Tensor]) -> None:
 
 
 def ancestors(fetches: Sequence[Tensor], known: Any) -> list[Operation]:
-    """Return the operations that must run, in order; raise ValueError for a placeholder that is not fed."""
+    """Return the operations that compute `fetches` from `known`, in order; ValueError for an unfed placeholder."""
     needed: dict[Operation, None] = {}
     waiting = [t.op for t in fetches if t not in known]
     while waiting:

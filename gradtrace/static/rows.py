@@ -1,7 +1,7 @@
 """Execute a plan over many rows, in blocks that fit the cache and threads across blocks.
 
-numpy releases the GIL inside a ufunc, so threads run in parallel. Every thread has its own buffers; memory use does not
-grow with the number of rows, except for the caller's arrays.
+numpy releases the GIL inside a ufunc, so threads run in parallel. Every thread has its own buffers. Except for the
+caller's arrays, memory use does not grow with the number of rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class RowProgram:
         self.runs = 0
 
     def best_block(self) -> int:
-        """Return the number of rows of a block, such that the buffers fit the cache, within limits."""
+        """Return the number of rows of a block for which the buffers fit the cache, within limits."""
         bytes_of_row = sum(math.prod(shape) * np.dtype(kind).itemsize for kind, shape in self.emitted.buffers)
         elements = CACHE // max(bytes_of_row, 8)
         rows = max(SMALLEST // max(self.widest, 1), min(elements, LARGEST // max(self.widest, 1)))
@@ -44,7 +44,10 @@ class RowProgram:
         return [np.empty((self.block, *shape), kind) for kind, shape in self.emitted.buffers]
 
     def run(self, inputs: list[Any], uniforms: list[Any], outputs: list[Any], threads: int = 1) -> None:
-        """Fill the output arrays from input arrays of the same length; floating-point errors are ignored."""
+        """Fill the output arrays from input arrays of the same length; `uniforms` are inputs without a row axis.
+
+        Floating-point errors are ignored.
+        """
         self.runs += 1
         n = len(outputs[0]) if outputs else 0
         with np.errstate(all="ignore"):

@@ -6,8 +6,8 @@
         v4 = v2 * v3
         return (v4, v3, ...)
 
-Python raises where IEEE arithmetic gives inf or NaN (1 / 0, exp(1000)); then the steps are executed one by one, and
-each step that raises runs on a 0-d array, as in the engine. So the results are bitwise the engine's.
+Python raises where IEEE arithmetic gives inf or NaN (1 / 0, exp(1000)). In that case the steps are executed one by one,
+and each step that raises runs on a 0-d array, as in the engine. So the results are bitwise equal to the engine's.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ FORMS: dict[str, Callable[..., ast.expr]] = record_table(
 
 
 def is_scalar(plan: Plan) -> bool:
-    """Whether every value is one float64 or bool, and every operator supports such values."""
+    """Return whether every value is one float64 or bool, and every operator supports such values."""
     alone = all(v.shape == () and v.dtype in ("float64", "bool") for v in plan.values)
     return alone and all(is_scalar_step(step, plan) for step in plan.steps)
 
 
 def is_scalar_step(step: Step, plan: Plan) -> bool:
-    """Whether a step has only float operands and an operator with a float kernel."""
+    """Return whether a step has only float operands and an operator with a float kernel."""
     if step.op not in records or records[step.op].scalar is None or len(step.out) != 1:
         return False
     values = [plan.values[n] for n in (*refs(step.args), *step.out)]
@@ -107,7 +107,7 @@ class ScalarProgram:
             return self.careful(inputs)
 
     def careful(self, inputs: tuple[float, ...]) -> tuple[Any, ...]:
-        """Execute step by step, with IEEE's results where Python raises."""
+        """Execute the plan step by step, with IEEE results where Python raises."""
         have: dict[int, Any] = {n: x for (_, n), x in zip(self.plan.inputs, inputs, strict=True)}
         have.update({n: normalised(v.constant) for n, v in enumerate(self.plan.values) if v.is_constant})
         for step in self.plan.steps:

@@ -15,8 +15,9 @@ from gradtrace.static.replay import ancestors, plan_of
 
 
 class Request(NamedTuple):
-    """A request to a session: the tensors to compute, the assignments among them, and the values that the session
-    provides.
+    """What a run must do: the tensors to compute, the assignments among them, and the values that the session provides.
+
+    Values that the session provides are variables and random numbers.
     """
 
     wanted: tuple[Tensor, ...]
@@ -25,7 +26,9 @@ class Request(NamedTuple):
 
 
 class Session:
-    """Runs a graph. `built` counts plans, `runs` counts runs; equal fetches with equal shapes share a plan.
+    """A session that runs a graph. `built` counts plans, `runs` counts runs.
+
+    Runs with equal fetches and equal shapes of fed values share a plan.
 
     A subclass's `take_steps`, if any, is called with the number of steps before each loop iteration.
     """
@@ -77,7 +80,7 @@ class Session:
         return self.structure_like(fetches, result)
 
     def request(self, fetches: Any, known: frozenset[Tensor]) -> Request:
-        """Return what a run must compute."""
+        """Return the Request for a run that computes `fetches` while the tensors in `known` are fed."""
         wanted: list[Tensor] = []
         self.collect(fetches, wanted)
         key = tuple(wanted), known
@@ -107,7 +110,7 @@ class Session:
         return {t: to_numpy(v, t) for t, v in zip(request.wanted, result, strict=True)}
 
     def generator(self, op: Operation, seeds: tuple[int, int] | None) -> Any:
-        """Return an operation's random number generator: seeded if there is a seed, else the library's."""
+        """Return an operation's random number generator: its own if `seeds` is given, else gradtrace's default."""
         if seeds is None:
             return default_generator.source.words
         if op not in self.generators:
@@ -151,7 +154,7 @@ class Session:
 
 
 class InteractiveSession(Session):
-    """A session that is the open one from its creation until it is closed."""
+    """A session that is the open session from its creation until it is closed."""
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         super().__init__(target, graph, config)

@@ -25,7 +25,7 @@ def plan_of(
     budget: Budget | None = None,
     stderr: Any = None,
 ) -> Plan:
-    """Return the plan of a program from example inputs: its value (or the tensors `outputs` names), then the gradients.
+    """Return the plan of a program, traced on example inputs: its value (or the named `outputs`), then the gradients.
 
     `fed` are the inputs of a run (default: all); the others are constants of the plan. Gradients are taken with respect
     to the fed inputs that require grad. A root of several elements is summed. Raises UnsupportedError, with its place,
@@ -68,13 +68,13 @@ def plan_of(
 
 
 def label_of(run: Any) -> str:
-    """Return the root's name: the last variable bound to it, or "y" if there is none (or only an input)."""
+    """Return a label for the root: the last variable bound to it that is not an input, or "y" if there is none."""
     names = [name for name, value in run.env.items() if value is run.root and name not in run.inputs]
     return names[-1] if names else "y"
 
 
 def name_values(plan: Plan, recorder: Recorder, env: dict[str, Any]) -> Plan:
-    """Return the plan with the program's variables as names of values."""
+    """Return the plan with each value named after the program's variable that holds it."""
     values = list(plan.values)
     for name, value in env.items():
         number = recorder.find(value) if isinstance(value, Tensor) else None

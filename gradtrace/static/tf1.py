@@ -104,7 +104,7 @@ reduce_max, reduce_min = _reduced("Max", "amax"), _reduced("Min", "amin")
 
 
 def argmax(input: Any, axis: int = 0, name: str | None = None) -> Any:
-    """Index of the largest element along an axis."""
+    """Return the index of the largest element along an axis."""
     return apply("ArgMax", lambda x: x.argmax(axis), [input], name)
 
 
@@ -129,7 +129,7 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
 
 
 def one_hot(indices: Any, depth: int, dtype: Any = float32, name: str = "one_hot") -> Any:
-    """Rows of zeros with a one at each index."""
+    """Return rows of zeros, each with a one at its index."""
     wanted = BY_NAME[dtype_name(dtype)]
 
     def encode(x: Any) -> Any:
@@ -160,22 +160,22 @@ def transpose(a: Any, perm: Any = None, name: str | None = None) -> Any:
 
 
 def zeros_like(tensor: Any, name: str = "zeros_like") -> Any:
-    """Zeros of a node's shape."""
+    """Return zeros of a node's shape and dtype."""
     return apply("ZerosLike", function_of("zeros_like"), [tensor], name)
 
 
 def ones_like(tensor: Any, name: str = "ones_like") -> Any:
-    """Ones of a node's shape."""
+    """Return ones of a node's shape and dtype."""
     return apply("OnesLike", function_of("ones_like"), [tensor], name)
 
 
 def zeros(shape: Any, dtype: Any = float32, name: str = "zeros") -> Tensor:
-    """A constant of zeros."""
+    """Return a constant node of zeros."""
     return constant(np.zeros(tuple(shape)), dtype, name=name)
 
 
 def ones(shape: Any, dtype: Any = float32, name: str = "ones") -> Tensor:
-    """A constant of ones."""
+    """Return a constant node of ones."""
     return constant(np.ones(tuple(shape)), dtype, name=name)
 
 
@@ -190,7 +190,7 @@ def while_loop(
     name: str = "while",
     maximum_iterations: int | None = None,
 ) -> Any:
-    """`loops.while_loop` with TensorFlow's arguments; parallel_iterations and swap_memory are ignored."""
+    """Call `loops.while_loop` with TensorFlow's arguments; parallel_iterations and swap_memory are ignored."""
     if shape_invariants is not None:
         raise NotImplementedError("while_loop: shape_invariants is not supported; the variables must keep their shapes")
     if maximum_iterations is None:

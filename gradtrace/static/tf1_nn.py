@@ -1,4 +1,4 @@
-"""`tf.nn` and `tf.losses`, the part that small networks need."""
+"""The part of `tf.nn` and `tf.losses` that small networks need."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ softmax, log_softmax = _along("Softmax", "softmax"), _along("LogSoftmax", "log_s
 
 
 def l2_loss(t: Any, name: str | None = None) -> Tensor:
-    """Half the sum of squares."""
+    """Return half the sum of squares."""
     result: Tensor = apply("L2Loss", lambda x: (x * x).sum() / 2, [t], name)
     return result
 
@@ -36,7 +36,7 @@ def l2_loss(t: Any, name: str | None = None) -> Tensor:
 def softmax_cross_entropy_with_logits(
     labels: Any = None, logits: Any = None, dim: int = -1, name: str | None = None
 ) -> Tensor:
-    """Cross entropy between the distribution `labels` and softmax(logits), for each row."""
+    """Return the cross entropy between the distribution `labels` and softmax(logits), for each row."""
 
     def cross_entropy(y: Any, x: Any) -> Any:
         return -(y * function_of("log_softmax")(x, dim)).sum(dim)
@@ -49,7 +49,10 @@ softmax_cross_entropy_with_logits_v2 = softmax_cross_entropy_with_logits
 
 
 def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Tensor:
-    """Cross entropy between `labels` and sigmoid(logits), elementwise: max(x, 0) - x z + log1p(exp(-|x|))."""
+    """Return the elementwise cross entropy between z = `labels` and sigmoid(x), x = `logits`.
+
+    It is computed as max(x, 0) - x z + log1p(exp(-|x|)).
+    """
 
     def cross_entropy(z: Any, x: Any) -> Any:
         return x.clamp(min=0) - x * z + (-x.abs()).exp().log1p()
@@ -59,7 +62,7 @@ def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, na
 
 
 def mean_squared_error(labels: Any, predictions: Any) -> Tensor:
-    """Mean of the squared differences (tf.losses)."""
+    """Return the mean of the squared differences (tf.losses)."""
     result: Tensor = apply("mean_squared_error", lambda y, p: ((p - y) * (p - y)).mean(), [labels, predictions])
     return result
 

@@ -60,7 +60,7 @@ class Optimizer:
         return self.apply_gradients(self.compute_gradients(loss, var_list), global_step, name)
 
     def slot(self, owner: Variable | None, what: str, initial: float = 0.0) -> Variable:
-        """Create a variable of the optimiser's state, like `owner`."""
+        """Create a variable for the optimiser's state, with the shape of `owner` and filled with `initial`."""
         if (owner, what) not in self.slots:
             if owner is None:
                 self.slots[owner, what] = Variable(initial, False, what)
@@ -73,7 +73,7 @@ class Optimizer:
         raise NotImplementedError
 
     def after(self) -> list[Tensor]:
-        """Return the assignments made once per step."""
+        """Return the assignments to make once per step, after the updates of the variables."""
         return []
 
     def write(self, variable: Variable, delta: Tensor) -> Tensor:
@@ -130,7 +130,7 @@ class AdamOptimizer(Optimizer):
         self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
 
     def powers(self) -> tuple[Variable, Variable]:
-        """Return beta1 and beta2 to the power of the next step."""
+        """Return two variables, created at the first call: beta1 ** t and beta2 ** t for the next step t."""
         return self.slot(None, "beta1_power", self.beta1), self.slot(None, "beta2_power", self.beta2)
 
     def update(self, gradient: Tensor, variable: Variable) -> list[Tensor]:

@@ -6,7 +6,7 @@
     session.run(step)
 
 A run reads every variable once before it computes anything, and writes assigned values at its end: other fetches see
-the old values, but an assignment itself returns the new one.
+the old values, but fetching an assignment returns the new value.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def read_value(variable: Variable, session: Any) -> Any:
 
 
 def assignment(variable: Variable, value: Any, name: str) -> Tensor:
-    """Return the node of an assignment, under a unique name; ValueError or TypeError if the value does not match."""
+    """Return a node, with a unique name, that assigns a value; ValueError or TypeError if the value does not match."""
     graph = variable.graph
     if not isinstance(value, Tensor):
         value = add_constant(graph, f"{name}/value", raw_of(value, variable.dtype))
@@ -120,7 +120,7 @@ def assignment(variable: Variable, value: Any, name: str) -> Tensor:
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation:
-    """Return an operation that runs all of these; its value is None."""
+    """Return an operation that runs all `inputs`; its value is None."""
     graph = get_default_graph()
     graph.check_open()
     tensors: list[Tensor] = []
@@ -183,7 +183,7 @@ def set_random_seed(seed: int) -> None:
 
 
 def random_node(op_type: str, shape: Any, dtype: Any, seed: int | None, name: str | None, draw: Any) -> Tensor:
-    """Add a node with new random numbers in each run; the streams are not TensorFlow's."""
+    """Add a node with new random numbers in each run; the numbers differ from TensorFlow's."""
     graph = get_default_graph()
     graph.check_open()
     kind, sizes = dtype_name(dtype), tuple(int(n) for n in shape)
@@ -281,7 +281,7 @@ def glorot_uniform_initializer(seed: int | None = None) -> Any:
 def get_variable(
     name: str, shape: Any = None, dtype: Any = FLOAT32, initializer: Any = None, trainable: bool = True
 ) -> Variable:
-    """Create a variable of this name; raise ValueError if it exists."""
+    """Create a variable of this name; raise ValueError if the name exists already."""
     graph = get_default_graph()
     if (graph.scope + name).lower() in graph.names:
         raise ValueError(f"Variable {name} already exists, disallowed.")

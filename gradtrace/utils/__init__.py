@@ -1,4 +1,4 @@
-"""torch.utils, as far as it is about gradients."""
+"""The part of torch.utils that gradtrace has: benchmark, checkpoint, data."""
 
 from gradtrace.lazy_names import attach
 

@@ -1,4 +1,4 @@
-"""torch.utils.benchmark: the time of a function. Statements given as text are not run."""
+"""torch.utils.benchmark: measure the time of a function. Statements as text are not supported."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
 
 class Measurement:
-    """The times of one run each, in seconds."""
+    """Measured times, each in seconds for one run."""
 
     def __init__(self, number_per_run: int, raw_times: list[float], label: str | None = None) -> None:
         self.number_per_run, self.raw_times, self.label = number_per_run, raw_times, label
@@ -31,7 +31,7 @@ class Measurement:
 
     @property
     def iqr(self) -> float:
-        """The distance between the quartiles."""
+        """The interquartile range of the times."""
         if len(self.times) < 2:
             return 0.0
         low, _, high = statistics.quantiles(self.times, n=4, method="inclusive")
@@ -45,7 +45,7 @@ class Measurement:
 
 
 class Timer:
-    """Times a function: torch.utils.benchmark.Timer with a callable in place of its text."""
+    """A timer of a function: torch.utils.benchmark.Timer, with a callable in place of a statement's text."""
 
     def __init__(
         self,

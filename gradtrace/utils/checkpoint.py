@@ -1,8 +1,8 @@
 """torch.utils.checkpoint: values are computed again in backward instead of being kept.
 
-https://pytorch.org/docs/stable/checkpoint.html. With `use_reentrant=False` the tensors that the function saves are
-dropped by hooks on saved tensors, and the first one that backward reads runs the function again; with True the function
-is one node of the graph, whose backward runs it again and calls backward inside.
+https://pytorch.org/docs/stable/checkpoint.html. With `use_reentrant=False`, hooks on saved tensors drop the tensors
+that the function saves; when backward reads the first of them, an unpack hook runs the function again. With True, the
+function is one node of the graph, whose backward runs it again and calls `backward` on the result.
 """
 
 from __future__ import annotations
@@ -51,14 +51,15 @@ WITH_INPUTS = (
 
 
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
-    """`function(*args, **kwargs)`, whose saved tensors are not kept but computed again when backward needs them.
+    """Return `function(*args, **kwargs)` without keeping saved tensors; backward runs the function again to get them.
 
-    `preserve_rng_state=True` draws the same random numbers in both runs; `context_fn()` gives the contexts of the first
-    run and of the second; the second ends as soon as it has what backward needs, unless `early_stop=False`; what it
-    saves must have the shapes and dtypes of the first, unless `determinism_check="none"`; with `debug` the error for
-    what differs lists the operators of both runs. CheckpointError where the second run differs, or backward reads a
-    value twice. ValueError for keyword
-    arguments with `use_reentrant=True`.
+    `preserve_rng_state=True`: both runs draw the same random numbers. `context_fn()` returns two context managers, for
+    the first and for the second run. The second run stops once it has computed all saved tensors, unless
+    `early_stop=False`. Its saved tensors must have the shapes and dtypes of the first run's, unless
+    `determinism_check="none"`. With `debug=True` the error for a difference lists the operators of both runs.
+
+    CheckpointError if the second run differs, or backward reads a value twice. ValueError for keyword arguments with
+    `use_reentrant=True`.
     """
     if use_reentrant is None:
         warnings.warn(CHOOSE, UserWarning, stacklevel=2)
@@ -98,7 +99,7 @@ def no_contexts() -> tuple[Any, Any]:
 
 
 class set_checkpoint_early_stop:
-    """Context in which checkpointed functions that run again do, or do not, stop early, whatever they say."""
+    """Context manager that overrides the option `early_stop` of all calls of `checkpoint` inside."""
 
     def __init__(self, enable: bool) -> None:
         self.enable = enable
@@ -113,7 +114,7 @@ class set_checkpoint_early_stop:
 
 
 class set_checkpoint_debug_enabled:
-    """Context in which `debug` of checkpoint is what this says; None: what each call says."""
+    """Context manager that overrides the option `debug` of all calls of `checkpoint` inside; None: no override."""
 
     def __init__(self, enabled: bool | None) -> None:
         self.enabled = enabled
@@ -131,7 +132,7 @@ class set_checkpoint_debug_enabled:
 
 
 class CheckpointFunction(Function):
-    """The whole function as one node, whose backward runs it again."""
+    """A custom Function that makes a checkpointed function one node, whose backward runs the function again."""
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve: bool, *args: Any) -> Any:
@@ -173,14 +174,14 @@ class CheckpointFunction(Function):
 
 
 def detached(inputs: Iterable[Any]) -> tuple[Any, ...]:
-    """The inputs, tensors among them as leaves of their own."""
+    """Return the inputs with each tensor detached: a new leaf that requires grad if the tensor does."""
     return tuple(i.detach().requires_grad_(i.requires_grad) if isinstance(i, Tensor) else i for i in inputs)
 
 
 def checkpoint_sequential(
     functions: Any, segments: int, input: Tensor, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """Run modules or functions one after the other, in `segments` of which all but the last are checkpointed."""
+    """Run modules or functions one after the other, split into `segments`; checkpoint all segments but the last."""
     if use_reentrant is None:
         warnings.warn(CHOOSE_SEQUENTIAL, UserWarning, stacklevel=2)
         use_reentrant = True

@@ -1,8 +1,9 @@
-"""How a checkpointed function runs again: what it saved in its first run are places, filled when backward reads one.
+"""Recomputation of saved tensors for checkpoints with `use_reentrant=False`.
 
-A `Holder` is kept in the graph instead of a saved tensor. The first holder that a backward pass reads runs the function
-again; the n-th tensor that this run saves belongs to the n-th holder that is still alive. A value is handed out once
-for each pass and then forgotten. Checkpoints may be nested, and backward may run inside the function.
+In the first run of a checkpointed function, the graph stores an empty `Holder` instead of each saved tensor. When a
+backward pass reads a holder for the first time, the function runs again; the n-th tensor that this second run saves is
+the value of the n-th holder. Each pass can read a value only once; then it is dropped. Checkpoints may be nested, and
+backward may run inside the function.
 """
 
 from __future__ import annotations
@@ -60,11 +61,11 @@ class CheckpointError(RuntimeError):
 
 
 class Stop(Exception):
-    """All that backward asks for has been computed again."""
+    """Raised to end the second run of a function early, once all saved tensors are computed."""
 
 
 class GraphExecGroup:
-    """Context in which several backward passes, over parts of a graph that do not overlap, share one recomputation."""
+    """Context manager: backward passes inside, over non-overlapping parts of a graph, share one recomputation."""
 
     current: GraphExecGroup | None = None
 
@@ -81,7 +82,7 @@ class GraphExecGroup:
 
 
 class Holder:
-    """The place of one saved tensor: its recomputed value by pass, None once it was handed out."""
+    """A replacement for one saved tensor. `values` has its recomputed value by pass: None after it was read."""
 
     __slots__ = ("__weakref__", "values")
 
@@ -90,7 +91,7 @@ class Holder:
 
 
 class Log:
-    """The operators of the first run and of the second, for the error of `debug=True`."""
+    """The operators of the first and the second run, which the error shows with `debug=True`."""
 
     def __init__(self) -> None:
         self.runs: list[list[str]] = [[], []]
@@ -111,7 +112,7 @@ class Log:
 
 
 class Frame:
-    """One checkpointed call: its function and arguments, and the places of the tensors that it saved."""
+    """One checkpointed call: its function and arguments, and the holders of the tensors that it saved."""
 
     def __init__(
         self,
@@ -150,7 +151,7 @@ class Frame:
             raise self.log.error() from error
 
     def value(self, holder: Holder) -> Tensor:
-        """Return the value of a place for the running pass or group, which forgets it."""
+        """Return the recomputed value of a holder for the running pass or group, and drop it; at most once."""
         group = GraphExecGroup.current
         run: Any = group or (next(numbers_outside) if state.running is None else state.running.number)
         if run not in self.saved_again:
@@ -196,7 +197,10 @@ class Frame:
         return tensor
 
     def compare(self, run: Any) -> None:
-        """Raise CheckpointError unless the second run saved as many tensors as the first, of the same layouts."""
+        """Raise CheckpointError unless the second run saved as many tensors as the first, of equal shapes and dtypes.
+
+        Shapes and dtypes are not compared with `determinism_check="none"`.
+        """
         if self.has_backward_inside:
             return
         if self.saved_again[run] != len(self.holders):

@@ -1,7 +1,7 @@
 """torch.utils.data: data sets, samplers, and the loader that makes batches of them.
 
-https://pytorch.org/docs/stable/data.html. Everything runs in the process that asks: `num_workers`, `pin_memory` and
-their like are taken and mean nothing.
+https://pytorch.org/docs/stable/data.html. Everything runs in the current process: options such as `num_workers` and
+`pin_memory` are accepted and have no effect.
 """
 
 from __future__ import annotations
@@ -50,5 +50,5 @@ __all__ = [
 
 
 def get_worker_info() -> None:
-    """None: there are no workers."""
+    """Return None: there are no worker processes."""
     return None

@@ -1,4 +1,4 @@
-"""Items of a data set put together to a batch."""
+"""Combine items of a data set into a batch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COLLATE_MESSAGE = "default_collate: batch must contain tensors, numpy arrays, nu
 
 
 def default_convert(data: Any) -> Any:
-    """Tuples, lists and dicts with numpy arrays in them made tensors."""
+    """Convert numpy arrays to tensors, also inside tuples, lists and dicts."""
     if isinstance(data, (Tensor, str, bytes)):
         return data
     if type(data).__module__ == "numpy":
@@ -25,7 +25,7 @@ def default_convert(data: Any) -> Any:
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """A batch of items as one: tensors stacked, numbers as a tensor, tuples, lists and dicts by their parts."""
+    """Combine items into a batch: stack tensors, make numbers a tensor, and combine tuples, lists and dicts by part."""
     first = batch[0]
     if isinstance(first, Tensor):
         return stacked(tuple(batch), 0)

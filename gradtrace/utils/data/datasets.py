@@ -1,4 +1,4 @@
-"""Data sets: by index, in their own order, made of others."""
+"""Data sets: read by index, read by iteration, and composed of other data sets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradtrace.ops.random.sampling import randperm
 
 
 class Dataset:
-    """Base of data sets that are read by index: a subclass defines `__getitem__`, and mostly `__len__`."""
+    """Base class of data sets that are read by index: a subclass defines `__getitem__`, and usually `__len__`."""
 
     def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -27,7 +27,7 @@ class Dataset:
 
 
 class IterableDataset(Dataset):
-    """Base of data sets that are read in their own order: a subclass defines `__iter__`."""
+    """Base class of data sets that are read by iteration: a subclass defines `__iter__`."""
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
@@ -37,7 +37,7 @@ class IterableDataset(Dataset):
 
 
 class TensorDataset(Dataset):
-    """Rows of tensors of the same length: item i is the tuple of their i-th rows."""
+    """A data set of the rows of tensors with the same length: item i is the tuple of the i-th rows."""
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
@@ -52,7 +52,7 @@ class TensorDataset(Dataset):
 
 
 class StackDataset(Dataset):
-    """Several data sets of one length side by side: items are tuples, or dicts where they were given by name."""
+    """Several data sets of one length in parallel: item i is a tuple of their items i, or a dict if they have names."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
@@ -78,7 +78,7 @@ class StackDataset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """Data sets one after the other."""
+    """The concatenation of several data sets."""
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
         self.datasets = list(datasets)
@@ -101,7 +101,7 @@ class ConcatDataset(Dataset):
 
 
 class ChainDataset(IterableDataset):
-    """Iterable data sets one after the other."""
+    """The concatenation of several iterable data sets."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = datasets
@@ -117,7 +117,7 @@ class ChainDataset(IterableDataset):
 
 
 class Subset(Dataset):
-    """The items of a data set at some indices."""
+    """The items of a data set at the given indices."""
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset = dataset
@@ -133,7 +133,7 @@ class Subset(Dataset):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Generator | None = None) -> list[Subset]:
-    """Non-overlapping random parts of the given lengths, or of the given fractions of the whole."""
+    """Split a data set at random into parts of the given lengths, or of the given fractions of the whole."""
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = parts_of(len(dataset), lengths)
     if sum(lengths) != len(dataset):

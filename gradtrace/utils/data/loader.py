@@ -1,4 +1,4 @@
-"""DataLoader: batches of a data set, one at a time."""
+"""DataLoader: an iterable over the batches of a data set."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gradtrace.utils.data.samplers import BatchSampler, RandomSampler, Sequentia
 
 
 class DataLoader:
-    """Batches of a data set, one at a time, collated into tensors.
+    """An iterable over the batches of a data set, collated into tensors.
 
-    `batch_size=None` gives single items. ValueError for options that exclude each other, as in PyTorch.
+    With `batch_size=None` it yields single items. ValueError for options that exclude each other, as in PyTorch.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ def any_seed(generator: Generator | None) -> int:
 
 
 class Sampler:
-    """Base of samplers: an iterable of indices."""
+    """Base class of samplers, which are iterables of indices."""
 
     def __init__(self, data_source: Any = None) -> None:
         pass
@@ -33,7 +33,7 @@ class Sampler:
 
 
 class SequentialSampler(Sampler):
-    """0, 1, 2, ..."""
+    """A sampler of the indices 0, 1, 2, ..."""
 
     def __init__(self, data_source: Any) -> None:
         self.data_source = data_source
@@ -46,7 +46,7 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """Indices in random order, or drawn with replacement."""
+    """A sampler of all indices in random order, or of indices drawn with replacement."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class RandomSampler(Sampler):
 
 
 class SubsetRandomSampler(Sampler):
-    """The given indices in random order."""
+    """A sampler of the given indices in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices = indices
@@ -101,7 +101,7 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """Indices drawn with probabilities in proportion to their weights."""
+    """A sampler of indices drawn with probabilities in proportion to their weights."""
 
     def __init__(
         self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Generator | None = None
@@ -127,7 +127,7 @@ class WeightedRandomSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """Lists of `batch_size` indices of another sampler."""
+    """A sampler of lists of `batch_size` indices of another sampler."""
 
     def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:

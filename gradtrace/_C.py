@@ -1,6 +1,6 @@
 """torch._C: the few private names of PyTorch that libraries and its own tests of autograd use.
 
-They are questions about the running backward pass, nodes that fail or drop a gradient on purpose, and saved tensors.
+They query the running backward pass, make nodes that fail or drop a gradient on purpose, and access saved tensors.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def homes(package: str, names_by_module: Mapping[str, Iterable[str]]) -> dict[str, str]:
-    """Return the module of each name, from a table of the names in each module of a package."""
+    """Return a dict from each name to its module, given the names that each module of a package defines."""
     return {name: f"{package}.{module}" for module, names in names_by_module.items() for name in names}
 
 

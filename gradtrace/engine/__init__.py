@@ -1,7 +1,7 @@
 """Reverse-mode autograd with PyTorch's semantics: tensors, nodes, records of operators, backward.
 
-Nothing here knows an operator by name: `ops` supplies the records. Nothing here knows text: the language sets
-`state.origin`, the engine copies it into nodes.
+The engine contains no operators: `ops` supplies their records. It does not depend on source text: the language sets
+`state.origin`, a number, which the engine copies into nodes.
 """
 
 from gradtrace.engine import inplace as _inplace  # noqa: F401 - registers how views regenerate their grad_fn

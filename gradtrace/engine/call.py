@@ -315,7 +315,7 @@ def binary(record: Op) -> Callable[..., Tensor]:
 
 
 def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return `call(a, b)` for a tensor `a`, and a tensor or number `b`, which may be a plain argument of the record."""
+    """Return the function call(a, b) of a tensor `a` and a tensor or number `b` (perhaps a plain argument)."""
     scalar, own, plain = record.scalar or no_kernel, has_own_kernel(record), bool(record.plain_names)
     differentiable = bool(record.derivatives)
     plans: FastPlans = [None] * PLANS

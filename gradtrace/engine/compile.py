@@ -197,7 +197,7 @@ def doubts_of(plan: BackwardPlan, used: set[str]) -> list[ast.expr]:
 
 
 def loads_of(plan: BackwardPlan, with_number: bool, wide: bool, used: set[str]) -> list[ast.stmt]:
-    """Return the statements that load saved values. They require a tensor without history to be on the fast path."""
+    """Return the statements that load saved values, or call the interpreter if a tensor has left the fast path."""
     loads = [assignment("out", field("node", "out"))] if "out" in used else []
     for bit, operand, slot, _ in OPERANDS:
         if operand not in used:

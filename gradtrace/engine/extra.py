@@ -33,10 +33,10 @@ class View:
 
 
 class TensorExtras:
-    """The rarely used parts of a tensor. `needs_slow_path`: a view or an inference tensor.
+    """The rarely used parts of a tensor.
 
-    `transforms` are the transforms of `func` that were active when the tensor was made; `tangent` is the tangent of a
-    dual tensor and its level.
+    `needs_slow_path` is set for a view or an inference tensor. `transforms` are the transforms of `func` that were
+    active when the tensor was made. `tangent` is a pair: the level and the tangent of a dual tensor.
     """
 
     __slots__ = (

@@ -89,7 +89,7 @@ class FunctionCtx:
 
 
 class SavedTensorSlot:
-    """One saved tensor: an input itself, or an output's data (holding the output would be a cycle)."""
+    """One saved tensor: an input itself, or the data of an output (holding the output would make a reference cycle)."""
 
     __slots__ = ("counter", "number", "packed", "raw", "tensor", "version")
 

@@ -137,7 +137,7 @@ def refuse_saved_alias(ctx: BackwardCFunction, given: list[Any], outputs: list[A
 
 
 def position(saved: Any, ctx: BackwardCFunction, outputs: list[Any]) -> int | None:
-    """Return the output number of a saved tensor; -1 for an output without gradient, None for anything else."""
+    """Return the output number of a saved tensor: -1 for an output without gradient, None if it is not an output."""
     for i, o in enumerate(outputs):
         if saved is not None and saved is o:
             return i if o._fn is ctx else -1 if o._fn is None else None

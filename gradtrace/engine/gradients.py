@@ -122,8 +122,8 @@ def grad(
 ) -> Any:
     """Return the gradients of `outputs` with respect to `inputs` as a tuple, without changing any `.grad`.
 
-    An input that the outputs do not depend on raises RuntimeError; its gradient is None with `allow_unused`, or zeros
-    with `materialize_grads`. If `inputs` is a dict, return a dict.
+    If the outputs do not depend on an input, raise RuntimeError, unless `allow_unused` (its gradient is None) or
+    `materialize_grads` (zeros) is set. If `inputs` is a dict, return a dict.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(

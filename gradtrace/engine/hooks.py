@@ -1,7 +1,7 @@
-"""Call hooks during backward: those of tensors before their node runs, those of nodes around it.
+"""Call hooks during backward: a tensor's hooks before its node runs, a node's hooks before and after it runs.
 
-A pass carries gradients as raw data, or as Tensors when it is recorded; hooks always see Tensors. What a hook returns
-is checked as PyTorch does: a gradient may change its values, not its size or type.
+A pass carries gradients as raw data, or as Tensors when it is recorded; hooks always get Tensors. The result of a hook
+is checked as in PyTorch: a hook may change the values of a gradient, not its size or type.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Keep the contents of tensors from before they are overwritten, for a recorded run.
+"""Keep the old contents of tensors that a recorded run overwrites.
 
     keeper = Keeper(records)
     with using(keeper=keeper, recorder=...): ...
-    keeper.finish(); keeper.version_read(tensor, call)
+    keeper.scan(); keeper.version_read(tensor, call)
 
 An array is copied only when something is about to write to it (copy on write). The engine and the optimisers announce
 each write by `state.keeper.before_write(tensor)`, so a run that changes nothing in place copies nothing. Numbers and
 small arrays are kept whole, larger arrays whole within a budget of bytes, and beyond it as a Summary.
 
-A tensor has a new version after each write. The keeper finds the call that made each version and the call that first
-read it by going through the recorded calls, which are in the order in which they ran: at each write, the new ones.
+A tensor has a new version after each write. Before each write, the keeper goes through the calls recorded since the
+last one, and notes which call made each version and which call read it first.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Keeper:
     # ---- what the run announces
 
     def before_write(self, tensor: Tensor) -> None:
-        """Copy everything kept on a tensor's storage, because the tensor is about to be changed."""
+        """Copy the kept arrays that share a tensor's storage, because the tensor is about to be changed."""
         self.scan()
         now = self._current.get(ident(tensor))
         if now is None or not now.is_current:
@@ -123,7 +123,7 @@ class Keeper:
         self._current.pop(ident(tensor), None)
 
     def before_array_write(self, array: Any) -> None:
-        """Copy everything kept on an array's storage, because the array is about to be changed."""
+        """Copy the kept arrays that share an array's storage, because the array is about to be changed."""
         self.scan()
         self._release(array)
 

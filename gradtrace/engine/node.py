@@ -103,7 +103,7 @@ class Hooks:
 
 
 class HookTable(dict[int, Any]):
-    """Hooks by the number of their handle, in the order of registration.
+    """A dict of hooks in the order of registration; the keys are the numbers of their handles.
 
     The table keeps `state.live_observers` up to date: while that count is 0, backward uses its fast order.
     """
@@ -180,15 +180,15 @@ class NodeExtras:
 class Node:
     """One recorded operation (a `grad_fn`). Subclasses, one for each name, carry the operator record as `op`.
 
-    There are as many nodes as operations, so they are small. `layout` says where arguments and edges are: ONE or TWO
-    tensors stand in `saved_a` and `saved_b`, and the nodes that receive their gradients in `edge_a` and `edge_b`; with
-    ONE, `saved_b` is a tuple of the plain arguments, if there are any; TUPLES has tuples in `saved_a` and `edge_a`.
-    `kept`, `args`, `targets` and `next` are tuples in every case. `spec` describes the output: `shape` and `dtype`
+    There are as many nodes as operations, so they are small. `layout` says where arguments and edges are stored. ONE or
+    TWO: the tensors in `saved_a` and `saved_b`, the nodes that receive their gradients in `edge_a` and `edge_b`; with
+    ONE, `saved_b` is a tuple of the plain arguments, if there are any. TUPLES: tuples in `saved_a` and `edge_a`.
+    `kept`, `args`, `targets` and `next` are tuples with every layout. `spec` describes the output: `shape` and `dtype`
     (lists of them when the operator has several outputs; a dtype of None stands for a Python float). `out` is the saved
     result, if a rule needs it.
 
-    A node made by the fast path keeps an operand that requires grad as raw data (`plan.raw_mask`): the edge tells whose
-    data it is. If that tensor has changed since, the node at the edge has `extras.fast_result`.
+    A node made by the fast path keeps an operand that requires grad as raw data (`plan.raw_mask`); the operand is the
+    output of the node at the edge. If that tensor has changed since, the node at the edge has `extras.fast_result`.
     """
 
     __slots__ = (
@@ -416,7 +416,7 @@ def named(node: AnyNode) -> AnyNode:
 
 
 class NoPlan:
-    """The BackwardPlan of nodes without an operator record, which save no arguments."""
+    """The plan of nodes without an operator record, in place of a BackwardPlan."""
 
     raw_mask = 0
     save_out = False

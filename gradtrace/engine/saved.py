@@ -76,7 +76,7 @@ def of_edge(raw: Raw, edge: Node) -> Tensor:
 
 
 def result_of(node: Node, data: Raw, number: int = 0) -> Tensor:
-    """Return a node's saved result as a new tensor with its history. Keeping the tensor would be a cycle."""
+    """Return a node's saved result as a new tensor with its history; keeping the tensor would make a cycle."""
     result = Tensor._wrap(data)
     known = node.op.differentiable
     if result.is_floating_point() and (known is None or number in known):
@@ -108,7 +108,7 @@ def saved_values(node: Node, checked: bool = True) -> tuple[tuple[Any, ...], Any
 
 
 def saved_data(node: Node) -> tuple[list[Any], Any]:
-    """Return the same as `saved_values`, all as raw data; most nodes need less of the checks."""
+    """Return a node's saved arguments and result as raw data, checked like `saved_values`; faster for most nodes."""
     plan, extras, versions = node.plan, node.extras, None
     if extras is not None:
         if extras.packed or extras.watched or extras.out_counter is not None:
@@ -138,7 +138,7 @@ def saved_data(node: Node) -> tuple[list[Any], Any]:
 
 
 def has_moved(node: Node, raw_mask: int) -> bool:
-    """Return whether a tensor whose raw data a node keeps has left the fast path, which the node at the edge tells."""
+    """Return whether a tensor whose raw data a node keeps may have left the fast path; the edge's node notes this."""
     return bool((raw_mask & 1 and node.edge_a.extras) or (raw_mask & 2 and node.edge_b.extras))
 
 

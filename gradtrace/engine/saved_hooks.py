@@ -43,7 +43,7 @@ TWICE_MESSAGE = (
 
 
 class Packed:
-    """The result of a pack hook for one saved tensor, and what is needed to restore that tensor."""
+    """The result of a pack hook for one saved tensor, and the data needed to restore that tensor."""
 
     __slots__ = ("fn", "is_leaf", "nr", "packed", "req", "unpack")
 
@@ -85,9 +85,9 @@ class Packed:
 
 
 class SavedTensor:
-    """One saved value, for which hooks can be registered: `grad_fn._raw_saved_NAME`, or in a custom Function's node.
+    """A saved value of a node (`grad_fn._raw_saved_NAME`), for which saved-tensor hooks can be registered.
 
-    `data` is the saved tensor, or what its pack hook returned; `unpack_hook` the hook that unpacks it, or None.
+    `data` is the saved tensor, or the result of its pack hook; `unpack_hook` is the hook that unpacks it, or None.
     """
 
     def __init__(self) -> None:

@@ -460,7 +460,7 @@ class Tensor(Methods, metaclass=TensorType):
         return self.shared() if dtype is None else self.shared().astype(dtype)
 
     def numpy(self, *, force: bool = False) -> Array:
-        """Return the storage as an ndarray; RuntimeError for a tensor that requires grad (unless `force`)."""
+        """Return an ndarray on this tensor's storage; RuntimeError for a tensor that requires grad (unless `force`)."""
         if state.watcher is not None:
             state.watcher.escapes("numpy", self, None)
         return self.shared() if force else self.__array__()

@@ -1,8 +1,8 @@
 """The scopes of operator calls in a recorded run, and the interface of an observer of backward passes.
 
 `state.scope` is a chain of Scopes: the running modules, functions and loop iterations, innermost first. It is set only
-while `state.recorder` is. `state.watcher`, when set, receives other events, above all those of every node in a backward
-pass. Setting it makes backward run in PyTorch's exact order and does not change results.
+while `state.recorder` is set. `state.watcher`, when set, receives the other events of a run, mainly those of backward
+passes. Setting it makes backward run in PyTorch's exact order and does not change results.
 """
 
 from __future__ import annotations

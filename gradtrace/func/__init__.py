@@ -1,4 +1,4 @@
-"""torch.func: function transforms, which take a function and return one that computes its derivatives.
+"""torch.func: function transforms, which take a function and return a function that computes its derivatives.
 
 https://pytorch.org/docs/stable/func.html. Forward-mode results (jvp, jacfwd) are computed in reverse mode, twice if
 needed; the values are the same.

@@ -169,7 +169,7 @@ Batched.__name__ = Batched.__qualname__ = "Tensor"  # the name in programs and e
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """Return the tensor that holds all samples of all levels."""
+    """Return the tensor that holds all samples of all vmaps; a tensor that is not batched is returned unchanged."""
     while isinstance(tensor, Batched):
         tensor = tensor.value
     return tensor

@@ -73,7 +73,7 @@ def map_samples_in_place(
 
 
 def expand_like(value: Tensor, arguments: list[Any]) -> Tensor:
-    """Give each sample its own copy of a tensor that is the same for all, for every vmap of the arguments."""
+    """Return a tensor as a batched one, with a copy for each sample, in every vmap to which an argument belongs."""
     levels = {}
     for x in arguments:
         while isinstance(x, Batched):

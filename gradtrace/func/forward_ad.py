@@ -49,7 +49,7 @@ class UnpackedDualTensor(NamedTuple):
 
 
 class Forward:
-    """The value of `state.forward` inside a dual level."""
+    """The running dual level, which stores tangents and propagates them: the value of `state.forward`."""
 
     def tangent(self, x: Any) -> Tensor | None:
         extra = x._x if isinstance(x, Tensor) else None
@@ -62,7 +62,7 @@ class Forward:
         x.extra().tangent = (self, tangent)
 
     def take(self, x: Tensor, source: Tensor) -> None:
-        """Give a tensor the tangent of the tensor whose shape and values it took."""
+        """Give `x`, which has taken over the shape and values of `source`, the tangent of `source`."""
         tangent = self.tangent(source)
         if tangent is not None:
             self.set_tangent(x, tangent)
@@ -153,9 +153,10 @@ class Forward:
 
 
 def check_tangent(ctx: Any, result: Tensor, tangent: Tensor, given: list[tuple[Any, Any]]) -> None:
-    """Raise RuntimeError if a tangent from jvp does not match its result: in place, a view, or new, of the same shape.
+    """Raise RuntimeError if the tangent that jvp returned for a result does not fit this result.
 
-    `given` are pairs of an argument and its tangent.
+    For an input that forward changed in place, jvp must change the input's tangent in place; for a view, it must return
+    a view of the input's tangent. The shapes must be equal. `given` are pairs of an argument and its tangent.
     """
     is_dirty = any(result is one for one in ctx._dirty)
     if is_dirty:

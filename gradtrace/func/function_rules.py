@@ -115,7 +115,7 @@ def filled(function: Callable[..., Any], args: Args, options: RuleOptions, level
 
 @rule("linear")
 def affine(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
-    """Rule of linear: input @ weight.T + bias, computed separately."""
+    """Rule of linear: compute input @ weight.T, then add the bias."""
     if options or len(args) < 2 or not args[1].ndim:
         return NotImplemented
     product = args[0].matmul(args[1].t())

@@ -41,7 +41,7 @@ def make_functional_with_buffers(
 
 
 def combine_state_for_ensemble(models: Sequence[Any]) -> tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]:
-    """Return f(params, buffers, *inputs), which calls one model, and all stacked parameters and buffers."""
+    """Return f(params, buffers, *inputs), which calls one model, and the models' stacked parameters and buffers."""
     if not models:
         raise RuntimeError("combine_state_for_ensemble: Expected at least one model, got 0.")
     function, _, _ = make_functional_with_buffers(models[0])

@@ -79,7 +79,7 @@ def elementwise(record: Op, size: int, args: Args, dims: Args) -> Any:
 
 
 def fill(record: Op, size: int, args: Args, dims: Args) -> Any:
-    """Rule of fills. NotImplemented if the tensor is not batched, since it cannot hold a value for each sample."""
+    """Rule of operators that fill a tensor; NotImplemented if the tensor is the same for all samples."""
     return NotImplemented if dims[0] is None else elementwise(record, size, args, dims)
 
 

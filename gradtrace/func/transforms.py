@@ -75,7 +75,7 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """Return the output of `func` and a function from cotangents (nested like it) to a tuple of input gradients."""
+    """Return the output of `func`, and a function that maps cotangents (nested like the output) to input gradients."""
     output, backward, aux = vjp_of_arguments(func, primals, None, has_aux)
     return (output, backward, aux) if has_aux else (output, backward)
 

@@ -50,7 +50,7 @@ class Step(NamedTuple):
 class Plan(NamedTuple):
     """A program as plain data, explained in the module's docstring.
 
-    `removed` has a pair (pass, number of steps removed) for each optimisation pass.
+    `removed` has a pair (name, number of steps removed or simplified) for each optimisation pass.
     """
 
     values: tuple[PlanValue, ...]

@@ -154,7 +154,7 @@ class Session:
 
 
 class InteractiveSession(Session):
-    """A session that is the open session from its creation until it is closed."""
+    """A session that is open, as inside a `with` block, from its creation until it is closed."""
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         super().__init__(target, graph, config)

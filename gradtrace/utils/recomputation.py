@@ -57,7 +57,7 @@ numbers_outside: Iterator[int] = count(-1, -1)  # for reads outside of any pass
 
 
 class CheckpointError(RuntimeError):
-    """The recomputation differs from the first run, or a saved value was read twice."""
+    """Raised if the recomputation differs from the first run, or a saved value is read twice."""
 
 
 class Stop(Exception):

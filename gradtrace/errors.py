@@ -66,11 +66,11 @@ class ProgramError(GradtraceError):
 
 
 class BudgetError(GradtraceError):
-    """A limit of the run was reached. Programs cannot catch it."""
+    """A limit of the run was reached. Programs cannot catch this error."""
 
 
 class WallError(GradtraceError):
-    """The program tried to use a file, the network, a process or a module. Programs cannot catch it."""
+    """The program tried to use a file, the network, a process or a module without permission. It cannot catch this."""
 
 
 class RenderError(GradtraceError):

@@ -34,7 +34,7 @@ def assert_close(
     """Raise AssertionError unless tensors, numbers, or sequences and mappings of them are close.
 
     Close means |actual - expected| <= atol + rtol * |expected|. The default tolerances depend on the dtype; pass both
-    or neither.
+    tolerances or neither.
     """
     if (rtol is None) != (atol is None):
         missing = "atol" if atol is None else "rtol"

@@ -98,7 +98,7 @@ def finish_several(record: Op, args: tuple[Any, ...], raws: tuple[Raw, ...], mas
 
 
 def unwrap(record: Op, args: tuple[Any, ...]) -> tuple[list[Any], int]:
-    """Return the raw arguments and a bit mask of those that require grad (-1 if one is a numpy scalar)."""
+    """Return the raw arguments and a bit mask of those that require grad; it is -1 if an argument is a numpy scalar."""
     mask, arity = 0, record.arity
     raws = list(args)
     for i, a in enumerate(args):

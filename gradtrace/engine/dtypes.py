@@ -78,7 +78,7 @@ _default = float32
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of new floating-point tensors; float32 unless changed."""
+    """Return the dtype of new floating-point tensors; float32 unless changed."""
     return _default
 
 

@@ -287,7 +287,7 @@ class FunctionMeta(type):
 class Function(metaclass=FunctionMeta):
     """Base class of custom operators: static `forward(ctx, *args)` and `backward(ctx, *grads)`.
 
-    Or `forward(*args)` with `setup_context(ctx, inputs, output)`. Use it by `MyFunction.apply(*args)`.
+    Or define `forward(*args)` and `setup_context(ctx, inputs, output)`. Call it by `MyFunction.apply(*args)`.
     """
 
     _backward_cls: type[BackwardCFunction]

@@ -47,7 +47,7 @@ def backward(
 ) -> None:
     """Add the gradients of `tensors` to the leaves they depend on (or to `inputs` only).
 
-    `grad_tensors` are the vectors of the vector-Jacobian product, each of its tensor's shape; None means 1 for a
+    `grad_tensors` are the vectors of the vector-Jacobian product, each with the shape of its tensor; None means 1 for a
     tensor of one element and raises RuntimeError for any other. Values saved for backward are freed unless
     `retain_graph` (default: `create_graph`). RuntimeError, with PyTorch's words, if the graph cannot be differentiated.
     """

@@ -186,7 +186,7 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
 
 
 def refuse_unless_tracked(target: Tensor, *operands: object) -> None:
-    """Call `refuse_untrackable` if an operand requires grad: where PyTorch makes this check before all others."""
+    """Call `refuse_untrackable` if an operand requires grad. Used where PyTorch makes this check before all others."""
     if state.grad_enabled and any(isinstance(t, Tensor) and t.requires_grad for t in (target, *operands)):
         refuse_untrackable(target)
 

@@ -252,7 +252,7 @@ def is_multithreading_enabled() -> bool:
 
 
 def set_warn_always(b: bool, /) -> None:
-    """Set whether PyTorch would repeat a warning; gradtrace leaves that to Python's warning filters."""
+    """Store whether warnings should repeat. It has no effect in gradtrace: Python's warning filters decide."""
     state.warn_always = bool(b)
 
 

@@ -62,7 +62,7 @@ def blend(start: Array, end: Array, weight: Any) -> Array:
 
 
 def in_float64(name: str, by_blocks: bool = False) -> Kernel:
-    """Return a kernel that calls the numpy function `name`: in float64 for float32, for which PyTorch is nearly exact.
+    """Return a kernel that calls numpy's `name`. float32 is computed in float64, as PyTorch is nearly exact.
 
     The attribute `ufunc` of the kernel is the name of numpy's function, for code that runs it in blocks. With
     `by_blocks`, `trigonometry.py` computes large float64 arrays.

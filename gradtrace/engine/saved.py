@@ -49,7 +49,7 @@ PLAIN = frozenset((float, int, bool, str, type(None), Meta))  # types of what is
 
 
 def restored(node: Node) -> tuple[Any, ...]:
-    """Return the arguments of a node, with those kept as raw data as tensors with their history."""
+    """Return the saved arguments of a node; those kept as raw data become tensors with their history."""
     args, raw_mask = list(node.kept), node.plan.raw_mask
     if raw_mask & 1:
         args[0] = of_edge(node.saved_a, node.edge_a)

@@ -1,4 +1,4 @@
-"""Choosing between two arrays by a mask, element by element.
+"""Choose between two arrays by a mask, element by element.
 
 numpy's `where` branches at each element. If the mask has no pattern, as with the signs of activations, half of the
 branches are mispredicted and `where` takes ten times as long as a product. Bitwise operations need no branch.

@@ -44,7 +44,7 @@ def creation(several: bool, source: View | None) -> str:
 
 
 def mark_view(out: Tensor, source: Tensor, several: bool = False) -> None:
-    """Make `out` a view of `source`: they share the version counter and the base, which is not a view itself."""
+    """Make `out` a view with the version counter of `source`; its base is `source`, or the base of `source`."""
     extra = out.extra()
     extra.inference = extra.needs_slow_path = source.is_inference()
     if extra.inference:

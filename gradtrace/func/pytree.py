@@ -76,8 +76,10 @@ def apply(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 def broadcast(prefix: Any, spec: TreeSpec) -> list[Any] | None:
-    """Return an entry of `prefix` for every leaf of `spec`; a leaf of the prefix applies to a whole subtree. Return
-    None if the structures do not match."""
+    """Return an entry of `prefix` for every leaf of `spec`, or None if the structures do not match.
+
+    A leaf of the prefix applies to a whole subtree.
+    """
     if type(prefix) not in (list, tuple, dict, OrderedDict):
         return [prefix] * _leaf_count(spec)
     entries = list(prefix.values()) if isinstance(prefix, dict) else list(prefix)

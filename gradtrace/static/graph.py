@@ -230,7 +230,7 @@ class Graph:
         return op.outputs
 
     def check_sources(self) -> None:
-        """Raise an error if placeholders, variables and random numbers cannot be added; here they always can."""
+        """Raise ValueError in a part of a loop or conditional, where placeholders and variables cannot be added."""
 
     def check_open(self) -> None:
         if self.finalized:

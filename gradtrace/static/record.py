@@ -30,7 +30,10 @@ LEAVES = (
 
 
 class Recorder:
-    """The value of `state.recorder` and `state.planner` during tracing; a step's line is the engine's origin."""
+    """A recorder of operator calls as steps of a plan: the value of `state.recorder` and `state.planner` in a trace.
+
+    The line of a step is the engine's `state.origin`.
+    """
 
     def __init__(self) -> None:
         self.values: list[PlanValue] = []

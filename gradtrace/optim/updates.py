@@ -80,7 +80,7 @@ def follow(array: Array, rate: Any, direction: Array) -> None:
 
 def scalar(value: Any) -> Any:
     """Return a hyperparameter as a number; it may be a tensor of one element."""
-    if type(value) is float:
+    if type(value) in (float, int):
         return value
     return value.item() if isinstance(value, Tensor) else dtypes.python_number(value)
 

@@ -479,7 +479,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if bias is None:
         return matmul(input, weight.t())
     if input.ndim == 2:
-        return addmm(bias, input, weight.t(), 1, 1)
+        summed: Tensor = addmm.call(bias, input, weight.t(), 1, 1)
+        return summed
     if not input.is_contiguous():
         return matmul(input, weight.t()) + bias
     rows = input.view(-1, input.shape[-1])

@@ -146,7 +146,7 @@ def loss_of_classes(input: Tensor, target: Tensor, weight: Tensor | None, ignore
         input = input.reshape(n, c, 1, -1) if input.numel() else input
         classes = target.reshape(n, 1, -1)
     w = None if weight is None else weight.array
-    result = record(input, classes.array, w, reduction, ignore_index)
+    result: Tensor = record.call(input, classes.array, w, reduction, ignore_index)
     apart = reduction == "none" and dims > 1 and result.shape != target.shape
     return result.view(*target.shape) if apart else result
 

@@ -74,7 +74,8 @@ def check_targets(input: Tensor, target: Tensor, weight: Tensor | None, ignore: 
     if dims > 1 and shape[0] != batch:
         raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({batch}).")
     classes = shape[0 if dims == 1 else 1]
-    (check_rows if dims < 3 else check_images)(input, target)
+    if dims != 2 or values.ndim != 1:
+        (check_rows if dims < 3 else check_images)(input, target)
     if weight is not None:
         check_class_weight(weight, classes)
         if weight.dtype is not input.dtype:

@@ -135,13 +135,15 @@ def torch_logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = Fal
 def _normalised(name: str, record: OneResult) -> Callable[..., Tensor]:
     def function(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
         axis = one_dim(name, dim, input.ndim)
-        wanted = as_dtype(dtype) or input.dtype
-        if wanted is not input.dtype:
+        have = input.dtype
+        wanted = as_dtype(dtype) or have
+        if wanted is not have:
             input = cast(input, wanted.np)
-        if not input.is_floating_point():
+        if not wanted.is_floating_point:
             last = "lastdim_" if axis == max(input.ndim - 1, 0) else ""
             raise NotImplementedError(f"\"{name}_{last}kernel_impl\" not implemented for '{input.dtype.scalar_type}'")
-        return record(input, (axis,) if input.ndim else ())
+        normalised: Tensor = record.call(input, (axis,) if input.ndim else ())
+        return normalised
 
     function.__doc__ = f"{name} over `dim`, after a cast to `dtype` (torch.{name})."
     return torch_function(name, forms="fms")(function)

@@ -411,7 +411,8 @@ def transposed(
 def t(input: Tensor) -> Tensor:
     """Transpose a matrix; tensors of fewer dims are unchanged (torch.t)."""
     need_matrix_or_less("t", input)
-    return t_record(input)
+    turned: Tensor = t_record.call(input)
+    return turned
 
 
 def need_matrix_or_less(name: str, input: Tensor) -> None:

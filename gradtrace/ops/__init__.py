@@ -14,9 +14,10 @@ from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Later, Tensor, hooks_into_ops
 from gradtrace.ops import api, families  # noqa: F401
 from gradtrace.ops.create import factories  # noqa: F401 - registers its operators, as do those below
-from gradtrace.ops.pointwise import arithmetic, choice, comparison, elementary, powers, remainders  # noqa: F401
+from gradtrace.ops.pointwise import arithmetic, choice, comparison, elementary, powers  # noqa: F401
 
 LATER = (
+    "pointwise.remainders",
     "pointwise.trigonometric",
     "pointwise.rounding",
     "pointwise.bounds",

@@ -83,6 +83,10 @@ def write() -> None:
 
 
 FAMILIES = {
+    "pointwise.remainders": """
+        __imod__ __mod__ __rmod__ fmod fmod_ fmod_scalar remainder remainder_ remainder_of_number
+        remainder_scalar
+    """,
     "pointwise.trigonometric": """
         acos acos_ acosh acosh_ arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2
         arctan2_ arctan_ arctanh arctanh_ asin asin_ asinh asinh_ atan atan2 atan2_ atan_ atanh atanh_ cos cos_
@@ -349,31 +353,32 @@ FAMILIES = {
 }
 
 METHODS = """
-    H T __round__ acos acos_ acosh acosh_ addbmm addbmm_ addcdiv addcdiv_ addcmul addcmul_ addmm addmm_ addmv
-    addmv_ addr addr_ all allclose amax amin aminmax any arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh
-    arcsinh_ arctan arctan2 arctan2_ arctan_ arctanh arctanh_ argmax argmin argsort argwhere as_strided
-    as_strided_ asin asin_ asinh asinh_ atan atan2 atan2_ atan_ atanh atanh_ baddbmm baddbmm_ bernoulli
-    bernoulli_ bincount bmm bool broadcast_to byte cauchy_ ceil ceil_ char cholesky cholesky_inverse
-    cholesky_solve chunk clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ clone contiguous
-    copy_ copysign copysign_ corrcoef cos cos_ cosh cosh_ count_nonzero cov cpu cross cuda cummax cummin cumprod
-    cumprod_ cumsum cumsum_ data_ptr deg2rad deg2rad_ det detach detach_ diag diag_embed diagflat diagonal
-    diagonal_scatter diff digamma digamma_ dist dot double dsplit equal erf erf_ erfc erfc_ erfinv erfinv_
-    expand expand_as exponential_ fill_ fill_diagonal_ fix fix_ flatten flip fliplr flipud float float_power
-    float_power_ floor floor_ frac frac_ frexp gather gcd gcd_ geometric_ ger half hardshrink heaviside
-    heaviside_ histc histogram hsplit hypot hypot_ i0 i0_ igamma igamma_ igammac igammac_ index_add index_add_
-    index_copy index_copy_ index_fill index_fill_ index_put index_put_ index_reduce index_reduce_ index_select
-    inner int inverse is_nonzero is_same_size is_set_to isclose isfinite isinf isnan isneginf isposinf kron
-    kthvalue lcm lcm_ ldexp ldexp_ lerp lerp_ lgamma lgamma_ log_normal_ log_softmax logaddexp logaddexp2
-    logcumsumexp logdet logit logit_ logsumexp long lu lu_solve mH mT masked_fill masked_fill_ masked_scatter
-    masked_scatter_ masked_select matmul matrix_exp matrix_power max mean median min mm mode moveaxis movedim
-    msort multinomial mv mvlgamma mvlgamma_ nan_to_num nan_to_num_ nanmean nanmedian nanquantile nansum narrow
-    nextafter nextafter_ nonzero nonzero_static norm normal_ orgqr outer permute pinverse polygamma polygamma_
-    positive prelu prod put put_ qr quantile rad2deg rad2deg_ random_ ravel renorm renorm_ repeat
-    repeat_interleave reshape reshape_as resize resize_ resize_as_ roll rot90 round round_ scatter scatter_
-    scatter_add scatter_add_ scatter_reduce scatter_reduce_ select select_scatter set_ short signbit sin sin_
-    sinc sinc_ sinh sinh_ slice_scatter slogdet softmax sort split split_with_sizes squeeze squeeze_ std storage
-    storage_offset sum sum_to_size svd swapaxes swapaxes_ swapdims swapdims_ t t_ take take_along_dim tan tan_
-    tanh tanh_ tensor_split tile to topk trace transpose transpose_ triangular_solve tril tril_ triu triu_ trunc
-    trunc_ type type_as unbind unflatten unfold uniform_ unique unique_consecutive unsqueeze unsqueeze_
-    untyped_storage var vdot view view_as vsplit where xlogy xlogy_ zero_
+    H T __imod__ __mod__ __rmod__ __round__ acos acos_ acosh acosh_ addbmm addbmm_ addcdiv addcdiv_ addcmul
+    addcmul_ addmm addmm_ addmv addmv_ addr addr_ all allclose amax amin aminmax any arccos arccos_ arccosh
+    arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan2_ arctan_ arctanh arctanh_ argmax argmin
+    argsort argwhere as_strided as_strided_ asin asin_ asinh asinh_ atan atan2 atan2_ atan_ atanh atanh_ baddbmm
+    baddbmm_ bernoulli bernoulli_ bincount bmm bool broadcast_to byte cauchy_ ceil ceil_ char cholesky
+    cholesky_inverse cholesky_solve chunk clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_
+    clone contiguous copy_ copysign copysign_ corrcoef cos cos_ cosh cosh_ count_nonzero cov cpu cross cuda
+    cummax cummin cumprod cumprod_ cumsum cumsum_ data_ptr deg2rad deg2rad_ det detach detach_ diag diag_embed
+    diagflat diagonal diagonal_scatter diff digamma digamma_ dist dot double dsplit equal erf erf_ erfc erfc_
+    erfinv erfinv_ expand expand_as exponential_ fill_ fill_diagonal_ fix fix_ flatten flip fliplr flipud float
+    float_power float_power_ floor floor_ fmod fmod_ frac frac_ frexp gather gcd gcd_ geometric_ ger half
+    hardshrink heaviside heaviside_ histc histogram hsplit hypot hypot_ i0 i0_ igamma igamma_ igammac igammac_
+    index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_put index_put_ index_reduce
+    index_reduce_ index_select inner int inverse is_nonzero is_same_size is_set_to isclose isfinite isinf isnan
+    isneginf isposinf kron kthvalue lcm lcm_ ldexp ldexp_ lerp lerp_ lgamma lgamma_ log_normal_ log_softmax
+    logaddexp logaddexp2 logcumsumexp logdet logit logit_ logsumexp long lu lu_solve mH mT masked_fill
+    masked_fill_ masked_scatter masked_scatter_ masked_select matmul matrix_exp matrix_power max mean median min
+    mm mode moveaxis movedim msort multinomial mv mvlgamma mvlgamma_ nan_to_num nan_to_num_ nanmean nanmedian
+    nanquantile nansum narrow nextafter nextafter_ nonzero nonzero_static norm normal_ orgqr outer permute
+    pinverse polygamma polygamma_ positive prelu prod put put_ qr quantile rad2deg rad2deg_ random_ ravel
+    remainder remainder_ renorm renorm_ repeat repeat_interleave reshape reshape_as resize resize_ resize_as_
+    roll rot90 round round_ scatter scatter_ scatter_add scatter_add_ scatter_reduce scatter_reduce_ select
+    select_scatter set_ short signbit sin sin_ sinc sinc_ sinh sinh_ slice_scatter slogdet softmax sort split
+    split_with_sizes squeeze squeeze_ std storage storage_offset sum sum_to_size svd swapaxes swapaxes_ swapdims
+    swapdims_ t t_ take take_along_dim tan tan_ tanh tanh_ tensor_split tile to topk trace transpose transpose_
+    triangular_solve tril tril_ triu triu_ trunc trunc_ type type_as unbind unflatten unfold uniform_ unique
+    unique_consecutive unsqueeze unsqueeze_ untyped_storage var vdot view view_as vsplit where xlogy xlogy_
+    zero_
 """

@@ -19,7 +19,7 @@ COMMENT = re.compile(r"^\s*(#.*)?$")
 class Cell(NamedTuple):
     """A piece of code with its record, the output that the note shows. `skipped` is the reason for not running it.
 
-    `line` is the first line of the code in the file. `record` is None if there is no recorded output. `record_at` has
+    `line` is the first line of the code in the file. `record` is None without a recorded output. `record_at` has
     the record's first line and the line after its last (None in a notebook's JSON, and for a result within a line of
     text), and `prefix` is the text before each of these lines. `left_out` names the lines that are not Python and were
     not run. A `doctest` shows the value of each expression; with `ellipsis`, `...` in its record stands for any text.

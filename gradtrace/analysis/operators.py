@@ -172,7 +172,7 @@ def function(name: str) -> Callable[..., Any] | None:
 
 
 def slope(call: Callable[..., Any], x: float) -> tuple[float, float]:
-    """Return the value and the derivative at a point; ValueError if there is no derivative."""
+    """Return the value and the derivative at a point; ValueError without a derivative."""
     t = Tensor._wrap(x).requires_grad_()
     y = call(t)
     if not isinstance(y, Tensor) or y.numel() != 1 or not y.requires_grad:

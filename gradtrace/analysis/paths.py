@@ -125,7 +125,7 @@ def sum_to(array: Any, shape: tuple[int, ...]) -> Any:
 def paths(trace: Trace, root: TensorRecord | None, leaf: TensorRecord, many: int = MANY) -> Paths:
     """Return the paths to one tensor, from `root` or from where the last pass began.
 
-    UsageError if there is no such pass, or it did not reach the root or the tensor.
+    UsageError if the pass does not exist, or it did not reach the root or the tensor.
     """
     one = last_pass(trace)
     start = trace.tensors[one.roots[0]] if root is None else root

@@ -163,7 +163,7 @@ def devices(trace: Trace) -> str:
 
 
 def numbers_of(value: Value | None) -> Numbers | None:
-    """Return the statistics of a value; None if there is no value or its elements are not floating-point."""
+    """Return the statistics of a value; None without a value, or if its elements are not floating-point."""
     if value is None or not value.is_float or not value.numel or not value.is_measured:
         return None
     if not value.shape:

@@ -41,7 +41,7 @@ class Writes:
 
 
 def ignore(*args: object) -> None:
-    """Do nothing: the replacement for each method if there is no outer keeper."""
+    """Do nothing: the replacement for each method without an outer keeper."""
 
 
 class allow_mutation_on_saved_tensors:

@@ -31,7 +31,7 @@ def reader_of(name: str, option: str) -> Callable[[bytes, str, str, str], Any]:
 
 
 def read_text_or_binary(content: bytes, name: str, key: str, option: str) -> Any:
-    """Read a value from stdin; its first bytes show the format, since there is no file suffix."""
+    """Read a value from stdin; its first bytes show the format, since stdin has no file suffix."""
     if content.startswith(NPY):
         return npy(content, name, key, option)
     if content.startswith(ZIP):

@@ -19,8 +19,8 @@ class Summary(NamedTuple):
 
     `minimum`, `maximum` and `mean` are None where no element is finite. These, `absolute` (the mean of the absolute
     elements), `norm` and `histogram` (equal bins from minimum to maximum) describe the finite elements; `zeros`, `nan`
-    and `inf` count elements. In a bool array True counts as 1. `histogram` is () if it was not computed. If there is no
-    minimum and no NaN or Inf either, only shape and dtype are known.
+    and `inf` count elements. In a bool array True counts as 1. `histogram` is () if it was not computed. Without a
+    minimum, NaN and Inf only shape and dtype are known.
     """
 
     shape: tuple[int, ...]

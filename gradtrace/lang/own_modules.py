@@ -114,7 +114,7 @@ def package_of(name: str, program: Program) -> str:
 
 
 def path_of(name: str, folder: str) -> str | None:
-    """Return the path of a module's file with links resolved; None if there is no such file in the folder."""
+    """Return the path of a module's file with links resolved; None if the folder has no such file."""
     base = os.path.join(folder, *name.split("."))
     for path in (base + ".py", os.path.join(base, "__init__.py")):
         real = os.path.realpath(path)

@@ -34,7 +34,7 @@ _font_folder: Any = None
 def render(source: str, format: str, *, dpi: int | None = None, time_limit: float = TIME_LIMIT) -> bytes:
     """Return the picture of `source` (DOT) in `format`; `dpi` applies only to PNG.
 
-    UsageError for an unknown format; RenderError if there is no renderer, it fails, or it takes too long.
+    UsageError for an unknown format; RenderError if no renderer is found, it fails, or it takes too long.
     """
     if format not in FORMATS:
         raise UsageError(f"unknown picture format '{format}'", f"use one of: {', '.join(FORMATS)}")

@@ -33,7 +33,7 @@ BOLD, ITALIC = 1, 2
 
 
 def tikz(source: str) -> str:
-    """Return the document of a drawing in DOT. RenderError if there is no renderer for its layout."""
+    """Return the document of a drawing in DOT. RenderError if no renderer for its layout is found."""
     # Graphviz writes bytes of freed memory behind the style of a table's border: no text, and no strict JSON
     layout = json.loads(image.render(source, "json").decode("utf-8", "replace"), strict=False)
     pen = Pen()

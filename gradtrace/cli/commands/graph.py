@@ -159,7 +159,7 @@ def draw(
     color: str | None,
     film: Film,
 ) -> None:
-    """Write the picture to the file, or as text to stdout if there is no file."""
+    """Write the picture to the file, or as text to stdout without a file."""
     from gradtrace.views import render
 
     suffix = "" if output_file is None else render.suffix_of(output_file)
@@ -211,7 +211,7 @@ def depth_number(depth: str | None, look: DotOptions) -> int | None:
 
 
 def show_file(name: str) -> None:
-    """Open a written file in the browser; UsageError if there is no browser."""
+    """Open a written file in the browser; UsageError if no browser is found."""
     import webbrowser
     from pathlib import Path
 

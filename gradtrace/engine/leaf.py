@@ -56,7 +56,7 @@ def own_array(gradient: float | Array, taken: dict[int, Any] | None) -> float | 
         array = base  # transposed twice: the same elements in the same order
     elif base is not None:
         return array.copy()
-    if id(array) in taken or not array.flags.c_contiguous:
+    if id(array) in taken:
         return array.copy()
     taken[id(array)] = array
     return array

@@ -54,7 +54,7 @@ NOTHING = frozenset(
     size dim ndimension numel nelement stride is_floating_point is_complex __len__ __repr__ __format__ data_ptr
     __hash__ is_contiguous storage_offset untyped_storage storage _typed_storage element_size is_same_size
     register_post_accumulate_grad_hook is_set_to manual_seed __deepcopy__ __reduce_ex__ __setstate__ get_device
-    _set_grad_enabled _record_function_enter_new _RecordFunction __dir__ share_memory_ __contains__ module_load
+    _set_grad_enabled _RecordFunction __dir__ share_memory_ __contains__ module_load
     is_pinned result_type promote_types can_cast get_default_dtype set_default_dtype requires_grad has_names
     __bool__ __index__ equal allclose is_nonzero is_tensor _is_view __dlpack__ __dlpack_device__ typename seed
     initial_seed get_rng_state set_rng_state finfo iinfo broadcast_shapes sym_int is_storage stride dim_order
@@ -118,7 +118,8 @@ def _how(func: Any) -> How:
         return How(number, NUMBERS[name])
     if name in SPECIAL:
         return How(SPECIAL[name], name)
-    says_nothing = name.startswith(("is_", "has_", "_is_", "__get", "_unwrap")) and name != "__getitem__"
+    says_nothing = name.startswith(("is_", "has_", "_is_", "__get", "_unwrap", "_record_function"))
+    says_nothing = says_nothing and name != "__getitem__"
     if name in NOTHING or says_nothing:
         return QUIET
     if (
@@ -509,7 +510,7 @@ def unscaled(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
 
 
 def backward(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
-    """Call Tensor.backward with the recorder active, so that hooks and checkpoints in it are seen."""
+    """Call Tensor.backward; while the engine works the recorder is active, so that hooks and checkpoints are seen."""
     if type(args[0]) not in PLAIN:
         return func(*args, **kwargs)
     names = ("gradient", "retain_graph", "create_graph", "inputs")
@@ -518,11 +519,11 @@ def backward(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
     given.update(kwargs)
     inputs = given.pop("inputs")
     gradient, keep, create = given["gradient"], given["retain_graph"], given["create_graph"]
-    private.push_mode(rec)
+    rec.called_backward = True
     try:
         torch.autograd.backward(args[0], gradient, keep, create, inputs=inputs)
     finally:
-        private.pop_mode()
+        rec.called_backward = False
 
 
 class HookWatcher:

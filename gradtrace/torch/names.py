@@ -30,16 +30,17 @@ def bind(rec: Recorder, env: Mapping[str, Any]) -> dict[int, str]:
     paths: dict[int, str] = {}
     for name, value in env.items():
         kind = type(value)
-        if kind in EMPTY or name.startswith("__"):
+        if kind in EMPTY or name[:2] == "__":
             continue
         if isinstance(value, torch.Tensor):
             give(rec, name, value)
         elif kind in HOLDERS or hasattr(value, "__dict__"):
             later.append((name, value))
     for name, value in later:
-        for path, module in modules_of(name, value):
+        modules = list(modules_of(name, value))
+        for path, module in modules:
             paths.setdefault(id(module), path)
-        for key, tensor in held(name, value):
+        for key, tensor in held(name, value, modules):
             give(rec, key, tensor, only_first=True)
     return paths
 
@@ -66,32 +67,27 @@ def modules_of(name: str, value: Any) -> Iterator[tuple[str, Any]]:
                         yield (f"{name}.{key}.{path}" if path else f"{name}.{key}"), module
 
 
-def held(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Return the tensors in a list, a dict or a module that a variable holds."""
+def held(name: str, value: Any, modules: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Return the tensors in a list, in a dict or in the modules that a variable holds."""
     if isinstance(value, (list, tuple)):
         for i, one in enumerate(value[:1000]):
             if isinstance(one, torch.Tensor):
                 yield f"{name}[{i}]", one
             elif isinstance(one, Module):
-                yield from tensors_of(f"{name}[{i}]", one)
+                yield from parameters_of(list(modules_of(f"{name}[{i}]", one)))
     elif isinstance(value, dict):
         yield from [
             (f"{name}[{key!r}]", one) for key, one in list(value.items())[:1000] if isinstance(one, torch.Tensor)
         ]
     else:
-        tops = (
-            [(path, module) for path, module in modules_of(name, value)][:1]
-            if not isinstance(value, Module)
-            else [(name, value)]
-        )
-        for path, module in tops:
-            yield from tensors_of(path, module)
+        yield from parameters_of(modules)
 
 
-def tensors_of(path: str, module: Any) -> Iterator[tuple[str, Any]]:
-    for key, tensor in module.named_parameters():
-        if not torch.nn.parameter.is_lazy(tensor):
-            yield f"{path}.{key}", tensor
+def parameters_of(modules: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    for path, module in modules:
+        for key, tensor in private.own_parameters(module):
+            if tensor is not None and not torch.nn.parameter.is_lazy(tensor):
+                yield f"{path}.{key}", tensor
 
 
 def assigned(spans: SpanTable) -> dict[tuple[str, int, int, int, int], str]:

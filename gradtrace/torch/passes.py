@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradtrace.torch import private
-from gradtrace.torch.contents import Noted, count_zeros
+from gradtrace.torch.contents import Noted
 from gradtrace.torch.events import Entry, PassEvent, Turn
+from gradtrace.torch.measure import count_zeros
 
 if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder
@@ -30,6 +31,7 @@ def watched(rec: Recorder, engine: Any) -> Any:
         if elsewhere or private.in_transform():
             return engine(outputs, *args, **kwargs)
         watch = None
+        below, rec.called_backward = rec.called_backward, False
         rec.resume()  # an optimiser's step that raised left it off
         with private.without_torch_function(), rec.lock:
             try:
@@ -41,12 +43,16 @@ def watched(rec: Recorder, engine: Any) -> Any:
             return engine(outputs, *args, **kwargs)
         outer = rec.watching
         rec.watching = True
+        if below:
+            private.push_mode(rec)
         try:
             results = engine(outputs, *args, **kwargs)
         except BaseException as error:
             watch.event.error = f"{type(error).__name__}: {error}"
             raise
         finally:
+            if below:
+                private.pop_mode()
             rec.watching = outer
             with private.without_torch_function(), rec.lock:
                 watch.remove()
@@ -81,7 +87,7 @@ class PassWatch:
         self.handles: list[Any] = []
         self.turns: dict[int, Turn] = {}
         self.on_way: dict[tuple[int, int], list[tuple[Any, Noted | None]]] = {}
-        self.got: dict[int, list[tuple[Any, bool, Noted | None]]] = {}
+        self.got: dict[int, list[tuple[Any, bool, Noted]]] = {}
         rec.passes.append(event)
 
     def node_of(self, one: Any) -> Any:
@@ -139,12 +145,14 @@ class PassWatch:
             turn.upstream = [None if g is None else rec.contents.note(g) for g in gradients]
             turn.freed = not self.event.keep and bool(node.saved)
         else:
-            known: list[tuple[Any, bool, Noted | None]] = []
+            known: list[tuple[Any, bool, Noted]] = []
             for number, gradient in enumerate(gradients):
-                noted = self.arrived(index, number, gradient)
+                key, noted = None if gradient is None else mark(gradient), None
+                if gradient is not None:
+                    noted = self.sent_to(index, number, key) or rec.contents.note(gradient)
+                    if noted.facts is not None:
+                        known.append((key, gradient.is_contiguous(), noted))
                 turn.upstream.append(noted)
-                if gradient is not None and noted is not None and noted.facts is not None:
-                    known.append((mark(gradient), gradient.is_contiguous(), noted))
             if known:
                 self.got[index] = known
         if rec.hook_runs:
@@ -178,27 +186,24 @@ class PassWatch:
         if node.variable is not None:
             self.kept(turn, node.variable)
             return
-        passed = self.got.pop(index, ())
+        passed = self.got.pop(index, None)
         edges = node.edges
         for number, gradient in enumerate(sent):
             noted = None
             if gradient is not None:
-                noted = same_elements(gradient, passed) or self.rec.contents.note(gradient)
+                key = mark(gradient)
+                noted = (passed and same_elements(gradient, key, passed)) or self.rec.contents.note(gradient)
                 edge = edges[number] if number < len(edges) else None
                 if edge is not None:
-                    self.on_way.setdefault(edge, []).append((mark(gradient), noted))
+                    self.on_way.setdefault(edge, []).append((key, noted))
             turn.sent.append(noted)
 
-    def arrived(self, index: int, number: int, gradient: Any) -> Noted | None:
-        """Return the note of the gradient that a node receives; reuse the sender's note if it is the only one and
+    def sent_to(self, index: int, number: int, key: Any) -> Noted | None:
+        """Return the sender's note of the gradient that a node receives, if there is one sender and the gradient is
         unchanged.
         """
         sent = self.on_way.pop((index, number), ())
-        if gradient is None:
-            return None
-        if len(sent) == 1 and sent[0][0] is not None and sent[0][0] == mark(gradient):
-            return sent[0][1]
-        return self.rec.contents.note(gradient)
+        return sent[0][1] if len(sent) == 1 and key is not None and sent[0][0] == key else None
 
     # ---- leaves
 
@@ -223,7 +228,8 @@ class PassWatch:
         alone = turn.before is None and turn.upstream and turn.upstream[0] is not None
         same = alone and grad.dtype is tensor.dtype and tuple(grad.shape) == turn.upstream[0].shape
         turn.after = turn.upstream[0] if same else self.rec.contents.note(grad)
-        count_zeros(turn.after, grad)
+        if turn.after is not None:
+            count_zeros(turn.after.facts, grad)
         if mark(grad) is not None:
             self.rec.grads[leaf] = (mark(grad), turn.after)
 
@@ -253,16 +259,15 @@ def mark(tensor: Any) -> Any:
     return tensor.data_ptr(), tensor.numel(), private.version_of(tensor), tensor.dtype
 
 
-def same_elements(gradient: Any, passed: Any) -> Noted | None:
+def same_elements(gradient: Any, key: Any, passed: list[tuple[Any, bool, Noted]]) -> Noted | None:
     """Return the note of an incoming gradient if a node sends the same elements on, unchanged or as a view of all of
     them.
     """
     for known, contiguous, noted in passed:
-        if known is None or known != mark(gradient):
+        if known is None or known != key:
             continue
         if noted.shape == tuple(gradient.shape) and noted.times == 1:
             return noted if contiguous == gradient.is_contiguous() and contiguous else None
         if contiguous and gradient.is_contiguous():
-            found: Noted = noted.shaped(tuple(gradient.shape))
-            return found
+            return noted.shaped(tuple(gradient.shape))
     return None

@@ -48,16 +48,13 @@ class Patches:
         self._replace(Module, private.MODULE_CALL, module_call(self.rec, private.module_call()))
         function, name = private.function_base(), private.FUNCTION_APPLY
         self._replace(function, name, classmethod(applied(self.rec)))
-        for module in private.python_modules():
-            for name in private.ASKING:
-                if hasattr(module, name):
-                    self._replace(module, name, private.asking(getattr(module, name)))
+        for module, name in private.questions():
+            self._replace(module, name, private.asking(getattr(module, name)))
         parameter = torch.nn.Parameter
         self._replace(parameter, "__new__", staticmethod(calls.parameter_made(self.rec, parameter.__new__)))
         optimizer = torch.optim.Optimizer
         self._replace(optimizer, "zero_grad", self.zeroing(optimizer.zero_grad))
         self._replace(torch, "compile", self.compiling(torch.compile))
-        optimizer = torch.optim.Optimizer
         self._replace(optimizer, "__init__", optimizers.made(self.rec, optimizer.__init__))
         self.undo += [handle.remove for handle in private.optimizer_hooks(self.stepping, self.stepped)]
         self.run_eager()
@@ -172,13 +169,19 @@ def module_call(rec: Recorder, original: Any) -> Any:
             return original(self, *args, **kwargs)
         if type(self).__name__ == "OptimizedModule":
             rec.problem(EAGER)
-        rec.enter("module", "", type(self).__name__, weakref.ref(self))
-        try:
-            return original(self, *args, **kwargs)
-        finally:
-            rec.leave()
+        return in_scope(rec, original, self, args, kwargs)
 
+    rec.places.called_by(in_scope.__code__)
     return _call_impl
+
+
+def in_scope(rec: Recorder, original: Any, module: Any, args: Any, kwargs: Any) -> Any:
+    """Call a module as a scope of the record."""
+    rec.enter("module", "", type(module).__name__, weakref.ref(module))
+    try:
+        return original(module, *args, **kwargs)
+    finally:
+        rec.leave()
 
 
 def applied(rec: Recorder) -> Any:

@@ -44,7 +44,8 @@ class Places:
     def __init__(self) -> None:
         self._numbers: dict[tuple[Any, int], int] = {}
         self._kept: list[tuple[Any, int]] = [(None, 0)]
-        self._hidden: dict[Any, bool] = {}
+        self._hidden: dict[Any, bool | None] = {}
+        self._calls: list[int] = []  # the places of the calls of modules that are under way
 
     def here(self, depth: int = 1) -> int:
         """Return the number of the program's innermost place on the call stack."""
@@ -52,13 +53,27 @@ class Places:
         hidden = self._hidden
         while frame is not None:
             code = frame.f_code
-            skip = hidden.get(code)
-            if skip is None:
-                skip = hidden[code] = is_hidden(code.co_filename)
-            if not skip:
+            if code not in hidden:
+                hidden[code] = is_hidden(code.co_filename)
+            skip = hidden[code]
+            if skip is False:
                 return self.number(code, frame.f_lasti)
+            if skip is None and self._calls:
+                return self._calls[-1]
             frame = frame.f_back
         return 0
+
+    def called_by(self, code: Any) -> None:
+        """Name the function of which each call stands between `enter` and `leave`, so that `here` need not look behind
+        it.
+        """
+        self._hidden[code] = None
+
+    def enter(self, place: int) -> None:
+        self._calls.append(place)
+
+    def leave(self) -> None:
+        self._calls.pop()
 
     def number(self, code: Any, instruction: int) -> int:
         key = (code, instruction)

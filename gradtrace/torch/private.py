@@ -6,6 +6,7 @@ Public names are used elsewhere directly. Tested with PyTorch 2.13; there are fa
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import Any
 
 import torch
@@ -93,6 +94,11 @@ def module_call() -> Any:
 MODULE_CALL = "_call_impl"
 
 
+def own_parameters(module: Any) -> Any:
+    """Return the parameters of a module without those of its parts: names with a Parameter or None."""
+    return module._parameters.items()
+
+
 def function_base() -> Any:
     """Return the class whose `apply` runs for every Function, also through a stored method: `swish = Swish.apply`."""
     return torch.autograd.function._SingleLevelFunction
@@ -127,7 +133,7 @@ def base_of(tensor: Any) -> Any:
 def version_of(tensor: Any) -> int:
     """Return the version counter of a tensor's storage; 0 for an inference tensor, which has none."""
     try:
-        return int(tensor._version)
+        return tensor._version  # type: ignore[no-any-return]
     except RuntimeError:
         return 0
 
@@ -163,17 +169,22 @@ def kept_gradient(tensor: Any) -> Any:
 ASKING = ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
 
 
-def python_modules() -> list[Any]:
-    """Return the modules of PyTorch whose Python functions should be seen as the operators that they call."""
+@functools.cache
+def questions() -> list[tuple[Any, str]]:
+    """Return where the modules of PyTorch whose Python functions should be seen as the operators that they call ask for
+    modes: module and name.
+    """
     import torch.functional
     import torch.nn.functional
     import torch.nn.init
     import torch.overrides
 
     # torch.overrides: layers ask there whether they may take their fused path for inference
-    return [torch.functional, torch.nn.functional, torch.nn.init, torch.autograd, torch.overrides]
+    modules = [torch.functional, torch.nn.functional, torch.nn.init, torch.autograd, torch.overrides]
+    return [(module, name) for module in modules for name in ASKING if hasattr(module, name)]
 
 
+@functools.cache
 def asking(original: Any) -> Any:
     """Return a `has_torch_function` that ignores the recorder's mode and asks only for tensor subclasses.
 

@@ -15,9 +15,11 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from gradtrace.torch import calls, private
-from gradtrace.torch.contents import SMALL, Contents, Noted, is_dense
+from gradtrace.torch.contents import SMALL, Contents, Noted, device_name
 from gradtrace.torch.events import Call, Entry, Known, Node, PassEvent, Scope, Turn
 from gradtrace.torch.functions import FirstCall
+from gradtrace.torch.measure import is_dense
+from gradtrace.torch.memory import array_of, is_readable
 from gradtrace.torch.optimizers import Held
 from gradtrace.torch.places import Places
 
@@ -69,6 +71,7 @@ class Recorder(TorchFunctionMode):
         self.left_out: dict[str, list[int]] = {}  # what could not be seen: the places
         self.hook_runs: list[tuple[str, str, Any, Any, bool]] = []  # since the last turn
         self.watching = False  # a pass is being watched
+        self.called_backward = False  # by Tensor.backward(), during which the recorder is not on the stack of modes
         self.retaining = False  # retain_grad() was called
         self.thread = threading.get_ident()
         self.optimizers: dict[int, Held] = {}
@@ -157,17 +160,17 @@ class Recorder(TorchFunctionMode):
     def new_entry(self, tensor: Any, known: Known, call: Call | None, version: int) -> Entry:
         entry = Entry(known, call, len(self.entries), version)
         self.entries.append(entry)
-        if not version:
+        if version:
+            known.version = private.version_of(tensor)
+        else:
             known.first = entry
         known.last = entry
-        known.version = private.version_of(tensor)
         entry.requires_grad = tensor.requires_grad
         entry.is_leaf = private.is_leaf(tensor)
         kind = type(tensor)  # isinstance(tensor, Parameter) is slow
         entry.is_parameter = kind is Parameter or (kind is not Tensor and isinstance(tensor, Parameter))
-        device = tensor.device
-        if device.type != "cpu":
-            entry.device = str(device)
+        if not tensor.is_cpu:
+            entry.device = device_name(tensor)
         entry.value = self.note(tensor, known)
         return entry
 
@@ -175,7 +178,7 @@ class Recorder(TorchFunctionMode):
         """Return a note of a tensor's contents; a view of all elements of a tensor with statistics reuses those."""
         try:
             storage = known.storage
-            if storage is None or self.level == "structure" or known.size <= SMALL or not is_dense(tensor):
+            if known.size <= SMALL or storage is None or self.level == "structure" or not is_dense(tensor):
                 return self.contents.note(tensor)
             key = tensor.storage_offset(), known.size, tensor.dtype
             held = self.spans.get(storage)
@@ -211,11 +214,12 @@ class Recorder(TorchFunctionMode):
         numpy).
         """
         noted = known.last.value
-        if noted is None or noted.copy is None or tensor.device.type != "cpu" or tensor.layout is not torch.strided:
+        if noted is None or noted.copy is None or not is_readable(tensor):
             return
         try:
-            now, then = tensor.detach(), noted.copy
-            if not torch.equal(now, then) and not ((now == then) | ((now != now) & (then != then))).all():
+            now, then = array_of(tensor), noted.copy
+            equal = now == then
+            if not (equal.all() or (equal | ((now != now) & (then != then))).all()):
                 self.changed_unseen(tensor, known)
         except Exception as error:  # a subclass of its own mind
             self.problem(f"the last contents of a tensor ({type(error).__name__})")
@@ -342,12 +346,15 @@ class Recorder(TorchFunctionMode):
 
     def enter(self, kind: str, name: str, detail: str, what: Any) -> None:
         parent = self.stack[-1] if self.stack else None
+        place = self.places.here(3)
+        self.places.enter(place)
         self.stack.append(len(self.scopes))
-        self.scopes.append(Scope(parent, kind, name, detail, self.places.here(2), what))
+        self.scopes.append(Scope(parent, kind, name, detail, place, what))
 
     def leave(self) -> None:
         if self.stack:
             self.stack.pop()
+            self.places.leave()
 
     def release(self) -> None:
         """Clear the notes, whose references form cycles, so that they are freed without a garbage collection."""

@@ -14,7 +14,7 @@ from torch import nn  # noqa: E402
 
 import gradtrace  # noqa: E402
 import gradtrace.torch as gt  # noqa: E402
-from gradtrace.torch import contents, recording  # noqa: E402
+from gradtrace.torch import contents, measure, recording  # noqa: E402
 from gradtrace.trace import fields, file  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -454,7 +454,7 @@ def test_statistics_on_a_device_are_the_same_and_come_over_together(number):
     """The device's way on the CPU, for want of a GPU: nothing is waited for until `fetch`."""
     tensor = list(odd_tensors())[number]
     noted = contents.Noted(tuple(tensor.shape), contents.dtype_name(tensor.dtype), "cuda:0")
-    noted.facts = contents.on_device(tensor.reshape(-1))
+    noted.facts = measure.on_device(tensor.reshape(-1))
     assert isinstance(noted.facts, torch.Tensor)
     found = contents.value_of(noted).summary
     wanted = contents.value_of(contents.Contents("summary").note(tensor)).summary

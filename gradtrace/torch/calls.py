@@ -229,8 +229,8 @@ def finish(rec: Recorder, call: Call, args: Any, kwargs: dict[str, Any], out: An
 
 def result(rec: Recorder, call: Call, tensor: Any) -> None:
     storage = private.storage_of(tensor)
-    shares = storage is not None and any(entry.tensor.storage == storage for entry in call.inputs.values())
-    known = rec.meet_tensor(tensor, shares)
+    shares = storage is not None and storage in [entry.tensor.storage for entry in call.inputs.values()]
+    known = rec.meet_tensor(tensor, storage, shares)
     entry = rec.new_entry(tensor, known, call, 0)
     call.outputs.append(entry)
     if entry.requires_grad and not entry.is_leaf:
@@ -381,7 +381,7 @@ def data_taken(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name
     out = func(*args, **kwargs)
 
     def note() -> None:
-        made = rec.meet_tensor(out, True)
+        made = rec.meet_tensor(out, private.storage_of(out), True)
         entry = rec.new_entry(out, made, None, 0)
         rec.escapes.append(("data", rec.entry(args[0]), len(rec.calls), rec.places.here(4), entry))
 
@@ -398,7 +398,7 @@ def parameter_made(rec: Recorder, original: Any) -> Any:
         if known is not None and known.ref() is data and not rec.quiet:
 
             def note() -> None:
-                source, leaf = rec.entry(data), rec.meet_tensor(made, True)
+                source, leaf = rec.entry(data), rec.meet_tensor(made, private.storage_of(made), True)
                 entry = rec.new_entry(made, leaf, None, 0)
                 rec.escapes.append(("parameter", source, len(rec.calls), rec.places.here(4), entry))
 

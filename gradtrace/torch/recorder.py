@@ -125,7 +125,7 @@ class Recorder(TorchFunctionMode):
             if known.version == private.version_of(tensor):
                 return known.last
             return self.changed_unseen(tensor, known)
-        known = self.meet_tensor(tensor, False)
+        known = self.meet_tensor(tensor, private.storage_of(tensor), False)
         entry = self.new_entry(tensor, known, None, 0)
         if entry.fn is None and not entry.is_leaf:
             self.attach(entry, tensor, None)
@@ -144,9 +144,8 @@ class Recorder(TorchFunctionMode):
         fn = tensor.grad_fn
         return fn is not None and (fn.metadata.get(KEY) or (None,))[0] is self.token
 
-    def meet_tensor(self, tensor: Any, shares: bool) -> Known:
+    def meet_tensor(self, tensor: Any, storage: int | None, shares: bool) -> Known:
         """Record a new tensor; with `shares` it uses the storage of a known one."""
-        storage = private.storage_of(tensor)
         known = self.known[id(tensor)] = Known(tensor, storage, private.version_of(tensor))
         if storage is not None:
             there = self.storages.get(storage)

@@ -18,14 +18,13 @@ import torch
 from gradtrace.engine.summary import BINS, Summary
 from gradtrace.torch import private
 from gradtrace.torch.measure import Facts, measure
-from gradtrace.torch.memory import Pool, array_of, is_readable, numpy
+from gradtrace.torch.memory import NAMES, Pool, array_of, is_readable, numpy
 from gradtrace.trace.values import Value
 
 LEVELS = ("structure", "summary", "values")
 SMALL = 1024  # elements of an array that is always kept whole
 EXACT = 16_384  # elements of a sparse tensor up to which it is read as a dense one
-NUMPY = frozenset(["float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool"])
-WHOLE = frozenset([*NUMPY, "bfloat16"])
+WHOLE = frozenset([*NAMES, "bfloat16"])
 _names: dict[Any, str] = {}
 _devices: dict[Any, str] = {}
 
@@ -164,7 +163,7 @@ def whole(noted: Noted) -> Value:
     if not noted.shape:
         return Value((), noted.dtype, copy.item() if isinstance(copy, torch.Tensor) else copy, None)
     if isinstance(copy, torch.Tensor):
-        copy = (copy if noted.dtype in NUMPY else copy.float()).numpy()
+        copy = (copy if noted.dtype in NAMES else copy.float()).numpy()
     array = copy if copy.flags.forc else copy.copy()
     array.flags.writeable = False
     return Value(noted.shape, noted.dtype, array, None)

@@ -5,20 +5,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import torch
 
+F = TypeVar("F", bound=Callable[..., Any])
+numpy: Any
 try:
-    import numpy
-
-    quietly = numpy.errstate(all="ignore")  # decorates a function: the program's settings may make overflows errors
+    numpy = importlib.import_module("numpy")
 except ImportError:  # PyTorch does not need numpy; without it only single numbers are kept whole
-    numpy = None  # type: ignore[assignment]
-
-    def quietly(function: Any) -> Any:  # type: ignore[no-redef]
-        return function
-
+    numpy = None
+# a function's decorator: the program's settings may make overflows errors
+quietly: Callable[[F], F] = (lambda function: function) if numpy is None else numpy.errstate(all="ignore")
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 NAMES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
@@ -30,6 +30,7 @@ class Memory:
     """An address in the form that numpy reads."""
 
     __slots__ = ("__array_interface__",)
+    __array_interface__: dict[str, Any]
 
 
 def is_readable(tensor: Any) -> bool:

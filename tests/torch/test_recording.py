@@ -6,6 +6,7 @@ import math
 import threading
 import weakref
 
+import numpy
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -447,6 +448,32 @@ def test_statistics_of_a_large_tensor_are_those_of_its_elements(number):
     zeros = int((exact == 0).sum())
     assert kept.zeros == pytest.approx(zeros, abs=0 if zeros in (0, exact.numel()) else exact.numel() * 0.1)
     assert kept.absolute == pytest.approx(good.abs().mean().item(), rel=0.3)
+
+
+def test_a_recorded_storage_can_still_be_resized():
+    """`Tensor.numpy()`, which would be the simple way to read it, forbids that."""
+    small, large = torch.ones(10), torch.ones(5000)
+    with gt.record():
+        (small.sum() * large).sum()
+    for tensor in (small, large):
+        tensor.untyped_storage().resize_(0)
+        tensor.untyped_storage().resize_(4 * tensor.numel())
+
+
+def test_the_programs_settings_for_overflows_do_not_reach_the_recording():
+    before = numpy.seterr(all="raise")
+    try:
+        with gt.record() as r:
+            large = torch.full((5000,), 3e38)
+            small = large * 0.5
+            assert small.sum() == math.inf
+        assert numpy.geterr() == dict.fromkeys(before, "raise")
+    finally:
+        numpy.seterr(**before)
+    value = next(one for one in r.trace().named if one.name == "small").value.summary
+    assert value.mean == pytest.approx(1.5e38)
+    assert value.norm == pytest.approx(1.5e38 * 5000**0.5)
+    assert not r.trace().left_out
 
 
 @pytest.mark.parametrize("number", range(15))

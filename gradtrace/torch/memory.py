@@ -41,6 +41,7 @@ def is_readable(tensor: Any) -> bool:
         and tensor.dtype in CODES
         and tensor.layout is torch.strided
         and not tensor.is_neg()
+        and tensor.data_ptr() != 0  # a derivative that is zero everywhere may have no elements in memory
     )
 
 

@@ -460,6 +460,16 @@ def test_a_recorded_storage_can_still_be_resized():
         tensor.untyped_storage().resize_(4 * tensor.numel())
 
 
+def test_a_gradient_without_elements_in_memory_is_noted():
+    """The derivative of sgn() is a tensor of zeros that owns no memory."""
+    x = torch.tensor([0.5, -1.0], requires_grad=True)
+    with gt.record() as r:
+        torch.sgn(x).sum().backward()
+    sent = [value.elements.tolist() for step in r.trace().steps for value in step.downstream]
+    assert sent[-1] == [0.0, 0.0]
+    assert not r.trace().left_out
+
+
 def test_the_programs_settings_for_overflows_do_not_reach_the_recording():
     before = numpy.seterr(all="raise")
     try:

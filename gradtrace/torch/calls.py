@@ -303,8 +303,8 @@ def saved_of(rec: Recorder, node: Any, kind: private.NodeKind) -> list[tuple[str
     found: list[tuple[str, Any, str]] = []
     for name, raw_name, shown in kind.saved:
         raw = getattr(node, raw_name, None)
-        if raw is not None and getattr(raw, "unpack_hook", None) is not None:
-            continue  # a hook would be called
+        if private.is_hooked(raw):
+            continue
         try:
             value = getattr(node, name)
         except RuntimeError:  # changed in place since, or freed
@@ -312,7 +312,7 @@ def saved_of(rec: Recorder, node: Any, kind: private.NodeKind) -> list[tuple[str
         found += saved_value(rec, shown, value)
     if kind.custom:
         try:
-            values = node.saved_tensors
+            values = () if private.is_hooked(node._raw_saved_tensors) else node.saved_tensors
         except (RuntimeError, AttributeError):
             values = ()
         for i, value in enumerate(values):

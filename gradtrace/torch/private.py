@@ -1,12 +1,14 @@
 """Every private name of PyTorch that the recorder uses, in one place, with a fallback where a version does not have it.
 
-Public names are used elsewhere directly. Tested with PyTorch 2.13; there are fallbacks for versions from 2.4.
+Public names are used elsewhere directly. Tested with PyTorch 2.4, 2.13 and 2.15.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -52,6 +54,17 @@ def hooked_saves() -> bool:
     """Whether tensors saved for backward go through hooks (a checkpoint, offloading), which reading them would call."""
     top = getattr(_C._autograd, "_top_saved_tensors_default_hooks", None)
     return top is not None and top(True) is not None
+
+
+# whether a saved tensor says that it has hooks (not in PyTorch 2.4)
+SHOWS_HOOKS = hasattr(_C._autograd.SavedTensor, "unpack_hook")
+
+
+def is_hooked(raw: Any) -> bool:
+    """Whether reading what a node saved (a tensor, several, or a number) calls a hook of the program."""
+    if isinstance(raw, (tuple, list)):
+        return any(is_hooked(one) for one in raw)
+    return getattr(raw, "unpack_hook", None) is not None
 
 
 def saved_names(kind: Any) -> list[str]:
@@ -208,9 +221,26 @@ def asking(original: Any) -> Any:
 
 
 def eager_stance() -> Any:
-    """Return a context in which compiled models run uncompiled; before PyTorch 2.6, one that does nothing."""
+    """Return a context in which compiled models run uncompiled."""
     set_stance = getattr(torch.compiler, "set_stance", None)
-    return contextlib.nullcontext() if set_stance is None else set_stance("force_eager")
+    return without_dynamo() if set_stance is None else set_stance("force_eager")
+
+
+@contextlib.contextmanager
+def without_dynamo() -> Iterator[None]:
+    """Run compiled models uncompiled in PyTorch before 2.6, which has no stances.
+
+    A compiled model sets its compiler as the callback for every Python frame while it runs; here it sets none.
+    """
+    module: Any = importlib.import_module("torch._dynamo.eval_frame")
+    original = module.set_eval_frame
+    outer = original(None)
+    module.set_eval_frame = lambda callback: original(None)
+    try:
+        yield
+    finally:
+        module.set_eval_frame = original
+        original(outer)
 
 
 def is_capturing(device: Any) -> bool:

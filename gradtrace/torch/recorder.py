@@ -281,7 +281,8 @@ class Recorder(TorchFunctionMode):
             self.accumulators[leaf] = index
             return index, True
         record.call = call
-        if (kind.saved or kind.custom) and not private.hooked_saves():
+        readable = private.SHOWS_HOOKS or call is not None  # a node of this call has the hooks that are active now
+        if (kind.saved or kind.custom) and readable and not private.hooked_saves():
             try:
                 record.saved = calls.saved_of(self, node, kind)
             except Exception as error:

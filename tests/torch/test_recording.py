@@ -550,6 +550,26 @@ def test_recordings_make_no_cycles():
         gc.enable()
 
 
+@pytest.mark.parametrize("make", [torch.sin, Square.apply, lambda x: x[torch.tensor([0, 1])]])
+@pytest.mark.parametrize("drawn", [False, True])
+def test_hooks_on_saved_tensors_of_a_graph_made_before_are_called_by_backward_alone(make, drawn):
+    calls = []
+    x = torch.ones(3, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: calls.append(1) or t):
+        y = make(x * 1)
+    if drawn:
+        gt.draw(y)
+    else:
+        with gt.record() as r:
+            y.sum().backward(retain_graph=True)
+        assert r.why("x")
+        assert len(calls) == 1
+        calls.clear()
+    assert not calls
+    y.sum().backward()
+    assert len(calls) == 1
+
+
 def test_an_exception_of_an_optimiser_leaves_the_program_as_it_was():
     w = torch.ones(2, requires_grad=True)
     opt = torch.optim.LBFGS([w])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradtrace.torch import private
+from gradtrace.torch import apply, private
 from gradtrace.torch.contents import Noted
 from gradtrace.torch.events import Entry, PassEvent, Turn
 from gradtrace.torch.measure import count_zeros
@@ -33,6 +33,7 @@ def watched(rec: Recorder, engine: Any) -> Any:
         watch = None
         below, rec.called_backward = rec.called_backward, False
         rec.resume()  # an optimiser's step that raised left it off
+        apply.settle(rec)
         with private.without_torch_function(), rec.lock:
             try:
                 watch = PassWatch(rec, outputs, args, kwargs)

@@ -3,7 +3,8 @@
 engine entrance             backward passes are watched (`passes`)
 Module._call_impl           a call of a module is a scope
 Parameter.__new__           a parameter is recorded as a leaf with the numbers of its data, without their history
-Function.apply              a call is recorded as one operator, without the calls in its forward
+Function.apply              a call is recorded as one operator, without the calls in its forward (`apply`)
+FunctionMeta lookup         the same for an `apply` that the program stored before
 torch.compile               compiled models run uncompiled
 has_torch_function*         functions written in Python are recorded as the operators that they call
 optimisers' global hooks    a step is recorded as one change
@@ -17,7 +18,7 @@ from typing import Any
 
 import torch
 
-from gradtrace.torch import calls, functions, optimizers, passes, private
+from gradtrace.torch import apply, calls, optimizers, passes, private
 from gradtrace.torch.recorder import Recorder
 
 Module = torch.nn.Module
@@ -47,7 +48,8 @@ class Patches:
         self.undo.append(lambda: private.set_engine(engine))
         self._replace(Module, private.MODULE_CALL, module_call(self.rec, private.module_call()))
         function, name = private.function_base(), private.FUNCTION_APPLY
-        self._replace(function, name, classmethod(applied(self.rec)))
+        self._replace(function, name, classmethod(apply.applied(self.rec)))
+        self._replace(private.FunctionMeta, "__getattribute__", apply.lookup(self.rec))
         for module, name in private.questions():
             self._replace(module, name, private.asking(getattr(module, name)))
         parameter = torch.nn.Parameter
@@ -182,43 +184,3 @@ def in_scope(rec: Recorder, original: Any, module: Any, args: Any, kwargs: Any) 
         return original(module, *args, **kwargs)
     finally:
         rec.leave()
-
-
-def applied(rec: Recorder) -> Any:
-    """Return a Function.apply that is recorded as one operator; the calls in its forward are not part of the graph."""
-
-    def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        inner = private.apply_of(cls)
-        if rec.quiet or not private.mode_depth() or private.in_transform():
-            return inner(*args, **kwargs)
-        if threading.get_ident() != rec.thread and not rec.watching:
-            return inner(*args, **kwargs)
-
-        def unseen(*args: Any, **kwargs: Any) -> Any:
-            rec.quiet += 1
-            try:
-                return inner(*args, **kwargs)
-            finally:
-                rec.quiet -= 1
-
-        if is_checked(rec, cls):
-            with private.without_torch_function(), torch.no_grad():
-                calls.guarded(rec, lambda: note_function(rec, cls, args, kwargs), cls.__name__)
-        mode = private.pop_mode()
-        try:
-            return calls.operate(rec, unseen, args, kwargs, cls.__name__)
-        finally:
-            private.push_mode(mode)
-
-    return apply
-
-
-def is_checked(rec: Recorder, cls: Any) -> bool:
-    """Whether this is the first differentiable call of one of the program's own Functions."""
-    if rec.level == "structure" or cls.__name__ in rec.functions or not torch.is_grad_enabled() or rec.watching:
-        return False
-    return not cls.__module__.startswith("torch.")
-
-
-def note_function(rec: Recorder, cls: Any, args: Any, kwargs: Any) -> None:
-    rec.functions[cls.__name__] = functions.first_call(cls, args, kwargs, rec.places.here(4))

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import importlib
 from collections.abc import Iterator
+from types import ClassMethodDescriptorType
 from typing import Any
 
 import torch
@@ -113,11 +114,20 @@ def own_parameters(module: Any) -> Any:
 
 
 def function_base() -> Any:
-    """Return the class whose `apply` runs for every Function, also through a stored method: `swish = Swish.apply`."""
+    """Return the class whose `apply` to replace.
+
+    Function.apply calls that of `_SingleLevelFunction`, also if the program has stored it: `swish = Swish.apply`. In
+    PyTorch 2.15 it is the function in C itself.
+    """
+    function: Any = torch.autograd.Function
+    if isinstance(function.__dict__.get(FUNCTION_APPLY), ClassMethodDescriptorType):
+        return function
     return torch.autograd.function._SingleLevelFunction
 
 
 FUNCTION_APPLY = "apply"
+FUNCTION_NODE = "_backward_cls"  # of a Function: the class of its nodes
+FunctionMeta: Any = torch.autograd.function.FunctionMeta
 
 
 def apply_of(function: Any) -> Any:

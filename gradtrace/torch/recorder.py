@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from gradtrace.torch import calls, private
+from gradtrace.torch import apply, calls, private
 from gradtrace.torch.contents import SMALL, Contents, Noted, device_name
 from gradtrace.torch.events import Call, Entry, Known, Node, PassEvent, Scope, Turn
 from gradtrace.torch.functions import FirstCall
@@ -77,6 +77,7 @@ class Recorder(TorchFunctionMode):
         self.optimizers: dict[int, Held] = {}
         self.steps: list[tuple[int, int, int]] = []  # optimisers' steps: calls and passes before, place
         self.functions: dict[str, FirstCall] = {}  # the program's own Functions, by name
+        self.unsettled: apply.Unsettled | None = None
         self.quiet = 0
         self.suspended = False
 
@@ -86,6 +87,8 @@ class Recorder(TorchFunctionMode):
             how = calls.how(func)
         if how is calls.QUIET or self.quiet:
             return func(*args, **kwargs) if kwargs else func(*args)
+        if self.unsettled is not None and (view := apply.view_of_result(self, func, args)) is not None:
+            return view
         if private.in_transform():
             self.problem("operations inside a transform of torch.func")
             return func(*args, **kwargs) if kwargs else func(*args)

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import torch
 
 from gradtrace.torch import contents, private
+from gradtrace.torch.apply import settle
 from gradtrace.torch.build import ENGINE, Builder, Ending
 from gradtrace.torch.functions import FirstCall, checks
 from gradtrace.torch.patches import Patches, active
@@ -73,6 +74,7 @@ class record:
         assert recorder is not None
         if not recorder.suspended:
             take_off(recorder)
+        settle(recorder)
         self._patches.remove()
         del self._patches
         frame, self._frame = self._frame, None

@@ -1,5 +1,7 @@
 """The program's own Functions are compared with finite differences when `why` is asked, and only then."""
 
+import weakref
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -69,6 +71,41 @@ class Scale(torch.autograd.Function):
         return grad, None
 
 
+class Itself(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return -grad
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * grad
+
+
+class Times(torch.autograd.Function):
+    @staticmethod
+    def forward(x, factor):
+        return x * factor
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.factor = inputs[1]
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.factor, None
+
+
 def recorded(work, *args, dtype=torch.float64, size=4, level="summary"):
     x = torch.linspace(0.5, 2, size, dtype=dtype, requires_grad=True)
     with gt.record(level) as r:
@@ -116,6 +153,51 @@ def test_a_function_whose_apply_was_taken_before_is_one_operation():
         ("Square", "SquareBackward"),
         ("sum", "SumBackward0"),
     ]
+
+
+def stored_before(function):
+    return function.apply
+
+
+def stored_in_another_recording(function):
+    with gt.record():
+        return function.apply
+
+
+def stored_in_c(function):
+    """What `function.apply` is in PyTorch 2.15."""
+    return torch._C._FunctionBase.__dict__["apply"].__get__(None, function)
+
+
+STORED = [(Square,), (Reversed,), (Itself,), (Doubled,), (Times, 3.0)]
+
+
+@pytest.mark.parametrize("stored", [stored_before, stored_in_another_recording, stored_in_c])
+@pytest.mark.parametrize("case", STORED, ids=lambda case: case[0].__name__)
+def test_a_stored_apply_is_recorded_as_one_that_is_looked_up(case, stored):
+    function, *args = case
+
+    def told(apply):
+        r = recorded(lambda x: (apply or function.apply)(x * 1, *args))
+        trace = r.trace()
+        operations = [(one.label, one.grad_fn, one.span, one.inputs, one.outputs) for one in trace.operations]
+        return operations, [one.name for one in trace.functions], r.why("x"), r.trace().checks
+
+    wanted = told(None)
+    assert wanted[0][1][1] == f"{function.__name__}Backward"
+    assert told(stored(function)) == wanted
+
+
+def test_a_stored_apply_keeps_no_result_alive():
+    apply, x = stored_in_c(Square), torch.ones(2, requires_grad=True)
+    with gt.record() as r:
+        first, second = apply(x)
+        held = weakref.ref(first), weakref.ref(second)
+        del first, second
+        assert held[0]() is held[1]() is None
+        apply(x)[0].sum().backward()
+    assert [one.name for one in r.trace().operations[:2]] == ["Square", "sum"]
+    assert x.grad.tolist() == [2.0, 2.0]
 
 
 @pytest.mark.parametrize("function", [Hard, Reversed], ids=lambda one: one.__name__)

@@ -312,7 +312,7 @@ def saved_of(rec: Recorder, node: Any, kind: private.NodeKind) -> list[tuple[str
         found += saved_value(rec, shown, value)
     if kind.custom:
         try:
-            values = () if private.is_hooked(node._raw_saved_tensors) else node.saved_tensors
+            values = private.saved_tensors(node)
         except (RuntimeError, AttributeError):
             values = ()
         for i, value in enumerate(values):

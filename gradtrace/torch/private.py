@@ -68,6 +68,17 @@ def is_hooked(raw: Any) -> bool:
     return getattr(raw, "unpack_hook", None) is not None
 
 
+def saved_tensors(node: Any) -> tuple[Any, ...]:
+    """Return what the node of a custom Function saved; nothing if reading it would call a hook."""
+    raw = node._raw_saved_tensors
+    if is_hooked(raw):
+        return ()
+    clears = "clear_saved_tensors_on_access"  # only the first access gives them; not in PyTorch 2.4
+    if hasattr(torch.autograd.Function, clears) and getattr(node._forward_cls, clears):
+        return tuple(one.data for one in raw)
+    return tuple(node.saved_tensors)
+
+
 def saved_names(kind: Any) -> list[str]:
     """Return the attributes in which a class of nodes has its saved tensors and the exponent of a power."""
     tensors = [n.removeprefix("_raw") for n in dir(kind) if n.startswith("_raw_saved_")]

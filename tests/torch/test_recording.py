@@ -693,6 +693,23 @@ def test_threads_and_compiled_models_are_said_to_be_left_out():
     assert [one.name for one in r.trace().operations] == ["linear", "relu", "linear", "mean"]
 
 
+def test_a_compiled_model_is_compiled_after_a_recording_not_in_it():
+    graphs = []
+
+    def backend(graph, inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    model = torch.compile(net(), backend=backend)
+    for before, after in ((0, 1), (1, 1)):
+        with gt.record() as r:
+            model(X).mean().backward()
+        assert len(graphs) == before
+        assert [one.name for one in r.trace().operations] == ["linear", "relu", "linear", "mean"]
+        model(X).mean().backward()
+        assert len(graphs) == after
+
+
 def test_options_that_pytorch_passes_by_position_are_named_and_defaults_are_left_out():
     x, y = torch.randn(4, 3, 8, 8), torch.tensor([1, 2, 3, 0])
     model = nn.Sequential(

@@ -8,14 +8,14 @@
         optimizer.step()
         return loss
 
-Before each call the random state, copies of the buffers, and references to the gradients with their version counters
-are saved. During the call only the optimiser's step is watched: the gradients are checked before it. If a check fails,
-parameters, buffers and random state are restored to their values before the step, the step runs once more under
-`record("summary")` without its update, and the answer is printed.
+Before each call the state is saved (see state.py). During the call only the optimiser's step is watched: the gradients
+are checked before it. If a check fails, parameters, buffers, gradients and random state are restored to their values
+before the step, the step runs once more under `record("summary")` without its update, and the answer is printed.
 """
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
 import sys
@@ -28,6 +28,7 @@ import torch
 from gradtrace.torch import private
 from gradtrace.torch.patches import active
 from gradtrace.torch.recording import record
+from gradtrace.torch.state import State
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -79,83 +80,168 @@ class Guard:
         self.level = level
         self.out = out
         self.left = limit
+        self.running = False
         self.recorded: record | None = None  # of the last step that was not finite
-        self.tensors: tuple[list[Any], list[Any]] | None = None  # parameters and buffers, found at the first call
+        self.before: State | None = None  # made at the first call, and used again
         self.scalers: list[Any] = []
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.left <= 0 or active() is not None:
+        if self.left <= 0 or self.running or active() is not None:
             return self.step(*args, **kwargs)
-        if self.tensors is None:
+        if self.before is None:
             env = environment(self.step, args, kwargs)
-            self.tensors = tensors_of(modules_of(env))
+            self.before = State(modules_of(env), [one for one in env.values() if isinstance(one, torch.Generator)])
             self.scalers = [one for one in env.values() if isinstance(one, torch.amp.GradScaler) and one.is_enabled()]
-        before = State(*self.tensors)
-        seen: list[Any] = []
-        finite: dict[int, Any] = {}  # by id: gradients that were finite before an update, not to be looked at again
-        handles = private.optimizer_hooks(lambda o, a, k: self.check(o, before, seen, finite), lambda o, a, k: None)
+        self.running = True
+        try:
+            return self.watch(self.before, args, kwargs)
+        finally:
+            self.before.forget()
+            self.running = False
+
+    def watch(self, before: State, args: Any, kwargs: Any) -> Any:
+        """Run the step, and repeat it if it is not finite."""
+        before.save()
+        updates = Updates(before)
+        hook = private.before_update(updates.check)
         try:
             result = self.step(*args, **kwargs)
         finally:
-            for handle in handles:
-                handle.remove()
+            hook.remove()
         # a GradScaler looks for infinite gradients itself, and skips the update
-        rest = [] if self.scalers else [p for p in before.parameters if not is_same(finite.get(id(p.grad)), p.grad)]
-        bad = seen[0] if seen else first_bad(result, rest)
+        rest = [] if self.scalers else updates.unseen(before.parameters)
+        bad = updates.bad or first_bad(result, rest)
         if bad:
-            self.repeat(bad, before, args, kwargs)
-        before.forget()
+            self.left -= 1
+            self.recorded = record(self.level)
+            notes = self.repeat(self.recorded, updates, args, kwargs)
+            text = f"{bad}; this step was repeated under a recorder:\n{answer_of(self.recorded)}"
+            for line in (*notes, text):
+                print(f"gradtrace guard: {line.rstrip()}", file=self.out or sys.stderr, flush=True)
         return result
 
-    def check(self, optimizer: Any, before: State, seen: list[Any], finite: dict[int, Any]) -> None:
-        """Check before an update the gradients that it will use; if they are bad, copy the parameters that it would
-        change.
+    def repeat(self, recorded: record, updates: Updates, args: Any, kwargs: Any) -> list[str]:
+        """Run the same step again, recorded; then restore the state that the step had left. Return in what the
+        repetition differs from the step.
         """
-        parameters = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-        if not seen and not all_finite([p.grad for p in parameters]):
-            seen.append("a gradient is not finite")
-            before.keep(parameters)
-        else:
-            finite.update((id(p.grad), weakref.ref(p.grad)) for p in parameters)
-
-    def repeat(self, bad: str, before: State, args: Any, kwargs: Any) -> None:
-        """Run the same step again, recorded; then restore the state that the step had left."""
-        self.left -= 1
+        before = updates.before
+        wanted = updates.gradients if updates.bad else copies_of(before.parameters)
         after = before.restore()
         scales = [(one, one.state_dict(), dict(one._per_optimizer_states)) for one in self.scalers]
-        stop = private.optimizer_hooks(stop_step, lambda o, a, k: None)
-        recorded = record(self.level)
         recorded._env = environment(self.step, args, kwargs)
         recorded._main = self.step.__code__.co_filename if hasattr(self.step, "__code__") else ""
+        again = Repetition(updates.good)
+        hooks = private.optimizer_hooks(again.begin, again.end)
         try:
             with recorded:
                 self.step(*args, **kwargs)
         except NotFinite:
             pass
         except Exception as error:
-            self.tell(f"repeating the step failed: {type(error).__name__}: {error}")
+            return [f"repeating the step failed: {type(error).__name__}: {error}"]
         finally:
-            for handle in stop:
-                handle.remove()
+            for hook in hooks:
+                hook.remove()
+            notes = differences(before, updates.good, wanted)
             after.put_back()
             for scaler, state, of_optimizers in scales:
                 scaler.load_state_dict(state)
                 scaler._per_optimizer_states.clear()
                 scaler._per_optimizer_states.update(of_optimizers)
-        self.recorded = recorded
-        self.tell(f"{bad}; this step was repeated under a recorder:\n{answer_of(recorded)}")
-
-    def tell(self, text: str) -> None:
-        print(f"gradtrace guard: {text.rstrip()}", file=self.out or sys.stderr, flush=True)
+        return notes
 
 
-def is_same(known: Any, tensor: Any) -> bool:
-    """Whether a weak reference is to this tensor; an id alone may be that of a later tensor."""
-    return known is not None and known() is tensor
+class Updates:
+    """The optimisers' steps during a guarded step: the gradients are checked before each."""
+
+    def __init__(self, before: State) -> None:
+        self.before = before
+        self.good = 0  # updates with finite gradients
+        self.bad = ""
+        self.gradients: list[tuple[Any, Any]] = []  # parameters and copies of their gradients, if they are bad
+        self.finite: dict[int, Any] = {}  # by id of a gradient that was finite: its weak reference and version
+
+    def check(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        """Check the gradients that an update will use; if they are bad, copy the parameters that it would change."""
+        if self.bad:
+            return
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        grads = [g for p in parameters if (g := p.grad) is not None]
+        if all_finite(grads):
+            self.good += 1
+            self.finite.update(zip(map(id, grads), zip(map(weakref.ref, grads), private.versions_of(grads))))
+            return
+        self.bad = "a gradient is not finite"
+        self.gradients = copies_of(parameters)
+        self.before.keep(parameters)
+
+    def unseen(self, parameters: list[Any]) -> list[Any]:
+        """Return the gradients of parameters that no check before an update has seen as they are now."""
+        grads = [g for p in parameters if (g := p.grad) is not None]
+        known = (self.finite.get(id(g)) for g in grads)
+        now = zip(grads, private.versions_of(grads))
+        return [g for seen, (g, version) in zip(known, now) if seen is None or seen[0]() is not g or seen[1] != version]
 
 
-def stop_step(optimizer: Any, args: Any, kwargs: Any) -> None:
-    raise NotFinite
+class Repetition:
+    """The optimisers' steps during a repetition. The parameters already have the values after the good updates: these
+    are undone. The one after them ends the repetition.
+    """
+
+    def __init__(self, good: int) -> None:
+        self.left = good
+        self.parameters: list[tuple[Any, Any]] = []
+        self.state: Any = None
+
+    def begin(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        if not self.left:
+            raise NotFinite
+        self.left -= 1
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        self.parameters = [(p, p.detach().clone()) for p in parameters]
+        self.state = optimizer.state
+        optimizer.state = copy_of_state(optimizer.state)
+
+    def end(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        optimizer.state = self.state
+        for parameter, values in self.parameters:
+            parameter.data.copy_(values)
+
+
+def copy_of_state(state: Any) -> Any:
+    """Copy an optimiser's state, whose keys are the parameters themselves."""
+    copied = type(state)(getattr(state, "default_factory", None))
+    copied.update({p: copy.deepcopy(one) for p, one in state.items()})
+    return copied
+
+
+def copies_of(parameters: list[Any]) -> list[tuple[Any, Any]]:
+    return [(p, None if p.grad is None else p.grad.detach().clone()) for p in parameters]
+
+
+def differences(before: State, updates: int, wanted: list[tuple[Any, Any]]) -> list[str]:
+    """Say in what a repetition differs from its step; `wanted` are the gradients of the step."""
+    if before.gradients.lost:
+        return [
+            f"{before.gradients.lost} gradients from before this step could not be restored, since the step changed "
+            "them for the first time; the repetition added to zeros instead"
+        ]
+    if updates:
+        many = "1 update" if updates == 1 else f"{updates} updates"
+        return [f"{many} came before; the repetition computed with the parameters after that"]
+    if all(is_equal(p.grad, grad) for p, grad in wanted):
+        return []
+    return ["the repetition gave other gradients than the step: the step depends on something that was not restored"]
+
+
+def is_equal(a: Any, b: Any) -> bool:
+    """Whether two gradients are equal in all elements; NaN is equal to NaN here."""
+    if a is None or b is None:
+        return a is b
+    if a.shape != b.shape:
+        return False
+    a, b = a.detach().to_dense(), b.to_dense()
+    return bool(((a == b) | (a.isnan() & b.isnan())).all())
 
 
 def answer_of(recorded: record) -> str:
@@ -169,36 +255,48 @@ def answer_of(recorded: record) -> str:
     return recorded.stats()
 
 
-def first_bad(result: Any, parameters: list[Any]) -> str:
+def first_bad(result: Any, grads: list[Any]) -> str:
     """Describe the loss or gradients that are not finite after a step; "" if all are finite."""
     losses = [one for one in flat(result) if one.is_floating_point() and one.numel() == 1]
-    grads = [p.grad for p in parameters if p.grad is not None]
-    if losses and not all_finite(losses):
+    if not all(math.isfinite(one.item()) for one in losses):
         return "the loss is not finite"
     return "" if all_finite(grads) else "a gradient is not finite"
 
 
+SMALL = 4096  # elements; a vector below this is joined with others, which costs less than a norm of its own
+
+
 def all_finite(tensors: list[Any]) -> bool:
-    """Whether all elements are finite; this waits for one number from each device."""
+    """Whether all elements are finite; this waits for one number.
+
+    A norm is finite only if every element is; if it is not, it may also have overflowed, and the elements decide.
+    """
+    if not tensors:
+        return True
+    with torch.no_grad():
+        try:
+            vectors = [one for one in tensors if one.dim() == 1 and one.numel() < SMALL]
+            others = [one for one in tensors if one.dim() != 1 or one.numel() >= SMALL]
+            if vectors:
+                others.append(torch.cat(vectors))
+            if math.isfinite(torch.stack(private.norms(others)).sum().item()):
+                return True
+        except RuntimeError:  # several devices, or a sparse tensor
+            return each_finite(tensors)
+        return all(is_finite(one) for one in tensors)
+
+
+def each_finite(tensors: list[Any]) -> bool:
+    """Whether all elements of tensors of different kinds are finite; this waits for one number from each device."""
     by_device: dict[Any, list[Any]] = {}
-    for tensor in tensors:
-        data = tensor.detach()
-        if data.layout is torch.sparse_coo:
-            data = data._values()
-        if data.layout is torch.strided and data.is_floating_point() and data.numel():
-            by_device.setdefault((data.device, data.dtype), []).append(data)
-    for (_, dtype), group in by_device.items():
-        norms = torch.stack(torch._foreach_norm(group, math.inf)) if dtype not in SUMMED else sums(group)
-        if not math.isfinite(norms.float().sum().item()) and not all(bool(torch.isfinite(d).all()) for d in group):
-            return False
-    return True
+    for one in tensors:
+        by_device.setdefault(one.device, []).append(is_finite(one))
+    return all(bool(torch.stack(found).all()) for found in by_device.values())
 
 
-SUMMED = (torch.float32, torch.float64)  # a sum is the fastest number that is finite only if every element is
-
-
-def sums(group: list[Any]) -> Any:
-    return torch.stack([data.sum() for data in group])
+def is_finite(tensor: Any) -> Any:
+    """Whether all elements are finite, as a tensor on the same device."""
+    return torch.isfinite(tensor._values() if tensor.is_sparse else tensor).all()
 
 
 def flat(value: Any) -> list[Any]:
@@ -227,62 +325,6 @@ def environment(step: Any, args: Any, kwargs: Any) -> dict[str, Any]:
     return {**found, **kwargs}
 
 
-class State:
-    """The state before a step: buffers, gradients, random state, and the parameters that an update would change.
-
-    Gradients are kept by reference, since a step usually replaces them (`zero_grad` sets them to None); one that the
-    step changed in place is restored as zeros. Buffers are copied. Parameters change only in an update, and `keep`
-    copies them before it if needed.
-    """
-
-    def __init__(self, parameters: list[Any], buffers: list[Any]) -> None:
-        self.parameters = parameters
-        self.buffers = [(b, b.detach().clone()) for b in buffers]
-        self.grads = [(p, p.grad, private.version_of(p.grad)) for p in parameters if p.grad is not None]
-        self.without = [p for p in parameters if p.grad is None]
-        self.random = random_state()
-        self.kept: list[tuple[Any, Any]] = []
-
-    def keep(self, parameters: list[Any]) -> None:
-        """Copy parameters that an update is about to change."""
-        self.kept += [(p, p.detach().clone()) for p in parameters]
-
-    def restore(self) -> Restored:
-        """Restore everything, and return the state after the step."""
-        after = Restored(self.buffers, self.parameters, self.kept)
-        with torch.no_grad():
-            for tensor, copy in (*self.buffers, *self.kept):
-                tensor.data.copy_(copy)
-        for parameter in self.without:
-            parameter.grad = None
-        for parameter, grad, version in self.grads:
-            parameter.grad = grad if private.version_of(grad) == version else torch.zeros_like(grad)
-        set_random_state(self.random)
-        return after
-
-    def forget(self) -> None:
-        self.kept.clear()
-
-
-class Restored:
-    """The state after a step, which is restored after the step's repetition."""
-
-    def __init__(self, buffers: list[Any], parameters: list[Any], kept: list[Any]) -> None:
-        self.values = [(t, t.detach().clone()) for t, _ in (*buffers, *kept)]
-        self.grads = [(p, p.grad, None if p.grad is None else p.grad.detach().clone()) for p in parameters]
-        self.random = random_state()
-
-    def put_back(self) -> None:
-        with torch.no_grad():
-            for tensor, copy in self.values:
-                tensor.data.copy_(copy)
-            for parameter, grad, copy in self.grads:
-                if grad is not None:
-                    grad.data.copy_(copy)
-                parameter.grad = grad
-        set_random_state(self.random)
-
-
 def modules_of(env: dict[str, Any]) -> list[Any]:
     """Return the modules that a step can reach: in its variables, and as attributes of its object."""
     found: dict[int, Any] = {}
@@ -295,32 +337,3 @@ def modules_of(env: dict[str, Any]) -> list[Any]:
         elif isinstance(value, (list, tuple)):
             found.update({id(one): one for one in value if isinstance(one, torch.nn.Module)})
     return list(found.values())
-
-
-def tensors_of(modules: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Return the parameters and buffers of modules, each once."""
-    parameters = {id(p): p for m in modules for p in m.parameters()}
-    buffers = {id(b): b for m in modules for b in m.buffers()}
-    return list(parameters.values()), list(buffers.values())
-
-
-def random_state() -> Any:
-    import random
-
-    on_gpu = torch.cuda.get_rng_state_all() if torch.cuda.is_available() and torch.cuda.is_initialized() else None  # type: ignore[no-untyped-call]
-    numpy = sys.modules.get("numpy")
-    return torch.get_rng_state(), on_gpu, random.getstate(), None if numpy is None else numpy.random.get_state()
-
-
-def set_random_state(state: Any) -> None:
-    import random
-
-    on_cpu, on_gpu, python, numpy_state = state
-    torch.set_rng_state(on_cpu)
-    if on_gpu is not None:
-        torch.cuda.set_rng_state_all(on_gpu)
-    random.setstate(python)
-    if numpy_state is not None:
-        import numpy
-
-        numpy.random.set_state(numpy_state)

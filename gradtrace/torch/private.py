@@ -172,6 +172,14 @@ def version_of(tensor: Any) -> int:
         return 0
 
 
+def versions_of(tensors: list[Any]) -> list[int]:
+    """Return the version counters of several tensors, which costs less than asking for each."""
+    try:
+        return [one._version for one in tensors]
+    except RuntimeError:
+        return [version_of(one) for one in tensors]
+
+
 def is_leaf(tensor: Any) -> bool:
     """Whether a tensor is a leaf.
 
@@ -195,6 +203,22 @@ def retains_grad(tensor: Any) -> bool:
 def kept_gradient(tensor: Any) -> Any:
     """Return the gradient that backward keeps for a tensor, or None."""
     return tensor.grad if is_leaf(tensor) or retains_grad(tensor) else None
+
+
+def buffers_of(module: Any) -> dict[str, Any]:
+    """Return the dict in which a module itself (not those in it) has its buffers."""
+    found: dict[str, Any] = module._buffers
+    return found
+
+
+def copy_each(targets: list[Any], sources: list[Any]) -> None:
+    """Copy each tensor into its target, in one call."""
+    torch._foreach_copy_(targets, sources)
+
+
+def norms(tensors: list[Any]) -> list[Any]:
+    """Return the 2-norm of each tensor, as 0-d tensors, in one call."""
+    return list(torch._foreach_norm(tensors))
 
 
 # ---- functions that are written in Python
@@ -273,4 +297,11 @@ def optimizer_hooks(before: Any, after: Any) -> list[Any]:
     """Register functions that every optimiser's step calls, before and after; return their handles."""
     from torch.optim import optimizer
 
-    return [optimizer.register_optimizer_step_pre_hook(before), optimizer.register_optimizer_step_post_hook(after)]
+    return [before_update(before), optimizer.register_optimizer_step_post_hook(after)]
+
+
+def before_update(hook: Any) -> Any:
+    """Register a function that every optimiser's step calls first; return its handle."""
+    from torch.optim import optimizer
+
+    return optimizer.register_optimizer_step_pre_hook(hook)

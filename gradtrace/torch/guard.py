@@ -130,18 +130,14 @@ class Guard:
         scales = [(one, one.state_dict(), dict(one._per_optimizer_states)) for one in self.scalers]
         recorded._env = environment(self.step, args, kwargs)
         recorded._main = self.step.__code__.co_filename if hasattr(self.step, "__code__") else ""
-        again = Repetition(updates.good)
-        hooks = private.optimizer_hooks(again.begin, again.end)
         try:
-            with recorded:
+            with recorded, Repetition(updates.good):
                 self.step(*args, **kwargs)
         except NotFinite:
             pass
         except Exception as error:
             return [f"repeating the step failed: {type(error).__name__}: {error}"]
         finally:
-            for hook in hooks:
-                hook.remove()
             notes = differences(before, updates.good, wanted)
             after.put_back()
             for scaler, state, of_optimizers in scales:
@@ -192,20 +188,30 @@ class Repetition:
         self.left = good
         self.parameters: list[tuple[Any, Any]] = []
         self.state: Any = None
+        self.hooks: list[Any] = []
+
+    def __enter__(self) -> None:
+        self.hooks = private.optimizer_hooks(self.begin, self.end)
+
+    def __exit__(self, *error: object) -> None:
+        for hook in self.hooks:
+            hook.remove()
 
     def begin(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if not self.left:
             raise NotFinite
         self.left -= 1
-        parameters = [p for group in optimizer.param_groups for p in group["params"]]
-        self.parameters = [(p, p.detach().clone()) for p in parameters]
         self.state = optimizer.state
-        optimizer.state = copy_of_state(optimizer.state)
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        with private.without_torch_function():  # the recorder should not see these
+            self.parameters = [(p, p.detach().clone()) for p in parameters]
+            optimizer.state = copy_of_state(optimizer.state)
 
     def end(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         optimizer.state = self.state
-        for parameter, values in self.parameters:
-            parameter.data.copy_(values)
+        with private.without_torch_function():
+            for parameter, values in self.parameters:
+                parameter.data.copy_(values)
 
 
 def copy_of_state(state: Any) -> Any:

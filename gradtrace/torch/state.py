@@ -107,18 +107,15 @@ class Gradients:
 
     def restore(self) -> None:
         """Restore each gradient by its copy; or by reference, as None if the step has discarded it."""
+        lost = [] if self.copies.values else self.changed()
         values = [copy.clone() for copy in self.copies.values] or [known() for known in self.known]
         for parameter in self.parameters:
             parameter.grad = None
         for parameter, grad in zip(self.owners, values, strict=True):
             parameter.grad = grad
-        if not self.copies.values:
-            self.lose(self.changed())
-
-    def lose(self, changed: list[Any]) -> None:
-        self.lost = len(changed)
-        for parameter in changed:
+        for parameter in lost:
             parameter.grad = torch.zeros_like(parameter.grad)
+        self.lost = len(lost)
 
     def changed(self) -> list[Any]:
         """Return the parameters whose gradient from before the step exists and was changed in it."""

@@ -279,30 +279,24 @@ def all_finite(tensors: list[Any]) -> bool:
     """
     if not tensors:
         return True
-    with torch.no_grad():
-        try:
-            vectors = [one for one in tensors if one.dim() == 1 and one.numel() < SMALL]
-            others = [one for one in tensors if one.dim() != 1 or one.numel() >= SMALL]
-            if vectors:
-                others.append(torch.cat(vectors))
-            if math.isfinite(torch.stack(private.norms(others)).sum().item()):
-                return True
-        except RuntimeError:  # several devices, or a sparse tensor
-            return each_finite(tensors)
-        return all(is_finite(one) for one in tensors)
+    try:
+        vectors = [one for one in tensors if one.dim() == 1 and one.numel() < SMALL]
+        others = [one for one in tensors if one.dim() != 1 or one.numel() >= SMALL]
+        if vectors:
+            others.append(torch.cat(vectors))
+        norms = torch.stack(private.norms(others))
+    except RuntimeError:  # several devices, or a sparse tensor
+        return each_finite(tensors)
+    return math.isfinite(norms.sum().item()) or each_finite(tensors)
 
 
 def each_finite(tensors: list[Any]) -> bool:
-    """Whether all elements of tensors of different kinds are finite; this waits for one number from each device."""
+    """Whether all elements of any tensors are finite; this waits for one number from each device."""
     by_device: dict[Any, list[Any]] = {}
     for one in tensors:
-        by_device.setdefault(one.device, []).append(is_finite(one))
+        values = one._values() if one.is_sparse else one
+        by_device.setdefault(one.device, []).append(torch.isfinite(values).all())
     return all(bool(torch.stack(found).all()) for found in by_device.values())
-
-
-def is_finite(tensor: Any) -> Any:
-    """Whether all elements are finite, as a tensor on the same device."""
-    return torch.isfinite(tensor._values() if tensor.is_sparse else tensor).all()
 
 
 def flat(value: Any) -> list[Any]:

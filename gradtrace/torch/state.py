@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import random
 import sys
 import weakref
 from typing import Any
@@ -97,8 +99,8 @@ class Gradients:
         self.lost = 0  # gradients that could not be restored
 
     def save(self) -> None:
-        self.owners = [p for p in self.parameters if p.grad is not None]
-        grads = [p.grad for p in self.owners]
+        found = [(p, g) for p in self.parameters if (g := p.grad) is not None]
+        self.owners, grads = [p for p, _ in found], [g for _, g in found]
         self.known = list(map(weakref.ref, grads))
         self.versions = private.versions_of(grads)
         # backward replaces a sparse gradient, or one with a graph, by a sum; its version does not show that
@@ -143,8 +145,7 @@ class Copies:
             self.values = [t.detach().clone() for t in tensors]
             self.shapes, self.types = shapes, types
         elif tensors:
-            with torch.no_grad():
-                private.copy_each(self.values, tensors)
+            private.copy_each(self.values, [t.detach() if t.requires_grad else t for t in tensors])
 
 
 def write(pairs: list[tuple[Any, Any]]) -> None:
@@ -156,25 +157,49 @@ def write(pairs: list[tuple[Any, Any]]) -> None:
 
 def random_state(generators: list[Any]) -> Any:
     """Return the state of PyTorch's, Python's and numpy's random numbers, and of generators of the program's own."""
-    import random
-
-    on_gpu = torch.cuda.get_rng_state_all() if torch.cuda.is_available() and torch.cuda.is_initialized() else None  # type: ignore[no-untyped-call]
-    numpy = sys.modules.get("numpy")
+    on_gpu = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None  # type: ignore[no-untyped-call]
     own = [(one, one.get_state()) for one in generators]
-    return torch.get_rng_state(), on_gpu, random.getstate(), None if numpy is None else numpy.random.get_state(), own
+    return torch.get_rng_state(), on_gpu, random.getstate(), of_numpy.read(), own
 
 
 def set_random_state(state: Any) -> None:
-    import random
-
     on_cpu, on_gpu, python, numpy_state, own = state
     torch.set_rng_state(on_cpu)
     if on_gpu is not None:
         torch.cuda.set_rng_state_all(on_gpu)
     random.setstate(python)
     if numpy_state is not None:
-        import numpy
-
-        numpy.random.set_state(numpy_state)
+        sys.modules["numpy"].random.set_state(numpy_state)
     for generator, one in own:
         generator.set_state(one)
+
+
+class NumpyState:
+    """The state of numpy's global random numbers, if numpy is loaded.
+
+    `get_state` converts 624 words one by one, which takes longer than the states of all others. So it is called only if
+    the words in memory are other ones than at the call before, or if there is also a normal number kept for the next
+    draw, which is used up without a change of the words.
+    """
+
+    SIZE = 4 * 624 + 4  # bytes of the words and of the position among them
+
+    def __init__(self) -> None:
+        self.words = b""
+        self.state: Any = None
+
+    def read(self) -> Any:
+        numpy = sys.modules.get("numpy")
+        if numpy is None:
+            return None
+        find = getattr(numpy.random, "get_bit_generator", None)  # numpy 1.24
+        generator = find() if find else None
+        if type(generator) is not numpy.random.MT19937:
+            return numpy.random.get_state(legacy=False)
+        words = ctypes.string_at(generator.ctypes.state_address, self.SIZE)
+        if words != self.words or self.state["has_gauss"]:
+            self.words, self.state = words, numpy.random.get_state(legacy=False)
+        return self.state
+
+
+of_numpy = NumpyState()

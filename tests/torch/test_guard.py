@@ -1,6 +1,7 @@
 """`gradtrace.torch.guard`: a bad step is repeated under a recorder, and leaves everything as the step itself did."""
 
 import io
+import random
 
 import pytest
 
@@ -329,3 +330,60 @@ def test_a_sparse_gradient_is_checked_and_restored():
     assert len(seen) == 5
     assert torch.equal(seen[3], seen[4])
     assert out.getvalue().count("gradtrace guard:") == 1
+
+
+@pytest.mark.parametrize("draw", ["random", "randn", "python", "torch"])
+def test_random_numbers_are_the_same_in_the_repetition_and_go_on_as_without(draw):
+    numpy = pytest.importorskip("numpy")
+    draws = {
+        "random": numpy.random.rand,
+        "randn": numpy.random.randn,
+        "python": random.random,
+        "torch": lambda: torch.rand(()).item(),
+    }
+    drawn = draws[draw]
+
+    def run(guarded):
+        numpy.random.seed(3)
+        random.seed(3)
+        torch.manual_seed(3)
+        weight, seen = nn.Linear(1, 1), []
+
+        def step(number):
+            seen.append((number, drawn()))
+            ((weight.weight * drawn()).sum() / (number % 3)).backward()
+            weight.zero_grad() if number % 3 else None
+            seen.append((number, drawn()))
+
+        one = gt.guard(step, out=io.StringIO(), limit=10) if guarded else step
+        for number in range(1, 10):
+            one(number)
+            seen.append((number, drawn()))
+        return seen
+
+    found, wanted = run(guarded=True), run(guarded=False)
+    assert len(found) == len(wanted) + 6
+    for number in range(1, 10):
+        values = [value for which, value in found if which == number]
+        first = [value for which, value in wanted if which == number]
+        assert values == (first if number % 3 else [*first[:2], *first[:2], first[2]])
+
+
+def test_a_normal_number_that_numpy_keeps_is_used_once():
+    numpy = pytest.importorskip("numpy")
+    weight, seen = nn.Linear(1, 1), []
+
+    @gt.guard(out=io.StringIO())
+    def step(scale, draw):
+        if draw:
+            seen.append(numpy.random.randn())
+        (weight.weight / scale).sum().backward()
+
+    numpy.random.seed(3)
+    numpy.random.randn()  # this makes two numbers, and keeps one
+    step(1.0, draw=False)
+    numpy.random.randn()
+    step(0.0, draw=True)
+    numpy.random.seed(3)
+    wanted = [numpy.random.randn() for _ in range(3)][-1]
+    assert seen == [wanted, wanted]

@@ -263,16 +263,18 @@ class Many(nn.Module):
         self.all = nn.ParameterList([torch.ones(shape, dtype=kind) for shape, kind in shapes])
 
 
+SLOW = [  # types, and whether the optimiser makes an update
+    ((torch.float32,), False),
+    ((torch.float64,), True),
+    ((torch.bfloat16,), True),
+    ((torch.float16,), False),
+    ((torch.complex64, torch.float32), True),
+]
+
+
 @pytest.mark.parametrize(
     ("types", "update"),
-    [
-        ((torch.float32,), True),
-        ((torch.float32,), False),
-        ((torch.float64,), True),
-        ((torch.bfloat16,), True),
-        ((torch.float16,), False),
-        ((torch.complex64, torch.float32), True),
-    ],
+    [((torch.float32,), True), *(pytest.param(*one, marks=pytest.mark.slow) for one in SLOW)],
     ids=str,
 )
 def test_one_bad_element_of_one_gradient_is_found_in_its_step(types, update):

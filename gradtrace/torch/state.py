@@ -194,7 +194,7 @@ class NumpyState:
             return None
         find = getattr(numpy.random, "get_bit_generator", None)  # numpy 1.24
         generator = find() if find else None
-        if type(generator) is not numpy.random.MT19937:
+        if generator is None or type(generator) is not numpy.random.MT19937:
             return numpy.random.get_state(legacy=False)
         words = ctypes.string_at(generator.ctypes.state_address, self.SIZE)
         if words != self.words or self.state["has_gauss"]:

@@ -39,12 +39,16 @@ def is_hidden(name: str) -> bool:
 
 
 class Places:
-    """The places in the program, numbered from 1; 0 stands for no place."""
+    """The places in the program, numbered from 1; 0 stands for no place.
+
+    Code objects are found by their id(), since hashing one takes longer than all the rest.
+    """
 
     def __init__(self) -> None:
-        self._numbers: dict[tuple[Any, int], int] = {}
+        self._numbers: dict[tuple[int, int], int] = {}
         self._kept: list[tuple[Any, int]] = [(None, 0)]
-        self._hidden: dict[Any, bool | None] = {}
+        self._hidden: dict[int, bool | None] = {}
+        self._codes: list[Any] = []  # those that were seen, so that no other one gets their id()
         self._calls: list[int] = []  # the places of the calls of modules that are under way
 
     def here(self, depth: int = 1) -> int:
@@ -53,9 +57,11 @@ class Places:
         hidden = self._hidden
         while frame is not None:
             code = frame.f_code
-            if code not in hidden:
-                hidden[code] = is_hidden(code.co_filename)
-            skip = hidden[code]
+            key = id(code)
+            if key not in hidden:
+                hidden[key] = is_hidden(code.co_filename)
+                self._codes.append(code)
+            skip = hidden[key]
             if skip is False:
                 return self.number(code, frame.f_lasti)
             if skip is None and self._calls:
@@ -67,7 +73,7 @@ class Places:
         """Name the function of which each call stands between `enter` and `leave`, so that `here` need not look behind
         it.
         """
-        self._hidden[code] = None
+        self._hidden[id(code)] = None
 
     def enter(self, place: int) -> None:
         self._calls.append(place)
@@ -76,11 +82,11 @@ class Places:
         self._calls.pop()
 
     def number(self, code: Any, instruction: int) -> int:
-        key = (code, instruction)
+        key = (id(code), instruction)
         found = self._numbers.get(key)
         if found is None:
             found = self._numbers[key] = len(self._kept)
-            self._kept.append(key)
+            self._kept.append((code, instruction))
         return found
 
     def code(self, number: int) -> Any:

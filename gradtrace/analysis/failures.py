@@ -35,8 +35,14 @@ def explain_failure(trace: Trace) -> Answer | None:
                 cause, name, sentence, evidence, advice = found
                 return Answer(name, "failed", cause, sentence, (*evidence, here), advice)
     operands = tuple(errors.operands_at(facts, failure)) if failure.kind in ("RuntimeError", "ValueError") else ()
-    said = f"The program failed: {failure.kind}: {failure.message}"
-    return Answer("", "failed", failure.kind, said, (here, *operands), ())
+    return Answer("", "failed", failure.kind, ended_by(failure), (here, *operands), ())
+
+
+def ended_by(failure: Failure) -> str:
+    """Return a sentence about the exception that ended a program."""
+    if failure.kind == "KeyboardInterrupt":
+        return "The program was interrupted."
+    return f"The program failed: {failure.kind}" + (f": {failure.message}" if failure.message else ".")
 
 
 # ---- the function that failed

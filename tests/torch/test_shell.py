@@ -122,6 +122,7 @@ def test_a_script_that_is_interrupted_is_answered_from(script):
             time.sleep(0.1)
         os.killpg(process.pid, signal.SIGINT)
         out, _ = process.communicate(timeout=120)
+    assert out.startswith("The program was interrupted.\n")
     assert "w.grad is [3, 3]" in out
     assert process.returncode == 130
 

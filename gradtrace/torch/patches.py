@@ -30,6 +30,7 @@ def active() -> Recorder | None:
     return _active[-1] if _active else None
 
 
+INHERITED = object()  # in place of an attribute that its owner does not have itself
 EAGER = "compiled kernels; compiled models ran as they are written"
 
 
@@ -38,14 +39,14 @@ class Patches:
 
     def __init__(self, rec: Recorder) -> None:
         self.rec = rec
-        self.undo: list[Any] = []
+        self.handles: list[Any] = []
+        self.replaced: list[tuple[Any, str, Any]] = []  # what had the attribute, its name, its value
         self.stance: Any = None
 
     def install(self) -> None:
         _active.append(self.rec)
-        engine = private.engine_of()
-        private.set_engine(passes.watched(self.rec, engine))
-        self.undo.append(lambda: private.set_engine(engine))
+        engine = getattr(torch.autograd, private.ENGINE)
+        self._replace(torch.autograd, private.ENGINE, passes.watched(self.rec, engine))
         self._replace(Module, private.MODULE_CALL, module_call(self.rec, private.module_call()))
         function, name = private.function_base(), private.FUNCTION_APPLY
         self._replace(function, name, classmethod(apply.applied(self.rec)))
@@ -58,19 +59,23 @@ class Patches:
         self._replace(optimizer, "zero_grad", self.zeroing(optimizer.zero_grad))
         self._replace(torch, "compile", self.compiling(torch.compile))
         self._replace(optimizer, "__init__", optimizers.made(self.rec, optimizer.__init__))
-        self.undo += [handle.remove for handle in private.optimizer_hooks(self.stepping, self.stepped)]
+        self.handles = private.optimizer_hooks(self.stepping, self.stepped)
         self.run_eager()
 
     def _replace(self, owner: Any, name: str, value: Any) -> None:
-        inherited = name not in owner.__dict__
-        old = owner.__dict__.get(name)
+        self.replaced.append((owner, name, owner.__dict__.get(name, INHERITED)))
         setattr(owner, name, value)
-        self.undo.append(lambda: delattr(owner, name) if inherited else setattr(owner, name, old))
 
     def remove(self) -> None:
-        for undo in reversed(self.undo):
-            undo()
-        self.undo.clear()
+        for owner, name, old in reversed(self.replaced):
+            if old is INHERITED:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, old)
+        self.replaced.clear()
+        for handle in self.handles:
+            handle.remove()
+        self.handles.clear()
         if self.stance is not None:
             self.stance.__exit__(None, None, None)
             self.stance = None

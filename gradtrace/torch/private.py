@@ -32,13 +32,7 @@ without_torch_function: Any = _C.DisableTorchFunction  # a context manager: neit
 # ---- autograd
 
 
-def engine_of() -> Any:
-    """Return the function by which backward(), autograd.grad() and the checkpoints call the engine."""
-    return torch.autograd._engine_run_backward  # type: ignore[attr-defined]
-
-
-def set_engine(function: Any) -> None:
-    torch.autograd._engine_run_backward = function  # type: ignore[attr-defined]
+ENGINE = "_engine_run_backward"  # by which backward(), autograd.grad() and the checkpoints call the engine
 
 
 def sequence_of(node: Any) -> int:

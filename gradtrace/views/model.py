@@ -88,7 +88,7 @@ def model(
 
 
 def data(trace: Trace, style: str, folded: Fold, detail: bool, compact: bool) -> Model:
-    users = users_of(trace)
+    users = with_updates(trace, users_of(trace))
     crowded = crowded_groups(trace, folded, users)
     shown = [is_shown(trace, folded, tensor, users[tensor.id], crowded) for tensor in trace.tensors]
     turned = {} if detail or style == "function" else lean.transposes(trace, folded, users)
@@ -122,6 +122,16 @@ def users_of(trace: Trace) -> list[list[int]]:
             if operand.tensor is not None:
                 users[operand.tensor].append(operation.id)
     return users
+
+
+def with_updates(trace: Trace, users: list[list[int]]) -> list[list[int]]:
+    """Return the users, with those of the first version for a parameter's later ones that no operation made or reads:
+    an optimizer has updated it, and it belongs where it was used.
+    """
+    return [
+        users[t.first] if t.is_parameter and t.operation is None and t.first >= 0 and not own else own
+        for t, own in zip(trace.tensors, users, strict=True)
+    ]
 
 
 def crowded_groups(trace: Trace, folded: Fold, users: list[list[int]]) -> set[int]:

@@ -20,11 +20,12 @@ from gradtrace.views.labels import visible
 from gradtrace.views.model import Model
 from gradtrace.views.page_views import View, views_of
 from gradtrace.views.story import story
-from gradtrace.views.style import THEMES
+from gradtrace.views.style import FONT, THEMES
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 PLAYED = 5_000  # operations up to which the page has the player
-ALSO_DOWN = 150  # nodes up to which a view has a drawing for narrow screens
+COMMON = (' xml:space="preserve"', f' font-family="{FONT}"')
+ALSO_DOWN = 80  # nodes up to which a view has a drawing for narrow screens
 
 
 def page(drawn: Model, options: DotOptions) -> str:
@@ -74,9 +75,11 @@ def drawings(views: list[View], drawn: Model, options: DotOptions) -> dict[str, 
 
 
 def element(text: str) -> str:
-    text = text[text.index("<svg") :]
-    text = re.sub(r'<svg width="[^"]*" height="[^"]*"', '<svg role="group"', text, count=1)
-    return re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
+    """Return a drawing as an element of the page; what all its texts have in common stands there once."""
+    text = re.sub(r"<!--.*?-->\n?", "", text[text.index("<svg") :], flags=re.DOTALL)
+    for common in (*COMMON, ' text-anchor="start"'):
+        text = text.replace(common, "")
+    return re.sub(r'<svg width="[^"]*" height="[^"]*"', f'<svg role="group"{"".join(COMMON)}', text, count=1)
 
 
 def embedded(data: Any) -> str:
@@ -167,7 +170,8 @@ def step_data(trace: Trace, index: int, edges: dict[tuple[int, int], FunctionEdg
         target = trace.functions[edge.target]
         tensor = target.variable if target.variable is not None else nth(target.outputs, edge.output_nr)
         local = step.local[place] if place < len(step.local) else None
-        sent.append({"to": edge.target, "tensor": tensor, "value": numbers.short(value), "local": numbers.short(local)})
+        found = {"to": edge.target, "tensor": tensor, "value": numbers.short(value)}
+        sent.append(found if local is None else {**found, "local": numbers.short(local)})
     found = {
         "pass": step.number,
         "function": step.function,

@@ -60,6 +60,13 @@ def test_depth_0_folds_a_module_with_its_parameters():
     assert shown(trace, found, detail=True) == ["x", "net(x)", "loss"]
 
 
+def test_a_module_folds_with_the_parameters_that_an_optimizer_updated():
+    update = "opt = torch.optim.SGD(net.parameters(), lr=0.1)\nloss.backward()\nopt.step()\n"
+    trace = traced(NET + update)
+    assert any(t.is_parameter and t.first != t.id for t in trace.tensors)
+    assert shown(trace, fold(trace, 0)) == ["x", "loss"]
+
+
 def test_equal_neighbours_are_one_group_with_a_count():
     trace = traced(NET)
     found = fold(trace, 1)

@@ -325,7 +325,7 @@ function contributions(place, fact) {
     if (step.kind !== "backward") continue;
     for (const sent of step.sent) {
       const here = fact.kind === "tensor" ? "t" + sent.tensor === fact.id : "f" + sent.to === fact.id;
-      if (here) rows.push([step.name + made(step), step.upstream.join(", "), sent.local, sent.value]);
+      if (here) rows.push([step.name + made(step), step.upstream.join(", "), sent.local || "", sent.value]);
     }
   }
   if (!rows.length) return;

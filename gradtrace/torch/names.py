@@ -30,7 +30,7 @@ def bind(rec: Recorder, env: Mapping[str, Any]) -> dict[int, str]:
     paths: dict[int, str] = {}
     for name, value in env.items():
         kind = type(value)
-        if kind in EMPTY or name[:2] == "__":
+        if kind in EMPTY or (name[0] == "_" and is_no_name(name)):
             continue
         if isinstance(value, torch.Tensor):
             give(rec, name, value)
@@ -43,6 +43,13 @@ def bind(rec: Recorder, env: Mapping[str, Any]) -> dict[int, str]:
         for key, tensor in held(name, value, modules):
             give(rec, key, tensor, only_first=True)
     return paths
+
+
+def is_no_name(name: str) -> bool:
+    """Whether a variable with an underscore at its start says nothing about its value: Python's own, `_` for what is
+    not used, and IPython's `_12` for a cell's output.
+    """
+    return name.startswith("__") or name == "_" or name[1:].isdigit()
 
 
 def give(rec: Recorder, name: str, tensor: Any, only_first: bool = False) -> None:

@@ -170,8 +170,8 @@ def step_data(trace: Trace, index: int, edges: dict[tuple[int, int], FunctionEdg
         target = trace.functions[edge.target]
         tensor = target.variable if target.variable is not None else nth(target.outputs, edge.output_nr)
         local = step.local[place] if place < len(step.local) else None
-        found = {"to": edge.target, "tensor": tensor, "value": numbers.short(value)}
-        sent.append(found if local is None else {**found, "local": numbers.short(local)})
+        one = {"to": edge.target, "tensor": tensor, "value": numbers.short(value)}
+        sent.append(one if local is None else {**one, "local": numbers.short(local)})
     found = {
         "pass": step.number,
         "function": step.function,

@@ -283,6 +283,15 @@ def test_names_lines_and_modules():
     assert "loss.grad is None: it is a non-leaf" in r.why(loss)
 
 
+def test_an_underscore_is_no_name():
+    lstm = nn.LSTM(4, 3)
+    with gt.record() as r:
+        out, _ = lstm(torch.ones(2, 1, 4))
+        out.sum().backward()
+    assert "out" in [one.name for one in r.trace().named]
+    assert not [one.name for one in r.trace().named if one.name.startswith("_")]
+
+
 def test_a_linear_layer_has_its_edges_through_helpers():
     model = nn.Linear(3, 2)
     with gt.record() as r:

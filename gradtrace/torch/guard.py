@@ -103,11 +103,8 @@ class Guard:
         """Run the step, and repeat it if it is not finite."""
         before.save()
         updates = Updates(before)
-        hook = private.before_update(updates.check)
-        try:
+        with private.BeforeUpdate(updates.check):
             result = self.step(*args, **kwargs)
-        finally:
-            hook.remove()
         # a GradScaler looks for infinite gradients itself, and skips the update
         rest = [] if self.scalers else updates.unseen(before.parameters)
         bad = updates.bad or first_bad(result, rest)
@@ -174,9 +171,10 @@ class Updates:
     def unseen(self, parameters: list[Any]) -> list[Any]:
         """Return the gradients of parameters that no check before an update has seen as they are now."""
         grads = [g for p in parameters if (g := p.grad) is not None]
-        known = (self.finite.get(id(g)) for g in grads)
-        now = zip(grads, private.versions_of(grads))
-        return [g for seen, (g, version) in zip(known, now) if seen is None or seen[0]() is not g or seen[1] != version]
+        versions = private.versions_of(grads)
+        nothing: Any = (None, -1)  # no tensor has this version
+        known = [self.finite.get(id(g), nothing) for g in grads]
+        return [g for g, now, (ref, then) in zip(grads, versions, known) if now != then or ref() is not g]
 
 
 class Repetition:
@@ -273,7 +271,7 @@ SMALL = 4096  # elements; a vector below this is joined with others, which costs
 
 
 def all_finite(tensors: list[Any]) -> bool:
-    """Whether all elements are finite; this waits for one number.
+    """Whether all elements are finite; this waits once for the device.
 
     A norm is finite only if every element is; if it is not, it may also have overflowed, and the elements decide.
     """
@@ -284,10 +282,10 @@ def all_finite(tensors: list[Any]) -> bool:
         others = [one for one in tensors if one.dim() != 1 or one.numel() >= SMALL]
         if vectors:
             others.append(torch.cat(vectors))
-        norms = torch.stack(private.norms(others))
+        norms = torch.stack(private.norms(others)).tolist()
     except RuntimeError:  # several devices, or a sparse tensor
         return each_finite(tensors)
-    return math.isfinite(norms.sum().item()) or each_finite(tensors)
+    return all(map(math.isfinite, norms)) or each_finite(tensors)
 
 
 def each_finite(tensors: list[Any]) -> bool:

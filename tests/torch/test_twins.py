@@ -31,8 +31,8 @@ def loaded():
 def test_both_engines_make_the_same_trace(script):
     found = compare(script)
     others = found.keys() ^ DIFFERS.get(str(script), {}).keys()
-    if others and not torch.__version__.startswith(VERSION):
-        pytest.skip(f"gradtrace has the graphs of PyTorch {VERSION}x, and {torch.__version__} differs: {sorted(others)}")
+    if others and "program" not in found and not torch.__version__.startswith(VERSION):
+        pytest.skip(f"gradtrace has the graphs of PyTorch {VERSION}x; {torch.__version__} differs: {sorted(others)}")
     assert not others, "\n".join(f"{a}: {t}" for a, t in found.items())
 
 

@@ -111,7 +111,7 @@ def wrap(text: str, columns: int) -> list[str]:
     lines, line = [], ""
     for word in text.split(" "):
         while width(word) > columns:
-            head = clip(word, columns, "")
+            head = clip(word, columns, "") or word[: max(columns, 1)]  # a number may be longer than a line
             lines += [line] * bool(line) + [head]
             line, word = "", word[len(head) :]
         if line and width(line) + 1 + width(word) > columns:

@@ -215,7 +215,7 @@ def joined_heading(tensor: TensorRecord, made_by: str, theme: Theme) -> list[str
     """Return the heading of a box for operation and result: the operation, or the result's name with the operation
     below.
     """
-    name, constants = (made_by, "") if len(made_by) <= LONGEST_CAPTION else made_by.split(" ", 1)
+    name, constants = (made_by, "") if len(made_by) <= LONGEST_CAPTION else made_by.partition(" ")[::2]
     below = "= " + made_by if tensor.name else constants
     title = font(text(clip(tensor.name or name)), size=NAME_SIZE, bold=True)
     if tensor.value is not None and tensor.value.shape:

@@ -86,6 +86,14 @@ def test_no_number_is_cut(columns):
         assert {word for word in left if word[:1] in "-0123456789" and word} <= numbers
 
 
+@pytest.mark.parametrize("columns", [-3, 0, 1, 5])
+def test_a_number_longer_than_a_line_is_broken(columns):
+    number = "1234567890.123456789"
+    lines = cells.wrap(number, columns)
+    assert "".join(lines) == number
+    assert all(len(line) <= max(columns, 1) for line in lines)
+
+
 def test_columns_of_numbers_are_not_shortened():
     columns = [Column("name", [Cell("a_long_name_of_a_tensor")]), Column("value", [Cell("1234.56789", "", True)])]
     line = grid.lines(columns, LayoutOptions(24), {"name": 6, "value": 4})[-1]

@@ -10,7 +10,7 @@ FEW = 6  # elements that are written out
 
 def brief(value: Value) -> str:
     """Return a short description: "5", "[1, -2.5]", "all 0 (3, 4)", "between -0.3 and 0.4 (64, 10)"."""
-    if not value.shape:
+    if not value.shape and value.is_whole:
         return one(value.data)
     if value.numel <= FEW and value.is_whole:
         return several(value.data.tolist())

@@ -370,13 +370,13 @@ class Builder:
         )
 
     def one_pass(self, one: Any) -> PassRecord:
-        vectors = [value_of(v) for v in one.vectors]
+        vectors = [value_of(v) or contents.unknown(v) for v in one.vectors]  # one for each root
         ones = [self.one_like(entry) for entry in one.roots[len(vectors) :]]
         inputs = None if one.inputs is None else tuple(entry.id for entry in one.inputs)
         return PassRecord(
             one.number,
             tuple(entry.id for entry in one.roots),
-            tuple(v for v in (*vectors, *ones) if v is not None),
+            (*vectors, *ones),
             one.after,
             one.keep,
             one.create_graph,

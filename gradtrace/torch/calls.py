@@ -58,7 +58,7 @@ NOTHING = frozenset(
     is_pinned result_type promote_types can_cast get_default_dtype set_default_dtype requires_grad has_names
     __bool__ __index__ equal allclose is_nonzero is_tensor _is_view __dlpack__ __dlpack_device__ typename seed
     initial_seed get_rng_state set_rng_state finfo iinfo broadcast_shapes sym_int is_storage stride dim_order
-    __torch_function__ _make_subclass isinstance grad backward
+    __torch_function__ _make_subclass isinstance grad backward _add_batch_dim _remove_batch_dim
     """.split()  # noqa: SIM905
 )
 NUMBERS = {
@@ -300,6 +300,9 @@ def name_of_index(call: Call, args: Any) -> str:
 
 def saved_of(rec: Recorder, node: Any, kind: private.NodeKind) -> list[tuple[str, Any, str]]:
     """Return what a node keeps for backward: tensors as entries, anything else as text."""
+    if private.dispatch_depth():
+        with private.without_dispatch_modes():  # reading a result that was saved makes a tensor
+            return saved_of(rec, node, kind)
     found: list[tuple[str, Any, str]] = []
     for name, raw_name, shown in kind.saved:
         raw = getattr(node, raw_name, None)
@@ -379,6 +382,8 @@ def guarded(rec: Recorder, work: Callable[[], None], what: str) -> None:
 
 def data_taken(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
     out = func(*args, **kwargs)
+    if torch.nn.parameter.is_lazy(args[0]):
+        return out
 
     def note() -> None:
         made = rec.meet_tensor(out, private.storage_of(out), True)
@@ -421,6 +426,8 @@ def data_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
             known.version = -1  # the numbers are others now
         known.storage = storage
 
+    if torch.nn.parameter.is_lazy(args[0]):
+        return func(*args, **kwargs)
     guarded(rec, before, ".data =")
     out = func(*args, **kwargs)
     guarded(rec, after, ".data =")

@@ -18,7 +18,7 @@ import torch
 from gradtrace.engine.summary import BINS, Summary
 from gradtrace.torch import private
 from gradtrace.torch.measure import Facts, measure
-from gradtrace.torch.memory import NAMES, Pool, array_of, is_readable, numpy
+from gradtrace.torch.memory import NAMES, PLAIN, Pool, array_of, is_readable, numpy
 from gradtrace.trace.values import Value
 
 LEVELS = ("structure", "summary", "values")
@@ -81,10 +81,19 @@ class Contents:
     def __init__(self, level: str) -> None:
         self.level = level
         self.unmeasured: set[str] = set()
+        self.dispatched = False  # a tensor's class computes in Python, where it would see what is read
         self.pool = Pool()
 
     def note(self, tensor: Any) -> Noted:
-        """Return a note of a tensor's present contents. Must be called without active modes and without autograd."""
+        """Return a note of a tensor's present contents. Must be called without function modes and without autograd."""
+        if private.dispatch_depth():
+            with private.without_dispatch_modes():
+                return self.note(tensor)
+        if type(tensor) not in PLAIN and private.is_dispatched(type(tensor)):
+            self.dispatched = True
+            return self.unread(tensor, type(tensor).__name__)
+        if tensor.is_nested:
+            return self.unread(tensor, "nested")
         count = tensor.numel()
         found = Noted(tuple(tensor.shape), dtype_name(tensor.dtype), device_name(tensor))
         if self.level == "structure" and count != 1:
@@ -101,6 +110,15 @@ class Contents:
             elif count:
                 self.measure(found, data)
         return found
+
+    def unread(self, tensor: Any, kind: str) -> Noted:
+        """Return a note without contents; without a shape too if a nested tensor has none in numbers."""
+        self.unmeasured.add(kind)
+        try:
+            shape = tuple(map(int, tensor.shape))
+        except (RuntimeError, AttributeError, TypeError, ValueError):
+            shape = ()
+        return Noted(shape, dtype_name(tensor.dtype), device_name(tensor))
 
     def read(self, found: Noted, tensor: Any, count: int) -> None:
         """Note the contents of a tensor in the CPU's memory."""
@@ -119,9 +137,11 @@ class Contents:
 
     def can_copy(self, found: Noted, tensor: Any) -> bool:
         """Whether PyTorch can copy and measure a tensor; if not, the reason is noted."""
-        plain = tensor.layout is torch.strided and tensor.device.type != "meta" and not tensor.is_quantized
-        if not plain or found.dtype not in WHOLE or type(tensor).__name__ == "FakeTensor":
-            self.unmeasured.add("sparse" if tensor.layout is not torch.strided else found.dtype)
+        if tensor.layout is not torch.strided or tensor.device.type == "meta":
+            self.unmeasured.add("sparse" if tensor.layout is not torch.strided else "meta")
+            return False
+        if tensor.is_quantized or found.dtype not in WHOLE:
+            self.unmeasured.add(found.dtype)
             return False
         if private.is_capturing(tensor.device):
             self.unmeasured.add("a CUDA graph")
@@ -149,13 +169,18 @@ def fetch(noted: list[Noted]) -> None:
 
 
 def value_of(noted: Noted | None) -> Value | None:
-    """Return the Value of a note; it is made once."""
-    if noted is None:
+    """Return the Value of a note; it is made once. None for a single number that could not be read."""
+    if noted is None or (noted.copy is None and noted.value is None and not noted.shape):
         return None
     if noted.value is None:
-        noted.value = whole(noted) if noted.copy is not None else Value(noted.shape, noted.dtype, None, summary(noted))
+        noted.value = whole(noted) if noted.copy is not None else unknown(noted)
         noted.copy = noted.sample = None
     return noted.value
+
+
+def unknown(noted: Noted) -> Value:
+    """Return the Value of a note without contents: a shape and a dtype."""
+    return Value(noted.shape, noted.dtype, None, summary(noted))
 
 
 def whole(noted: Noted) -> Value:

@@ -30,6 +30,9 @@ def watched(rec: Recorder, engine: Any) -> Any:
             rec.problem("what other threads compute")
         if elsewhere or private.in_transform():
             return engine(outputs, *args, **kwargs)
+        if args and private.is_batched(args[0] or ()):
+            rec.problem("passes with a batch of gradients (is_grads_batched)")
+            return engine(outputs, *args, **kwargs)
         watch = None
         below, rec.called_backward = rec.called_backward, False
         rec.resume()  # an optimiser's step that raised left it off

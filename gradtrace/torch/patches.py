@@ -7,6 +7,7 @@ Function.apply              a call is recorded as one operator, without the call
 FunctionMeta lookup         the same for an `apply` that the program stored before
 torch.compile               compiled models run uncompiled
 has_torch_function*         functions written in Python are recorded as the operators that they call
+swap_tensors                two tensors are exchanged in the record (`swaps`)
 optimisers' global hooks    a step is recorded as one change
 """
 
@@ -18,7 +19,7 @@ from typing import Any
 
 import torch
 
-from gradtrace.torch import apply, calls, optimizers, passes, private
+from gradtrace.torch import apply, calls, optimizers, passes, private, swaps
 from gradtrace.torch.recorder import Recorder
 
 Module = torch.nn.Module
@@ -57,6 +58,7 @@ class Patches:
         self._replace(parameter, "__new__", staticmethod(calls.parameter_made(self.rec, parameter.__new__)))
         optimizer = torch.optim.Optimizer
         self._replace(optimizer, "zero_grad", self.zeroing(optimizer.zero_grad))
+        self._replace(torch.utils, "swap_tensors", swaps.swapping(self.rec, torch.utils.swap_tensors))
         self._replace(torch, "compile", self.compiling(torch.compile))
         self._replace(optimizer, "__init__", optimizers.made(self.rec, optimizer.__init__))
         self.handles = private.optimizer_hooks(self.stepping, self.stepped)

@@ -26,11 +26,14 @@ HIDDEN = tuple(
     )
 )
 PACKAGES = ("site-packages", "dist-packages")
+WRAPPERS = (os.sep + "typing_extensions.py",)  # of functions, as functools in the standard library: `deprecated`
 
 
 def is_hidden(name: str) -> bool:
     """Whether the frames of a file do not belong to the program."""
-    if name.startswith("<frozen") or name in ("<string>", "<eval_with_key>.0"):
+    if name.startswith(("<frozen", "<eval_with_key>")) or name == "<string>":  # the second: code that torch.fx wrote
+        return True
+    if name.endswith(WRAPPERS):
         return True
     if not name.startswith(HIDDEN):
         return False

@@ -35,14 +35,26 @@ without_torch_function: Any = _C.DisableTorchFunction  # a context manager: neit
 ENGINE = "_engine_run_backward"  # by which backward(), autograd.grad() and the checkpoints call the engine
 
 
+def is_batched(tensors: Any) -> bool:
+    """Whether gradients are a batch of several, as autograd.grad(is_grads_batched=True) gives to the engine."""
+    return any(isinstance(one, torch.Tensor) and _C._functorch.is_legacy_batchedtensor(one) for one in tensors)
+
+
 def sequence_of(node: Any) -> int:
     """Return a node's number in the order of creation, within its thread."""
     return int(node._sequence_nr())
 
 
 def in_transform() -> bool:
-    """Whether a transform of torch.func (vmap, grad, ...) is active."""
-    return _C._functorch.peek_interpreter_stack() is not None
+    """Whether a transform of torch.func (vmap, grad, ...) is active, or torch.jit.trace, which would also trace what
+    the recorder computes and gives tensors for the numbers of a shape.
+    """
+    return _C._functorch.peek_interpreter_stack() is not None or _C._get_tracing_state() is not None
+
+
+def transform() -> str:
+    """Return the name of the transform that is active."""
+    return "torch.jit.trace" if _C._get_tracing_state() is not None else "a transform of torch.func"
 
 
 def hooked_saves() -> bool:
@@ -197,6 +209,21 @@ def retains_grad(tensor: Any) -> bool:
 def kept_gradient(tensor: Any) -> Any:
     """Return the gradient that backward keeps for a tensor, or None."""
     return tensor.grad if is_leaf(tensor) or retains_grad(tensor) else None
+
+
+def is_dispatched(kind: Any) -> bool:
+    """Whether a subclass of Tensor computes in Python (`__torch_dispatch__`), where it would see what is read."""
+    return kind.__torch_dispatch__ is not _C._disabled_torch_dispatch_impl
+
+
+dispatch_depth = _C._len_torch_dispatch_stack
+
+
+def without_dispatch_modes() -> Any:
+    """Return a context in which the program's TorchDispatchModes do not see operations."""
+    from torch.utils._python_dispatch import _disable_current_modes
+
+    return _disable_current_modes()
 
 
 def buffers_of(module: Any) -> dict[str, Any]:

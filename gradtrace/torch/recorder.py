@@ -90,7 +90,7 @@ class Recorder(TorchFunctionMode):
         if self.unsettled is not None and (view := apply.view_of_result(self, func, args)) is not None:
             return view
         if private.in_transform():
-            self.problem("operations inside a transform of torch.func")
+            self.problem(f"operations inside {private.transform()}")
             return func(*args, **kwargs) if kwargs else func(*args)
         return how.run(self, func, args, kwargs or {}, how.name)
 
@@ -180,7 +180,7 @@ class Recorder(TorchFunctionMode):
         """Return a note of a tensor's contents; a view of all elements of a tensor with statistics reuses those."""
         try:
             storage = known.storage
-            if known.size <= SMALL or storage is None or self.level == "structure" or not is_dense(tensor):
+            if storage is None or known.size <= SMALL or self.level == "structure" or not is_dense(tensor):
                 return self.contents.note(tensor)
             key = tensor.storage_offset(), known.size, tensor.dtype
             held = self.spans.get(storage)
@@ -285,6 +285,7 @@ class Recorder(TorchFunctionMode):
             return index, True
         record.call = call
         readable = private.SHOWS_HOOKS or call is not None  # a node of this call has the hooks that are active now
+        readable = readable and not self.contents.dispatched
         if (kind.saved or kind.custom) and readable and not private.hooked_saves():
             try:
                 record.saved = calls.saved_of(self, node, kind)

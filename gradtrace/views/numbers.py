@@ -53,7 +53,7 @@ def shape(value: Value) -> str:
 
 def stats(value: Value) -> Stats:
     """Return range, mean and the number of NaN and Inf of a value of any shape (also empty)."""
-    if not value.shape:
+    if not value.shape and value.is_whole:
         return _scalar_stats(value.data)
     if not value.is_whole:
         kept = value.summary
@@ -118,7 +118,7 @@ def short(value: Value | None, small: int = SMALL, width: int = CELL) -> str:
     """
     if value is None:
         return ""
-    if not value.shape:
+    if not value.shape and value.is_whole:
         return number(value.data)
     if 0 < value.numel <= small and value.is_whole:
         text = elements(value)

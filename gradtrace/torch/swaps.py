@@ -1,0 +1,59 @@
+"""Calls of torch.utils.swap_tensors, which exchange what two tensors are and refuse tensors with weak references.
+
+Module.to() does so too, after torch.__future__.set_swap_module_params_on_conversion(True).
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from gradtrace.torch import private
+
+if TYPE_CHECKING:
+    from gradtrace.torch.events import Known
+    from gradtrace.torch.recorder import Recorder
+
+
+def swapping(rec: Recorder, original: Any) -> Any:
+    """Return a swap_tensors that drops the recorder's weak references during the call.
+
+    After it, what is known of each tensor belongs to the other one.
+    """
+
+    def swap_tensors(t1: Any, t2: Any) -> None:
+        with rec.lock:
+            first, second = dropped(rec, t1), dropped(rec, t2)
+            held = [one for one in rec.optimizers.values() if {id(t1), id(t2)} & {id(ref()) for ref in one.tensors}]
+            for one in held:
+                one.tensors = []
+            try:
+                original(t1, t2)
+            except BaseException:
+                first, second = second, first
+                raise
+            finally:
+                given(rec, second, t1)
+                given(rec, first, t2)
+                with private.without_torch_function():
+                    for one in held:
+                        if (optimizer := one.ref()) is not None:
+                            one.read(optimizer)
+
+    return swap_tensors
+
+
+def dropped(rec: Recorder, tensor: Any) -> Known | None:
+    """Remove the recorder's weak reference to a tensor, and return what is known of the tensor."""
+    known = rec.known.get(id(tensor))
+    if known is None or known.ref() is not tensor:
+        return None
+    del rec.known[id(tensor)], known.ref
+    return known
+
+
+def given(rec: Recorder, known: Known | None, tensor: Any) -> None:
+    """Note that what is known belongs to this tensor."""
+    if known is not None:
+        known.ref = weakref.ref(tensor)
+        rec.known[id(tensor)] = known

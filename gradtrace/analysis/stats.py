@@ -355,12 +355,18 @@ def structure(trace: Trace, flow: Flow, levels: list[int], inside: set[int]) -> 
     return Structure(
         len(own),
         sum(t.operation not in inside for t in trace.tensors),
-        sum(t.is_leaf and t.requires_grad and t.is_last for t in trace.tensors),
+        len(leaves(trace)),
         ordered,
         max((len(level) for level in ordered[1:]), default=0),
         common(trace, own),
         dead,
     )
+
+
+def leaves(trace: Trace) -> list[TensorRecord]:
+    """Return the last version of each leaf that requires grad. (The last of a step may not be that of the run.)"""
+    last = {t.first: t for t in trace.tensors}
+    return [t for t in last.values() if t.is_leaf and t.requires_grad]
 
 
 def common(trace: Trace, operations: list[Any]) -> tuple[tuple[str, ...], ...]:
@@ -394,6 +400,6 @@ def memory(trace: Trace, grads: dict[int, Value]) -> Memory:
         sum(size_of(trace.tensors[i].value) for i in kept),
         len(kept),
         any(f.freed for f in trace.functions),
-        sum(size_of(t.grad) for t in trace.tensors),
+        sum(size_of(t.grad or grads.get(t.id)) for t in leaves(trace)),
         retained,
     )

@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 
 from gradtrace.annotations import Any, Callable, NamedTuple
-from gradtrace.cli import argv, guard, report, source
+from gradtrace.cli import argv, guard, options, report, source
 from gradtrace.cli.commands import COMMANDS
 from gradtrace.errors import ProgramError, UsageError
 
@@ -33,7 +33,7 @@ class Asked(NamedTuple):
     """The parts of a command line with --engine torch."""
 
     command: str
-    rest: list[str]  # the other options, with their values
+    options: list[list[str]]  # the other ones, each with its values
     positionals: list[str]
     python: str
     script_args: list[str]
@@ -54,7 +54,7 @@ def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
         asked = taken_apart(args)
         with tempfile.TemporaryDirectory(prefix="gradtrace-") as folder:
             if asked.command == "run":
-                return run_script(asked, folder, "none", asked.positionals[0])[0]
+                return run_alone(asked, folder)
             records = []
             for number, script in enumerate(asked.positionals[: sources_of(asked)]):
                 path = os.path.join(folder, f"{number}.gt")
@@ -63,10 +63,29 @@ def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
                 if told.get("interrupted"):
                     status = 130
             words = asked.positionals[len(records) :]
-            shown = go_on([asked.command, *asked.rest, "--", *records, *words])
+            others = [token for option in asked.options for token in option]
+            shown = go_on([asked.command, *others, "--", *records, *words])
             return status or shown
 
     return guard.ended(work, args)
+
+
+def run_alone(asked: Asked, folder: str) -> int:
+    """Run a script for what it prints; with -o its record is written too. Return the script's exit code."""
+    taken = ("-o", *(name for option in options.common() for name in option.names))
+    for option in asked.options:
+        if option[0].partition("=")[0] not in taken and option[0][:2] != "-o":
+            raise UsageError(f"'{option[0]}' is not for a run in PyTorch", "-o run.gt writes its record")
+    name = value_of(asked.options, "-o")
+    script = asked.positionals[0]
+    if name is None:
+        return run_script(asked, folder, "none", script)[0]
+    name = import_module("gradtrace.cli.commands.run").record_file(name)
+    record = os.path.join(folder, "0.gt")
+    code, _ = run_script(asked, record, LEVEL, script)
+    files = import_module("gradtrace.views.files")
+    files.write_output(name, Path(record).read_bytes())
+    return code
 
 
 def sources_of(asked: Asked) -> int:
@@ -96,21 +115,23 @@ def taken_apart(args: list[str]) -> Asked:
         )
     if any(option[0] == "-e" for option in found.options):
         raise UsageError("--engine torch runs a file, not an expression", HOW)
-    rest = [token for option in found.options if option[0].partition("=")[0] not in OPTIONS for token in option]
-    asked = Asked(command, rest, found.positionals, values["--python"] or sys.executable, script_args)
+    others = [option for option in found.options if option[0].partition("=")[0] not in OPTIONS]
+    asked = Asked(command, others, found.positionals, values["--python"] or sys.executable, script_args)
     check_sources(asked)
     return asked
 
 
 def value_of(options: list[list[str]], name: str) -> str | None:
-    """Return the last value of an option (--engine torch or --engine=torch); raise UsageError if it is missing."""
+    """Return the last value of an option (--engine torch, --engine=torch, -o a.gt, -oa.gt); raise UsageError if it is
+    missing.
+    """
     for token, *values in reversed(options):
         if token == name and not values:
             raise UsageError(f"option '{name}' requires an argument", HOW)
         if token == name:
             return values[0]
-        if token.startswith(name + "="):
-            return token.partition("=")[2]
+        if token.startswith(name if len(name) == 2 else name + "="):
+            return token[len(name) :].removeprefix("=")
     return None
 
 
@@ -137,7 +158,7 @@ def run_script(asked: Asked, out: str, level: str, script: str) -> tuple[int, di
     report.write(f"gradtrace {asked.command}: {shown} runs in real PyTorch with full rights: files, network, processes")
     status_file = os.path.join(os.path.dirname(out) if level != "none" else out, "status.json")
     command = [asked.python, str(CHILD), out, status_file, level, script, *asked.script_args]
-    stdout = None if level == "none" else sys.stderr
+    stdout = None if asked.command == "run" else sys.stderr  # of a run, what the script prints is the result
     try:
         code = waited(command, stdout)
     except OSError as error:

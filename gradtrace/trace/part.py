@@ -168,6 +168,9 @@ class Renumbered:
             self.training(roots),
             whole.files,
             whole.earlier_passes + part.passes.start,
+            engine=whole.engine,
+            left_out=whole.left_out,
+            rank=whole.rank,
         )
 
     def training(self, roots: tuple[int, ...]) -> tuple[TrainingStep, ...]:

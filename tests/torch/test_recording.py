@@ -15,8 +15,10 @@ from torch import nn  # noqa: E402
 
 import gradtrace  # noqa: E402
 import gradtrace.torch as gt  # noqa: E402
+from gradtrace.analysis.stats import stats  # noqa: E402
 from gradtrace.torch import contents, measure, recording  # noqa: E402
 from gradtrace.trace import fields, file  # noqa: E402
+from gradtrace.trace.part import step_of_trace  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 X = torch.randn(8, 16, generator=torch.Generator().manual_seed(1))
@@ -364,6 +366,19 @@ def test_the_steps_of_a_training_loop():
     assert versions == [0, 1, 2, 3]
     assert {c.how for c in trace.changes} == {"step", "cleared"}
     assert "step" in r.stats()
+
+
+def test_a_step_of_a_recorded_loop_has_its_leaves_and_its_engine():
+    model = net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with gt.record() as r:
+        for _ in range(2):
+            model(X).pow(2).mean().backward()
+            optimizer.step()
+    step = step_of_trace(r.trace(), 1)
+    found = stats(step)
+    assert (found.structure.leaves, found.engine) == (4, r.trace().engine)
+    assert found.memory.leaf_gradients == sum(p.numel() * 4 for p in model.parameters())
 
 
 def test_a_failed_run_has_its_record_up_to_there():

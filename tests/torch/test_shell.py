@@ -111,6 +111,20 @@ def test_a_script_that_raises_is_answered_from(script):
     assert "w.grad is [3, 3]" in done.stdout
 
 
+@pytest.mark.parametrize("option", [["-o", "run.gt"], ["-orun.gt"]])
+def test_run_writes_a_record_beside_what_the_script_prints(script, option):
+    folder = script("print('printed', (w * 3).sum().item())\nraise SystemExit(3)")
+    done = gradtrace("run", "--engine", "torch", "train.py", *option, cwd=folder, input="")
+    assert (done.returncode, done.stdout.splitlines()[-1].split()[0]) == (3, "printed")
+    assert "w.grad is [3, 3]" in gradtrace("why", "run.gt", "w", cwd=folder, input="").stdout
+
+
+def test_run_refuses_what_it_would_ignore(script):
+    done = gradtrace("run", "--engine", "torch", "train.py", "--dtype", "float64", cwd=script("pass"), input="")
+    assert done.returncode == 2
+    assert "'--dtype' is not for a run in PyTorch" in done.stderr
+
+
 def test_a_script_that_is_interrupted_is_answered_from(script):
     folder = script("open('ready', 'w').close()\nimport time\ntime.sleep(60)")
     command = [sys.executable, "-m", "gradtrace", "why", "--engine", "torch", "train.py", "w"]

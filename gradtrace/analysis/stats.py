@@ -249,8 +249,9 @@ def mean_size(value: Value) -> float:
 def at_depths(nodes: tuple[TensorStats, ...], grads: dict[int, Value]) -> tuple[Depth, ...]:
     found: dict[int, list[float]] = {}
     for node in nodes:
-        if node.depth is not None and node.tensor in grads and is_finite(grads[node.tensor]):
-            found.setdefault(node.depth, []).append(mean_size(grads[node.tensor]))
+        grad = grads.get(node.tensor)
+        if node.depth is not None and grad is not None and grad.is_measured and is_finite(grad):
+            found.setdefault(node.depth, []).append(mean_size(grad))
     return tuple(Depth(d, len(sizes), max(sizes), min(sizes)) for d, sizes in sorted(found.items()))
 
 

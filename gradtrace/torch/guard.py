@@ -261,7 +261,7 @@ def answer_of(recorded: record) -> str:
 
 def first_bad(result: Any, grads: list[Any]) -> str:
     """Describe the loss or gradients that are not finite after a step; "" if all are finite."""
-    losses = [one for one in flat(result) if one.is_floating_point() and one.numel() == 1]
+    losses = [one for one in flat(result) if one.is_floating_point() and one.numel() == 1 and has_elements(one)]
     if not all(math.isfinite(one.item()) for one in losses):
         return "the loss is not finite"
     return "" if all_finite(grads) else "a gradient is not finite"
@@ -275,6 +275,7 @@ def all_finite(tensors: list[Any]) -> bool:
 
     A norm is finite only if every element is; if it is not, it may also have overflowed, and the elements decide.
     """
+    tensors = [one for one in tensors if has_elements(one)]
     if not tensors:
         return True
     try:
@@ -286,6 +287,11 @@ def all_finite(tensors: list[Any]) -> bool:
     except RuntimeError:  # several devices, or a sparse tensor
         return each_finite(tensors)
     return all(map(math.isfinite, norms)) or each_finite(tensors)
+
+
+def has_elements(tensor: Any) -> bool:
+    """Whether a tensor's elements can be read: those of the meta device and of fake tensors have none."""
+    return tensor.device.type != "meta" and type(tensor).__name__ != "FakeTensor"
 
 
 def each_finite(tensors: list[Any]) -> bool:

@@ -8,6 +8,7 @@ print(r.why("model.0.weight"))
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
@@ -58,7 +59,7 @@ class record:
     def __enter__(self) -> record:
         if active() is not None:
             raise RuntimeError("another recording is active; end it first: recordings do not nest")
-        frame = sys._getframe(1)
+        frame = program_frame(sys._getframe(1))
         self._trace = self._ending = None
         self._release()
         if self._env is None:
@@ -71,7 +72,8 @@ class record:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         recorder = self._recorder
-        assert recorder is not None
+        if recorder is None or not hasattr(self, "_patches"):
+            raise RuntimeError("this recording was not entered: use it in a `with` block")
         if not recorder.suspended:
             take_off(recorder)
         settle(recorder)
@@ -159,6 +161,14 @@ class record:
         if known is None or known[0]() is not what:
             raise ValueError("this tensor was not used in the recorded block")
         return known[1]
+
+
+def program_frame(frame: Any) -> Any:
+    """Return the frame of the program that enters a recording, also through a contextlib.ExitStack."""
+    found = frame
+    while found is not None and found.f_code.co_filename == contextlib.__file__:
+        found = found.f_back
+    return found or frame
 
 
 OPTIMIZED = 1  # of a code object: a function's, whose variables are no dict

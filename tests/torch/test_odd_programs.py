@@ -1,5 +1,6 @@
 """Programs that use rare parts of PyTorch run the same under a recording, and the record says what it could not see."""
 
+import contextlib
 import io
 
 import pytest
@@ -224,3 +225,42 @@ def test_lazy_modules_are_recorded_from_their_first_call():
         return gradients(model)
 
     assert same(run, "summary") == ""
+
+
+def test_a_recording_entered_by_an_exit_stack_has_the_programs_names():
+    def enter(stack):
+        model = net()
+        recorded = stack.enter_context(gt.record())
+        model(X).sum().backward()
+        return model, recorded, stack.close()
+
+    recorded = enter(contextlib.ExitStack())[1]
+    assert recorded.trace().source_name.endswith("test_odd_programs.py")
+    assert {"model.0.weight", "model.2.bias"} <= {t.name for t in recorded.trace().named}
+
+
+def test_a_recording_that_was_not_entered_cannot_end():
+    with pytest.raises(RuntimeError, match="not entered"):
+        gt.record().__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("context", [fake, lambda: torch.device("meta")], ids=["fake", "meta"])
+def test_a_guarded_step_without_elements_runs_as_it_is(context):
+    with context():
+        model = net()
+
+        @gt.guard
+        def step():
+            loss = model(torch.ones(8, 16)).sum()
+            loss.backward()
+            return loss
+
+        assert step().shape == ()
+    assert [p.grad.shape for p in model.parameters()] == [p.shape for p in model.parameters()]
+
+
+def test_gradients_that_could_not_be_read_are_not_said_to_be_zero():
+    w = torch.ones(3, dtype=torch.complex64, requires_grad=True)
+    with gt.record() as recorded:
+        (w * w).exp().abs().sum().backward()
+    assert "are 0" not in recorded.stats()

@@ -45,6 +45,7 @@ class Facts:
         self._held: dict[int, frozenset[int]] = {}
         self._leaves: dict[int, tuple[int, ...]] = {}
         self._stored: dict[int, list[BackwardStep]] | None = None
+        self._lines: frozenset[int] | None = None
         self._by_name: dict[str, list[Operation]] = {}
         self.lost: dict[int, Any] = {}  # what `history` found of each leaf that has no history
         self.visits: dict[int, list[BackwardStep]] = {}
@@ -95,6 +96,14 @@ class Facts:
                     self._stored.setdefault(self.flow.tensor(leaf), []).append(step)
         return self._stored
 
+    @property
+    def lines(self) -> frozenset[int]:
+        """The lines of the main file that operations and passes are on."""
+        if self._lines is None:
+            spans = [one.span for one in self.trace.passes] + [one.span for one in self.trace.operations]
+            self._lines = frozenset(span.line for span in spans if span is not None and not span.file)
+        return self._lines
+
     # ---- evidence
 
     def at(self, text: str, span: Span | None) -> Evidence:
@@ -107,6 +116,8 @@ class Facts:
         if span is not None:
             return self.at(what, span)
         bound = self.text.assignments(record.name) if record.name else []
+        if len(bound) > 1:
+            bound = self.text.seen_from(self.lines, bound)
         if bound:
             return self.at(what, places.head_of(bound[0]))
         begun = next((b for b in self.trace.begun if b.tensor == record.id), None)

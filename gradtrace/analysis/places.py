@@ -74,6 +74,18 @@ class Text:
                     self._bindings.setdefault(target, []).append(node)
         return list(self._bindings.get(name.partition(".")[0].partition("[")[0], ()))
 
+    def seen_from(self, lines: Iterable[int], bound: list[Any]) -> list[Any]:
+        """Return the statements among `bound` that are in a function which one of the lines is in, or else outside of
+        functions; all of them if there are none such. Other functions have other variables of the same name.
+        """
+        functions = [node for node in self.statements if isinstance(node, ast.FunctionDef)]
+        if not functions:
+            return bound
+        ran = {function for line in lines for function in around(functions, line)}
+        inside = [(one, set(around(functions, one.lineno))) for one in bound]
+        own = [one for one, outer in inside if outer and outer <= ran]
+        return own or [one for one, outer in inside if not outer] or bound
+
     def mode_around(self, span: Span | None) -> Any:
         """Return the innermost `with torch.no_grad():` or decorator `@torch.no_grad()` around a place, or None."""
         if span is None or span.file:
@@ -103,6 +115,11 @@ class Text:
 
 def starts(node: Any) -> tuple[int, int]:
     return node.lineno, node.col_offset
+
+
+def around(functions: list[Any], line: int) -> list[Any]:
+    """Return the functions whose text a line is in."""
+    return [one for one in functions if one.lineno <= line <= (one.end_lineno or 0)]
 
 
 HOOKS = ("register_hook", "register_prehook", "register_post_accumulate_grad_hook", "register_full_backward_hook")

@@ -264,3 +264,25 @@ def test_gradients_that_could_not_be_read_are_not_said_to_be_zero():
     with gt.record() as recorded:
         (w * w).exp().abs().sum().backward()
     assert "are 0" not in recorded.stats()
+
+
+def other_function():
+    w = torch.zeros(2)
+    return w
+
+
+def test_a_variable_of_another_function_is_not_taken_for_the_leaf():
+    with gt.record() as recorded:
+        w = torch.ones(2, requires_grad=True)
+        w.data.add_(1)
+        (w * 2).sum().backward()
+    assert "w = torch.ones(2, requires_grad=True)" in recorded.why("w")
+    assert "torch.zeros" not in recorded.why("w")
+
+
+def test_a_parameter_is_shown_where_its_module_was_made():
+    model = net()
+    with gt.record() as recorded:
+        model(X).sum().backward()
+    line = test_a_parameter_is_shown_where_its_module_was_made.__code__.co_firstlineno + 1
+    assert f"line {line} " in recorded.why("model.0.weight")

@@ -228,6 +228,8 @@ class PassWatch:
         tensor = leaf.ref()
         grad = None if tensor is None else tensor.grad
         if grad is None:
+            if turn.before is None and turn.upstream:  # a hook of the program has used it, and cleared it
+                turn.after = turn.upstream[0]
             return
         alone = turn.before is None and turn.upstream and turn.upstream[0] is not None
         same = alone and grad.dtype is tensor.dtype and tuple(grad.shape) == turn.upstream[0].shape

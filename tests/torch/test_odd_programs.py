@@ -286,3 +286,20 @@ def test_a_parameter_is_shown_where_its_module_was_made():
         model(X).sum().backward()
     line = test_a_parameter_is_shown_where_its_module_was_made.__code__.co_firstlineno + 1
     assert f"line {line} " in recorded.why("model.0.weight")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_gradient_that_an_optimiser_in_backward_has_cleared_is_said_to_be_cleared(level):
+    w = torch.ones(2, requires_grad=True)
+    optimizer = torch.optim.SGD([w], 0.5)
+
+    def update(_):
+        optimizer.step()
+        optimizer.zero_grad()
+
+    w.register_post_accumulate_grad_hook(update)
+    with gt.record(level) as recorded:
+        loss = (w * 2).sum()
+        loss.backward()
+    assert w.tolist() == [0.0, 0.0]
+    assert "it was set to None on line" in recorded.why("w")

@@ -107,11 +107,11 @@ def boundary(text: str, cut: int, after: bool = False) -> int:
 
 
 def wrap(text: str, columns: int) -> list[str]:
-    """Break `text` into lines of at most `columns`, between words; a longer word is broken anywhere."""
-    lines, line = [], ""
+    """Break `text` into lines of at most `columns` (at least 1), between words; a longer word is broken anywhere."""
+    lines, line, columns = [], "", max(columns, 1)
     for word in text.split(" "):
         while width(word) > columns:
-            head = clip(word, columns, "") or word[: max(columns, 1)]  # a number may be longer than a line
+            head = clip(word, columns, "") or word[:columns]  # a number may be longer than a line
             lines += [line] * bool(line) + [head]
             line, word = "", word[len(head) :]
         if line and width(line) + 1 + width(word) > columns:

@@ -46,10 +46,8 @@ def bind(rec: Recorder, env: Mapping[str, Any]) -> dict[int, str]:
 
 
 def is_no_name(name: str) -> bool:
-    """Whether a variable with an underscore at its start says nothing about its value: Python's own, `_` for what is
-    not used, and IPython's `_12` for a cell's output.
-    """
-    return name.startswith("__") or name == "_" or name[1:].isdigit()
+    """Whether a variable with an underscore at its start is Python's own, or IPython's `_12` for a cell's output."""
+    return name.startswith("__") or name[1:].isdigit()
 
 
 def give(rec: Recorder, name: str, tensor: Any, only_first: bool = False) -> None:

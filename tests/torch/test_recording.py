@@ -285,13 +285,12 @@ def test_names_lines_and_modules():
     assert "loss.grad is None: it is a non-leaf" in r.why(loss)
 
 
-def test_an_underscore_is_no_name():
-    lstm = nn.LSTM(4, 3)
+def test_the_output_of_a_notebooks_cell_has_no_name_of_its_own():
+    x = torch.ones(2, requires_grad=True)
     with gt.record() as r:
-        out, _ = lstm(torch.ones(2, 1, 4))
-        out.sum().backward()
-    assert "out" in [one.name for one in r.trace().named]
-    assert not [one.name for one in r.trace().named if one.name.startswith("_")]
+        _12 = y = (x * 2).sum()
+        y.backward()
+    assert [one.names for one in r.trace().named if "y" in one.names] == [("y",)]
 
 
 def test_a_linear_layer_has_its_edges_through_helpers():

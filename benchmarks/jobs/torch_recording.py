@@ -69,11 +69,11 @@ def layer() -> tuple[nn.Module, torch.Tensor]:
 
 
 def resnet() -> tuple[nn.Module, torch.Tensor]:
-    """18 convolutions on 8 images of 32 by 32."""
+    """18 convolutions on 10 images of 32 by 32: a step just above 30 ms."""
     widths = [16, 16, 16, 32, 32, 64, 64, 128, 128]
     blocks = [Residual(a, b, 1 if a == b else 2) for a, b in itertools.pairwise(widths)]
     head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(128, 10)]
-    return nn.Sequential(nn.Conv2d(3, 16, 3, 1, 1), *blocks, *head), torch.randn(8, 3, 32, 32)
+    return nn.Sequential(nn.Conv2d(3, 16, 3, 1, 1), *blocks, *head), torch.randn(10, 3, 32, 32)
 
 
 def transformer() -> tuple[nn.Module, torch.Tensor]:

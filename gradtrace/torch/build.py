@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -54,7 +55,7 @@ class Ending:
                 rec.entry(tensor)
                 rec.check_contents(tensor, known)
         self.paths = names.bind(rec, env)
-        self.modules = {key for key, value in env.items() if type(value).__name__ == "module"}
+        self.modules = {key for key, value in env.items() if isinstance(value, ModuleType)}
         self.grads: dict[int, Any] = {}
         self.grad_fns: dict[int, str] = {}
         self.last_of_all()

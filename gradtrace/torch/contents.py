@@ -83,6 +83,7 @@ class Contents:
         self.unmeasured: set[str] = set()
         self.dispatched = False  # a tensor's class computes in Python, where it would see what is read
         self.pool = Pool()
+        self.shapes: dict[Any, Noted] = {}  # notes without contents, which tensors of one shape and dtype share
 
     def note(self, tensor: Any) -> Noted:
         """Return a note of a tensor's present contents. Must be called without function modes and without autograd."""
@@ -95,9 +96,9 @@ class Contents:
         if tensor.is_nested:
             return self.unread(tensor, "nested")
         count = tensor.numel()
-        found = Noted(tuple(tensor.shape), dtype_name(tensor.dtype), device_name(tensor))
         if self.level == "structure" and count != 1:
-            return found
+            return self.without_contents(tensor)
+        found = Noted(tuple(tensor.shape), dtype_name(tensor.dtype), device_name(tensor))
         if is_readable(tensor):
             self.read(found, tensor, count)
             return found
@@ -109,6 +110,14 @@ class Contents:
                 found.copy = data.clone()
             elif count:
                 self.measure(found, data)
+        return found
+
+    def without_contents(self, tensor: Any) -> Noted:
+        """Return the note of a shape and a dtype."""
+        key = tensor.shape, tensor.dtype, None if tensor.is_cpu else tensor.device
+        found = self.shapes.get(key)
+        if found is None:
+            found = self.shapes[key] = Noted(tuple(tensor.shape), dtype_name(tensor.dtype), device_name(tensor))
         return found
 
     def unread(self, tensor: Any, kind: str) -> Noted:

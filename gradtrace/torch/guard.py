@@ -103,7 +103,7 @@ class Guard:
         """Run the step, and repeat it if it is not finite."""
         before.save()
         updates = Updates(before)
-        with private.BeforeUpdate(updates.check):
+        with private.OptimizerHooks(updates.check):
             result = self.step(*args, **kwargs)
         # a GradScaler looks for infinite gradients itself, and skips the update
         rest = [] if self.scalers else updates.unseen(before.parameters)
@@ -186,14 +186,15 @@ class Repetition:
         self.left = good
         self.parameters: list[tuple[Any, Any]] = []
         self.state: Any = None
-        self.hooks: list[Any] = []
+        self.hooks: Any = None
 
     def __enter__(self) -> None:
-        self.hooks = private.optimizer_hooks(self.begin, self.end)
+        self.hooks = private.OptimizerHooks(self.begin, self.end)
+        self.hooks.__enter__()
 
     def __exit__(self, *error: object) -> None:
-        for hook in self.hooks:
-            hook.remove()
+        self.hooks.__exit__()
+        self.hooks = None  # it refers to this object
 
     def begin(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if not self.left:
@@ -275,12 +276,14 @@ def all_finite(tensors: list[Any]) -> bool:
 
     A norm is finite only if every element is; if it is not, it may also have overflowed, and the elements decide.
     """
-    tensors = [one for one in tensors if has_elements(one)]
-    if not tensors:
+    vectors: list[Any] = []
+    others: list[Any] = []
+    for one in tensors:
+        if has_elements(one):
+            (vectors if one.dim() == 1 and one.numel() < SMALL else others).append(one)
+    if not vectors and not others:
         return True
     try:
-        vectors = [one for one in tensors if one.dim() == 1 and one.numel() < SMALL]
-        others = [one for one in tensors if one.dim() != 1 or one.numel() >= SMALL]
         if vectors:
             others.append(torch.cat(vectors))
         norms = torch.stack(private.norms(others)).tolist()
@@ -291,7 +294,7 @@ def all_finite(tensors: list[Any]) -> bool:
 
 def has_elements(tensor: Any) -> bool:
     """Whether a tensor's elements can be read: those of the meta device and of fake tensors have none."""
-    return tensor.device.type != "meta" and type(tensor).__name__ != "FakeTensor"
+    return not tensor.is_meta and type(tensor).__name__ != "FakeTensor"
 
 
 def each_finite(tensors: list[Any]) -> bool:

@@ -55,13 +55,13 @@ def note(rec: Recorder, optimizer: Any, origin: int = 0) -> Held:
     return found
 
 
-def stepped(rec: Recorder, optimizer: Any, origin: int) -> None:
-    """Count a step; the step is idle if no tensor has a gradient."""
+def stepped(rec: Recorder, optimizer: Any, origin: int, idle: bool) -> None:
+    """Count a step, which is idle if no tensor has a gradient."""
     held = note(rec, optimizer)
     held.read(optimizer)
     held.steps += 1
     held.step_origin = held.step_origin or origin
-    held.idle += all(one.grad is None for group in optimizer.param_groups for one in group["params"])
+    held.idle += idle
 
 
 def end(rec: Recorder) -> None:

@@ -40,7 +40,7 @@ class Patches:
 
     def __init__(self, rec: Recorder) -> None:
         self.rec = rec
-        self.handles: list[Any] = []
+        self.hooks: private.OptimizerHooks | None = None
         self.replaced: list[tuple[Any, str, Any]] = []  # what had the attribute, its name, its value
         self.stance: Any = None
 
@@ -61,7 +61,8 @@ class Patches:
         self._replace(torch.utils, "swap_tensors", swaps.swapping(self.rec, torch.utils.swap_tensors))
         self._replace(torch, "compile", self.compiling(torch.compile))
         self._replace(optimizer, "__init__", optimizers.made(self.rec, optimizer.__init__))
-        self.handles = private.optimizer_hooks(self.stepping, self.stepped)
+        self.hooks = private.OptimizerHooks(self.stepping, self.stepped)
+        self.hooks.__enter__()
         self.run_eager()
 
     def _replace(self, owner: Any, name: str, value: Any) -> None:
@@ -75,9 +76,9 @@ class Patches:
             else:
                 setattr(owner, name, old)
         self.replaced.clear()
-        for handle in self.handles:
-            handle.remove()
-        self.handles.clear()
+        if self.hooks is not None:
+            self.hooks.__exit__()
+            self.hooks = None  # it refers to this object
         if self.stance is not None:
             self.stance.__exit__(None, None, None)
             self.stance = None
@@ -91,7 +92,7 @@ class Patches:
         import sys
 
         if self.stance is None and "torch._dynamo" in sys.modules:
-            self.stance = private.eager_stance()
+            self.stance = private.without_compiler()
             self.stance.__enter__()
 
     def compiling(self, original: Any) -> Any:
@@ -121,10 +122,10 @@ class Patches:
         rec = self.rec
         with private.without_torch_function(), rec.lock:
             try:
-                rec.written_by("step", parameters_with_gradient(optimizer), False)
-                origin = rec.places.here(2)
+                updated, origin = parameters_with_gradient(optimizer), rec.places.here(2)
+                rec.written_by("step", updated, False)
                 rec.steps.append((len(rec.calls), len(rec.passes), origin))
-                optimizers.stepped(rec, optimizer, origin)
+                optimizers.stepped(rec, optimizer, origin, idle=not updated)
             except Exception as error:
                 rec.problem(f"an optimiser's step ({type(error).__name__})")
         rec.resume()

@@ -6,6 +6,7 @@ A place is the innermost frame that does not belong to PyTorch, this package or 
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import sys
@@ -29,6 +30,7 @@ PACKAGES = ("site-packages", "dist-packages")
 WRAPPERS = (os.sep + "typing_extensions.py",)  # of functions, as functools in the standard library: `deprecated`
 
 
+@functools.lru_cache(maxsize=4096)
 def is_hidden(name: str) -> bool:
     """Whether the frames of a file do not belong to the program."""
     if name.startswith(("<frozen", "<eval_with_key>")) or name == "<string>":  # the second: code that torch.fx wrote
@@ -60,11 +62,11 @@ class Places:
         hidden = self._hidden
         while frame is not None:
             code = frame.f_code
-            key = id(code)
-            if key not in hidden:
-                hidden[key] = is_hidden(code.co_filename)
+            try:
+                skip = hidden[id(code)]
+            except KeyError:
+                skip = hidden[id(code)] = is_hidden(code.co_filename)
                 self._codes.append(code)
-            skip = hidden[key]
             if skip is False:
                 return self.number(code, frame.f_lasti)
             if skip is None and self._calls:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
+import sys
 from collections.abc import Iterator
 from types import ClassMethodDescriptorType
 from typing import Any
 
 import torch
 from torch import _C
+from torch.optim import optimizer
 
 # ---- the stack of function modes of this thread
 
@@ -57,10 +58,12 @@ def transform() -> str:
     return "torch.jit.trace" if _C._get_tracing_state() is not None else "a transform of torch.func"
 
 
+top_hooks: Any = getattr(_C._autograd, "_top_saved_tensors_default_hooks", lambda ignore: None)
+
+
 def hooked_saves() -> bool:
     """Whether tensors saved for backward go through hooks (a checkpoint, offloading), which reading them would call."""
-    top = getattr(_C._autograd, "_top_saved_tensors_default_hooks", None)
-    return top is not None and top(True) is not None
+    return top_hooks(True) is not None
 
 
 # whether a saved tensor says that it has hooks (not in PyTorch 2.4)
@@ -286,19 +289,26 @@ def asking(original: Any) -> Any:
 # ---- compiled regions
 
 
-def eager_stance() -> Any:
-    """Return a context in which compiled models run uncompiled."""
-    set_stance = getattr(torch.compiler, "set_stance", None)
-    return without_dynamo() if set_stance is None else set_stance("force_eager")
-
-
 @contextlib.contextmanager
-def without_dynamo() -> Iterator[None]:
+def without_compiler() -> Iterator[None]:
+    """Run compiled models uncompiled. The public torch.compiler.set_stance does the same in twice the time."""
+    module: Any = sys.modules["torch._dynamo.eval_frame"]
+    set_stance = getattr(module, "_set_stance", None)
+    if set_stance is None:
+        yield from without_callback(module)
+        return
+    before = set_stance(module.DynamoStance("force_eager"))
+    try:
+        yield
+    finally:
+        set_stance(before)
+
+
+def without_callback(module: Any) -> Iterator[None]:
     """Run compiled models uncompiled in PyTorch before 2.6, which has no stances.
 
     A compiled model sets its compiler as the callback for every Python frame while it runs; here it sets none.
     """
-    module: Any = importlib.import_module("torch._dynamo.eval_frame")
     original = module.set_eval_frame
     outer = original(None)
     module.set_eval_frame = lambda callback: original(None)
@@ -314,26 +324,20 @@ def is_capturing(device: Any) -> bool:
     return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
 
 
-def optimizer_hooks(before: Any, after: Any) -> list[Any]:
-    """Register functions that every optimiser's step calls, before and after; return their handles."""
-    from torch.optim import optimizer
-
-    return [optimizer.register_optimizer_step_pre_hook(before), optimizer.register_optimizer_step_post_hook(after)]
-
-
-class BeforeUpdate:
-    """A context in which every optimiser's step calls a function first. The public way to register one makes a handle,
-    which takes ten times as long.
+class OptimizerHooks:
+    """A context in which every optimiser's step calls functions before and after it. The public way to register one
+    makes a handle, which takes ten times as long.
     """
 
-    def __init__(self, hook: Any) -> None:
-        from torch.optim import optimizer
-
-        self.hooks: Any = optimizer._global_optimizer_pre_hooks
-        self.hook = hook
+    def __init__(self, before: Any, after: Any = None) -> None:
+        self.before = before
+        self.after = after
 
     def __enter__(self) -> None:
-        self.hooks[self] = self.hook
+        optimizer._global_optimizer_pre_hooks[self] = self.before  # type: ignore[index]
+        if self.after is not None:
+            optimizer._global_optimizer_post_hooks[self] = self.after  # type: ignore[index]
 
     def __exit__(self, *error: object) -> None:
-        del self.hooks[self]
+        optimizer._global_optimizer_pre_hooks.pop(self, None)  # type: ignore[call-overload]
+        optimizer._global_optimizer_post_hooks.pop(self, None)  # type: ignore[call-overload]

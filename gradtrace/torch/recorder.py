@@ -324,14 +324,16 @@ class Recorder(TorchFunctionMode):
 
     def written_by(self, how: str, tensors: list[Any], of_grad: bool) -> None:
         """Note that an optimiser has written to known tensors, or to their gradients."""
+        if not tensors:
+            return
         place, enabled = self.places.here(3), torch.is_grad_enabled()
+        calls_before, turns_before = len(self.calls), len(self.turns)
         for tensor in tensors:
             known = self.known.get(id(tensor))
             if known is None or known.ref() is not tensor:
                 continue
             there = [known] if of_grad or known.storage is None else list(self.storages.get(known.storage, (known,)))
-            at = len(self.calls), len(self.turns)
-            self.changes.append(calls.Written(how, there, of_grad, *at, None, enabled, place))
+            self.changes.append(calls.Written(how, there, of_grad, calls_before, turns_before, None, enabled, place))
             if of_grad:
                 self.grads.pop(known, None)
 

@@ -185,6 +185,8 @@ class NumpyState:
     SIZE = 4 * 624 + 4  # bytes of the words and of the position among them
 
     def __init__(self) -> None:
+        self.generator: Any = None
+        self.memory: Any = None  # of the generator's words
         self.words = b""
         self.state: Any = None
 
@@ -196,7 +198,10 @@ class NumpyState:
         generator = find() if find else None
         if generator is None or type(generator) is not numpy.random.MT19937:
             return numpy.random.get_state(legacy=False)
-        words = ctypes.string_at(generator.ctypes.state_address, self.SIZE)
+        if generator is not self.generator:
+            self.generator = generator
+            self.memory = (ctypes.c_char * self.SIZE).from_address(generator.ctypes.state_address)
+        words = self.memory.raw
         if words != self.words or self.state["has_gauss"]:
             self.words, self.state = words, numpy.random.get_state(legacy=False)
         return self.state

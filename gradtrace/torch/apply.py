@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from gradtrace.torch import calls, functions, private
+from gradtrace.torch import escapes, functions, operators, private
 from gradtrace.torch.events import Call
 from gradtrace.torch.operands import knowns_in
 
@@ -55,7 +55,7 @@ def applied(rec: Recorder) -> Any:
         mode = private.pop_mode()
         try:
             settle(rec)
-            return calls.operate(rec, unseen, args, kwargs, cls.__name__)
+            return operators.operate(rec, unseen, args, kwargs, cls.__name__)
         finally:
             private.push_mode(mode)
 
@@ -92,13 +92,13 @@ def watched_forward(rec: Recorder, cls: Any, forward: Any, grad_enabled: bool) -
             call = None
             with rec.lock:
                 try:
-                    call = calls.begin(rec, cls.__name__, given, kwargs)
+                    call = operators.begin(rec, cls.__name__, given, kwargs)
                     call.origin, call.grad_enabled = rec.places.here(2), grad_enabled
                 except Exception as error:
                     rec.problem(f"a call of {cls.__name__} ({type(error).__name__})")
             out = forward(*args, **kwargs)
             if call is not None:
-                rec.unsettled = Unsettled(call, [weakref.ref(one) for one in calls.tensors_in(out)])
+                rec.unsettled = Unsettled(call, [weakref.ref(one) for one in operators.tensors_in(out)])
             return out
         finally:
             rec.quiet -= 1
@@ -132,7 +132,7 @@ def settle(rec: Recorder) -> None:
     with private.without_torch_function(), rec.lock:
         try:
             results = tuple(one for ref in last.results if (one := ref()) is not None)
-            calls.finish(rec, last.call, (), {}, results)
+            operators.finish(rec, last.call, (), {}, results)
         except Exception as error:
             rec.problem(f"the results of {last.call.name} ({type(error).__name__})")
 
@@ -148,4 +148,4 @@ def keep_first_call(rec: Recorder, cls: Any, args: Any, kwargs: Any, grad_enable
         rec.functions[cls.__name__] = functions.first_call(cls, args, kwargs, rec.places.here(4))
 
     with private.without_torch_function(), torch.no_grad():
-        calls.guarded(rec, note, cls.__name__)
+        escapes.guarded(rec, note, cls.__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class Known:
@@ -139,3 +139,16 @@ class Scope:
         self.detail = detail
         self.origin = origin
         self.what = what  # a weak reference to the module, by which its path is found
+
+
+class Written(NamedTuple):
+    """A write in place, with the fields of `trace.record.Change`."""
+
+    how: str
+    tensors: list[Known]
+    of_grad: bool
+    after: int
+    after_steps: int
+    call: Call | None
+    grad_enabled: bool
+    origin: int

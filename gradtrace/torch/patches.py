@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from gradtrace.torch import apply, calls, optimizers, passes, private, swaps
+from gradtrace.torch import apply, escapes, optimizers, passes, private, swaps
 from gradtrace.torch.recorder import Recorder
 
 Module = torch.nn.Module
@@ -55,7 +55,7 @@ class Patches:
         for module, name in private.questions():
             self._replace(module, name, private.asking(getattr(module, name)))
         parameter = torch.nn.Parameter
-        self._replace(parameter, "__new__", staticmethod(calls.parameter_made(self.rec, parameter.__new__)))
+        self._replace(parameter, "__new__", staticmethod(escapes.parameter_made(self.rec, parameter.__new__)))
         optimizer = torch.optim.Optimizer
         self._replace(optimizer, "zero_grad", self.zeroing(optimizer.zero_grad))
         self._replace(torch.utils, "swap_tensors", swaps.swapping(self.rec, torch.utils.swap_tensors))

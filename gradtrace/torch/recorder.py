@@ -16,12 +16,13 @@ from torch.overrides import TorchFunctionMode
 
 from gradtrace.torch import apply, calls, private
 from gradtrace.torch.contents import SMALL, Contents, Noted, device_name
-from gradtrace.torch.events import Call, Entry, Known, Node, PassEvent, Scope, Turn
+from gradtrace.torch.events import Call, Entry, Known, Node, PassEvent, Scope, Turn, Written
 from gradtrace.torch.functions import FirstCall
 from gradtrace.torch.measure import is_dense
 from gradtrace.torch.memory import array_of, is_readable
 from gradtrace.torch.optimizers import Held
 from gradtrace.torch.places import Places
+from gradtrace.torch.saved import saved_of
 
 KEY = "gradtrace"  # in a node's metadata
 WRITTEN = -2  # in place of a version: written to by the storage's last writer, through a tensor with another counter
@@ -59,7 +60,7 @@ class Recorder(TorchFunctionMode):
         self.passes: list[PassEvent] = []
         self.turns: list[Turn] = []
         self.escapes: list[tuple[str, Entry, int, int, Entry | None]] = []
-        self.changes: list[calls.Written] = []
+        self.changes: list[Written] = []
         self.begun: list[tuple[Entry, int, int]] = []
         self.known: dict[int, Known] = {}
         self.storages: dict[int, list[Known]] = {}
@@ -288,7 +289,7 @@ class Recorder(TorchFunctionMode):
         readable = readable and not self.contents.dispatched
         if (kind.saved or kind.custom) and readable and not private.hooked_saves():
             try:
-                record.saved = calls.saved_of(self, node, kind)
+                record.saved = saved_of(self, node, kind)
             except Exception as error:
                 self.problem(f"what {kind.name} saved ({type(error).__name__})")
         return index, True
@@ -312,7 +313,7 @@ class Recorder(TorchFunctionMode):
         there = self.storages.get(storage, [known]) if storage is not None else [known]
         place = self.places.here(2) if call is None else call.origin
         at = (len(self.calls) if call is None else call.index), len(self.turns)
-        self.changes.append(calls.Written(how, list(there), of_grad, *at, call, enabled, place))
+        self.changes.append(Written(how, list(there), of_grad, *at, call, enabled, place))
         tensor = known.ref()
         if storage is not None and not of_grad and tensor is not None:
             self.written[storage] = (call, private.version_of(tensor))
@@ -333,7 +334,7 @@ class Recorder(TorchFunctionMode):
             if known is None or known.ref() is not tensor:
                 continue
             there = [known] if of_grad or known.storage is None else list(self.storages.get(known.storage, (known,)))
-            self.changes.append(calls.Written(how, there, of_grad, calls_before, turns_before, None, enabled, place))
+            self.changes.append(Written(how, there, of_grad, calls_before, turns_before, None, enabled, place))
             if of_grad:
                 self.grads.pop(known, None)
 

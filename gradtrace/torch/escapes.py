@@ -1,0 +1,188 @@
+"""Record values that leave the graph (`.data`, `item()`), assigned gradients, and changed flags."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from gradtrace.torch import private
+from gradtrace.torch.events import Entry
+from gradtrace.torch.operators import operate, tensors_in
+
+if TYPE_CHECKING:
+    from gradtrace.torch.recorder import Recorder
+
+Tensor = torch.Tensor
+
+
+def escape(rec: Recorder, how: str, tensor: Any, out: Entry | None = None) -> None:
+    rec.escapes.append((how, rec.entry(tensor), len(rec.calls), rec.places.here(4), out))
+
+
+def number(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
+    tensor = args[0]
+    known = rec.known.get(id(tensor)) if isinstance(tensor, Tensor) else None
+    if isinstance(tensor, Tensor) and (tensor.requires_grad or known is not None):
+        guarded(rec, lambda: escape(rec, name, tensor), name)
+    return func(*args, **kwargs)
+
+
+def copied(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
+    """Record torch.tensor of a list of tensors: each tensor leaves the graph as a number."""
+    given = tensors_in(args[0]) if args and isinstance(args[0], (list, tuple)) else []
+    if not given:
+        return operate(rec, func, args, kwargs, name)
+
+    def note() -> None:
+        for one in given:
+            escape(rec, "item", one)
+
+    guarded(rec, note, name)
+    out = func(*args, **kwargs)
+    if out.requires_grad:
+        guarded(rec, lambda: rec.begun.append((rec.entry(out), len(rec.calls), rec.places.here(4))), name)
+    return out
+
+
+def guarded(rec: Recorder, work: Callable[[], None], what: str) -> None:
+    """Do work that only the record needs; an error in it is counted and does not reach the program."""
+    with rec.lock:
+        try:
+            work()
+        except Exception as error:
+            rec.problem(f"{what} ({type(error).__name__})")
+
+
+def data_taken(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
+    out = func(*args, **kwargs)
+    if torch.nn.parameter.is_lazy(args[0]):
+        return out
+
+    def note() -> None:
+        made = rec.meet_tensor(out, private.storage_of(out), True)
+        entry = rec.new_entry(out, made, None, 0)
+        rec.escapes.append(("data", rec.entry(args[0]), len(rec.calls), rec.places.here(4), entry))
+
+    guarded(rec, note, ".data")
+    return out
+
+
+def parameter_made(rec: Recorder, original: Any) -> Any:
+    """Return a Parameter.__new__ that records nn.Parameter(x), which no mode sees, as a leaf with the numbers of x."""
+
+    def __new__(cls: Any, data: Any = None, *args: Any, **kwargs: Any) -> Any:
+        made = original(cls, data, *args, **kwargs)
+        known = rec.known.get(id(data)) if isinstance(data, Tensor) and private.mode_depth() else None
+        if known is not None and known.ref() is data and not rec.quiet:
+
+            def note() -> None:
+                source, leaf = rec.entry(data), rec.meet_tensor(made, private.storage_of(made), True)
+                entry = rec.new_entry(made, leaf, None, 0)
+                rec.escapes.append(("parameter", source, len(rec.calls), rec.places.here(4), entry))
+
+            with private.without_torch_function():
+                guarded(rec, note, "nn.Parameter()")
+        return made
+
+    return __new__
+
+
+def data_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
+    def before() -> None:
+        rec.entry(args[0])
+
+    def after() -> None:
+        known = rec.entry(args[0]).tensor
+        rec.written_to("data", known.storage, known, None)
+        storage = private.storage_of(args[0])
+        if storage is None or storage != known.storage:  # x.data += 1 gives it its own storage again
+            known.version = -1  # the numbers are others now
+        known.storage = storage
+
+    if torch.nn.parameter.is_lazy(args[0]):
+        return func(*args, **kwargs)
+    guarded(rec, before, ".data =")
+    out = func(*args, **kwargs)
+    guarded(rec, after, ".data =")
+    return out
+
+
+def grad_taken(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
+    """Record a read of tensor.grad, so that a later in-place write to it counts as a write to this tensor's
+    gradient.
+    """
+    out = func(*args, **kwargs)
+    known = None if out is None else rec.known.get(id(args[0]))
+    if known is not None and known.ref() is args[0]:
+        rec.owners[private.storage_of(out)] = known
+    return out
+
+
+def grad_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
+    tensor, value = args[0], args[1]
+    had = tensor.grad is not None if tensor.is_leaf else False
+
+    def note() -> None:
+        known = rec.entry(tensor).tensor
+        if value is not None or had:
+            rec.written_to("cleared" if value is None else "assigned", None, known, None, of_grad=True)
+        rec.grads.pop(known, None)
+
+    out = func(*args, **kwargs)
+    guarded(rec, note, ".grad =")
+    return out
+
+
+def grad_deleted(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
+    """Record `del tensor.grad`."""
+    return grad_set(rec, lambda tensor, _: func(tensor), (args[0], None), {}, name)
+
+
+def flag_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
+    tensor, wanted = args[0], bool(args[1])
+    return flagged(rec, func, args, kwargs, tensor, wanted)
+
+
+def requires_grad_(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
+    wanted = args[1] if len(args) > 1 else kwargs.get("requires_grad", True)
+    return flagged(rec, func, args, kwargs, args[0], bool(wanted))
+
+
+def flagged(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], tensor: Any, wanted: bool) -> Any:
+    was = tensor.requires_grad
+    out = func(*args, **kwargs)
+
+    def note() -> None:
+        entry = rec.entry(tensor)
+        entry.requires_grad = wanted
+        if wanted:
+            rec.begun.append((entry, len(rec.calls), rec.places.here(4)))
+        else:
+            rec.written_to("frozen", None, entry.tensor, None)
+
+    if was != wanted:
+        guarded(rec, note, "requires_grad")
+    return out
+
+
+def detach_(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
+    tensor = args[0]
+    if tensor.requires_grad:
+        guarded(rec, lambda: escape(rec, "detach_", tensor), name)
+    out = func(*args, **kwargs)
+
+    def note() -> None:
+        entry = rec.entry(tensor)
+        entry.requires_grad, entry.is_leaf, entry.fn, entry.fn_name = False, True, None, ""
+
+    guarded(rec, note, name)
+    return out
+
+
+def unscaled(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
+    """Record GradScaler.unscale_, which changes gradients without their version counter: notes on them are dropped."""
+    out = func(*args, **kwargs)
+    rec.grads.clear()
+    return out

@@ -1,0 +1,153 @@
+"""Record the calls of operators: their operands, their results, and writes in place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from gradtrace.torch import private
+from gradtrace.torch.events import Call, Known
+
+if TYPE_CHECKING:
+    from gradtrace.torch.recorder import Recorder
+
+Tensor = torch.Tensor
+# what fills a tensor with new numbers: a leaf begins again, nothing of what it held is left
+FILLS = frozenset(
+    ["zero_", "fill_", "ones_", "uniform_", "normal_", "zeros_", "bernoulli_", "constant_", "trunc_normal_", "random_"]
+    + ["exponential_"]
+)
+
+
+def reversed_(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
+    """Record a reversed operator (1 - x), with the operands in the order of the text."""
+    return operate(rec, func, args, kwargs, name, lambda given: (given[1], given[0], *given[2:]))
+
+
+def operate(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str, order: Any = None) -> Any:
+    """Record an operator: its operands before the call, its results after it."""
+    call = None
+    with rec.lock:
+        try:
+            call = begin(rec, name, args if order is None else order(args), kwargs)
+        except Exception as error:
+            rec.problem(f"a call of {name} ({type(error).__name__})")
+    out = func(*args, **kwargs) if kwargs else func(*args)
+    if call is not None:
+        with rec.lock:
+            try:
+                finish(rec, call, args, kwargs, out)
+            except Exception as error:
+                rec.problem(f"the results of {name} ({type(error).__name__})")
+                if rec.calls and rec.calls[-1] is call and not call.outputs:
+                    rec.calls.pop()
+    return out
+
+
+def begin(rec: Recorder, name: str, args: Any, kwargs: dict[str, Any]) -> Call:
+    scope = rec.stack[-1] if rec.stack else None
+    call = Call(name, rec.places.here(4), scope, torch.is_grad_enabled())
+    operand, inputs = rec.operand, call.inputs
+    call.args = tuple([operand(one, inputs) for one in args])
+    if kwargs:
+        call.kwargs = {key: operand(one, inputs) for key, one in kwargs.items()}
+    return call
+
+
+def finish(rec: Recorder, call: Call, args: Any, kwargs: dict[str, Any], out: Any) -> None:
+    """Record an operator's results; a call that only returned its operand is not kept."""
+    made = [out] if isinstance(out, Tensor) else tensors_in(out)
+    if call.name == "copy_" and not made and args and isinstance(args[0], Tensor):
+        made = [args[0]]  # x[0] = 1
+    if not made:
+        return
+    if not call.inputs:
+        for tensor in made:
+            if tensor.requires_grad:
+                rec.begun.append((rec.entry(tensor), len(rec.calls), call.origin))
+        return
+    if call.name.endswith(("_like",)) or call.name.startswith("new_"):
+        return
+    call.index = len(rec.calls)
+    rec.calls.append(call)
+    fills = call.name in FILLS
+    for tensor in made:
+        known = rec.known.get(id(tensor))
+        if known is None or known.ref() is not tensor:
+            result(rec, call, tensor)
+        elif known.version != private.version_of(tensor):
+            rewritten(rec, call, tensor, known, fills)
+    if not call.outputs:
+        rec.calls.pop()
+        return
+    if call.name == "__getitem__":
+        call.name = name_of_index(call, args)
+
+
+def result(rec: Recorder, call: Call, tensor: Any) -> None:
+    storage = private.storage_of(tensor)
+    shares = storage is not None and storage in [entry.tensor.storage for entry in call.inputs.values()]
+    known = rec.meet_tensor(tensor, storage, shares)
+    entry = rec.new_entry(tensor, known, call, 0)
+    call.outputs.append(entry)
+    if entry.requires_grad and not entry.is_leaf:
+        rec.attach(entry, tensor, call)
+
+
+def rewritten(rec: Recorder, call: Call, tensor: Any, known: Known, fills: bool) -> None:
+    """Record a new version of a tensor that the call has written to."""
+    before = known.last
+    history = not private.is_leaf(tensor)
+    owner = owner_of(rec, tensor, known.storage)
+    if fills and not history and before.call is None and owner is None:
+        known.version = private.version_of(tensor)
+        before.value = rec.note(tensor, known)
+        return
+    if owner is None:
+        rec.written_to(call.name, known.storage, known, call)
+    else:
+        rec.written_to(call.name, None, owner, call, of_grad=True)
+        rec.grads.pop(owner, None)
+    before.last = False
+    before.grad = rec.grads[known][1] if known in rec.grads else None
+    entry = rec.new_entry(tensor, known, call, before.version + 1)
+    call.outputs.append(entry)
+    if history:
+        rec.attach(entry, tensor, call)
+
+
+def owner_of(rec: Recorder, tensor: Any, storage: int | None) -> Known | None:
+    """Return the leaf whose gradient is this tensor, or shares its elements."""
+    known = rec.owners.get(storage) if storage is not None else None
+    leaf = None if known is None else known.ref()
+    if leaf is None or leaf.grad is None or private.storage_of(leaf.grad) != storage:
+        return None
+    return known
+
+
+def tensors_in(value: Any) -> list[Any]:
+    """Return the tensors in a result, also in nested tuples and lists."""
+    if isinstance(value, Tensor):
+        return [value]
+    if not isinstance(value, (tuple, list)):
+        return []
+    return [tensor for one in value for tensor in tensors_in(one)]
+
+
+def name_of_index(call: Call, args: Any) -> str:
+    """Return the operator behind x[...]: "select", "slice", "index"."""
+    by_fn = {
+        "SelectBackward0": "select",
+        "SliceBackward0": "slice",
+        "IndexBackward0": "index",
+        "UnsqueezeBackward0": "unsqueeze",
+    }
+    made = call.outputs[0].fn_name
+    if made in by_fn:
+        return by_fn[made]
+    index = args[1]
+    last = index[-1] if isinstance(index, tuple) and index else index
+    if isinstance(last, (bool, Tensor, list)):
+        return "index"
+    return "select" if isinstance(last, int) else "slice"

@@ -1,0 +1,55 @@
+"""Read what a node of the backward graph keeps for backward."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from gradtrace.torch import private
+
+if TYPE_CHECKING:
+    from gradtrace.torch.recorder import Recorder
+
+Tensor = torch.Tensor
+
+
+def saved_of(rec: Recorder, node: Any, kind: private.NodeKind) -> list[tuple[str, Any, str]]:
+    """Return what a node keeps for backward: tensors as entries, anything else as text."""
+    if private.dispatch_depth():
+        with private.without_dispatch_modes():  # reading a result that was saved makes a tensor
+            return saved_of(rec, node, kind)
+    found: list[tuple[str, Any, str]] = []
+    for name, raw_name, shown in kind.saved:
+        raw = getattr(node, raw_name, None)
+        if private.is_hooked(raw):
+            continue
+        try:
+            value = getattr(node, name)
+        except RuntimeError:  # changed in place since, or freed
+            continue
+        found += saved_value(rec, shown, value)
+    if kind.custom:
+        try:
+            values = private.saved_tensors(node)
+        except (RuntimeError, AttributeError):
+            values = ()
+        for i, value in enumerate(values):
+            found += saved_value(rec, f"saved_tensors[{i}]", value)
+    return found
+
+
+def saved_value(rec: Recorder, name: str, value: Any) -> list[tuple[str, Any, str]]:
+    if isinstance(value, Tensor):
+        known = rec.known.get(id(value))
+        if known is not None and known.ref() is value:
+            return [(name, known.last, "")]
+        storage = private.storage_of(value)
+        for other in reversed(rec.storages.get(storage, ()) if storage is not None else ()):
+            there = other.ref()
+            if there is not None and there.shape == value.shape:
+                return [(name, other.last, "")]
+        return [(name, None if storage is None else storage, f"tensor {tuple(value.shape)}")]
+    if isinstance(value, (bool, int, float, str)) and not isinstance(value, bool):
+        return [(name, None, str(value)[:24])]
+    return []

@@ -92,7 +92,7 @@ class Patches:
         import sys
 
         if self.stance is None and "torch._dynamo" in sys.modules:
-            self.stance = private.without_compiler()
+            self.stance = private.eager_stance()
             self.stance.__enter__()
 
     def compiling(self, original: Any) -> Any:

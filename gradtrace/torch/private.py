@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import sys
+import importlib
 from collections.abc import Iterator
 from types import ClassMethodDescriptorType
 from typing import Any
@@ -289,26 +289,19 @@ def asking(original: Any) -> Any:
 # ---- compiled regions
 
 
+def eager_stance() -> Any:
+    """Return a context in which compiled models run uncompiled."""
+    set_stance = getattr(torch.compiler, "set_stance", None)
+    return without_dynamo() if set_stance is None else set_stance("force_eager")
+
+
 @contextlib.contextmanager
-def without_compiler() -> Iterator[None]:
-    """Run compiled models uncompiled. The public torch.compiler.set_stance does the same in twice the time."""
-    module: Any = sys.modules["torch._dynamo.eval_frame"]
-    set_stance = getattr(module, "_set_stance", None)
-    if set_stance is None:
-        yield from without_callback(module)
-        return
-    before = set_stance(module.DynamoStance("force_eager"))
-    try:
-        yield
-    finally:
-        set_stance(before)
-
-
-def without_callback(module: Any) -> Iterator[None]:
+def without_dynamo() -> Iterator[None]:
     """Run compiled models uncompiled in PyTorch before 2.6, which has no stances.
 
     A compiled model sets its compiler as the callback for every Python frame while it runs; here it sets none.
     """
+    module: Any = importlib.import_module("torch._dynamo.eval_frame")
     original = module.set_eval_frame
     outer = original(None)
     module.set_eval_frame = lambda callback: original(None)

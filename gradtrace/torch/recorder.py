@@ -201,7 +201,8 @@ class Recorder(TorchFunctionMode):
         """
         before = known.last
         before.last = False
-        before.grad = self.grads[known][1] if known in self.grads else None
+        if before.grad is None and known in self.grads:
+            before.grad = self.grads[known][1]
         call, at = self.written.get(known.storage, (None, 0)) if known.storage is not None else (None, 0)
         if known.version != WRITTEN and (at <= known.version or at != private.version_of(tensor)):
             call = None
@@ -337,6 +338,8 @@ class Recorder(TorchFunctionMode):
             self.changes.append(Written(how, there, of_grad, calls_before, turns_before, None, enabled, place))
             if of_grad:
                 self.grads.pop(known, None)
+            else:  # zero_grad() comes before the new version is seen
+                known.last.grad = self.grads[known][1] if known in self.grads else self.note_gradient(tensor.grad)
 
     def note_gradient(self, gradient: Any) -> Noted | None:
         """Return a note of a gradient's contents inside backward."""

@@ -111,16 +111,21 @@ class Keeper:
         now = self._current.get(ident(tensor))
         if now is None or not now.is_current:
             now = self._add(tensor, self._read, len(self.records))
-        now.requires_grad = tensor._req
+        self._end(now)
         now.update = self.update_of(tensor)
         self._replaced.pop(ident(tensor), None)
+        self._release(tensor._data)
+        self._current.pop(ident(tensor), None)
+
+    def _end(self, now: Version) -> None:
+        """Note whether a tensor requires grad, and its gradient, because this version of it is about to end."""
+        tensor = now.tensor
+        now.requires_grad = tensor._req
         grad = None if tensor._x is None else tensor._x.grad
         if grad is not None:
             now.grad = self.noted(grad._data)
             if ident(grad) in self._current:  # a recorded call has used it, so it stays alive
                 self.gradients[ident(grad)] = tensor
-        self._release(tensor._data)
-        self._current.pop(ident(tensor), None)
 
     def before_array_write(self, array: Any) -> None:
         """Copy the kept arrays that share an array's storage, because the array is about to be changed."""
@@ -129,6 +134,9 @@ class Keeper:
 
     def _release(self, array: Any) -> None:
         found = self._storages.pop(ident(storage_of(array)), None)
+        for kept in found or ():
+            if type(kept) is Version and kept.requires_grad is None and kept.is_current:
+                self._end(kept)  # written to through another tensor: w.data
         if found is not None:
             self._detach([kept for kept in found if kept.shared])
 

@@ -11,6 +11,7 @@ import torch
 from gradtrace.torch import contents, names, optimizers, private
 from gradtrace.torch.contents import value_of
 from gradtrace.torch.events import Call, Entry, Known, Node
+from gradtrace.torch.iterations import iterations
 from gradtrace.torch.operands import call_label, call_operands
 from gradtrace.trace import labels
 from gradtrace.trace.record import (
@@ -178,11 +179,11 @@ class Builder:
         texts = labels.expression_texts(rec.calls, spans, self)  # type: ignore[arg-type]
         env = dict.fromkeys(self.ending.modules, torch)
         constants = labels.constant_texts(rec.entries, rec.calls, texts, spans, env)  # type: ignore[arg-type]
-        for file in list({rec.places.code(call.origin).co_filename for call in rec.calls if call.origin}):
+        for file in list({rec.places.instruction(call.origin)[0].co_filename for call in rec.calls if call.origin}):
             spans.file(file)
         variables = names.assigned(spans)
         for call in rec.calls:
-            code = rec.places.code(call.origin)
+            code = rec.places.instruction(call.origin)[0]
             if code is None or code.co_name == "<module>" or texts.get(id_of(call)) != spans.excerpt(call.origin):
                 continue
             span = spans.span(call.origin)
@@ -435,35 +436,12 @@ class Builder:
         return (*found, f"left out: the elements of tensors of these kinds: {kinds}") if kinds else tuple(found)
 
     def training(self) -> tuple[TrainingStep, ...]:
-        """Return the steps of a training loop: between two updates, else between two passes from one place."""
-        rec = self.rec
-        updates = repeated([(calls, passes, place) for calls, passes, place in rec.steps])
-        outer = [one for one in rec.passes if one.stores]
-        ends = updates or repeated([(one.until, one.number + 1, one.origin) for one in outer])
-        if len(ends) < 2:
-            return ()
-        roots_of = [tuple(entry.id for entry in one.roots) for one in rec.passes]
-        if not updates and len(set(roots_of)) < len(roots_of):
-            return ()
-        found, calls, passes = [], 0, 0
-        for number, (end, until, place) in enumerate(ends, 1):
-            until = len(rec.passes) if number == len(ends) else until
-            roots = tuple(dict.fromkeys(i for ids in roots_of[passes:until] for i in ids))
-            found.append(TrainingStep(number, (calls, end), (passes, until), roots, self.spans.span(place)))
-            calls, passes = end, until
+        roots_of = [[entry.id for entry in one.roots] for one in self.rec.passes]
+        found = []
+        for number, one in enumerate(iterations(self.rec), 1):
+            roots = tuple(dict.fromkeys(i for ids in roots_of[slice(*one.passes)] for i in ids))
+            found.append(TrainingStep(number, one.calls, one.passes, roots, self.spans.span(one.place)))
         return tuple(found)
-
-
-def repeated(marks: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Return the updates or passes that end a step: of several places, the last one reached before the first
-    repeats.
-    """
-    seen: list[int] = []
-    for _, _, place in marks:
-        if place in seen:
-            return [one for one in marks if one[2] == seen[-1]]
-        seen.append(place)
-    return []
 
 
 id_of = object.__hash__

@@ -100,7 +100,8 @@ def rewritten(rec: Recorder, call: Call, tensor: Any, known: Known, fills: bool)
     before = known.last
     history = not private.is_leaf(tensor)
     owner = owner_of(rec, tensor, known.storage)
-    if fills and not history and before.call is None and owner is None:
+    alone = known.storage is None or len(rec.storages.get(known.storage, ())) <= 1
+    if fills and alone and not history and before.call is None and owner is None:
         known.version = private.version_of(tensor)
         before.value = rec.note(tensor, known)
         return
@@ -110,7 +111,10 @@ def rewritten(rec: Recorder, call: Call, tensor: Any, known: Known, fills: bool)
         rec.written_to(call.name, None, owner, call, of_grad=True)
         rec.grads.pop(owner, None)
     before.last = False
-    before.grad = rec.grads[known][1] if known in rec.grads else None
+    if known in rec.grads:
+        before.grad = rec.grads[known][1]
+    elif before.is_leaf and before.requires_grad:
+        before.grad = rec.note_gradient(tensor.grad)
     entry = rec.new_entry(tensor, known, call, before.version + 1)
     call.outputs.append(entry)
     if history:

@@ -94,9 +94,9 @@ class Places:
             self._kept.append((code, instruction))
         return found
 
-    def code(self, number: int) -> Any:
-        """Return the code object that a place is in, or None."""
-        return self._kept[number][0]
+    def instruction(self, number: int) -> tuple[Any, int]:
+        """Return the code object that a place is in, or None, and the offset of its instruction there."""
+        return self._kept[number]
 
     def spans(self, main: str) -> SpanTable:
         return SpanTable(self._kept, main)

@@ -331,15 +331,15 @@ class Recorder(TorchFunctionMode):
         place, enabled = self.places.here(3), torch.is_grad_enabled()
         calls_before, turns_before = len(self.calls), len(self.turns)
         for tensor in tensors:
-            known = self.known.get(id(tensor))
+            known, gradient = self.known.get(id(tensor)), tensor.grad
             if known is None or known.ref() is not tensor:
                 continue
             there = [known] if of_grad or known.storage is None else list(self.storages.get(known.storage, (known,)))
             self.changes.append(Written(how, there, of_grad, calls_before, turns_before, None, enabled, place))
             if of_grad:
                 self.grads.pop(known, None)
-            else:  # zero_grad() comes before the new version is seen
-                known.last.grad = self.grads[known][1] if known in self.grads else self.note_gradient(tensor.grad)
+            elif known.last.grad is None:  # zero_grad() comes before the new version is seen
+                known.last.grad = self.grads[known][1] if known in self.grads else self.note_gradient(gradient)
 
     def note_gradient(self, gradient: Any) -> Noted | None:
         """Return a note of a gradient's contents inside backward."""

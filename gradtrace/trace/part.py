@@ -288,15 +288,18 @@ def labels_of(part: Part) -> dict[int, tuple[str, tuple[str, ...]]]:
     """Return each tensor's label and names in this part."""
     trace = part.whole
     places: dict[Any, tuple[str, ...]] = {}
+    # what a function made outside the loop may have the place of another variable
+    loop = range(trace.training[0].operations[0], trace.training[-1].operations[1]) if part.step else range(2**62)
     for t in trace.tensors:
-        if t.names and t.operation is not None:
+        if t.names and t.operation is not None and t.operation in loop:
             places[place(trace, t)] = t.names
     leaves = {t.first: t.names for t in trace.tensors if t.names and t.is_last}
+    here = {o.id for o in part.operations}
     names: dict[int, tuple[str, ...]] = {}
     taken: set[str] = set()
     for i in reversed(part.tensors):  # of several versions the last one has the name
         t = trace.tensors[i]
-        own = t.names or leaves.get(t.first, ()) or (places.get(place(trace, t), ()) if t.operation is not None else ())
+        own = t.names or leaves.get(t.first, ()) or (places.get(place(trace, t), ()) if t.operation in here else ())
         names[i] = tuple(name for name in own if name not in taken)
         taken.update(own)
     plain = {i: names[i][0] if names[i] else SUFFIX.sub("", trace.tensors[i].label) for i in part.tensors}

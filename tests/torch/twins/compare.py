@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 from gradtrace.analysis.answer import Facts
 from gradtrace.analysis.failures import explain_failure
+from gradtrace.analysis.training import training
 from gradtrace.analysis.why import explain
 from gradtrace.trace import FunctionRecord, TensorRecord, Trace, Value
+from gradtrace.trace.part import step_of_trace
 
 # Numbers may differ by this, relative and absolute: kernels differ in the last bits of float32, loops let that grow.
 RELATIVE, ABSOLUTE = 2e-3, 1e-5
@@ -116,6 +118,24 @@ def why(trace: Trace) -> Iterator[str]:
         yield f"{answer.sentence} [{answer.status}, {answer.cause}]"
 
 
+def parts(trace: Trace) -> Iterator[str]:
+    """What is said of the first step of a training loop, of the second and of the last alone."""
+    for number in sorted({1, 2, len(trace.training)} & set(range(1, len(trace.training) + 1))):
+        step = step_of_trace(trace, number)
+        for line in (*values(step), *why(step)):
+            yield f"step {number}: {line}"
+
+
+def numbers(trace: Trace) -> Iterator[str]:
+    """A training loop in numbers."""
+    if not trace.training:
+        return
+    found = training(trace)
+    yield found.verdict
+    for row in found.rows:
+        yield f"step {row.number}: loss {row.loss}, gradients {row.grad_norm}, update {row.update}, {row.bad}"
+
+
 def variables(trace: Trace) -> Iterable[TensorRecord]:
     """By name: which of two variables was bound first does not count."""
     return [trace.tensors[index] for _, index in sorted(trace.names)]
@@ -154,6 +174,8 @@ ASPECTS: dict[str, Callable[[Trace], Iterator[str]]] = {
     "values": values,
     "steps": steps,
     "why": why,
+    "parts": parts,
+    "numbers": numbers,
 }
 
 

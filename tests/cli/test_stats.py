@@ -177,6 +177,23 @@ def test_the_numbers_of_a_loop(answer, here):
     assert answer("stats", "loop.py", "--step", 2).startswith("node")
 
 
+def test_parameters_that_are_written_through_data_are_in_every_step(document, here):
+    script = """\
+import torch
+a = torch.arange(1.0, 3.0).view(2)
+a.requires_grad = True
+for i in range(3):
+    a.grad = None
+    (a * a).sum().backward()
+    a.data += -0.1 * a.grad
+"""
+    (here / "loop.py").write_text(script)
+    steps = document("loop.py")["training"]["steps"]
+    assert [s["parameters"][0]["name"] for s in steps] == ["a"] * 3
+    assert [s["grad_norm"] for s in steps] == pytest.approx([20**0.5 * 0.8**i for i in range(3)])
+    assert [s["update"] for s in steps[:2]] == pytest.approx([0.2, 0.2])
+
+
 def test_updates_beyond_the_budget_are_still_known(answer, here):
     (here / "loop.py").write_text(
         "import torch\nw = torch.full((30, 30), 2., requires_grad=True)\nopt = torch.optim.SGD([w], lr=0.25)\n"

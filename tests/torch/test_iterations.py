@@ -1,0 +1,177 @@
+"""The steps of a recorded training loop: which calls, values and gradients belong to each."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+gt = pytest.importorskip("gradtrace.torch")
+
+from gradtrace.analysis.training import training  # noqa: E402
+from gradtrace.trace.part import step_of_trace  # noqa: E402
+
+
+def weight():
+    return torch.tensor([1.0, -2.0], requires_grad=True)
+
+
+def operators(trace):
+    return [[one.name for one in trace.operations[slice(*step.operations)]] for step in trace.training]
+
+
+def update(w, rate):
+    with torch.no_grad():
+        w -= rate * w.grad
+        w.grad = None
+
+
+def by_hand(w):
+    for _ in range(3):
+        loss = (w * w).sum()
+        loss.backward()
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+        w.grad = None
+
+
+def by_a_helper(w):
+    for _ in range(3):
+        (w * w).sum().backward()
+        update(w, 0.1)
+
+
+def by_data(w):
+    for _ in range(3):
+        (w * w).sum().backward()
+        w.data -= 0.1 * w.grad
+        w.grad.zero_()
+
+
+def one_step(w):
+    loss = (w * w).sum()
+    loss.backward()
+    update(w, 0.1)
+    return loss
+
+
+def in_a_function(w):
+    for _ in range(3):
+        one_step(w)
+
+
+def by_an_optimizer(w):
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        loss = (w * w).sum()
+        loss.backward()
+        optimizer.step()
+
+
+def while_it_falls(w):
+    loss = torch.tensor(9.0)
+    while loss.item() > 3.0:
+        loss = (w * w).sum()
+        loss.backward()
+        update(w, 0.1)
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [by_hand, by_a_helper, by_data, in_a_function, by_an_optimizer, while_it_falls],
+    ids=lambda one: one.__name__,
+)
+def test_each_step_has_its_own_loss_gradient_and_update(loop):
+    w = weight()
+    with gt.record() as r:
+        loop(w)
+    trace = r.trace()
+    rows = training(trace).rows
+    assert [row.number for row in rows] == list(range(1, len(rows) + 1))
+    for number, row in enumerate(rows):
+        left = 0.8**number  # of w
+        assert row.loss == pytest.approx(5 * left**2)
+        assert row.grad_norm == pytest.approx(2 * 5**0.5 * left)
+        assert row.update == pytest.approx(0.2)
+    for step in operators(trace):
+        assert step[:2] == ["mul", "sum"]
+
+
+def test_what_zero_grad_clears_next_is_the_gradient_of_its_step():
+    w = weight()
+    with gt.record() as r:
+        by_an_optimizer(w)
+    for number in (1, 2, 3):
+        step = step_of_trace(r.trace(), number)
+        (found,) = [t for t in step.tensors if t.is_leaf and t.requires_grad]
+        assert found.value.data.tolist() == pytest.approx([0.8 ** (number - 1), -2 * 0.8 ** (number - 1)])
+        assert found.grad.data.tolist() == pytest.approx([2 * 0.8 ** (number - 1), -4 * 0.8 ** (number - 1)])
+
+
+def test_a_second_update_keeps_the_gradient_of_the_first():
+    w = weight()
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    with gt.record() as r:
+        (w * w).sum().backward()
+        optimizer.step()
+        w.grad = torch.ones(2)
+        optimizer.step()
+    first = r.trace().tensors[0]
+    assert first.grad.data.tolist() == [2.0, -4.0]
+
+
+def test_what_runs_before_the_loop_belongs_to_no_step():
+    w = weight()
+    with gt.record() as r:
+        start = torch.zeros(2).add(1)
+        for _ in range(2):
+            (w * start).sum().backward()
+        (w - start).abs()
+    assert operators(r.trace()) == [["mul", "sum"]] * 2
+
+
+def test_what_runs_between_two_epochs_belongs_to_no_step():
+    w = weight()
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    with gt.record() as r:
+        for _ in range(2):
+            for scale in (1.0, 2.0):
+                optimizer.zero_grad()
+                (w * scale).sum().backward()
+                optimizer.step()
+                w.detach().abs().max().item()
+            with torch.no_grad():
+                w.exp().mean().item()
+    assert operators(r.trace()) == [["mul", "sum", "detach", "abs", "max"]] * 4
+
+
+def test_several_passes_before_an_update_are_one_step():
+    w = weight()
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    with gt.record() as r:
+        for i in range(4):
+            (w * w).sum().backward()
+            if i % 2:
+                optimizer.step()
+                optimizer.zero_grad()
+    trace = r.trace()
+    assert [step.passes for step in trace.training] == [(0, 2), (2, 4)]
+    assert operators(trace) == [["mul", "sum"] * 2] * 2
+    assert [row.grad_norm for row in training(trace).rows] == pytest.approx([4 * 5**0.5, 4 * 5**0.5 * 0.6])
+
+
+def test_passes_over_one_graph_are_not_steps():
+    w = weight()
+    with gt.record() as r:
+        loss = (w * w).sum()
+        for _ in range(3):
+            loss.backward(retain_graph=True)
+    assert r.trace().training == ()
+
+
+def test_a_number_filled_in_through_data_is_a_new_version():
+    layer = torch.nn.Linear(2, 1)
+    with gt.record() as r:
+        layer.bias.data.fill_(0)
+        layer(torch.ones(3, 2)).sum().backward()
+    trace = r.trace()
+    linear = next(one for one in trace.operations if one.name == "linear")
+    assert trace.tensors[linear.inputs[2].tensor].value.data.tolist() == [0.0]

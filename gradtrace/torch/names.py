@@ -36,13 +36,33 @@ def bind(rec: Recorder, env: Mapping[str, Any]) -> dict[int, str]:
             give(rec, name, value)
         elif kind in HOLDERS or hasattr(value, "__dict__"):
             later.append((name, value))
+    seen: list[tuple[str, Any]] = []
     for name, value in later:
         modules = list(modules_of(name, value))
+        seen += modules
         for path, module in modules:
             paths.setdefault(id(module), path)
         for key, tensor in held(name, value, modules):
             give(rec, key, tensor, only_first=True)
+    if any(entry.is_parameter and not entry.names for entry in rec.entries):
+        name_unregistered(rec, seen, paths)
     return paths
+
+
+def name_unregistered(rec: Recorder, modules: list[tuple[str, Any]], paths: dict[int, str]) -> None:
+    """Name what modules hold in plain lists and dicts, where parameters() does not find it."""
+    for path, module in modules:
+        for key, value in vars(module).items():
+            if key.startswith("_") or type(value) not in HOLDERS:
+                continue
+            items = value.items() if isinstance(value, dict) else enumerate(value[:1000])
+            for place, one in list(items)[:1000]:
+                name = f"{path}.{key}[{place!r}]"
+                inner = list(modules_of(name, one)) if isinstance(one, Module) else []
+                for below, part in inner:
+                    paths.setdefault(id(part), below)
+                for below, tensor in [(name, one)] if isinstance(one, torch.Tensor) else parameters_of(inner):
+                    give(rec, below, tensor, only_first=True)
 
 
 def is_no_name(name: str) -> bool:

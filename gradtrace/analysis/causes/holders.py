@@ -95,14 +95,10 @@ def plain_kind(facts: Facts, value: Any, cls: Any, attribute: str) -> tuple[bool
 
 
 def in_container(facts: Facts, loose: list[int], optimiser: OptimiserRecord, both: set[int]) -> Cause | None:
-    known = {name for name, _ in facts.trace.names}
-    hidden = [
-        leaf for leaf in loose if facts.trace.tensors[leaf].name not in known or not facts.trace.tensors[leaf].name
-    ]
-    found = containers(facts)
-    if not found or not hidden:
+    names = [facts.trace.tensors[leaf].name for leaf in loose]
+    one = next((c for c in containers(facts) if any(not name or f".{c.attribute}[" in name for name in names)), None)
+    if one is None:
         return None
-    one = found[0]
     head = places.head_of(one.statement)
     what = "parameters" if one.of_parameters else "layers"
     kind = ("Parameter" if one.of_parameters else "Module") + ("Dict" if one.is_dict else "List")

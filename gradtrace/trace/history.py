@@ -253,7 +253,7 @@ def _function_before(later: Entry) -> Node | None:
 
 def bound_names(env: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
     """Return the tensors that variables hold, in order of binding, then those in the lists, dicts and modules they
-    hold.
+    hold, then those in the modules' own lists and dicts.
 
     Tensors that escaped from a vmap are left out, since they can be kept but no longer read.
     """
@@ -266,6 +266,8 @@ def bound_names(env: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
                 yield name, value
         else:
             later += _held(name, value)
+    for name, value in env.items():
+        later += _unregistered(name, value)
     for name, tensor in later:
         if ident(tensor) not in seen and not tensor.escaped:
             seen.add(ident(tensor))
@@ -273,12 +275,31 @@ def bound_names(env: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
 
 
 def _held(name: str, value: Any) -> list[tuple[str, Tensor]]:
-    if isinstance(value, (list, tuple)):
-        return [(f"{name}[{i}]", item) for i, item in enumerate(value) if isinstance(item, Tensor)]
-    if isinstance(value, dict):
-        return [(f"{name}[{key!r}]", item) for key, item in value.items() if isinstance(item, Tensor)]
+    if isinstance(value, (list, tuple, dict)):
+        return [(f"{name}[{key!r}]", item) for key, item in _items(value) if isinstance(item, Tensor)]
+    return _parameters(name, value)
+
+
+def _parameters(name: str, value: Any) -> list[tuple[str, Tensor]]:
     named = getattr(type(value), "named_parameters", None)
     return [(f"{name}.{key}", tensor) for key, tensor in value.named_parameters()] if named is not None else []
+
+
+def _unregistered(name: str, value: Any) -> list[tuple[str, Tensor]]:
+    """Return what a module and its parts hold in plain lists and dicts, where parameters() does not find it."""
+    found: list[tuple[str, Tensor]] = []
+    for path, module in value.named_modules() if hasattr(type(value), "named_modules") else ():
+        for attribute, held in vars(module).items():
+            if attribute.startswith("_") or not isinstance(held, (list, tuple, dict)):
+                continue
+            for key, item in _items(held):
+                below = f"{name}.{path}.{attribute}[{key!r}]" if path else f"{name}.{attribute}[{key!r}]"
+                found += [(below, item)] if isinstance(item, Tensor) else _parameters(below, item)
+    return found
+
+
+def _items(value: Any) -> Iterable[tuple[Any, Any]]:
+    return value.items() if isinstance(value, dict) else enumerate(value)
 
 
 def relevant(history: History, ends: Sequence[Entry]) -> list[Entry]:

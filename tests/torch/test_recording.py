@@ -764,3 +764,31 @@ def test_a_picture_has_what_the_block_used_alone(tmp_path):
     assert "model" in drawn and "other" not in drawn and "before" not in drawn
     assert "other.0.weight.grad is None" in r.why("other.0.weight")
     assert before.requires_grad and other is not model
+
+
+class Loose(nn.Module):
+    """A module that holds layers and a tensor where parameters() does not find them, and itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.extra = [nn.Linear(2, 2), self.layer]
+        self.more = {"scale": nn.Parameter(torch.ones(2)), "whole": self}
+
+    def forward(self, x):
+        return self.extra[0](self.layer(x)) * self.more["scale"]
+
+
+def test_what_a_module_holds_in_plain_lists_has_its_path():
+    model = Loose()
+    with gt.record() as r:
+        model(torch.ones(3, 2)).sum().backward()
+    trace = r.trace()
+    assert [name for name, _ in trace.names if name.startswith("model")] == [
+        "model.layer.weight",
+        "model.layer.bias",
+        "model.extra[0].weight",
+        "model.extra[0].bias",
+        "model.more['scale']",
+    ]
+    assert [scope.name for scope in trace.scopes] == ["model", "model.layer", "model.extra[0]"]

@@ -6,6 +6,7 @@ import pytest
 from statements import leaf, run, trace
 
 import gradtrace
+from gradtrace import nn
 from gradtrace.engine import Function
 from gradtrace.trace.capture import capture
 from gradtrace.trace.labels import operand_texts, period
@@ -238,6 +239,18 @@ def test_second_names_are_kept():
 def test_names_within_containers():
     done = run("y = p[0] * p[1]", p=[leaf(1.0), leaf(2.0)])
     assert labels(capture(done, [done.root])) == ["p[0]", "p[1]", "y"]
+
+
+def test_what_a_module_holds_in_plain_lists_has_its_path():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scales = [leaf(1.0), leaf(2.0)]
+            self.more = {"last": nn.Bilinear(1, 1, 1), "whole": self}
+
+    t = trace("y = net.scales[0] * net.scales[1] * net.more['last'].bias", net=Net())
+    assert labels(t)[:2] == ["net.scales[0]", "net.scales[1]"]
+    assert t.tensor("net.more['last'].bias").is_leaf
 
 
 def test_repeated_expressions_are_numbered():

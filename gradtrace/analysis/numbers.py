@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from gradtrace.analysis import history, places
 from gradtrace.analysis.answer import Answer, Evidence, Facts, is_finite, is_zero, last_change
+from gradtrace.analysis.flow import closure
 from gradtrace.analysis.words import brief
-from gradtrace.trace.record import BackwardStep, Change, Operation, TensorRecord, Value
+from gradtrace.trace.record import BackwardStep, Change, Operation, TensorRecord, Trace, Value
 
 # ---- a number
 
@@ -54,18 +55,19 @@ def filled(facts: Facts, record: TensorRecord) -> Answer:
         sentence += f"; {stale.because}"
         evidence += stale.evidence
         advice = (*stale.advice, *advice)
-    silent = unseen_changes(facts)
-    for change in silent:
-        cause = "changed through .data"
-        evidence.append(
-            facts.at(
-                f"{facts.called(change.tensors)} is changed without autograd seeing it, after its "
-                "value had been saved for backward",
-                change.span,
-            )
+    silent = unseen_changes(facts, visits)
+    told = [
+        facts.at(
+            f"{facts.called(change.tensors)} is changed without autograd seeing it, after its "
+            "value had been saved for backward",
+            change.span,
         )
-        advice = ("change it under torch.no_grad() instead: then autograd refuses to use the changed value", *advice)
+        for change in silent
+    ]
+    evidence += list(dict.fromkeys(told))[:SHOWN]
     if silent:
+        cause = "changed through .data"
+        advice = ("change it under torch.no_grad() instead: then autograd refuses to use the changed value", *advice)
         sentence += (
             f"; the value that it was computed with was changed{facts.line(silent[-1].span)} behind autograd's back"
         )
@@ -148,32 +150,41 @@ def of_its_own(facts: Facts, record: TensorRecord) -> list[Evidence]:
     return [facts.at(told, made.span)]
 
 
-def unseen_changes(facts: Facts) -> list[Change]:
-    """Return the changes of saved values, before backward used them, that no version counter shows."""
+def unseen_changes(facts: Facts, visits: list[BackwardStep] | None = None) -> list[Change]:
+    """Return the changes of saved values, before backward used them, that no version counter shows; with `visits`
+    only those of values that the gradients there were computed with.
+    """
     trace = facts.trace
-    found = []
     taken = {e.out for e in trace.escapes if e.how in ("data", "numpy") and e.out is not None}
     through = {e.span.line for e in trace.escapes if e.how == "data" and e.span is not None}
+    made = {o.function: o.id for o in reversed(trace.operations)}  # by function: the operation that made it
+    used = leading_to(trace, {step.function for step in visits or ()})
+    passes = {step.number for step in visits or ()}
+
+    def uses(step: BackwardStep, held: frozenset[int], after: int) -> bool:
+        """Whether a function backpropagates with a value that it had saved before it was changed."""
+        if visits is not None and (step.number not in passes or step.function not in used):
+            return False
+        saved = {s.tensor for s in trace.functions[step.function].saved}
+        return not held.isdisjoint(saved) and made.get(step.function, after) < after
+
+    found = []
     for change in trace.changes:
-        unseen = (
-            not facts.held(change).isdisjoint(taken)
-            or change.how == "data"
-            or (change.span is not None and change.span.line in through)
-        )
-        if change.of_grad or not unseen:
+        held = facts.held(change)
+        at_line = change.span is not None and change.span.line in through
+        if change.of_grad or not (change.how == "data" or at_line or not held.isdisjoint(taken)):
             continue
-        for step in trace.steps[change.after_steps :]:
-            function = trace.functions[step.function]
-            saved = {s.tensor for s in function.saved}
-            if not facts.held(change).isdisjoint(saved) and was_before(trace.operations, function.id, change.after):
-                found.append(change)
-                break
+        if any(uses(step, held, change.after) for step in trace.steps[change.after_steps :]):
+            found.append(change)
     return found
 
 
-def was_before(operations: tuple[Operation, ...], function: int, after: int) -> bool:
-    """Whether the operation behind a backward function ran before the operation with index `after`."""
-    return any(o.function == function for o in operations[:after])
+def leading_to(trace: Trace, functions: set[int]) -> set[int]:
+    """Return the functions whose gradients reach these functions, and these."""
+    sources: dict[int, list[int]] = {}
+    for edge in trace.function_edges:
+        sources.setdefault(edge.target, []).append(edge.source)
+    return closure(functions, lambda function: sources.get(function, ()))
 
 
 def zero_share(value: Value) -> str:

@@ -37,6 +37,7 @@ def bind(rec: Recorder, env: Mapping[str, Any]) -> dict[int, str]:
         elif kind in HOLDERS or hasattr(value, "__dict__"):
             later.append((name, value))
     seen: list[tuple[str, Any]] = []
+    later.sort(key=lambda one: not isinstance(one[1], Module))  # a layer's name is the one that its model gives
     for name, value in later:
         modules = list(modules_of(name, value))
         seen += modules

@@ -337,7 +337,9 @@ class Recorder(TorchFunctionMode):
             there = [known] if of_grad or known.storage is None else list(self.storages.get(known.storage, (known,)))
             self.changes.append(Written(how, there, of_grad, calls_before, turns_before, None, enabled, place))
             if of_grad:
-                self.grads.pop(known, None)
+                noted = self.grads.pop(known, None)
+                if noted is not None and known.last.grad is None and known.version != private.version_of(tensor):
+                    known.last.grad = noted[1]  # the version ended before its gradient did
             elif known.last.grad is None:  # zero_grad() comes before the new version is seen
                 known.last.grad = self.grads[known][1] if known in self.grads else self.note_gradient(gradient)
 

@@ -2,25 +2,31 @@
 
 A step ends with an update by an optimiser or, where none is used, with a backward pass. What the program calls after
 that in the same iteration (an update by hand, a metric) belongs to the step too. A recording has no marks for
-iterations, so they are found from the places of the calls: within the loop around the end of a step, a place further up
-in the code means that the next iteration has begun.
+iterations, so they are found from the places of the calls: within the loop around the end of a step, an earlier
+instruction means that the next iteration has begun.
 """
 
 from __future__ import annotations
 
-import dis
+import linecache
 from bisect import bisect_left
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gradtrace.lang import syntax as ast
+from gradtrace.trace.training import ending_place
 
 if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder
 
-EVERYWHERE = (0, 1 << 62)
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+REPEATING = (*LOOPS, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+Position = tuple[int, int]  # line and column
+Span = tuple[Position, Position]
 
 
 class End(NamedTuple):
-    """An update or a pass: how many calls and passes came before its end, and its place."""
+    """An update or a pass that ends a step: how many calls and passes there are up to its end, and its place."""
 
     calls: int
     passes: int
@@ -28,7 +34,9 @@ class End(NamedTuple):
 
 
 class Iteration(NamedTuple):
-    """The calls and passes of a step, each as a range (first, end), and the place that ends it."""
+    """The calls and passes of a step, each as a range (first, end), and the place of the update or pass that ends
+    it.
+    """
 
     calls: tuple[int, int]
     passes: tuple[int, int]
@@ -36,34 +44,32 @@ class Iteration(NamedTuple):
 
 
 def iterations(rec: Recorder) -> list[Iteration]:
-    """Return the steps of a training loop: between two updates, else between two passes from one place."""
-    updates = repeated([End(*one) for one in rec.steps])
-    passes = [End(one.until, one.number + 1, one.origin) for one in rec.passes if one.stores]
-    ends = updates or separate(rec, repeated(passes))
-    if len(ends) < 2:
+    """Return the steps of a training loop: between two updates, else between two passes from one place; [] if fewer
+    than two such ends were recorded.
+    """
+    ends = repeated([End(*one) for one in rec.steps])
+    ends = ends or separate(
+        rec, repeated([End(one.until, one.number + 1, one.origin) for one in rec.passes if one.stores])
+    )
+    if not ends:
         return []
     loop = Loop(rec, ends[0].place)
     found: list[Iteration] = []
-    done = before = 0
-    for one, following in zip(ends, [*ends[1:], End(len(rec.calls), len(rec.passes), 0)], strict=True):
-        first = loop.start(done, one.calls)
-        done = loop.end(one.calls, following.calls)
-        until = len(rec.passes) if len(found) + 1 == len(ends) else one.passes
-        found.append(Iteration((first, done), (before, until), one.place))
-        before = until
+    done = passes = 0
+    for one, following in zip(ends, [*ends[1:], None], strict=True):
+        limit = len(rec.calls) if following is None else following.calls
+        last = loop.end(one.calls, limit)
+        until = one.passes if following else sum(each.after <= last for each in rec.passes)
+        first = loop.start(done, one.calls, range(passes, until))
+        passes += sum(each.until <= first for each in rec.passes[passes : one.passes - 1]) if first > done else 0
+        found.append(Iteration((first, last), (passes, until), one.place))
+        done, passes = last, until
     return found
 
 
 def repeated(ends: list[End]) -> list[End]:
-    """Return the updates or passes that end a step: of several places, the last one reached before the first
-    repeats.
-    """
-    seen: list[int] = []
-    for one in ends:
-        if one.place in seen:
-            return [each for each in ends if each.place == seen[-1]]
-        seen.append(one.place)
-    return []
+    place = ending_place([one.place for one in ends])
+    return [one for one in ends if one.place == place]
 
 
 def separate(rec: Recorder, ends: list[End]) -> list[End]:
@@ -80,30 +86,41 @@ class Loop:
     def __init__(self, rec: Recorder, place: int) -> None:
         self.rec = rec
         self.code, self.at = rec.places.instruction(place)
-        around = [(low, high) for low, high in loops(self.code) if low <= self.at <= high]
-        self.first, self.last = min(around, key=lambda one: one[1] - one[0], default=EVERYWHERE)
-        self.inner = [one for one in loops(self.code) if one not in around]
+        self.text = LoopText(self.code, self.at)
         self.keys = [self.key(call.origin, call.scope) for call in rec.calls]
         self.updating = {id(one.call) for one in rec.changes if one.call is not None and is_update(one)}
-        others = [(one.until, one.origin) for one in rec.passes]
-        others += [(one.after, one.origin) for one in rec.changes] + [
-            (after, place) for _, _, after, place, _ in rec.escapes
-        ]
-        outside = [i + 1 for i, key in enumerate(self.keys) if self.is_outside(key)]
-        outside += [after for after, place in others if self.is_outside(self.key(place, None))]
+        others = [(one.until, one.origin) for one in rec.passes] + [(one.after, one.origin) for one in rec.changes]
+        others += [(after, place) for _, _, after, place, _ in rec.escapes]
+        outside = [i + 1 for i, key in enumerate(self.keys) if key == OUTSIDE]
+        outside += [after for after, place in others if self.key(place, None) == OUTSIDE]
         self.outside = sorted(outside)  # how many calls came before the end of what ran outside the loop
 
-    def start(self, done: int, end: int) -> int:
-        """Return the first call of an iteration that ends its step before the call `end`: after what ran outside."""
+    def start(self, done: int, end: int, passes: range) -> int:
+        """Return the first call of the iteration whose step ends before the call `end`; what ran outside the loop
+        before it is left out, also in other functions if the step's passes do not depend on it.
+        """
         before = bisect_left(self.outside, end)
-        return max(done, self.outside[before - 1]) if before else done
+        first = max(done, self.outside[before - 1]) if before else done
+        own = next((i for i in range(first, end) if self.keys[i] is not None), end)
+        return min([own, *(i for i in self.needed(passes, first) if i < own)])
+
+    def needed(self, passes: range, first: int) -> set[int]:
+        """Return the calls from `first` on that the results at which passes begin were computed by."""
+        waiting = [entry for number in passes for entry in self.rec.passes[number].roots]
+        found: set[int] = set()
+        while waiting:
+            call = waiting.pop().call
+            if call is not None and call.index >= first and call.index not in found:
+                found.add(call.index)
+                waiting += call.inputs.values()
+        return found
 
     def end(self, first: int, limit: int) -> int:
         """Return the end of an iteration whose step ended before the call `first`."""
         last, before, i = first, self.at, first
         for i in range(first, limit):
             key = self.keys[i]
-            if key is not None and (key < before or self.is_outside(key)):
+            if key is not None and key < before:  # also OUTSIDE
                 break
             if key is not None:
                 last, before = i + 1, key
@@ -119,27 +136,91 @@ class Loop:
         return last
 
     def key(self, place: int, scope: int | None) -> int | None:
-        """Return the instruction at which the loop's code makes a call, perhaps through modules; None if it does so
-        through a function. All of an inner loop counts as its first instruction.
+        """Return the offset of the instruction at which the loop's code makes a call, itself or by calling a module;
+        OUTSIDE if this is not in the loop, None if the call is made in another function.
         """
         code, at = self.rec.places.instruction(place)
         while code is not self.code and scope is not None:
             outer = self.rec.scopes[scope]
             (code, at), scope = self.rec.places.instruction(outer.origin), outer.parent
-        if code is not self.code:
-            return None
-        return min([at, *(low for low, high in self.inner if low <= at <= high)])
-
-    def is_outside(self, key: int | None) -> bool:
-        return key is not None and not self.first <= key <= self.last
+        return self.text.key(at) if code is self.code else None
 
 
-def loops(code: Any) -> Sequence[tuple[int, int]]:
-    """Return the first and the last instruction of each loop in a code object."""
-    if code is None:
-        return ()
-    jumps = [one for one in dis.get_instructions(code) if one.opcode in dis.hasjrel and one.argval < one.offset]
-    return [(one.argval, one.offset) for one in jumps]
+OUTSIDE = -2
+START = -1  # of an iteration
+
+
+class LoopText:
+    """The text of the innermost loop around an instruction, or of its function.
+
+    The jumps in the bytecode would not do: from Python 3.12 on, handlers of exceptions jump back too.
+    """
+
+    def __init__(self, code: Any, at: int) -> None:
+        self.spans: list[Any] = [] if code is None else list(code.co_positions())
+        self.known: dict[int, int] = {}
+        self.loop: Any = None
+        self.inner: list[tuple[Span, int]] = []  # loops inside it, with their first instructions
+        mark, tree = self.span(at), parsed(code)
+        if mark is None or tree is None:
+            return
+        around = [node for node in ast.walk(tree) if isinstance(node, LOOPS + FUNCTIONS) and contains(node, mark)]
+        innermost = max(around, key=start_of, default=None)
+        self.loop = innermost if isinstance(innermost, LOOPS) else None
+        for node in ast.walk(tree if innermost is None else innermost):
+            if isinstance(node, REPEATING) and not contains(node, mark):
+                inside = [2 * i for i, span in enumerate(map(as_span, self.spans)) if span and contains(node, span)]
+                self.inner += [(span_of(node), min(inside))] if inside else []
+
+    def span(self, at: int) -> Span | None:
+        return as_span(self.spans[at // 2]) if at // 2 < len(self.spans) else None
+
+    def key(self, at: int) -> int:
+        """Return the instruction's offset, as a place in the order of an iteration. All of an inner loop counts as its
+        first instruction, the test of a `while` and the header of a `for` as the start.
+        """
+        found = self.known.get(at)
+        if found is None:
+            found = self.known[at] = self._key(at)
+        return found
+
+    def _key(self, at: int) -> int:
+        span = self.span(at)
+        if span is None:
+            return at
+        if self.loop is not None:
+            if not contains(self.loop, span) or any(contains(node, span) for node in self.loop.orelse):
+                return OUTSIDE
+            if contains(self.loop.test if isinstance(self.loop, ast.While) else self.loop.iter, span):
+                return START
+        return min([at, *(first for (low, high), first in self.inner if low <= span[0] and span[1] <= high)])
+
+
+def parsed(code: Any) -> Any:
+    """Return the syntax tree of the file that a code object is from; None if its text is not known."""
+    text = "" if code is None else "".join(linecache.getlines(code.co_filename))
+    try:
+        return ast.parse(text) if text else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def as_span(positions: Any) -> Span | None:
+    line, end_line, column, end_column = positions
+    return None if line is None or column is None else ((line, column), (end_line, end_column))
+
+
+def span_of(node: Any) -> Span:
+    return (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+
+
+def start_of(node: Any) -> Position:
+    return node.lineno, node.col_offset
+
+
+def contains(node: Any, span: Span) -> bool:
+    low, high = span_of(node)
+    return low <= span[0] and span[1] <= high
 
 
 def is_update(change: Any) -> bool:

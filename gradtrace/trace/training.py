@@ -56,24 +56,40 @@ def steps_of(keeper: Keeper, scopes: Sequence[Scope | None]) -> list[StepCalls]:
     iterations = [iteration(mark.scope) for mark in ends]
     spans = by_iteration(iterations, scopes) or between(ends)
     found, done = [], 0
-    for i, (mark, calls) in enumerate(zip(ends, spans, strict=True)):
-        last = i + 1 == len(ends)
-        until = len(keeper.passes) if last else mark.passes + (not updates)
-        found.append(StepCalls(calls, (done, until), mark.origin))
+    for mark, inner, calls in zip(ends, iterations, spans, strict=True):
+        until = mark.passes + (not updates)
+        if mark is ends[-1]:
+            until = max(until, sum(one.calls <= calls[1] for one in keeper.passes))
+        loop = None if inner is None else inner.parent
+        between_loops = [i for i in range(done, until - 1) if not is_within(keeper.passes[i].scope, loop)]
+        first = between_loops[-1] + 1 if between_loops else done
+        found.append(StepCalls(calls, (first, until), mark.origin))
         done = until
     return found
 
 
+def is_within(scope: Any, loop: Scope | None) -> bool:
+    """Whether a scope is in a loop; always if there is none."""
+    while scope is not None and scope is not loop:
+        scope = scope.parent
+    return scope is loop or loop is None
+
+
 def repeated(marks: list[Mark]) -> list[Mark]:
-    """Return the updates that end a step: of several optimisers, those of the last one called before the first is
-    called again.
+    place = ending_place([mark.origin for mark in marks])
+    return [mark for mark in marks if mark.origin == place]
+
+
+def ending_place(places: Sequence[int]) -> int | None:
+    """Return the place whose updates end the steps: of several optimisers, that of the last one called before the
+    first is called again. None if no place repeats.
     """
     seen: list[int] = []
-    for mark in marks:
-        if mark.origin in seen:
-            return [one for one in marks if one.origin == seen[-1]]
-        seen.append(mark.origin)
-    return []
+    for place in places:
+        if place in seen:
+            return seen[-1]
+        seen.append(place)
+    return None
 
 
 def separate(passes: list[Mark]) -> list[Mark]:

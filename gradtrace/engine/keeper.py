@@ -133,10 +133,11 @@ class Keeper:
         self._release(array)
 
     def _release(self, array: Any) -> None:
-        found = self._storages.pop(ident(storage_of(array)), None)
-        for kept in found or ():
+        key = ident(storage_of(array))
+        for kept in list(self._storages.get(key, ())):
             if type(kept) is Version and kept.requires_grad is None and kept.is_current:
                 self._end(kept)  # written to through another tensor: w.data
+        found = self._storages.pop(key, None)
         if found is not None:
             self._detach([kept for kept in found if kept.shared])
 

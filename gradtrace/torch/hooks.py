@@ -52,6 +52,7 @@ class HookWatcher:
 
 
 def register_hook(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
+    """Register a hook of the program in a HookWatcher; on a tensor of a subclass, as it is."""
     if type(args[0]) not in PLAIN or len(args) != 2 or kwargs:
         return func(*args, **kwargs)
     return func(args[0], HookWatcher(args[1], rec))

@@ -47,10 +47,8 @@ def iterations(rec: Recorder) -> list[Iteration]:
     """Return the steps of a training loop: between two updates, else between two passes from one place; [] if fewer
     than two such ends were recorded.
     """
-    ends = repeated([End(*one) for one in rec.steps])
-    ends = ends or separate(
-        rec, repeated([End(one.until, one.number + 1, one.origin) for one in rec.passes if one.stores])
-    )
+    passing = [End(one.until, one.number + 1, one.origin) for one in rec.passes if one.stores]
+    ends = repeated([End(*one) for one in rec.steps]) or separate(rec, repeated(passing))
     if not ends:
         return []
     loop = Loop(rec, ends[0].place)
@@ -96,8 +94,8 @@ class Loop:
         self.outside = sorted(outside)  # how many calls came before the end of what ran outside the loop
 
     def start(self, done: int, end: int, passes: range) -> int:
-        """Return the first call of the iteration whose step ends before the call `end`; what ran outside the loop
-        before it is left out, also in other functions if the step's passes do not depend on it.
+        """Return the first call of the iteration whose step ends before the call `end`. What ran outside the loop
+        before it is left out; so are calls in other functions on which the step's passes do not depend.
         """
         before = bisect_left(self.outside, end)
         first = max(done, self.outside[before - 1]) if before else done

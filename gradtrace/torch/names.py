@@ -46,24 +46,29 @@ def bind(rec: Recorder, env: Mapping[str, Any]) -> dict[int, str]:
         for key, tensor in held(name, value, modules):
             give(rec, key, tensor, only_first=True)
     if any(entry.is_parameter and not entry.names for entry in rec.entries):
-        name_unregistered(rec, seen, paths)
+        for path, module in seen:
+            try:
+                name_unregistered(rec, path, module, paths)
+            except Exception as error:  # an attribute that cannot be read
+                rec.problem(f"what {path} holds in lists and dicts ({type(error).__name__})")
     return paths
 
 
-def name_unregistered(rec: Recorder, modules: list[tuple[str, Any]], paths: dict[int, str]) -> None:
-    """Name what modules hold in plain lists and dicts, where parameters() does not find it."""
-    for path, module in modules:
-        for key, value in vars(module).items():
-            if key.startswith("_") or type(value) not in HOLDERS:
-                continue
-            items = value.items() if isinstance(value, dict) else enumerate(value[:1000])
-            for place, one in list(items)[:1000]:
-                name = f"{path}.{key}[{place!r}]"
-                inner = list(modules_of(name, one)) if isinstance(one, Module) else []
+def name_unregistered(rec: Recorder, path: str, module: Any, paths: dict[int, str]) -> None:
+    """Name the parameters that a module holds in plain lists and dicts, where parameters() does not find them."""
+    for attribute, value in vars(module).items():
+        if type(value) not in HOLDERS or str(attribute).startswith("_"):
+            continue
+        items = value.items() if isinstance(value, dict) else enumerate(value[:1000])
+        for key, one in list(items)[:1000]:
+            if issubclass(type(one), torch.Tensor) and one.requires_grad:
+                give(rec, f"{path}.{attribute}[{key!r}]", one, only_first=True)
+            elif issubclass(type(one), Module) and id(one) not in paths:
+                inner = list(modules_of(f"{path}.{attribute}[{key!r}]", one))
                 for below, part in inner:
                     paths.setdefault(id(part), below)
-                for below, tensor in [(name, one)] if isinstance(one, torch.Tensor) else parameters_of(inner):
-                    give(rec, below, tensor, only_first=True)
+                for name, tensor in parameters_of(inner):
+                    give(rec, name, tensor, only_first=True)
 
 
 def is_no_name(name: str) -> bool:

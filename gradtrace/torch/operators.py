@@ -100,10 +100,7 @@ def rewritten(rec: Recorder, call: Call, tensor: Any, known: Known, fills: bool)
     before = known.last
     history = not private.is_leaf(tensor)
     owner = owner_of(rec, tensor, known.storage)
-    alone = known.storage is None or len(rec.storages.get(known.storage, ())) <= 1
-    if fills and alone and not history and before.call is None and owner is None:
-        known.version = private.version_of(tensor)
-        before.value = rec.note(tensor, known)
+    if fills and not history and owner is None and begins_again(rec, known):
         return
     if owner is None:
         rec.written_to(call.name, known.storage, known, call)
@@ -119,6 +116,23 @@ def rewritten(rec: Recorder, call: Call, tensor: Any, known: Known, fills: bool)
     call.outputs.append(entry)
     if history:
         rec.attach(entry, tensor, call)
+
+
+def begins_again(rec: Recorder, known: Known) -> bool:
+    """Whether what fills a leaf initialises it, since nothing has used its numbers yet, also if it is filled through
+    `.data`; then all tensors with these numbers are noted again.
+    """
+    same = [known] if known.storage is None else rec.storages.get(known.storage, [known])
+    alive = [(one, tensor) for one in same if (tensor := one.ref()) is not None]
+    if any(one.last.call is not None for one, _ in alive):
+        return False
+    others = {id(one.last) for one, _ in alive if one is not known}
+    if others and any(id(entry) in others for call in rec.calls for entry in call.inputs.values()):
+        return False
+    for one, tensor in alive:
+        one.version = private.version_of(tensor)
+        one.last.value = rec.note(tensor, one)
+    return True
 
 
 def owner_of(rec: Recorder, tensor: Any, storage: int | None) -> Known | None:

@@ -40,6 +40,9 @@ def saved_of(rec: Recorder, node: Any, kind: private.NodeKind) -> list[tuple[str
 
 
 def saved_value(rec: Recorder, name: str, value: Any) -> list[tuple[str, Any, str]]:
+    """Return the note of one kept value: of a tensor the recorded one with its numbers, or its storage and shape; of a
+    number its text. Nothing for a bool.
+    """
     if isinstance(value, Tensor):
         known = rec.known.get(id(value))
         if known is not None and known.ref() is value:

@@ -11,7 +11,7 @@ array) gets a new version at the next operation that reads it, or at the end of 
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 from gradtrace.annotations import Any, Iterable, Iterator, Mapping, Sequence
 from gradtrace.engine import Tensor
@@ -289,12 +289,15 @@ def _unregistered(name: str, value: Any) -> list[tuple[str, Tensor]]:
     """Return what a module and its parts hold in plain lists and dicts, where parameters() does not find it."""
     found: list[tuple[str, Tensor]] = []
     for path, module in value.named_modules() if hasattr(type(value), "named_modules") else ():
+        below = f"{name}.{path}" if path else name
         for attribute, held in vars(module).items():
             if attribute.startswith("_") or not isinstance(held, (list, tuple, dict)):
                 continue
-            for key, item in _items(held):
-                below = f"{name}.{path}.{attribute}[{key!r}]" if path else f"{name}.{attribute}[{key!r}]"
-                found += [(below, item)] if isinstance(item, Tensor) else _parameters(below, item)
+            for key, item in islice(_items(held), 1000):
+                if isinstance(item, Tensor):
+                    found.append((f"{below}.{attribute}[{key!r}]", item))
+                elif hasattr(type(item), "named_parameters"):
+                    found += _parameters(f"{below}.{attribute}[{key!r}]", item)
     return found
 
 

@@ -82,14 +82,18 @@ def repeated(marks: list[Mark]) -> list[Mark]:
 
 def ending_place(places: Sequence[int]) -> int | None:
     """Return the place whose updates end the steps: of several optimisers, that of the last one called before the
-    first is called again. None if no place repeats.
+    first is called again, or of one that is called less often in between (a GAN's generator). None if no place repeats.
     """
     seen: list[int] = []
     for place in places:
         if place in seen:
-            return seen[-1]
+            break
         seen.append(place)
-    return None
+    else:
+        return None
+    until = max(i for i, place in enumerate(places) if place == seen[-1])
+    rarer = [place for place in dict.fromkeys(places[:until]) if place not in seen and places.count(place) > 1]
+    return rarer[-1] if rarer else seen[-1]
 
 
 def separate(passes: list[Mark]) -> list[Mark]:

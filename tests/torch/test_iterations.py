@@ -66,6 +66,38 @@ def by_an_optimizer(w):
         optimizer.step()
 
 
+def within_blocks(w):
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        with torch.enable_grad():
+            loss = (w * w).sum()
+        try:
+            loss.backward()
+        except ValueError:
+            continue
+        optimizer.step()
+
+
+def with_branches(w):
+    for i in range(4):
+        if i == 3:
+            continue
+        (w * w).sum().backward()
+        if i > 5:
+            continue
+        if i < 5:
+            update(w, 0.1)
+
+
+def while_a_loss_is_large(w):
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    while (loss := (w * w).sum()).item() > 1.5:
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
 def while_it_falls(w):
     loss = torch.tensor(9.0)
     while loss.item() > 3.0:
@@ -74,11 +106,20 @@ def while_it_falls(w):
         update(w, 0.1)
 
 
-@pytest.mark.parametrize(
-    "loop",
-    [by_hand, by_a_helper, by_data, in_a_function, by_an_optimizer, while_it_falls],
-    ids=lambda one: one.__name__,
-)
+LOOPS = [
+    by_hand,
+    by_a_helper,
+    by_data,
+    in_a_function,
+    by_an_optimizer,
+    within_blocks,
+    with_branches,
+    while_a_loss_is_large,
+    while_it_falls,
+]
+
+
+@pytest.mark.parametrize("loop", LOOPS, ids=lambda one: one.__name__)
 def test_each_step_has_its_own_loss_gradient_and_update(loop):
     w = weight()
     with gt.record() as r:
@@ -158,6 +199,55 @@ def test_several_passes_before_an_update_are_one_step():
     assert [row.grad_norm for row in training(trace).rows] == pytest.approx([4 * 5**0.5, 4 * 5**0.5 * 0.6])
 
 
+def test_a_pass_after_the_loop_belongs_to_no_step():
+    w = weight()
+    with gt.record() as r:
+        optimizer = torch.optim.SGD([w], lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (w * w).sum().backward()
+            optimizer.step()
+        (w * 1000).sum().backward()
+    trace = r.trace()
+    assert [step.passes for step in trace.training] == [(0, 1), (1, 2), (2, 3)]
+    assert training(trace).rows[-1].loss == pytest.approx(5 * 0.8**4)
+
+
+def test_a_generator_that_is_updated_less_often_ends_the_steps():
+    w, v = weight(), weight()
+    critic, generator = torch.optim.SGD([w], lr=0.1), torch.optim.SGD([v], lr=0.1)
+    with gt.record() as r:
+        for _ in range(3):
+            for _ in range(2):
+                (w * w).sum().backward()
+                critic.step()
+            v.exp().mean().backward()
+            generator.step()
+    assert operators(r.trace()) == [["mul", "sum", "mul", "sum", "exp", "mean"]] * 3
+
+
+def trained(w, optimizer):
+    for _ in range(2):
+        optimizer.zero_grad()
+        (w * w).sum().backward()
+        optimizer.step()
+
+
+def evaluated(w):
+    with torch.no_grad():
+        return (w - 1).abs().mean().item()
+
+
+def test_an_evaluation_in_a_function_belongs_to_no_step():
+    w = weight()
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    with gt.record() as r:
+        for _ in range(2):
+            trained(w, optimizer)
+            evaluated(w)
+    assert operators(r.trace()) == [["mul", "sum"]] * 4
+
+
 def test_passes_over_one_graph_are_not_steps():
     w = weight()
     with gt.record() as r:
@@ -167,11 +257,26 @@ def test_passes_over_one_graph_are_not_steps():
     assert r.trace().training == ()
 
 
+def test_numbers_filled_in_through_data_begin_the_parameter_again():
+    with gt.record() as r:
+        layer = torch.nn.Linear(2, 1)
+        layer.weight.data.normal_(0, 0.02)
+        layer.bias.data.zero_()
+        layer(torch.ones(3, 2)).sum().backward()
+    trace = r.trace()
+    assert [one.name for one in trace.operations] == ["linear", "sum"]
+    read = [trace.tensors[one.tensor] for one in trace.operations[0].inputs[1:]]
+    assert [t.version for t in read] == [0, 0]
+    assert read[0].value.data.tolist() == layer.weight.tolist()
+    assert read[1].value.data.tolist() == [0.0]
+
+
 def test_a_number_filled_in_through_data_is_a_new_version():
     layer = torch.nn.Linear(2, 1)
     with gt.record() as r:
+        layer(torch.ones(3, 2))
         layer.bias.data.fill_(0)
         layer(torch.ones(3, 2)).sum().backward()
     trace = r.trace()
-    linear = next(one for one in trace.operations if one.name == "linear")
+    linear = [one for one in trace.operations if one.name == "linear"][-1]
     assert trace.tensors[linear.inputs[2].tensor].value.data.tolist() == [0.0]

@@ -766,6 +766,11 @@ def test_a_picture_has_what_the_block_used_alone(tmp_path):
     assert before.requires_grad and other is not model
 
 
+class Unnamed:
+    def __repr__(self):
+        raise ValueError("no name")
+
+
 class Loose(nn.Module):
     """A module that holds layers and a tensor where parameters() does not find them, and itself."""
 
@@ -774,6 +779,8 @@ class Loose(nn.Module):
         self.layer = nn.Linear(2, 2)
         self.extra = [nn.Linear(2, 2), self.layer]
         self.more = {"scale": nn.Parameter(torch.ones(2)), "whole": self}
+        self.cache = {Unnamed(): 1}
+        self.seen = [torch.ones(2, 2)] * 3
 
     def forward(self, x):
         return self.extra[0](self.layer(x)) * self.more["scale"]

@@ -45,7 +45,7 @@ def bind(rec: Recorder, env: Mapping[str, Any]) -> dict[int, str]:
             paths.setdefault(id(module), path)
         for key, tensor in held(name, value, modules):
             give(rec, key, tensor, only_first=True)
-    if any(entry.is_parameter and not entry.names for entry in rec.entries):
+    if any(entry.is_parameter and entry.last and not entry.names for entry in rec.entries):
         for path, module in seen:
             try:
                 name_unregistered(rec, path, module, paths)

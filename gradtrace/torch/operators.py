@@ -108,10 +108,8 @@ def rewritten(rec: Recorder, call: Call, tensor: Any, known: Known, fills: bool)
         rec.written_to(call.name, None, owner, call, of_grad=True)
         rec.grads.pop(owner, None)
     before.last = False
-    if known in rec.grads:
-        before.grad = rec.grads[known][1]
-    elif before.is_leaf and before.requires_grad:
-        before.grad = rec.note_gradient(tensor.grad)
+    if before.is_leaf and before.requires_grad:
+        before.grad = rec.gradient_of(known)
     entry = rec.new_entry(tensor, known, call, before.version + 1)
     call.outputs.append(entry)
     if history:

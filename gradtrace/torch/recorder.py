@@ -331,7 +331,7 @@ class Recorder(TorchFunctionMode):
         place, enabled = self.places.here(3), torch.is_grad_enabled()
         calls_before, turns_before = len(self.calls), len(self.turns)
         for tensor in tensors:
-            known, gradient = self.known.get(id(tensor)), tensor.grad
+            known = self.known.get(id(tensor))
             if known is None or known.ref() is not tensor:
                 continue
             there = [known] if of_grad or known.storage is None else list(self.storages.get(known.storage, (known,)))
@@ -341,7 +341,15 @@ class Recorder(TorchFunctionMode):
                 if noted is not None and known.last.grad is None and known.version != private.version_of(tensor):
                     known.last.grad = noted[1]  # the version ended before its gradient did
             elif known.last.grad is None:  # zero_grad() comes before the new version is seen
-                known.last.grad = self.grads[known][1] if known in self.grads else self.note_gradient(gradient)
+                known.last.grad = self.gradient_of(known)
+
+    def gradient_of(self, known: Known) -> Noted | None:
+        """Return a note of a leaf's gradient as it is now."""
+        if known in self.grads:
+            found: Noted | None = self.grads[known][1]
+            return found
+        tensor: Any = known.ref()
+        return self.note_gradient(tensor.grad)
 
     def note_gradient(self, gradient: Any) -> Noted | None:
         """Return a note of a gradient's contents inside backward."""

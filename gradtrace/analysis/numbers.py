@@ -40,7 +40,8 @@ def filled(facts: Facts, record: TensorRecord) -> Answer:
     stored = [step for step in visits if step.grad_before is not None and not is_zero(step.grad_before)]
     if stored:
         cause = "accumulated"
-        sentence = f"{name}.grad is {total}: {len(visits)} passes added up, for gradients are not zeroed between them"
+        added = f"{len(visits)} passes added up" if len(visits) > 1 else "a pass added to the gradient from before"
+        sentence = f"{name}.grad is {total}: {added}, for gradients are not zeroed between passes"
         advice = (f"{name}.grad = None, or zero_grad(), before each backward gives the last pass's alone",)
     hooked = [hook for step in visits for hook in step.hooks if hook.changed]
     if hooked:

@@ -86,7 +86,8 @@ class Loop:
         self.code, self.at = rec.places.instruction(place)
         self.text = LoopText(self.code, self.at)
         self.keys = [self.key(call.origin, call.scope) for call in rec.calls]
-        self.updating = {id(one.call) for one in rec.changes if one.call is not None and is_update(one)}
+        # calls that update leaves, and the number of the first record of one of these
+        self.updating = {id(one.call): first_of(one) for one in rec.changes if one.call is not None and is_update(one)}
         others = [(one.until, one.origin) for one in rec.passes] + [(one.after, one.origin) for one in rec.changes]
         others += [(after, place) for _, _, after, place, _ in rec.escapes]
         outside = [i + 1 for i, key in enumerate(self.keys) if key == OUTSIDE]
@@ -124,12 +125,13 @@ class Loop:
                 last, before = i + 1, key
         else:
             i = limit
-        # of calls in other functions, those up to the last update belong to this iteration
+        # of calls in other functions, those up to the last update of what was there before belong to this iteration
+        made = self.rec.calls[first - 1].outputs[-1].number if first else 0
         for number in range(last, i):
             call = self.rec.calls[number]
             if call.fn is not None:
                 break
-            if id(call) in self.updating:
+            if self.updating.get(id(call), made) < made:
                 last = number + 1
         return last
 
@@ -219,6 +221,11 @@ def start_of(node: Any) -> Position:
 def contains(node: Any, span: Span) -> bool:
     low, high = span_of(node)
     return low <= span[0] and span[1] <= high
+
+
+def first_of(change: Any) -> int:
+    numbers: list[int] = [known.first.number for known in change.tensors]
+    return min(numbers)
 
 
 def is_update(change: Any) -> bool:

@@ -15,6 +15,7 @@ REASONS = {
     " alone.",
     "skipped": "An iteration whose update a GradScaler skips belongs to the next step in PyTorch's record, to none in"
     " gradtrace's.",
+    "initialised": "A parameter that copy_ initialises within a step counts as updated in PyTorch's record alone.",
     "last update": "What the last update of a tensor has left is known in PyTorch's record alone.",
     "views": "Views of one storage: which of them has a new version after a write differs.",
     "leaf": "PyTorch makes a leaf's AccumulateGrad when an operation first uses it: one that is a root"
@@ -117,7 +118,7 @@ DIFFERS = {
         "steps": "composed",
         "why": "composed",
         "parts": "composed",
-        "numbers": "last update",
+        "numbers": "initialised",
     },
     "neighbours/parametrized_and_pruned.py": {
         "labels": "composed",

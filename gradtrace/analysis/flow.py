@@ -169,3 +169,11 @@ def reachable_functions(trace: Trace, roots: Iterable[int]) -> set[int]:
         targets.setdefault(edge.source, []).append(edge.target)
     starts = [function for i in roots if (function := trace.tensors[i].function) is not None]
     return closure(starts, lambda function: targets.get(function, ()))
+
+
+def leading_to(trace: Trace, functions: set[int]) -> set[int]:
+    """Return the functions whose gradients reach these functions, and these."""
+    sources: dict[int, list[int]] = {}
+    for edge in trace.function_edges:
+        sources.setdefault(edge.target, []).append(edge.source)
+    return closure(functions, lambda function: sources.get(function, ()))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gradtrace.analysis import history, places
 from gradtrace.analysis.answer import Answer, Evidence, Facts, is_finite, is_zero, last_change
-from gradtrace.analysis.flow import closure
+from gradtrace.analysis.flow import leading_to
 from gradtrace.analysis.words import brief
-from gradtrace.trace.record import BackwardStep, Change, Operation, TensorRecord, Trace, Value
+from gradtrace.trace.record import BackwardStep, Change, Operation, TensorRecord, Value
 
 # ---- a number
 
@@ -178,14 +178,6 @@ def unseen_changes(facts: Facts, visits: list[BackwardStep] | None = None) -> li
         if any(uses(step, held, change.after) for step in trace.steps[change.after_steps :]):
             found.append(change)
     return found
-
-
-def leading_to(trace: Trace, functions: set[int]) -> set[int]:
-    """Return the functions whose gradients reach these functions, and these."""
-    sources: dict[int, list[int]] = {}
-    for edge in trace.function_edges:
-        sources.setdefault(edge.target, []).append(edge.source)
-    return closure(functions, lambda function: sources.get(function, ()))
 
 
 def zero_share(value: Value) -> str:

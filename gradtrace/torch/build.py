@@ -81,17 +81,9 @@ class Ending:
             entry.retains = private.retains_grad(tensor)
             gradient = private.kept_gradient(tensor)
             if gradient is not None:
-                self.grads[entry.number] = self.gradient(known, gradient)
+                self.grads[entry.number] = rec.note_of_gradient(known, gradient)
                 if gradient.grad_fn is not None:
                     self.grad_fns[entry.number] = gradient.grad_fn.name().rpartition("::")[2]
-
-    def gradient(self, known: Known, grad: Any) -> Any:
-        from gradtrace.torch.passes import mark
-
-        noted = self.rec.grads.get(known)
-        if noted is not None and mark(grad) is not None and noted[0] == mark(grad):
-            return noted[1]
-        return self.rec.note_gradient(grad)
 
     def gradient_names(self) -> dict[Known, str]:
         """Return the names ("w.grad") of gradients that operations used."""

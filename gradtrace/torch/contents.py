@@ -158,6 +158,13 @@ class Contents:
         return True
 
 
+def mark(tensor: Any) -> Any:
+    """Return a key that two tensors share if they have the same elements, while both are alive; else None."""
+    if tensor.layout is not torch.strided:
+        return None
+    return tensor.data_ptr(), tensor.numel(), private.version_of(tensor), tensor.dtype
+
+
 # ---- as Values
 
 

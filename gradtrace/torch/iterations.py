@@ -8,11 +8,11 @@ instruction means that the next iteration has begun.
 
 from __future__ import annotations
 
-import linecache
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtrace.lang import syntax as ast
+from gradtrace.torch.places import text_of, tree_of
 from gradtrace.trace.training import ending_place
 
 if TYPE_CHECKING:
@@ -161,7 +161,8 @@ class LoopText:
         self.known: dict[int, int] = {}
         self.loop: Any = None
         self.inner: list[tuple[Span, int]] = []  # loops inside it, with their first instructions
-        mark, tree = self.span(at), parsed(code)
+        mark = self.span(at)
+        tree = None if mark is None else tree_of(text_of(code.co_filename))
         if mark is None or tree is None:
             return
         around = [node for node in ast.walk(tree) if isinstance(node, LOOPS + FUNCTIONS) and contains(node, mark)]
@@ -194,15 +195,6 @@ class LoopText:
             if contains(self.loop.test if isinstance(self.loop, ast.While) else self.loop.iter, span):
                 return START
         return min([at, *(first for (low, high), first in self.inner if low <= span[0] and span[1] <= high)])
-
-
-def parsed(code: Any) -> Any:
-    """Return the syntax tree of the file that a code object is from; None if its text is not known."""
-    text = "" if code is None else "".join(linecache.getlines(code.co_filename))
-    try:
-        return ast.parse(text) if text else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def as_span(positions: Any) -> Span | None:

@@ -11,6 +11,7 @@ import torch
 from gradtrace.lang import syntax as ast
 from gradtrace.torch import private
 from gradtrace.torch.events import Entry
+from gradtrace.torch.places import tree_of
 from gradtrace.trace.failed import dotted
 
 if TYPE_CHECKING:
@@ -125,11 +126,8 @@ def assigned(spans: SpanTable) -> dict[tuple[str, int, int, int, int], str]:
     """Return the variable that each assigned expression is assigned to, by the expression's file and span."""
     found: dict[tuple[str, int, int, int, int], str] = {}
     for file, text in (("", spans.text), *spans.files):
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        for node in ast.walk(tree):
+        tree = tree_of(text)
+        for node in ast.walk(tree) if tree is not None else ():
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
                 target = node.targets[0]
             elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradtrace.torch import apply, private
-from gradtrace.torch.contents import Noted
+from gradtrace.torch.contents import Noted, mark
 from gradtrace.torch.events import Entry, PassEvent, Turn
 from gradtrace.torch.measure import count_zeros
 
@@ -215,13 +215,7 @@ class PassWatch:
         """Return a note of a leaf's present .grad."""
         tensor = leaf.ref()
         grad = None if tensor is None else tensor.grad
-        if grad is None:
-            return None
-        known = self.rec.grads.get(leaf)
-        if known is not None and mark(grad) is not None and known[0] == mark(grad):
-            found: Noted = known[1]
-            return found
-        return self.rec.contents.note(grad)
+        return self.rec.note_of_gradient(leaf, grad)
 
     def kept(self, turn: Turn, leaf: Any) -> None:
         """Note the gradient that AccumulateGrad left in .grad."""
@@ -256,13 +250,6 @@ class PassWatch:
 
     def function_of(self, entry: Entry) -> int | None:
         return entry.fn if entry.fn is not None else self.rec.accumulators.get(entry.tensor)
-
-
-def mark(tensor: Any) -> Any:
-    """Return a key that two tensors share if they have the same elements, while both are alive; else None."""
-    if tensor.layout is not torch.strided:
-        return None
-    return tensor.data_ptr(), tensor.numel(), private.version_of(tensor), tensor.dtype
 
 
 def same_elements(gradient: Any, key: Any, passed: list[tuple[Any, bool, Noted]]) -> Noted | None:

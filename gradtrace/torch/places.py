@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from gradtrace.lang import syntax as ast
 from gradtrace.trace.labels import cut_lines
 from gradtrace.trace.record import Span
 
@@ -163,6 +164,14 @@ def text_of(path: str) -> str:
     """Return the text of a file or of a notebook's cell; "" if there is none."""
     lines = linecache.getlines(path)
     return "".join(lines).replace("\r\n", "\n")
+
+
+def tree_of(text: str) -> Any:
+    """Return the syntax tree of a text; None if it is not Python's."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def short_name(path: str) -> str:

@@ -15,7 +15,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from gradtrace.torch import apply, calls, private
-from gradtrace.torch.contents import SMALL, Contents, Noted, device_name
+from gradtrace.torch.contents import SMALL, Contents, Noted, device_name, mark
 from gradtrace.torch.events import Call, Entry, Known, Node, PassEvent, Scope, Turn, Written
 from gradtrace.torch.functions import FirstCall
 from gradtrace.torch.measure import is_dense
@@ -345,11 +345,16 @@ class Recorder(TorchFunctionMode):
 
     def gradient_of(self, known: Known) -> Noted | None:
         """Return a note of a leaf's gradient as it is now."""
-        if known in self.grads:
-            found: Noted | None = self.grads[known][1]
-            return found
         tensor: Any = known.ref()
-        return self.note_gradient(tensor.grad)
+        return self.note_of_gradient(known, tensor.grad)
+
+    def note_of_gradient(self, leaf: Known, gradient: Any) -> Noted | None:
+        """Return a note of a leaf's gradient; that of the pass that left it there, if it is unchanged."""
+        noted = self.grads.get(leaf)
+        if noted is not None and gradient is not None and noted[0] == mark(gradient):
+            found: Noted | None = noted[1]
+            return found
+        return self.note_gradient(gradient)
 
     def note_gradient(self, gradient: Any) -> Noted | None:
         """Return a note of a gradient's contents inside backward."""

@@ -15,7 +15,8 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.errors import UnknownNameError
 from gradtrace.lang import allowed
 from gradtrace.lang.allowed import BY_TYPE, MAGIC, NAMED, OF_CLASS, OF_EXCEPTION, OPEN_PRIVATE
-from gradtrace.lang.values import Attributes, Flags, Frozen, ProgramFunction, TypeName
+from gradtrace.lang.object_fields import Attributes, Fields, fields_of, is_dunder, without_special_names
+from gradtrace.lang.values import Flags, Frozen, ProgramFunction, TypeName
 from gradtrace.lang.words import words
 
 INNER = "the language does not give access to Python's internals"
@@ -65,6 +66,10 @@ class Gate:
             raise attribute_refused(value, name, rule)
         if name == "__new__":
             return found_new(self, value)
+        if name == "__dict__":
+            return fields_of(value)
+        if name == "__dataclass_fields__":
+            return dict(value.__dataclass_fields__)  # its methods use the fields
         if name == "dtype" and kind.__module__ == "numpy" and issubclass(kind, (float, int)):
             return value._dtype
         result = getattr(value, name)
@@ -79,6 +84,8 @@ class Gate:
             return vars(value)[name]
         if not rule(value, name):
             raise attribute_refused(value, name, rule)
+        if name == "__dataclass_fields__":
+            return dict(value.__dataclass_fields__)
         if isinstance(value, type) and (value, name) in self.special:
             return self.special[value, name](value)
         if name == "__new__":
@@ -89,7 +96,7 @@ class Gate:
         """Return the function (value, name) -> bool that says which attributes of a type's instances may be read."""
         if kind in self.own:
             return self.rule_for_own(kind)
-        listed = BY_TYPE.get(kind)
+        listed = BY_TYPE.get(dict if kind is Fields else kind)
         if listed is None:
             listed = allowed.BY_NAME.get(allowed.qualified(kind))
         if listed is not None:
@@ -170,6 +177,8 @@ class Gate:
         kind = type(value)
         if kind is TypeName or issubclass(kind, type):
             return self.type_name(type)
+        if kind is Fields:
+            return dict
         return kind if self.is_offered(kind) else self.type_name(kind)
 
     def type_name(self, kind: type) -> TypeName:
@@ -193,6 +202,8 @@ class Gate:
         if isinstance(target, BackwardCFunction) and not is_inner(name):
             vars(target)[name] = value  # kept separate from the node's own fields, which have similar names
         elif self.may_set(target, kind, name):
+            if name == "__getattr__":
+                value = without_special_names(value, MAGIC)
             setattr(target, name, value)
             if kind in self.own:
                 self.settable(name).add(kind)
@@ -296,10 +307,6 @@ INNER_OF_CTX = ("_dirty", "_is_tensor", "_materialize", "_non_differentiable", "
 def is_inner(name: str) -> bool:
     """Whether the name is special to Python, or a private field that the engine keeps in a Function's `ctx`."""
     return is_dunder(name) or name in INNER_OF_CTX
-
-
-def is_dunder(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__")
 
 
 def is_public(name: str) -> bool:

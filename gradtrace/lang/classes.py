@@ -7,10 +7,12 @@ import sys
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.function import Function as Differentiable
 from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
 from gradtrace.errors import UnsupportedError
 from gradtrace.lang import allowed, attributes
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.expressions import items_of
+from gradtrace.lang.object_fields import is_dunder, without_special_names
 from gradtrace.lang.statements import compile_block
 from gradtrace.lang.typing_names import Form
 from gradtrace.lang.unit import UNBOUND, Frame, Unit
@@ -47,7 +49,7 @@ def compile_class(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
         state.origin = origin
         members = members_of(frame, annotations)
         for key in members:
-            if attributes.is_dunder(key) and not offered_method(key):
+            if is_dunder(key) and not offered_method(key):
                 raise refused_method(key, place(origin))
         members.update({"__doc__": members.get("__doc__", doc), "__module__": "__main__", "__qualname__": qualname})
         if replaced:
@@ -66,6 +68,8 @@ def members_of(frame: Frame, annotations: dict[str, str]) -> dict[str, Any]:
     members.pop("__del__", None)
     if type(members.get("__new__")) is ProgramFunction:
         members["__new__"] = staticmethod(members["__new__"])
+    if "__getattr__" in members:
+        members["__getattr__"] = without_special_names(members["__getattr__"], allowed.MAGIC)
     if annotations:
         members.setdefault("__annotations__", dict(annotations))
     return members
@@ -154,7 +158,8 @@ def checked_base(gate: attributes.Gate, parent: Any, origin: int, place: Any) ->
     if parent is object or parent in gate.own or (isinstance(parent, type) and attributes.is_abstract(parent)):
         known: type = parent
         return known
-    if isinstance(parent, type) and (issubclass(parent, (Differentiable, Exception)) or attributes.is_open(parent)):
+    is_class = isinstance(parent, type) and not issubclass(parent, Tensor)  # the engine reads a tensor's private fields
+    if is_class and (issubclass(parent, (Differentiable, Exception)) or attributes.is_open(parent)):
         return parent
     name = getattr(parent, "__name__", None) or type(parent).__name__
     raise UnsupportedError(f"'{name}' cannot be a base class here", BASES, place(origin))
@@ -166,7 +171,7 @@ def offered_method(name: str) -> bool:
 
 def refuse_methods(node: ast.ClassDef, unit: Unit) -> None:
     for item in node.body:
-        if isinstance(item, ast.FunctionDef) and attributes.is_dunder(item.name) and not offered_method(item.name):
+        if isinstance(item, ast.FunctionDef) and is_dunder(item.name) and not offered_method(item.name):
             raise refused_method(item.name, unit.machine.place(unit.origin(item)))
 
 

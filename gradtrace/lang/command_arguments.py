@@ -13,7 +13,8 @@ from gradtrace.lang import wall
 from gradtrace.lang.builtins import Streams
 from gradtrace.lang.records import Namespace
 from gradtrace.lang.strings import Strings
-from gradtrace.lang.values import Attributes, Frozen
+from gradtrace.lang.object_fields import Attributes
+from gradtrace.lang.values import Frozen
 from gradtrace.lang.words import words
 
 FORMATTERS = words("""ArgumentDefaultsHelpFormatter HelpFormatter MetavarTypeHelpFormatter RawDescriptionHelpFormatter

@@ -14,6 +14,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.hash_cost import charge_items, charge_key
+from gradtrace.lang.object_fields import Fields
 from gradtrace.lang.strings import Strings
 
 Binary = Callable[[Any, Any], Any]
@@ -69,7 +70,7 @@ COMPARE: dict[type, Binary] = {
 
 NUMBERS = frozenset({Tensor, float, int, bool})
 SEQUENCES = frozenset({str, list, tuple})
-HOLDERS = frozenset({list, tuple, dict})
+HOLDERS = frozenset({list, tuple, dict, Fields})
 WORD = 8  # bytes of a list element
 SMALL = 1 << 64
 
@@ -133,7 +134,7 @@ def charge_comparison(a: Any, b: Any, meter: Meter) -> None:
         if kind not in HOLDERS or type(b) is not kind or len(a) != len(b):
             continue
         meter.count_steps(1)
-        pairs = zip(a, b) if kind is not dict else ((a[key], b[key]) for key in a if key in b)
+        pairs = zip(a, b) if not issubclass(kind, dict) else ((a[key], b[key]) for key in a if key in b)
         todo.extend((x, y) for x, y in pairs if x is not y and type(x) in HOLDERS)
 
 

@@ -14,7 +14,8 @@ from gradtrace.engine.state import state
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.arguments import Parameters
 from gradtrace.lang.attributes import Gate
-from gradtrace.lang.values import Attributes, Frozen, ProgramFunction
+from gradtrace.lang.object_fields import Attributes, checked_name
+from gradtrace.lang.values import Frozen, ProgramFunction
 from gradtrace.lang.words import words
 
 ORDERS = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
@@ -160,6 +161,7 @@ def own_fields(cls: Any, kw_only: bool) -> dict[str, Field]:
     """Return the fields that the body of the class declares, in order."""
     fields: dict[str, Field] = {}
     for name, annotation in vars(cls).get("__annotations__", {}).items():
+        checked_name(name)
         if annotation.partition("[")[0].rpartition(".")[2] == "ClassVar":
             continue
         if annotation.rpartition(".")[2] == "KW_ONLY":

@@ -139,6 +139,8 @@ class Module(Hooked, Stateful, metaclass=Homed):
     # ---- attributes
 
     def __getattr__(self, name: str) -> Any:
+        if name[:2] == "__" == name[-2:]:  # numpy asks for special names, which must not be a buffer's or parameter's
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         state = self.__dict__
         try:
             return state["_parameters"][name]

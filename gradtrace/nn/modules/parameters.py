@@ -85,6 +85,8 @@ class ParameterDict(Module):
                 "Index given to ParameterDict cannot be used as a key as it is not a string (type is "
                 f"'{type(key).__name__}'). Open an issue on github if you need non-string keys."
             )
+        if key[:2] == "__" == key[-2:]:  # the keys are attributes, but not Python's
+            raise AttributeError(f"'ParameterDict' object has no attribute '{key}'")
         return key
 
     def __getitem__(self, key: str) -> Any:

@@ -15,6 +15,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import numpy_numbers
+from gradtrace.lang.library import PLAIN
 from gradtrace.lang.numpy_numbers import Float64, Int64
 from gradtrace.lang.values import Frozen
 from gradtrace.lang.words import words
@@ -37,7 +38,7 @@ class DType(Frozen):
         self.name = name
 
     def __eq__(self, other: object) -> bool:
-        return self.name == (other.name if isinstance(other, DType) else other)
+        return self.name == (other.name if type(other) is DType else other)
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -210,7 +211,7 @@ def to_numpy(value: Any) -> Any:
         return tuple(value)
     if kind is DType:
         return np.dtype(value.name)
-    if isinstance(value, Tensor):
+    if issubclass(kind, Tensor):
         return value.numpy()
     if kind is range:
         return value
@@ -253,7 +254,7 @@ def wrap_function(function: Callable[..., Any], name: str) -> Callable[..., Any]
         texts = name == "einsum"
         named = {key: to_numpy_argument(value, key != "dtype") for key, value in kwargs.items()}
         result = function(*(to_numpy_argument(value, texts) for value in args), **named)
-        if isinstance(function, np.ufunc) and any(isinstance(value, Tensor) for value in args):
+        if isinstance(function, np.ufunc) and any(issubclass(type(value), Tensor) for value in args):
             return of_tensors(result)
         return from_numpy(result)
 
@@ -273,17 +274,23 @@ def checked_index(key: Any) -> Any:
     if kind is tuple:
         return tuple(map(checked_index, key))
     if kind is slice:
-        return slice(*(None if part is None else operator.index(part) for part in (key.start, key.stop, key.step)))
+        return slice(*map(checked_bound, (key.start, key.stop, key.step)))
     if key is None or key is ... or kind in (int, bool):
         return key
     if kind is Int64:
         return int(key)
-    if kind in (list, Array) or isinstance(key, Tensor):
+    if kind in (list, Array) or issubclass(kind, Tensor):
         return to_numpy(key)
     raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
         "arrays are valid indices"
     )
+
+
+def checked_bound(part: Any) -> Any:
+    if part is None or type(part) in OPERANDS or issubclass(type(part), Tensor):
+        return None if part is None else operator.index(part)
+    raise TypeError("slice indices must be integers or None or have an __index__ method")
 
 
 # ---- operators
@@ -303,9 +310,9 @@ def binary_operator(name: str) -> Callable[[Array, Any], Any]:
     apply = getattr(operator, name)
 
     def apply_operator(self: Array, other: Any) -> Any:
-        if isinstance(other, Tensor) and (name in WITH_TENSORS or not self.ndim):
+        if issubclass(type(other), Tensor) and (name in WITH_TENSORS or not self.ndim):
             return apply(as_operand(self._array), other)
-        if isinstance(other, Tensor):
+        if issubclass(type(other), Tensor):
             raise TypeError(refusal_of_tensor(name, other))
         if type(other) not in OPERANDS:
             return NotImplemented
@@ -335,7 +342,7 @@ def reflected_operator(name: str) -> Callable[[Array, Any], Any]:
     apply = getattr(operator, name)
 
     def apply_operator(self: Array, other: Any) -> Any:
-        if isinstance(other, Tensor):
+        if issubclass(type(other), Tensor):
             if not self.ndim:
                 return apply(other, self._array.item())
             # A tensor leaves an array to numpy, whose result is made a tensor.
@@ -373,5 +380,6 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 for _name in ("neg", "pos", "abs", "invert"):
     setattr(Array, f"__{_name}__", unary_operator(_name))
 
+PLAIN.update({*OPERANDS, DType})
 numpy_numbers.wrap_method = wrap_function
 numpy_numbers.complete(from_numpy)

@@ -12,15 +12,13 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine.function import BackwardCFunction
 from gradtrace.engine.node import Node
 from gradtrace.engine.tensor import Tensor
-from gradtrace.errors import UnknownNameError
 from gradtrace.lang import allowed
 from gradtrace.lang.allowed import BY_TYPE, MAGIC, NAMED, OF_CLASS, OF_EXCEPTION, OPEN_PRIVATE
-from gradtrace.lang.object_fields import Attributes, Fields, fields_of, is_dunder, without_special_names
+from gradtrace.lang.attribute_errors import AttributeRule, attribute_refused, read_only
+from gradtrace.lang.library import FUNCTIONS, ObjectRefused, admit, for_program
+from gradtrace.lang.object_fields import Attributes, Fields, fields_of, is_dunder, is_public, without_special_names
 from gradtrace.lang.values import Flags, Frozen, ProgramFunction, TypeName
 from gradtrace.lang.words import words
-
-INNER = "the language does not give access to Python's internals"
-AttributeRule = Callable[[Any, str], bool]
 
 
 class Gate:
@@ -31,6 +29,7 @@ class Gate:
         self.own: set[type] = set()  # the program's classes
         self.rules: dict[type, AttributeRule] = {}
         self.known: dict[str, set[type]] = {}
+        self.readable_types: dict[str, set[type]] = {}
         self.settable_types: dict[str, set[type]] = {}
         self.type_names: dict[type, TypeName] = {}
         self.special[object, "__setattr__"] = lambda _: self.set_plainly
@@ -43,6 +42,10 @@ class Gate:
         """Return the set of types whose attribute `name` is known to be readable."""
         return self.known.setdefault(name, set())
 
+    def readable(self, name: str) -> set[type]:
+        """Return the approved types whose attribute `name` is never a function of the library."""
+        return self.readable_types.setdefault(name, set())
+
     def settable(self, name: str) -> set[type]:
         """Return the set of types whose attribute `name` is known to be settable."""
         return self.settable_types.setdefault(name, set())
@@ -51,6 +54,16 @@ class Gate:
 
     def get(self, value: Any, name: str) -> Any:
         """Return value.name; raise AttributeError if the program may not read it."""
+        kind = type(value)
+        result = getattr(value, name) if kind in self.approved(name) else self.find(value, name)
+        if type(result) in FUNCTIONS:
+            return for_program(result)
+        if kind in self.approved(name) and not is_open(kind):  # a layer's attribute may be a function in another one
+            self.readable(name).add(kind)
+        return result
+
+    def find(self, value: Any, name: str) -> Any:
+        """Return value.name for the compiler of calls, which checks the arguments of a method itself."""
         kind = type(value)
         if name == "__class__":
             return self.type_of(value)
@@ -202,13 +215,23 @@ class Gate:
         if isinstance(target, BackwardCFunction) and not is_inner(name):
             vars(target)[name] = value  # kept separate from the node's own fields, which have similar names
         elif self.may_set(target, kind, name):
-            if name == "__getattr__":
-                value = without_special_names(value, MAGIC)
+            value = self.checked_value(target, kind, name, value)
             setattr(target, name, value)
             if kind in self.own:
                 self.settable(name).add(kind)
         else:
             raise read_only(target, name, self.rule_of(kind))
+
+    def checked_value(self, target: Any, kind: type, name: str, value: Any) -> Any:
+        """Return the value that an attribute is set to: one that the library's object has takes plain values only."""
+        if name == "__getattr__":
+            return without_special_names(value, MAGIC)
+        if kind in self.own or not is_open(kind) or not hasattr(target, name):
+            return value
+        try:
+            return admit(value, callables=True)
+        except ObjectRefused as error:
+            raise TypeError(f"{kind.__name__}.{name} {error}") from None
 
     def may_set(self, target: Any, kind: type, name: str) -> bool:
         if kind in self.own:
@@ -309,10 +332,6 @@ def is_inner(name: str) -> bool:
     return is_dunder(name) or name in INNER_OF_CTX
 
 
-def is_public(name: str) -> bool:
-    return not name.startswith("_")
-
-
 def is_open(kind: type) -> bool:
     return (kind.__module__ + ".").startswith(allowed.OPEN_MODULES) and issubclass(kind, object)
 
@@ -338,53 +357,3 @@ def python_type(kind: type) -> frozenset[str]:
     if kind.__name__ == "partial":
         return words("func args keywords")
     return words("cache_clear cache_info __wrapped__") | NAMED if "lru_cache" in kind.__name__ else frozenset()
-
-
-# ---- refusals
-
-
-def describe_owner(value: Any) -> str:
-    """Describe the owner of an attribute as Python's messages do."""
-    if isinstance(value, type):
-        return f"type object '{value.__name__}'"
-    if type(value).__name__ == "module":
-        return f"module '{value.__name__}'"
-    return f"'{type(value).__name__}' object"
-
-
-def attribute_refused(value: Any, name: str, rule: AttributeRule) -> AttributeError:
-    """Return an AttributeError with Python's message; `explain_refusal` explains it if it is uncaught."""
-    error = AttributeError(f"{describe_owner(value)} has no attribute '{name}'")
-    vars(error)["_refused"] = (value, name, rule)
-    return error
-
-
-def explain_refusal(error: BaseException) -> tuple[UnknownNameError | None, str]:
-    """Return (error to report, hint) for an uncaught AttributeError of the gate; None means `error` itself."""
-    if "_refused" not in vars(error):
-        return None, ""
-    value, name, rule = vars(error)["_refused"]
-    close = nearest_names(value, name, rule)
-    if not hasattr(type(value), name) and not (isinstance(value, type) and hasattr(value, name)):
-        return None, close
-    short = value.__name__ if isinstance(value, type) else type(value).__name__
-    hint = INNER if is_dunder(name) else close or "use another attribute"
-    return UnknownNameError(f"{short}.{name} is not available in gradtrace scripts", hint), close
-
-
-def nearest_names(value: Any, name: str, rule: AttributeRule) -> str:
-    import difflib
-
-    names = [n for n in dir(value) if is_public(n) and n != name and rule(value, n)]
-    close = difflib.get_close_matches(name, names, 3)
-    return f"nearest: {', '.join(close)}" if close else ""
-
-
-def read_only(target: Any, name: str, rule: AttributeRule) -> AttributeError:
-    if isinstance(target, type):
-        return AttributeError(f"cannot set '{name}' attribute of immutable type '{target.__name__}'")
-    if isinstance(target, Tensor) and rule(target, name):
-        return AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
-    if rule(target, name) or isinstance(target, Frozen):
-        return AttributeError(f"{describe_owner(target)} attribute '{name}' is read-only")
-    return AttributeError(f"{describe_owner(target)} has no attribute '{name}'")

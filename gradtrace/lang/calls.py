@@ -8,7 +8,7 @@ takes as long as a small operator.
 
 from __future__ import annotations
 
-from types import FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType
 
 from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.engine.state import state
@@ -17,9 +17,12 @@ from gradtrace.errors import GradtraceError
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.expressions import compile_expression, compiles, full_name, items_of
 from gradtrace.lang.hash_cost import HASHING_TYPES, charged_arguments
+from gradtrace.lang.library import PLAIN, LibraryFunction, ObjectRefused, admitted, raise_its_own
 from gradtrace.lang.unit import UNBOUND, Code, Frame, Operand, Unit
 from gradtrace.lang.values import FIXED, ProgramFunction
 
+SPECIAL_KINDS = HASHING_TYPES
+SPECIAL_KINDS.add(LibraryFunction)
 NO_KEYWORDS: dict[str, Any] = {}  # must not be modified
 
 
@@ -42,7 +45,7 @@ class MethodCache:
     def __init__(self, key: str, unit: Unit) -> None:
         self.key = key
         self.approved = unit.gate.approved(key)
-        self.get = unit.gate.get
+        self.get = unit.gate.find
         self.module: Any = UNBOUND  # the module that has the attribute `function`
         self.kind: type | None = None  # the type whose instances all have the method `function`, unbound
         self.function: Any = None
@@ -51,6 +54,8 @@ class MethodCache:
         """Return the attribute of `owner`, read through the gate, and cache it if it is constant."""
         kind = type(owner)
         result = getattr(owner, self.key) if kind in self.approved else self.get(owner, self.key)
+        if type(result) is LibraryFunction:
+            result = result.__wrapped__
         if kind in FIXED:
             self.module, self.kind, self.function = owner, None, result
         elif kind is Tensor and type(result) is MethodType and type(result.__func__) is FunctionType:
@@ -114,10 +119,25 @@ def call_code(node: ast.Call, given: Arguments, unit: Unit, target: str | None) 
             meter.left -= 1
             if meter.left < 0:
                 meter.grant()
-            if kind in HASHING_TYPES:
-                args = charged_arguments(function, kind, args, meter)
+            if kind in SPECIAL_KINDS:
+                if kind is LibraryFunction:
+                    function = function.__wrapped__
+                else:
+                    args = charged_arguments(function, kind, args, meter)
             try:
+                if single is not None:
+                    if type(args[0]) not in PLAIN and kind is not BuiltinFunctionType:  # those in C are Python's own
+                        args, kwargs = admitted(function, args, kwargs)
+                elif several is not None:
+                    for value in args:
+                        if type(value) not in PLAIN and kind is not BuiltinFunctionType:
+                            args, kwargs = admitted(function, args, kwargs)
+                            break
                 if kwargs:
+                    for value in kwargs.values():
+                        if type(value) not in PLAIN:
+                            args, kwargs = admitted(function, args, kwargs)
+                            break
                     result = call_with_keywords(bound(function, receiver), label, args, kwargs)
                 elif receiver is None:
                     result = function(*args)
@@ -160,6 +180,8 @@ def refuse_call(error: Exception, function: Any, receiver: Any, label: str, args
     message = signature_mismatch(bound(function, receiver), label, tuple(args), kwargs)
     if message:
         raise TypeError(message) from None
+    if type(error) is ObjectRefused and error.before_call:
+        raise_its_own(bound(function, receiver), args, kwargs)
 
 
 def bound(function: Any, receiver: Any) -> Any:

@@ -160,7 +160,8 @@ def checked_base(gate: attributes.Gate, parent: Any, origin: int, place: Any) ->
         return known
     is_class = isinstance(parent, type) and not issubclass(parent, Tensor)  # the engine reads a tensor's private fields
     if is_class and (issubclass(parent, (Differentiable, Exception)) or attributes.is_open(parent)):
-        return parent
+        derived: type = parent
+        return derived
     name = getattr(parent, "__name__", None) or type(parent).__name__
     raise UnsupportedError(f"'{name}' cannot be a base class here", BASES, place(origin))
 

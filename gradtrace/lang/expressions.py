@@ -12,6 +12,7 @@ from gradtrace.lang import binary
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.hash_cost import charge_key, charge_keys
 from gradtrace.lang.operators import NUMBERS, UNARY, Guarded, guarded_comparison
+from gradtrace.lang.subscripts import HOLDERS, get_from_tensor, is_data
 from gradtrace.lang.unit import Code, Frame, Unit
 
 COMPILERS: dict[type, Callable[..., Code]] = {}
@@ -162,7 +163,7 @@ def compile_walrus(node: ast.NamedExpr, unit: Unit) -> Code:
 @compiles(ast.Attribute)
 def compile_attribute(node: ast.Attribute, unit: Unit) -> Code:
     key, origin, get = node.attr, unit.origin(node), unit.gate.get
-    approved = unit.gate.approved(key)
+    readable = unit.gate.readable(key)
     name = unit.frame_variable(node.value)
     if name is not None:
         fallback = unit.fallback(node.value)  # type: ignore[arg-type]
@@ -173,7 +174,7 @@ def compile_attribute(node: ast.Attribute, unit: Unit) -> Code:
             except KeyError:
                 value = fallback(f)
             state.origin = origin
-            return getattr(value, key) if type(value) in approved else get(value, key)
+            return getattr(value, key) if type(value) in readable else get(value, key)
 
         return of_name
     owner = compile_expression(node.value, unit)
@@ -181,7 +182,7 @@ def compile_attribute(node: ast.Attribute, unit: Unit) -> Code:
     def evaluate(f: Frame) -> Any:
         value = owner(f)
         state.origin = origin
-        return getattr(value, key) if type(value) in approved else get(value, key)
+        return getattr(value, key) if type(value) in readable else get(value, key)
 
     return evaluate
 
@@ -192,15 +193,13 @@ def compile_subscript(node: ast.Subscript, unit: Unit) -> Code:
     meter = unit.meter
 
     def get_charged(value: Any, key: Any) -> Any:
+        if type(value) not in HOLDERS and is_data(type(value)):
+            return get_from_tensor(value, key)
         if type(key) is tuple:
             charge_key(key, meter)
         return value[key]
 
-    return binary.binary_code(Guarded(NUMBERS, get_item, get_charged), node.value, node.slice, unit, origin)
-
-
-def get_item(value: Any, key: Any) -> Any:
-    return value[key]
+    return binary.binary_code(Guarded(NUMBERS, get_from_tensor, get_charged), node.value, node.slice, unit, origin)
 
 
 @compiles(ast.Slice)

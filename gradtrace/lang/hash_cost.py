@@ -34,7 +34,7 @@ COMPARING = {list: ("count", "index", "remove", "sort"), tuple: ("count", "index
 
 def is_deep(value: Any) -> bool:
     """Whether a container contains another container."""
-    return any(isinstance(item, HOLDERS) for item in (value.values() if isinstance(value, dict) else value))
+    return any(issubclass(type(item), HOLDERS) for item in (value.values() if isinstance(value, dict) else value))
 
 
 def charge_nesting(value: Any, meter: Meter) -> None:
@@ -49,7 +49,7 @@ def charge_nesting(value: Any, meter: Meter) -> None:
 def charge_key(key: Any, meter: Meter) -> None:
     """Charge for hashing the tuple `key`."""
     for item in key:
-        if isinstance(item, tuple):
+        if issubclass(type(item), tuple):  # isinstance would ask an object for its class
             return charge_nesting(key, meter)
 
 
@@ -79,7 +79,7 @@ def charge_items(values: Any, meter: Meter) -> None:
     """Charge for comparing the items of a list or tuple with each other or with another value."""
     if isinstance(values, (list, tuple)):
         for value in values:
-            if isinstance(value, HOLDERS) and is_deep(value):
+            if issubclass(type(value), HOLDERS) and is_deep(value):
                 charge_nesting(value, meter)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from gradtrace import ops
 from gradtrace.annotations import Any
 from gradtrace.engine.tensor import Tensor
+from gradtrace.lang.library import admitted, for_program
 from gradtrace.lang.names import CONSTANTS, MATHEMATICS, MODULES
+from gradtrace.lang.takers import takes_objects
 
 # Functions whose arguments stay numbers instead of being converted to tensors.
 MAKERS = frozenset(
@@ -30,7 +32,7 @@ MAKERS = frozenset(
 def find_mathematics(name: str, builtins: dict[str, Any], machine: Any) -> Any:
     """Return the value of a name that the program does not bind; raise KeyError for an unknown name."""
     if name in MATHEMATICS:
-        return function_of_torch(name, builtins.get(name))
+        return for_program(function_of_torch(name, builtins.get(name)))
     if name in CONSTANTS:
         return CONSTANTS[name]
     if name in builtins:
@@ -49,13 +51,18 @@ def function_of_torch(name: str, builtin: Any) -> Any:
         return function
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not args or isinstance(args[0], Tensor):
+        if not args or type(args[0]) is Tensor:
             return function(*args, **kwargs)
-        if builtin is not None and not any(isinstance(a, Tensor) for a in args):
-            return builtin(*args, **kwargs)
-        if isinstance(args[0], (int, float)) and name not in MAKERS:
+        if type(args[0]) in (int, float, bool) and name not in MAKERS:
             return function(Tensor._wrap(float(args[0])), *args[1:], **kwargs)
         return function(*args, **kwargs)
 
-    call.__name__ = call.__qualname__ = name
-    return call
+    def call_or_builtin(*args: Any, **kwargs: Any) -> Any:
+        if args and not any(issubclass(type(a), Tensor) for a in args):
+            return builtin(*args, **kwargs)
+        given, named = admitted(function, args, kwargs)
+        return function(*given, **named)
+
+    made = call if builtin is None else takes_objects(call_or_builtin)
+    made.__name__ = made.__qualname__ = name
+    return made

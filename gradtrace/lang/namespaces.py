@@ -12,6 +12,7 @@ from gradtrace import ops
 from gradtrace.annotations import Any
 from gradtrace.errors import UnknownNameError
 from gradtrace.lang import compilers, plotting_names, python_modules, torch_modules
+from gradtrace.lang.library import for_program
 from gradtrace.lang.values import FIXED, Flags
 
 LIBRARY = {
@@ -96,7 +97,7 @@ class Namespace(Flags):
         self.__dict__.update(__name__=name, _modules=modules)
 
     def __getattr__(self, name: str) -> Any:
-        value = look_up(self.__name__, name, self._modules)
+        value = for_program(look_up(self.__name__, name, self._modules))
         self.__dict__[name] = value
         return value
 

@@ -108,6 +108,8 @@ def reserving(name: str, meter: Meter) -> Callable[..., Any]:
     make = wrap_function(getattr(np, name), name)
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        for value in (*args, *kwargs.values()):
+            to_numpy_argument(value, True)  # refuses an object, which is not to be asked for its size
         meter.reserve(8 * count_elements(name, args, kwargs))
         return make(*args, **kwargs)
 

@@ -60,8 +60,8 @@ def default_rng(seed: Any = None) -> Source:
 
 
 def checked_seed(seed: Any) -> Any:
-    if seed is None or isinstance(seed, int):
-        return seed if seed is None else int(seed)
+    if seed is None or issubclass(type(seed), int):
+        return seed if seed is None else int.__int__(seed)
     raise TypeError(f"a seed must be an int, not {type(seed).__name__}")
 
 
@@ -97,6 +97,8 @@ def named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def make_shuffle(source: Any) -> Callable[[Any], None]:
     def call(x: Any) -> None:
+        if type(x) not in (Array, list):
+            raise TypeError(f"x must be an array or a list, not {type(x).__name__}")
         source.shuffle(x._array if type(x) is Array else x)
 
     call.__name__ = call.__qualname__ = "shuffle"

@@ -17,6 +17,10 @@ def is_dunder(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
 
 
+def is_public(name: str) -> bool:
+    return not name.startswith("_")
+
+
 def checked_name(name: Any) -> str:
     """Return the name of an attribute that a program sets; raise AttributeError for a special name."""
     if type(name) is not str:
@@ -63,7 +67,7 @@ def fields_of(value: Any) -> Fields:
 
 
 def without_special_names(find: Any, offered: frozenset[str]) -> ProgramFunction:
-    """Return the `__getattr__` of a program's class, which is asked only for names that are `offered` or not special."""
+    """Return the `__getattr__` of a program's class, which is asked for no special names but those `offered`."""
     if type(find) is not ProgramFunction:
         raise TypeError(f"__getattr__ must be a function of the program, not {type(find).__name__}")
 

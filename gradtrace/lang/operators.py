@@ -16,6 +16,7 @@ from gradtrace.lang.budget import Meter
 from gradtrace.lang.hash_cost import charge_items, charge_key
 from gradtrace.lang.object_fields import Fields
 from gradtrace.lang.strings import Strings
+from gradtrace.lang.subscripts import get_item
 
 Binary = Callable[[Any, Any], Any]
 
@@ -213,7 +214,7 @@ def operators_by_name(meter: Meter, strings: Strings) -> Callable[[str], Any]:
         elif name in COMPARISONS_BY_NAME:
             direct, apply, guarded = guarded_comparison(COMPARISONS_BY_NAME[name], meter)
         else:
-            return None
+            return get_item if name == "getitem" else None
 
         def apply_guarded(a: Any, b: Any) -> Any:
             return apply(a, b) if type(a) in direct else guarded(a, b)

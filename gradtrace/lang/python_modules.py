@@ -189,8 +189,12 @@ class Python:
                 raise TypeError("total_ordering() takes a class of the program")
             return functools.total_ordering(cls)
 
-        names = words("cache cached_property cmp_to_key lru_cache partial reduce")
-        return {"wraps": wraps, "total_ordering": total_ordering, **{n: getattr(functools, n) for n in names}}
+        def reduce(function: Any, iterable: Any, *initial: Any) -> Any:
+            return functools.reduce(function, iterable, *initial)
+
+        names = words("cache cached_property cmp_to_key lru_cache partial")
+        own = {"wraps": wraps, "total_ordering": total_ordering, "reduce": with_name(reduce, "reduce")}
+        return {**own, **{n: getattr(functools, n) for n in names}}
 
     def names_of_gc(self) -> dict[str, Any]:
         return system_modules.gc_names()

@@ -15,6 +15,8 @@ from gradtrace.lang import syntax as ast
 from gradtrace.lang.binary import binary_code
 from gradtrace.lang.expressions import compile_assignment
 from gradtrace.lang.inputs import declares_input
+from gradtrace.lang.library import admitted
+from gradtrace.lang.subscripts import get_item, set_item
 from gradtrace.lang.targets import compile_delete, compile_store
 from gradtrace.lang.unit import Code, Frame, Unit
 
@@ -209,13 +211,13 @@ def compile_augmented(node: ast.AugAssign, unit: Unit) -> Code:
     gate = unit.gate
     if isinstance(target, ast.Attribute):
         key = target.attr
-        approved, settable = gate.approved(key), gate.settable(key)
+        readable, settable = gate.readable(key), gate.settable(key)
 
         def on_attribute(f: Frame) -> None:
             holder = owner(f)
             kind = type(holder)
             state.origin = place
-            old = getattr(holder, key) if kind in approved else gate.get(holder, key)
+            old = getattr(holder, key) if kind in readable else gate.get(holder, key)
             new = value(f)
             state.origin = origin
             result = apply(old, new) if type(old) in direct else guarded(old, new)
@@ -231,10 +233,10 @@ def compile_augmented(node: ast.AugAssign, unit: Unit) -> Code:
         holder = owner(f)
         index = item(f)
         state.origin = place
-        old = holder[index]
+        old = get_item(holder, index)
         new = value(f)
         state.origin = origin
-        holder[index] = apply(old, new) if type(old) in direct else guarded(old, new)
+        set_item(holder, index, apply(old, new) if type(old) in direct else guarded(old, new))
 
     return on_item
 
@@ -326,7 +328,8 @@ def compile_definition(node: Any, unit: Unit) -> Code:
         definition = make(f)
         for wrapper, origin in reversed(wrappers):
             state.origin = origin
-            definition = wrapper(definition)
+            (given,), _ = admitted(wrapper, (definition,), {})
+            definition = wrapper(given)
         store(f, definition)
 
     return execute

@@ -6,6 +6,7 @@ from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.state import state
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.hash_cost import charge_key
+from gradtrace.lang.subscripts import set_item
 from gradtrace.lang.unit import Code, Frame, Store, Unit
 
 
@@ -46,7 +47,7 @@ def store_item(node: ast.Subscript, unit: Unit) -> Store:
         state.origin = origin
         if type(index) is tuple:
             charge_key(index, meter)
-        target[index] = value
+        set_item(target, index, value)
 
     return assign
 

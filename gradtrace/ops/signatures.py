@@ -221,10 +221,10 @@ def unexpected(name: str, s: Signature, named: dict[str, Any], given: int) -> st
 # ---- matching a value
 
 
-def refused(name: str, p: Parameter, value: object) -> str:
+def refused(name: str, p: Parameter, value: Any) -> str:
     """Return the end of PyTorch's message about a value of the wrong type; "" for the right type."""
     kind = p.type
-    if kind in LISTS and isinstance(value, (tuple, list)):
+    if kind in LISTS and issubclass(type(value), (tuple, list)):
         return bad_list(p, value)
     if kind == "tuple of ints" and (p.name in ONE_FOR_ALL or name == "roll") and is_int(value):
         return ""
@@ -250,24 +250,29 @@ def bad_list(p: Parameter, items: Sequence[Any]) -> str:
 
 
 def is_tensor(value: object) -> bool:
-    return isinstance(value, Tensor)
+    return issubclass(type(value), Tensor)  # isinstance would ask the value for its class
 
 
 def is_int(value: Any) -> bool:
     if is_tensor(value):
         result: bool = value.ndim == 0 and value.dtype.category == dtypes.INTEGER
         return result
-    return not isinstance(value, bool) and hasattr(type(value), "__index__")
+    return type(value) is not bool and is_whole(type(value))
+
+
+def is_whole(kind: type) -> bool:
+    return issubclass(kind, int) or (kind.__module__ == "numpy" and hasattr(kind, "__index__"))
 
 
 def is_number(value: Any) -> bool:
     if is_tensor(value):
         return value.ndim == 0 and not value.requires_grad
-    return isinstance(value, (int, float)) or hasattr(type(value), "__index__") or type(value).__name__ == "float64"
+    kind = type(value)
+    return issubclass(kind, (int, float)) or is_whole(kind) or kind.__name__ == "float64"
 
 
 def is_dtype(value: object) -> bool:
-    return isinstance(value, dtypes.dtype) or value in (float, int, bool)
+    return type(value) is dtypes.dtype or any(value is kind for kind in (float, int, bool))
 
 
 CHECKS: dict[str, Callable[[Any], bool]] = {
@@ -275,10 +280,10 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
     "int": is_int,
     "Number": is_number,
     "float": is_number,
-    "bool": lambda value: isinstance(value, bool),
+    "bool": lambda value: type(value) is bool,
     "torch.dtype": is_dtype,
-    "str": lambda value: isinstance(value, str),
-    "torch.device": lambda value: isinstance(value, (str, device, int)),
+    "str": lambda value: issubclass(type(value), str),
+    "torch.device": lambda value: issubclass(type(value), (str, device, int)),
 }
 LISTS: dict[str, Callable[[Any], bool]] = {
     "tuple of ints": is_int,
@@ -289,9 +294,9 @@ LISTS: dict[str, Callable[[Any], bool]] = {
 
 def type_name(value: object) -> str:
     """Return the name of a value's type in PyTorch's messages."""
-    if isinstance(value, dtypes.dtype):
+    if type(value) is dtypes.dtype:
         return "torch.dtype"
-    if isinstance(value, Size):
+    if type(value) is Size:
         return "torch.Size"
     name = type(value).__name__
     return "numpy.ndarray" if name == "ndarray" else name
@@ -360,10 +365,10 @@ def matches(kind: str, value: object) -> bool:
     return got == kind or (kind == "float" and got in ("int", "float"))
 
 
-def described(value: object) -> str:
-    if not isinstance(value, (tuple, list)):
+def described(value: Any) -> str:
+    if not issubclass(type(value), (tuple, list)):
         return type_name(value)
     inner = ", ".join(type_name(item) for item in value)
-    if isinstance(value, list):
+    if issubclass(type(value), list):
         return f"{type_name(value)} of [{inner}]"
     return f"{type_name(value)} of ({inner}{',' if len(value) == 1 else ''})"

@@ -93,6 +93,8 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], nam
 
     The node's gradient is the gradient of the executed branch.
     """
+    if callable(pred):
+        raise TypeError("pred must not be a Python function")
     graph = get_default_graph()
     graph.check_open()
     (predicate,) = as_tensors([pred])

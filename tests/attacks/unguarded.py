@@ -43,7 +43,7 @@ machine.builtins = all_builtins
 offered.NAMES = frozenset((*offered.NAMES, *REAL))
 offered.REFUSED.clear()
 names.is_known = lambda name: name in offered.NAMES
-attributes.Gate.get = lambda self, value, name: getattr(value, name)
+attributes.Gate.get = attributes.Gate.find = lambda self, value, name: getattr(value, name)
 attributes.Gate.assign = lambda self, value, name, new: setattr(value, name, new)
 classes.checked_base = lambda gate, parent, origin, place: parent
 classes.offered_method = lambda name: True

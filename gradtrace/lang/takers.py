@@ -1,0 +1,112 @@
+"""The functions and classes that take objects of a program: all others of the library get plain values only.
+
+What is declared here calls the program's functions and methods, stores its objects, or checks them itself; it passes
+none of them to numpy. Python's modules take objects: they ask a type for its special methods, and a program's class has
+only those that the language offers.
+"""
+
+from __future__ import annotations
+
+from types import BuiltinFunctionType, FunctionType, MethodType
+
+from gradtrace.annotations import Any
+from gradtrace.engine.tensor import Tensor
+from gradtrace.lang.values import ProgramFunction
+from gradtrace.lang.words import words
+
+CHECKED = words("gradtrace numpy")  # packages whose functions are checked, unless they are declared here
+# Modules of the language: they work on a program's objects, or check them (those for numpy).
+LANGUAGE = words("""arrays attributes builtins command_arguments compilers contexts enumerations figures
+    generator_values hash_cost iteration library numpy_module numpy_numbers numpy_random object_fields operators
+    own_modules program_logs progress python_modules random_module records regular_expressions saved strings subscripts
+    system_modules text_modules typing_names values warnings""")
+# What follows are beginnings of qualified names in the library: of functions, classes, or a whole module (with a dot).
+# These pass any object on to the program's code, or store it for the program.
+ANYTHING = words("""amp.autocast. amp.custom_ autograd.graph.saved_tensors_hooks. engine.function. engine.modes.
+    func.batching. func.functional. func.functorch. func.jacobians. func.stateless. func.transforms.
+    nn.modules.parameters. utils.benchmark. utils.checkpoint. utils.data.""")
+# These take functions, and objects of a class with `__call__` or with a base class of the library: layers, optimizers.
+CALLABLE = words("""amp. autograd.graph.register_ distributions.composed.Independent.__init__
+    distributions.composed.MixtureSameFamily.__init__ distributions.composed.TransformedDistribution.__init__
+    distributions.constraints.dependent_property distributions.distribution.computed_once distributions.kl.
+    distributions.transforms.ComposeTransform.__init__ distributions.transforms.IndependentTransform.__init__
+    engine.node.Node.register_ engine.saved_hooks. engine.tensor.Tensor.register_ func.gradcheck.
+    nn.modules._hooks. nn.modules._state_dict.Stateful.register_ nn.modules.container.ModuleDict.
+    nn.modules.container.ModuleList. nn.modules.container.Sequential.__init__ nn.modules.container.Sequential.append
+    nn.modules.container.Sequential.extend nn.modules.container.Sequential.insert
+    nn.modules.loss.TripletMarginWithDistanceLoss.__init__ nn.modules.module.Module.add_module
+    nn.modules.module.Module.apply nn.modules.module.Module.named_ nn.modules.module.Module.register_module
+    nn.modules.module.Module.set_submodule nn.modules.transformer.Transformer.__init__
+    nn.modules.transformer.TransformerDecoder.__init__ nn.modules.transformer.TransformerEncoder.__init__
+    nn.modules.transformer._Layer.__init__ nn.utils.parametrizations. nn.utils.parametrize. nn.utils.prune.
+    ops.nn.distance.triplet_margin_with_distance_loss optim. static.loops. static.tf1.while_loop
+    views.summary.Writer.add_graph""")
+# Functions for programs that call what they are given, and are not Python's own.
+CALLERS = words("""accumulate dropwhile filter filterfalse groupby map max merge min nlargest nsmallest reduce sort
+    sorted starmap takewhile""")
+DATA = frozenset({Tensor, list, tuple, dict, str, int, float})
+FOR_ANY, FOR_CALLABLES = tuple(ANYTHING), tuple(CALLABLE)
+DECLARED = "_takes_objects"
+ANY, CALLABLES, NONE = 2, 1, 0
+known_modules: set[str] = set()  # all whose functions take any object
+
+
+def takes_objects(function: Any) -> Any:
+    """Declare, as a decorator, that a function takes any object of a program."""
+    vars(function)[DECLARED] = True
+    return function
+
+
+def taken_by(called: Any) -> int:
+    """Return which objects of a program a function, class or object takes when it is called: ANY, CALLABLES or NONE."""
+    kind = type(called)
+    if kind is ProgramFunction or kind is BuiltinFunctionType:
+        return ANY
+    if kind is FunctionType:
+        return declared(called)
+    if kind is MethodType:
+        return taken_by(called.__func__)
+    if issubclass(kind, type):
+        return taken_by_class(called)
+    if kind.__module__ == "functools" and kind.__name__ == "partial":
+        return taken_by(called.func)
+    call = getattr(kind, "__call__", None)  # noqa: B004 - of the type, whatever the object says
+    if type(call) is not FunctionType:
+        return ANY
+    return taken_by_layer(called) if call.__qualname__ == "Module.__call__" else declared(call)
+
+
+def taken_by_layer(layer: Any) -> int:
+    """Return ANY if the layer's `forward`, or that of a layer in it, is the program's; else what its class takes."""
+    state = layer.__dict__
+    if type(type(layer).forward) is ProgramFunction or "forward" in state:
+        return ANY
+    inner = [part for part in state.get("_modules", {}).values() if part is not None]
+    return max(map(taken_by, inner), default=NONE)
+
+
+def taken_by_class(cls: Any) -> int:
+    """Return what the class's `__init__` or `__new__` takes; ANY for a class of Python or the program without them."""
+    for make in (cls.__init__, cls.__new__):
+        if type(make) in (FunctionType, ProgramFunction):
+            return taken_by(make)
+    return NONE if cls.__module__.partition(".")[0] in CHECKED else ANY
+
+
+def declared(function: Any) -> int:
+    """Return what a Python function takes: ANY for Python's own, NONE for the library's that are not declared here."""
+    place = function.__module__
+    if place in known_modules or DECLARED in vars(function):
+        return ANY
+    package, _, module = (place or "").partition(".")
+    if package not in CHECKED or module.removeprefix("lang.") in LANGUAGE:
+        known_modules.add(place)
+        return ANY
+    name = f"{module}.{function.__qualname__}"
+    return ANY if name.startswith(FOR_ANY) else CALLABLES if name.startswith(FOR_CALLABLES) else NONE
+
+
+def name_of(called: Any) -> str:
+    """Return the name of a called function, method or class; for another object, that of its class."""
+    named = called if isinstance(called, (type, FunctionType, MethodType)) else type(called)
+    return str(named.__name__)

@@ -21,6 +21,7 @@ from gradtrace.lang.library import PLAIN, LibraryFunction, ObjectRefused, admitt
 from gradtrace.lang.unit import UNBOUND, Code, Frame, Operand, Unit
 from gradtrace.lang.values import FIXED, ProgramFunction
 
+# The types of callables that need a step before their call. Cached functions are added to this set when they load.
 SPECIAL_KINDS = HASHING_TYPES
 SPECIAL_KINDS.add(LibraryFunction)
 NO_KEYWORDS: dict[str, Any] = {}  # must not be modified

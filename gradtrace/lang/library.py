@@ -205,6 +205,6 @@ def for_program(function: Any) -> Any:
     if type(function) is not FunctionType or takers.taken_by(function) is takers.ANY:
         return function
     known = vars(function).get("_for_program")
-    if known is None:
+    if known is None or known.__wrapped__ is not function:  # functools.wraps copies attributes
         known = vars(function)["_for_program"] = LibraryFunction(function)
     return known

@@ -99,7 +99,8 @@ def declared(function: Any) -> int:
     if place in known_modules or DECLARED in vars(function):
         return ANY
     package, _, module = (place or "").partition(".")
-    if package not in CHECKED or module.removeprefix("lang.") in LANGUAGE:
+    of_language = module.startswith("lang.") and module[len("lang.") :] in LANGUAGE
+    if of_language or package not in CHECKED:
         known_modules.add(place)
         return ANY
     name = f"{module}.{function.__qualname__}"

@@ -137,6 +137,7 @@ BY_NAME: dict[str, frozenset[str]] = {
     "datetime.timezone": words("tzname utcoffset"),
     "enum.auto": frozenset(),
     "warnings.WarningMessage": words("category lineno message"),
+    "gradtrace.lang.library.function": NAMED,
     "gradtrace.engine.dtypes.dtype": words("is_floating_point is_complex is_signed itemsize"),
     "gradtrace.engine.describe.device": words("type index"),
     "gradtrace.engine.describe.Size": words("numel count index"),

@@ -164,7 +164,7 @@ def one_part(work: Work, first: int) -> tuple[int, int, list[str]]:
         chunks = lines.counted(reader.chunks(work.size), reader.name, first, wanted)
     else:
         chunks = reader.chunks(work.size, first)
-    parts.write_part(job, chunks, work.folder, work.kind, work.part_rows, done)
+    parts.write_part(job, chunks, parts.Folder(work.folder), work.kind, work.part_rows, done)
     return done.rows, done.bad, done.noted
 
 

@@ -10,6 +10,18 @@ from gradtrace.limits import DEEPEST, Budget, advice
 LOOK = 4096  # steps between two clock readings
 
 
+class _ProcessEnd:
+    """The time until which this process may run; a confined one is ended soon after."""
+
+    __slots__ = ("at",)
+
+    def __init__(self) -> None:
+        self.at = float("inf")
+
+
+process_end = _ProcessEnd()
+
+
 class Meter:
     """A counter of a program's resource use. Programs cannot catch its errors; after the first, every check raises it.
 
@@ -30,7 +42,7 @@ class Meter:
         self.deepest = min(budget.call_depth, DEEPEST)
         self.output = 0
         self.flops = 0
-        self.deadline = time.monotonic() + budget.seconds
+        self.deadline = min(time.monotonic() + budget.seconds, process_end.at)
         self.over: tuple[str, str] | None = None  # the limit that was reached, and the message
         self.kept: GradtraceError | None = None
 

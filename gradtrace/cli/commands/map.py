@@ -103,7 +103,8 @@ def map_rows(
         }
         if data is not None:
             facts["files"] = parts.of_file(data)
-        there = parts.prepare(output_file, facts, resume)
+        folder = parts.output_folder(output_file)
+        there = folder.prepare(facts, resume)
         if scheduler is not None:
             target = (output_file, kind, part_rows, size)
             on_cluster(job, table, scheduler, (data, grid, from_), target, there, done, shown)
@@ -111,8 +112,8 @@ def map_rows(
             shown.table = fresh = open_table(data, grid, from_)  # from its start
             if hasattr(fresh, "select"):
                 fresh.select([*bound.columns.values(), *kept])
-            parts.run(job, fresh, output_file, kind, part_rows, there, size, done, shown)
-        parts.finish(output_file, done)
+            parts.run(job, fresh, folder, kind, part_rows, there, size, done, shown)
+        folder.finish(done.rows)
     else:
         whole(job, chain([] if first is None else [first], chunks), output_file, kind, done, shown, empty(job, kept))
     shown.end(done.rows)
@@ -192,8 +193,8 @@ def empty(job: Any, kept: tuple[str, ...]) -> Any:
 
 def whole(job: Any, chunks: Any, name: str | None, kind: str, done: Any, shown: Any, columns: Any) -> None:
     """Write the table as one file, or to stdout."""
+    from gradtrace import files
     from gradtrace.batch import formats, run
-    from gradtrace.batch.target import Target
 
     def fill(writer: Any) -> None:
         for chunk in chunks:
@@ -207,8 +208,13 @@ def whole(job: Any, chunks: Any, name: str | None, kind: str, done: Any, shown: 
         fill(writer)
         writer.close()
         return
-    with Target(name, kind) as writer:
+
+    def write(stream: Any) -> None:
+        writer = formats.writer(stream, kind, os.path.dirname(os.path.realpath(name)))
         fill(writer)
+        writer.close()
+
+    files.write_output(name, write)
 
 
 def on_cluster(job: Any, table: Any, address: str, source: Any, target: Any, there: Any, done: Any, shown: Any) -> None:

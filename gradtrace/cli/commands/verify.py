@@ -38,7 +38,7 @@ def verify(file: str, format: str, color: str | None, update: bool, strict: bool
     name, text, _ = source.read(file, always_file=True)
     found = verifying.verify(name, text, options.budget(flags))
     if update:
-        from gradtrace.views.files import write_output
+        from gradtrace.files import write_output
 
         changed = verifying.updated(name, text, found)
         if changed != text:

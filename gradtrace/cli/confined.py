@@ -1,0 +1,61 @@
+"""The child's side of `broker.confine`: give up the rights, and use the broker from now on."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.sandbox import channel, confine, kernel, scratch
+from gradtrace.sandbox.kernel import Rights
+
+if TYPE_CHECKING:
+    from gradtrace.cli.broker import Grants
+
+FIXED = 800_000_000  # bytes of Python, numpy, its threads and gradtrace's own work, beside a program's values
+SHARE = 1.1  # of the program's values, for what holds them
+
+
+def begin(grants: Grants, pipe: channel.Channel, parent: int) -> kernel.Walls:
+    """Confine this process, a child of `parent`, to the grants; return the walls that stand."""
+    ignore_repeated_interrupts()
+    kernel.end_with(parent)
+    channel.state.channel = pipe
+    channel.state.outputs = tuple(name for name, _ in grants.outputs)
+    kept = [pipe.incoming, pipe.outgoing, scratch.prepare(grants.scratch)]
+    if grants.seconds is not None:
+        from gradtrace.lang import budget
+
+        budget.process_end.at = time.monotonic() + grants.seconds
+    seconds = None if grants.seconds is None else int((grants.seconds + 5) * (os.cpu_count() or 1)) + 1
+    most = int(FIXED + SHARE * grants.memory) if grants.memory else None
+    whole = max(grants.process, FIXED) if grants.process else None
+    limits = confine.Limits(most, whole, grants.written or None, seconds)
+    rights = Rights(grants.read, (grants.write,) if grants.write else ())
+    return confine.confine(rights, limits, kept)
+
+
+def ignore_repeated_interrupts() -> None:
+    """Take one Ctrl-C as one: the terminal sends it to both processes, and the parent passes its own on."""
+    import _signal
+
+    if _signal.getsignal(_signal.SIGINT) is not _signal.default_int_handler:
+        return
+    last = 0.0
+
+    def interrupted(number: int, frame: Any) -> None:
+        nonlocal last
+        now, before = time.monotonic(), last
+        last = now
+        if now - before > 0.3:
+            raise KeyboardInterrupt
+
+    _signal.signal(_signal.SIGINT, interrupted)
+
+
+def walls_note(walls: kernel.Walls) -> str:
+    """Return the line that says what the kernel does not hold here; "" where it holds everything."""
+    if walls.stands:
+        return ""
+    missing = "Landlock and seccomp" if not any(walls) else "seccomp" if walls.landlock else "Landlock"
+    return f"gradtrace: this system has no {missing}: the language alone confines the program (--require-wall refuses)"

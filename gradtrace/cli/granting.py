@@ -1,0 +1,106 @@
+"""What a command line grants to its program, read from the arguments before anything else is."""
+
+from __future__ import annotations
+
+import os
+
+from gradtrace.annotations import Iterator
+from gradtrace.cli import source
+from gradtrace.cli.argv import Split
+from gradtrace.cli.broker import Grants
+from gradtrace.limits import BY_FIELD, Budget
+
+TABLES = ("--data", "--grid")
+READ = ("--params", "--data", "--allow-import")
+WRITTEN_FACTOR, WRITTEN_EXTRA = 4, 1_000_000  # characters to bytes; error messages
+
+
+def of_command(found: Split, budget: Budget, always_file: bool) -> Grants:
+    """Return the grants of a command on a source."""
+    output, written = value_of(found, "-o") or "", WRITTEN_FACTOR * budget.output_bytes + WRITTEN_EXTRA
+    in_parts = output.endswith("/") or os.path.isdir(output)
+    # a table may take as long as it likes, unless the command line says how long
+    timed = not any(value_of(found, name) for name in TABLES) or bool(early_limit(found, "seconds"))
+    return Grants(
+        read=tuple(files_of(found, always_file)),
+        write=os.path.realpath(budget.allow_write) if budget.allow_write else "",
+        outputs=tuple(outputs_of(found)),
+        seconds=budget.seconds if timed else None,
+        memory=budget.memory_bytes,
+        process=budget.process_bytes,
+        written=written if budget.allow_write else 0,
+        folder=output if in_parts else "",
+        scratch=os.path.dirname(output.rstrip("/")) or "." if any(value_of(found, name) for name in TABLES) else "",
+    )
+
+
+def outputs_of(found: Split) -> Iterator[tuple[str, str]]:
+    """Yield the outputs that a command line asks for, each with the path of the file to write."""
+    name = value_of(found, "-o")
+    if name is not None:
+        yield name, name
+    folder = value_of(found, "--tensorboard")
+    if folder is not None:
+        from gradtrace.views import event_files
+
+        yield folder, os.path.join(folder, event_files.new_name())
+
+
+def files_of(found: Split, always_file: bool) -> Iterator[str]:
+    """Yield the paths of the files and folders that a command line names for reading."""
+    for position, word in enumerate(found.positionals):
+        if source.is_file(word) or (always_file and not position):
+            yield os.path.expanduser(word.removeprefix("@"))
+    for token, *values in found.options:
+        name, equals, attached = token.partition("=")
+        for value in ([attached] if equals else values) or [token[2:]]:
+            for text in (value, value.partition("=")[2]):
+                if name in READ:
+                    yield os.path.expanduser(text)
+                elif text.strip().startswith("@"):
+                    yield os.path.expanduser(text.strip()[1:].partition("#")[0])
+    output = value_of(found, "-o")
+    if output is not None:
+        yield output  # its first bytes tell whether it may be overwritten
+
+
+def value_of(found: Split, name: str) -> str | None:
+    """Return the last value of an option, written as `-o g.svg`, `-og.svg`, `--out g.svg` or `--out=g.svg`."""
+    for token, *values in reversed(found.options):
+        if token == name:
+            return values[0] if values else None
+        if token.startswith(name if len(name) == 2 else name + "="):
+            return token[len(name) :].removeprefix("=")
+    return None
+
+
+def early_budget(found: Split) -> Budget:
+    """Return the limits on reading and parsing, and --allow-import, before all options have been parsed.
+
+    Invalid values are ignored here; they are reported when the options are parsed.
+    """
+    size, seconds = early_limit(found, "source_bytes"), early_limit(found, "seconds")
+    budget = Budget(source_bytes=int(size)) if size.isdecimal() else Budget()
+    if seconds.replace(".", "", 1).isdecimal() and float(seconds) > 0:
+        budget = budget._replace(seconds=float(seconds))
+    for field in ("memory_bytes", "process_bytes", "output_bytes"):
+        if (text := early_limit(found, field)).isdecimal():
+            budget = budget._replace(**{field: int(text)})
+    folders = {"allow_import": early_value(found, "--allow-import"), "allow_write": early_value(found, "--allow-write")}
+    return budget._replace(**folders)
+
+
+def early_limit(found: Split, field: str) -> str:
+    """Return the value of a limit's option, or of its environment variable; "" if neither is given."""
+    limit = BY_FIELD[field]
+    return early_value(found, limit.flag) or os.environ.get(limit.variable, "")
+
+
+def early_value(found: Split, option: str) -> str:
+    """Return the last value of an option; "" if it is not given."""
+    given = [
+        [*token.partition("=")[2:], *values][-1]
+        for token, *values in found.options
+        if token.partition("=")[0] == option
+    ]
+    return given[-1] if given else ""

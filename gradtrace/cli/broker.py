@@ -20,11 +20,14 @@ import os
 import sys
 import time
 
-from gradtrace.annotations import Any, Callable, NamedTuple
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
 from gradtrace.cli import guard
 from gradtrace.errors import BudgetError, GradtraceError, UsageError
 from gradtrace.sandbox import channel
 from gradtrace.sandbox.channel import ASK, DATA, END, HEADER, KINDS, LONGEST_WORD, PIECE, SAY, SEEK, STOP, Channel
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 LATE = 0.25  # seconds that the child has, after its deadline, to say so itself
 PATIENCE = 3  # interrupts until a child that does not end is killed
@@ -40,9 +43,10 @@ class Grants(NamedTuple):
     memory    bytes of the program's values
     process   bytes of address space
     written   bytes of a file below `write`
-    torch     asks real PyTorch, by the child's description of the inputs: `check --against torch`
+    torch     runs the program in real PyTorch on inputs that the child describes: `check --against torch`
     folder    the folder for the parts of a table, or ""
     scratch   a folder for a nameless file of intermediate results, or ""
+    prompt    yields the entries of `gradtrace repl`, of which each may take `entry_seconds`; gets the names to complete
     """
 
     read: tuple[str, ...] = ()
@@ -52,9 +56,11 @@ class Grants(NamedTuple):
     memory: int = 0
     process: int = 0
     written: int = 0
-    torch: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    torch: Callable[[dict[str, Any]], bytes] | None = None
     folder: str = ""
     scratch: str = ""
+    prompt: Callable[[Callable[[], list[str]]], Generator[str, None, None]] | None = None
+    entry_seconds: float = 0.0
 
 
 class _State:
@@ -132,6 +138,22 @@ class Ended(Exception):
         self.report = report
 
 
+class interruptible:
+    """Context manager: Ctrl-C raises KeyboardInterrupt here, as at a prompt."""
+
+    def __enter__(self) -> None:
+        import _signal
+
+        self.before = _signal.getsignal(_signal.SIGINT)
+        if self.before is not _signal.SIG_IGN:
+            _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+
+    def __exit__(self, *_: object) -> None:
+        import _signal
+
+        _signal.signal(_signal.SIGINT, self.before)
+
+
 class Stopped(Exception):
     """The child gave up what it was sending, and expects no answer."""
 
@@ -141,7 +163,11 @@ class Broker:
 
     def __init__(self, pid: int, pipe: Channel, grants: Grants, args: list[str]) -> None:
         self.pid, self.pipe, self.grants, self.args = pid, pipe, grants, args
+        self.seconds = grants.seconds
         self.deadline = None if grants.seconds is None else time.monotonic() + grants.seconds + LATE
+        self.outputs = grants.outputs
+        self.names: list[str] = []
+        self.entries = None if grants.prompt is None else grants.prompt(lambda: self.names)
         self.interrupts = 0
         self.written: list[str] = []
 
@@ -158,6 +184,9 @@ class Broker:
         except Ended as end:
             self.kill()
             return guard.report_error(end.report, self.args)
+        finally:
+            if self.entries is not None:
+                self.entries.close()
         return code if code >= 0 else self.crashed(-code)
 
     def pass_on_interrupts(self) -> None:
@@ -195,7 +224,7 @@ class Broker:
     def late(self) -> BudgetError:
         from gradtrace.limits import advice
 
-        return BudgetError(f"the program ran longer than {self.grants.seconds:g} s", advice("seconds"))
+        return BudgetError(f"the program ran longer than {self.seconds:g} s", advice("seconds"))
 
     def crashed(self, number: int) -> int:
         """Report the end of the child by a signal, and return the exit code."""
@@ -278,9 +307,9 @@ class Broker:
     def output(self, request: dict[str, Any]) -> tuple[str, str]:
         """Return the name and the path of the output that a request names by its number."""
         number = request.get("output")
-        if type(number) is not int or not 0 <= number < len(self.grants.outputs):
+        if type(number) is not int or not 0 <= number < len(self.outputs):
             raise garbled()
-        return self.grants.outputs[number]
+        return self.outputs[number]
 
     def write(self, request: dict[str, Any]) -> None:
         """Write an output of the command line."""
@@ -398,10 +427,27 @@ class Broker:
 
         self.say({"ok": True, "running": summary.running()})
 
+    def read_entry(self, request: dict[str, Any]) -> None:
+        """Read the next entry of `gradtrace repl`, without a clock; then the clock runs until the child asks again."""
+        from gradtrace.cli import prompt
+
+        names = request.get("names")
+        if self.entries is None or not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise garbled()
+        self.names, self.deadline = names, None
+        with interruptible():
+            entry = next(self.entries, None)
+        self.interrupts = 0
+        outputs = [] if entry is None else prompt.outputs_of(entry)
+        self.outputs = tuple((name, name) for name in outputs)
+        self.seconds = self.grants.entry_seconds
+        self.deadline = time.monotonic() + self.seconds + LATE
+        self.say({"ok": True, "text": entry, "outputs": outputs})
+
     def ask_torch(self, request: dict[str, Any]) -> None:
         if self.grants.torch is None:
             raise garbled()
-        self.say({"ok": True, "answer": self.grants.torch(request)})
+        self.say_data(self.grants.torch(word_of(self.content())))
 
 
 HANDLERS: dict[str, Callable[[Broker, dict[str, Any]], None]] = {
@@ -413,6 +459,7 @@ HANDLERS: dict[str, Callable[[Broker, dict[str, Any]], None]] = {
     "figures": Broker.draw_figures,
     "open": Broker.open,
     "tensorboards": Broker.list_tensorboards,
+    "entry": Broker.read_entry,
     "torch": Broker.ask_torch,
 }
 

@@ -92,14 +92,9 @@ def start(command: SourceCommand, flags: dict[str, Any]) -> Any:
     return command.callback(**flags)
 
 
-def forced(found: Split) -> str | None:
-    """Return the expression given by -e, or None."""
-    return next((values[0] for token, *values in reversed(found.options) if token == "-e" and values), None)
-
-
 def words_of(found: Split) -> tuple[str, ...]:
     """Return the arguments after the source."""
-    return tuple(found.positionals[forced(found) is None :])
+    return tuple(found.positionals[granting.forced(found) is None :])
 
 
 def read_program(found: Split, always_file: bool, with_words: bool = False) -> Program:
@@ -122,7 +117,7 @@ def timed(budget: Budget) -> Any:
 
 
 def source_of(found: Split, always_file: bool, with_words: bool) -> source.Source:
-    text, others = forced(found), found.positionals
+    text, others = granting.forced(found), found.positionals
     if text is None:
         first, *others = others
         program = source.read(first, always_file)

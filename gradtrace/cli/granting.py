@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 
-from gradtrace.annotations import Iterator
+from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.cli import source
 from gradtrace.cli.argv import Split
 from gradtrace.cli.broker import Grants
+from gradtrace.errors import UsageError
 from gradtrace.limits import BY_FIELD, Budget
 
 TABLES = ("--data", "--grid")
@@ -30,8 +31,30 @@ def of_command(found: Split, budget: Budget, always_file: bool) -> Grants:
         process=budget.process_bytes,
         written=written if budget.allow_write else 0,
         folder=output if in_parts else "",
+        torch=beside_torch(found, budget, always_file) if value_of(found, "--against") else None,
         scratch=os.path.dirname(output.rstrip("/")) or "." if any(value_of(found, name) for name in TABLES) else "",
     )
+
+
+def beside_torch(found: Split, budget: Budget, always_file: bool) -> Callable[[dict[str, Any]], bytes]:
+    """Return the function that runs the source, which is read here, in real PyTorch (`check --against torch`)."""
+    text = forced(found) or (source.read(found.positionals[0], always_file).text if found.positionals else "")
+
+    def ask(word: dict[str, Any]) -> bytes:
+        from gradtrace.cli import torch_process
+
+        if not text:
+            raise UsageError("real PyTorch runs a program's text, not a record", "give the program's file")
+        return torch_process.answer_of(
+            text, torch_process.checked_request(word), value_of(found, "--python"), budget.seconds
+        )
+
+    return ask
+
+
+def forced(found: Split) -> str | None:
+    """Return the expression given by -e, or None."""
+    return next((values[0] for token, *values in reversed(found.options) if token == "-e" and values), None)
 
 
 def outputs_of(found: Split) -> Iterator[tuple[str, str]]:

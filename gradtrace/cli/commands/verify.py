@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -32,11 +33,16 @@ FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
 def verify(file: str, format: str, color: str | None, update: bool, strict: bool, **flags: Any) -> int:
     from gradtrace.analysis import outputs
-    from gradtrace.cli import verifying
+    from gradtrace.cli import broker, guard, verifying
     from gradtrace.views import verify as view
 
+    budget = options.budget(flags)
+    place = os.path.expanduser(file.removeprefix("@"))
+    rewritten = ((file.removeprefix("@"), place),) if update else ()
+    limits = {"seconds": budget.seconds, "memory": budget.memory_bytes, "process": budget.process_bytes}
+    guard.contain(broker.Grants((place,), budget.allow_write, rewritten, **limits))
     name, text, _ = source.read(file, always_file=True)
-    found = verifying.verify(name, text, options.budget(flags))
+    found = verifying.verify(name, text, budget)
     if update:
         from gradtrace.files import write_output
 

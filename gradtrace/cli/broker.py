@@ -20,47 +20,15 @@ import os
 import sys
 import time
 
-from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
+from gradtrace.annotations import Any, Callable
 from gradtrace.cli import guard
-from gradtrace.errors import BudgetError, GradtraceError, UsageError
+from gradtrace.cli.grants import Grants
+from gradtrace.errors import BudgetError, GradtraceError
 from gradtrace.sandbox import channel
 from gradtrace.sandbox.channel import ASK, DATA, END, HEADER, KINDS, LONGEST_WORD, PIECE, SAY, SEEK, STOP, Channel
 
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
 LATE = 0.25  # seconds that the child has, after its deadline, to say so itself
 PATIENCE = 3  # interrupts until a child that does not end is killed
-
-
-class Grants(NamedTuple):
-    """What a command line asks for, beyond computing and printing.
-
-    read      files and folders that the child may read
-    write     the folder of --allow-write, or ""
-    outputs   the names of the files to write, each with its path
-    seconds   time limit, or None
-    memory    bytes of the program's values
-    process   bytes of address space
-    written   bytes of a file below `write`
-    torch     runs the program in real PyTorch on inputs that the child describes: `check --against torch`
-    folder    the folder for the parts of a table, or ""
-    scratch   a folder for a nameless file of intermediate results, or ""
-    prompt    yields the entries of `gradtrace repl`, of which each may take `entry_seconds`; gets the names to complete
-    """
-
-    read: tuple[str, ...] = ()
-    write: str = ""
-    outputs: tuple[tuple[str, str], ...] = ()
-    seconds: float | None = None
-    memory: int = 0
-    process: int = 0
-    written: int = 0
-    torch: Callable[[dict[str, Any]], bytes] | None = None
-    folder: str = ""
-    scratch: str = ""
-    prompt: Callable[[Callable[[], list[str]]], Generator[str, None, None]] | None = None
-    entry_seconds: float = 0.0
 
 
 class _State:
@@ -138,22 +106,6 @@ class Ended(Exception):
         self.report = report
 
 
-class interruptible:
-    """Context manager: Ctrl-C raises KeyboardInterrupt here, as at a prompt."""
-
-    def __enter__(self) -> None:
-        import _signal
-
-        self.before = _signal.getsignal(_signal.SIGINT)
-        if self.before is not _signal.SIG_IGN:
-            _signal.signal(_signal.SIGINT, _signal.default_int_handler)
-
-    def __exit__(self, *_: object) -> None:
-        import _signal
-
-        _signal.signal(_signal.SIGINT, self.before)
-
-
 class Stopped(Exception):
     """The child gave up what it was sending, and expects no answer."""
 
@@ -163,7 +115,7 @@ class Broker:
 
     def __init__(self, pid: int, pipe: Channel, grants: Grants, args: list[str]) -> None:
         self.pid, self.pipe, self.grants, self.args = pid, pipe, grants, args
-        self.seconds = grants.seconds
+        self.seconds = grants.seconds or 0.0
         self.deadline = None if grants.seconds is None else time.monotonic() + grants.seconds + LATE
         self.outputs = grants.outputs
         self.names: list[str] = []
@@ -190,7 +142,7 @@ class Broker:
         return code if code >= 0 else self.crashed(-code)
 
     def pass_on_interrupts(self) -> None:
-        import _signal
+        import _signal  # type: ignore[import-not-found]  # signal itself loads enum
 
         def pass_on(number: int, frame: Any) -> None:
             self.interrupts += 1
@@ -212,6 +164,10 @@ class Broker:
                 return os.waitstatus_to_exitcode(status)
             self.check_clock()
             time.sleep(0.0005)
+
+    def at_most(self, seconds: float) -> float:
+        """Return `seconds`, or what the clock leaves of them."""
+        return seconds if self.deadline is None else max(0.1, min(seconds, self.deadline - time.monotonic()))
 
     def kill(self) -> None:
         os.kill(self.pid, 9)
@@ -289,7 +245,9 @@ class Broker:
         if kind != ASK:
             raise garbled()
         request = word_of(body)
-        handler = HANDLERS.get(request.get("ask", ""))
+        from gradtrace.cli import requests
+
+        handler = requests.HANDLERS.get(request.get("ask", ""))
         if handler is None:
             raise garbled()
         try:
@@ -301,26 +259,6 @@ class Broker:
         except GradtraceError as error:
             self.say({"error": type(error).__name__, "message": error.message, "hint": error.hint})
         return True
-
-    # ---- requests
-
-    def output(self, request: dict[str, Any]) -> tuple[str, str]:
-        """Return the name and the path of the output that a request names by its number."""
-        number = request.get("output")
-        if type(number) is not int or not 0 <= number < len(self.outputs):
-            raise garbled()
-        return self.outputs[number]
-
-    def write(self, request: dict[str, Any]) -> None:
-        """Write an output of the command line."""
-        from gradtrace import files
-
-        name, path = self.output(request)
-        if name != path:
-            make_log_folder(name)
-        files.write_output(path, lambda file: self.copy_to(file, lambda start: check_kind(path, start)))
-        self.written.append(path)
-        self.say({"ok": True})
 
     def copy_to(self, file: Any, check: Callable[[bytes], None]) -> dict[str, Any]:
         """Copy what the child sends to a file; return the word at its end. The first bytes are checked."""
@@ -350,42 +288,6 @@ class Broker:
         check(bytes(start[:filled]))
         return word_of(body)
 
-    def parts(self) -> Any:
-        """Return the folder for the parts of a table."""
-        from gradtrace.batch import parts
-
-        if not self.grants.folder:
-            raise garbled()
-        return parts.Folder(self.grants.folder)
-
-    def prepare_parts(self, request: dict[str, Any]) -> None:
-        facts, resume = request.get("facts"), request.get("resume")
-        if not isinstance(facts, dict) or type(resume) is not bool:
-            raise garbled()
-        self.say({"ok": True, "there": self.parts().prepare(facts, resume)})
-
-    def write_part(self, request: dict[str, Any]) -> None:
-        from gradtrace.batch import formats
-
-        first, kind = request.get("first"), request.get("kind")
-        if not is_row(first) or kind not in formats.FORMATS:
-            raise garbled()
-
-        def fill(stream: Any) -> dict[str, int]:
-            word = self.copy_to(stream, lambda start: check_kind(f".{kind}", start))
-            if not is_row(word.get("end")) or not is_row(word.get("bad")):
-                raise garbled()
-            return {"end": word["end"], "bad": word["bad"]}
-
-        self.parts().write(first, kind, fill)
-        self.say({"ok": True})
-
-    def finish_parts(self, request: dict[str, Any]) -> None:
-        if not is_row(request.get("rows")):
-            raise garbled()
-        self.parts().finish(request["rows"])
-        self.say({"ok": True})
-
     def content(self) -> bytes:
         """Return what the child sends after a request."""
         import io
@@ -393,89 +295,6 @@ class Broker:
         file = io.BytesIO()
         self.copy_to(file, lambda start: None)
         return file.getvalue()
-
-    def render(self, request: dict[str, Any]) -> None:
-        """Draw DOT texts in a confined process."""
-        from gradtrace.views import image
-
-        format, dpi = request.get("format"), request.get("dpi")
-        limit = request.get("time_limit")
-        if format not in image.FORMATS or type(dpi) is not int or type(limit) not in (int, float):
-            raise garbled()
-        text = self.content()
-        left = limit if self.deadline is None else min(limit, self.deadline - time.monotonic())
-        self.say_data(image.drawn_apart(text, format, dpi, max(0.1, left)))
-
-    def draw_figures(self, request: dict[str, Any]) -> None:
-        """Have matplotlib draw recorded plotting calls in a confined process."""
-        from gradtrace.views import figure_process
-
-        self.say_data(figure_process.answers(self.content()))
-
-    def open(self, request: dict[str, Any]) -> None:
-        """Show a file in the browser that was written before."""
-        from gradtrace.cli.commands import graph
-
-        _, path = self.output(request)
-        if path not in self.written:
-            raise garbled()
-        graph.show_file(path)
-        self.say({"ok": True})
-
-    def list_tensorboards(self, request: dict[str, Any]) -> None:
-        from gradtrace.views import summary
-
-        self.say({"ok": True, "running": summary.running()})
-
-    def read_entry(self, request: dict[str, Any]) -> None:
-        """Read the next entry of `gradtrace repl`, without a clock; then the clock runs until the child asks again."""
-        from gradtrace.cli import prompt
-
-        names = request.get("names")
-        if self.entries is None or not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise garbled()
-        self.names, self.deadline = names, None
-        with interruptible():
-            entry = next(self.entries, None)
-        self.interrupts = 0
-        outputs = [] if entry is None else prompt.outputs_of(entry)
-        self.outputs = tuple((name, name) for name in outputs)
-        self.seconds = self.grants.entry_seconds
-        self.deadline = time.monotonic() + self.seconds + LATE
-        self.say({"ok": True, "text": entry, "outputs": outputs})
-
-    def ask_torch(self, request: dict[str, Any]) -> None:
-        if self.grants.torch is None:
-            raise garbled()
-        self.say_data(self.grants.torch(word_of(self.content())))
-
-
-HANDLERS: dict[str, Callable[[Broker, dict[str, Any]], None]] = {
-    "write": Broker.write,
-    "prepare": Broker.prepare_parts,
-    "part": Broker.write_part,
-    "finish": Broker.finish_parts,
-    "render": Broker.render,
-    "figures": Broker.draw_figures,
-    "open": Broker.open,
-    "tensorboards": Broker.list_tensorboards,
-    "entry": Broker.read_entry,
-    "torch": Broker.ask_torch,
-}
-
-
-def is_row(value: object) -> bool:
-    """Whether a value is a number of rows, of at most twelve digits."""
-    return type(value) is int and 0 <= value < 10**12
-
-
-def make_log_folder(name: str) -> None:
-    """Create the folder of --tensorboard."""
-    try:
-        os.makedirs(name, exist_ok=True)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UsageError(f"cannot write into '{name}': {reason}", "choose another --tensorboard") from error
 
 
 def attempted(job: Callable[[], Any]) -> OSError | None:
@@ -501,13 +320,3 @@ def word_of(body: bytes) -> dict[str, Any]:
 
 def garbled() -> Ended:
     return Ended(GradtraceError("the process that ran the program did not keep to its protocol", "please report this"))
-
-
-def check_kind(path: str, start: bytes) -> None:
-    """Raise UsageError if the first bytes of an output do not fit its suffix."""
-    from gradtrace.cli import destination
-
-    suffix = os.path.splitext(path)[1].lower()
-    beginnings = destination.BEGINNINGS.get(suffix)
-    if beginnings is not None and not start.lower().startswith(beginnings):
-        raise UsageError(f"what the program's process made is not a {suffix} file", "please report this")

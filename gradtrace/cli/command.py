@@ -13,7 +13,7 @@ The callback of a command gets the tool's flags by name, and in addition
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
-from gradtrace.cli import granting, guard, source
+from gradtrace.cli import grants, guard, source
 from gradtrace.errors import UsageError
 from gradtrace.limits import Budget
 
@@ -94,7 +94,7 @@ def start(command: SourceCommand, flags: dict[str, Any]) -> Any:
 
 def words_of(found: Split) -> tuple[str, ...]:
     """Return the arguments after the source."""
-    return tuple(found.positionals[granting.forced(found) is None :])
+    return tuple(found.positionals[grants.forced(found) is None :])
 
 
 def read_program(found: Split, always_file: bool, with_words: bool = False) -> Program:
@@ -102,8 +102,8 @@ def read_program(found: Split, always_file: bool, with_words: bool = False) -> P
 
     Raise UsageError for further arguments, unless the command takes some.
     """
-    budget = granting.early_budget(found)
-    guard.contain(granting.of_command(found, budget, always_file))
+    budget = grants.early_budget(found)
+    guard.contain(grants.of_command(found, budget, always_file))
     with timed(budget):
         return parse(source_of(found, always_file, with_words), budget)
 
@@ -117,7 +117,7 @@ def timed(budget: Budget) -> Any:
 
 
 def source_of(found: Split, always_file: bool, with_words: bool) -> source.Source:
-    text, others = granting.forced(found), found.positionals
+    text, others = grants.forced(found), found.positionals
     if text is None:
         first, *others = others
         program = source.read(first, always_file)

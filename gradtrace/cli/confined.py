@@ -10,7 +10,7 @@ from gradtrace.sandbox import channel, confine, kernel, scratch
 from gradtrace.sandbox.kernel import Rights
 
 if TYPE_CHECKING:
-    from gradtrace.cli.broker import Grants
+    from gradtrace.cli.grants import Grants
 
 FIXED = 800_000_000  # bytes of Python, numpy, its threads and gradtrace's own work, beside a program's values
 SHARE = 1.1  # of the program's values, for what holds them
@@ -37,7 +37,7 @@ def begin(grants: Grants, pipe: channel.Channel, parent: int) -> kernel.Walls:
 
 def ignore_repeated_interrupts() -> None:
     """Take one Ctrl-C as one: the terminal sends it to both processes, and the parent passes its own on."""
-    import _signal
+    import _signal  # type: ignore[import-not-found]  # signal itself loads enum
 
     if _signal.getsignal(_signal.SIGINT) is not _signal.default_int_handler:
         return

@@ -10,7 +10,7 @@ from gradtrace.cli.exits import Exit
 from gradtrace.errors import GradtraceError, ProgramError
 
 if TYPE_CHECKING:
-    from gradtrace.cli.broker import Grants
+    from gradtrace.cli.grants import Grants
 
 
 def ended(job: Callable[[], int | None], args: list[str]) -> int:
@@ -32,14 +32,14 @@ def ended(job: Callable[[], int | None], args: list[str]) -> int:
         return report_error(error, args)
 
 
-def contain(grants: Grants | None = None) -> None:
+def contain(grants: Grants) -> None:
     """Put all later runs of programs in this process behind the walls: return in a confined child of the console
     script's process, with the audit hook and the watchdog.
     """
     from gradtrace.cli import broker
     from gradtrace.lang import wall, watchdog
 
-    broker.confine(grants or broker.Grants(), sys.argv[1:])
+    broker.confine(grants, sys.argv[1:])
     wall.build()
     watchdog.guard(lambda error: report_error(error, sys.argv[1:]))
 

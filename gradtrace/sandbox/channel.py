@@ -170,7 +170,7 @@ def send_data(content: bytes) -> None:
 
 def received_data() -> bytes:
     """Return the content of DATA frames up to the END frame."""
-    pieces = []
+    pieces: list[bytes] = []
     while True:
         kind, body = opened().receive()
         if kind != DATA:

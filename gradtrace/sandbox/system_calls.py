@@ -82,6 +82,9 @@ def table(column: int, process: int, *, writes: bool, starts: bool) -> Table:
     allowed = [*ALLOWED.split(), *(TO_MAKE_FOLDERS if writes else ()), *(TO_START if starts else ())]
     itself = Condition(0, ONE_OF, (process,))
     conditional = {**CONDITIONAL, **dict.fromkeys(TO_ITSELF, itself)}
+    if starts:  # a program of the machine empties the files that it may write
+        conditional = {key: c for key, c in conditional.items() if c.test != NO_BIT}
+        allowed += [key for key, c in CONDITIONAL.items() if c.test == NO_BIT]
     return Table(
         tuple(numbers(allowed, column)),
         tuple((number, c) for key, c in conditional.items() for number in numbers([key], column)),

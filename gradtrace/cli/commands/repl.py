@@ -29,16 +29,18 @@ Examples:
 def repl(color: str | None, dtype: str | None, seed: int | None, history: str | None, **flags: Any) -> int:
     import gradtrace
     import gradtrace.ops.random.generator
-    from gradtrace.cli import broker, guard, prompt
+    from gradtrace.cli import guard, prompt
+    from gradtrace.cli.grants import Grants
     from gradtrace.cli.repl import Repl, remote_entries
     from gradtrace.sandbox import channel
 
     budget = options.budget(flags)
-    limits = {"memory": budget.memory_bytes, "process": budget.process_bytes, "write": budget.allow_write}
-    # the parent reads the entries, and its clock begins with each
-    guard.contain(
-        broker.Grants(**limits, prompt=lambda names: prompt.entries(names, history), entry_seconds=budget.seconds)
+    asked = Grants.within(budget)._replace(
+        seconds=None,  # the parent reads the entries, and its clock begins with each
+        prompt=lambda names: prompt.entries(names, history),
+        entry_seconds=budget.seconds,
     )
+    guard.contain(asked)
     if seed is not None:
         gradtrace.manual_seed(seed)
     session = Repl(budget, dtype, report.Settings.of(sys.argv)._replace(color=color))

@@ -33,14 +33,14 @@ FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
 def verify(file: str, format: str, color: str | None, update: bool, strict: bool, **flags: Any) -> int:
     from gradtrace.analysis import outputs
-    from gradtrace.cli import broker, guard, verifying
+    from gradtrace.cli import guard, verifying
+    from gradtrace.cli.grants import Grants
     from gradtrace.views import verify as view
 
     budget = options.budget(flags)
     place = os.path.expanduser(file.removeprefix("@"))
     rewritten = ((file.removeprefix("@"), place),) if update else ()
-    limits = {"seconds": budget.seconds, "memory": budget.memory_bytes, "process": budget.process_bytes}
-    guard.contain(broker.Grants((place,), budget.allow_write, rewritten, **limits))
+    guard.contain(Grants.within(budget)._replace(read=(place,), outputs=rewritten))
     name, text, _ = source.read(file, always_file=True)
     found = verifying.verify(name, text, budget)
     if update:

@@ -4,35 +4,74 @@ from __future__ import annotations
 
 import os
 
-from gradtrace.annotations import Any, Callable, Iterator
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 from gradtrace.cli import source
 from gradtrace.cli.argv import Split
-from gradtrace.cli.broker import Grants
 from gradtrace.errors import UsageError
 from gradtrace.limits import BY_FIELD, Budget
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 TABLES = ("--data", "--grid")
 READ = ("--params", "--data", "--allow-import")
 WRITTEN_FACTOR, WRITTEN_EXTRA = 4, 1_000_000  # characters to bytes; error messages
 
 
+class Grants(NamedTuple):
+    """What a command line asks for, beyond computing and printing.
+
+    read      files and folders that the child may read
+    write     the folder of --allow-write, or ""
+    outputs   the names of the files to write, each with its path
+    seconds   time limit, or None
+    memory    bytes of the program's values
+    process   bytes of address space
+    written   bytes of a file below `write`
+    torch     runs the program in real PyTorch on inputs that the child describes: `check --against torch`
+    folder    the folder for the parts of a table, or ""
+    scratch   a folder for a nameless file of intermediate results, or ""
+    prompt    yields the entries of `gradtrace repl`, of which each may take `entry_seconds`; gets the names to complete
+    """
+
+    read: tuple[str, ...] = ()
+    write: str = ""
+    outputs: tuple[tuple[str, str], ...] = ()
+    seconds: float | None = None
+    memory: int = 0
+    process: int = 0
+    written: int = 0
+    torch: Callable[[dict[str, Any]], bytes] | None = None
+    folder: str = ""
+    scratch: str = ""
+    prompt: Callable[[Callable[[], list[str]]], Generator[str, None, None]] | None = None
+    entry_seconds: float = 0.0
+
+    @classmethod
+    def within(cls, budget: Budget) -> Grants:
+        """Return the grants of a command that has these limits and names no file."""
+        written = WRITTEN_FACTOR * budget.output_bytes + WRITTEN_EXTRA if budget.allow_write else 0
+        return cls(
+            write=os.path.realpath(budget.allow_write) if budget.allow_write else "",
+            seconds=budget.seconds,
+            memory=budget.memory_bytes,
+            process=budget.process_bytes,
+            written=written,
+        )
+
+
 def of_command(found: Split, budget: Budget, always_file: bool) -> Grants:
     """Return the grants of a command on a source."""
-    output, written = value_of(found, "-o") or "", WRITTEN_FACTOR * budget.output_bytes + WRITTEN_EXTRA
-    in_parts = output.endswith("/") or os.path.isdir(output)
+    output, table = value_of(found, "-o") or "", any(value_of(found, name) for name in TABLES)
     # a table may take as long as it likes, unless the command line says how long
-    timed = not any(value_of(found, name) for name in TABLES) or bool(early_limit(found, "seconds"))
-    return Grants(
+    timed = not table or bool(early_limit(found, "seconds"))
+    return Grants.within(budget)._replace(
         read=tuple(files_of(found, always_file)),
-        write=os.path.realpath(budget.allow_write) if budget.allow_write else "",
         outputs=tuple(outputs_of(found)),
         seconds=budget.seconds if timed else None,
-        memory=budget.memory_bytes,
-        process=budget.process_bytes,
-        written=written if budget.allow_write else 0,
-        folder=output if in_parts else "",
         torch=beside_torch(found, budget, always_file) if value_of(found, "--against") else None,
-        scratch=os.path.dirname(output.rstrip("/")) or "." if any(value_of(found, name) for name in TABLES) else "",
+        folder=output if output.endswith("/") or os.path.isdir(output) else "",
+        scratch=os.path.dirname(output.rstrip("/")) or "." if table else "",
     )
 
 
@@ -106,11 +145,14 @@ def early_budget(found: Split) -> Budget:
     budget = Budget(source_bytes=int(size)) if size.isdecimal() else Budget()
     if seconds.replace(".", "", 1).isdecimal() and float(seconds) > 0:
         budget = budget._replace(seconds=float(seconds))
-    for field in ("memory_bytes", "process_bytes", "output_bytes"):
-        if (text := early_limit(found, field)).isdecimal():
-            budget = budget._replace(**{field: int(text)})
-    folders = {"allow_import": early_value(found, "--allow-import"), "allow_write": early_value(found, "--allow-write")}
-    return budget._replace(**folders)
+    memory, process, output = (early_limit(found, name) for name in ("memory_bytes", "process_bytes", "output_bytes"))
+    return budget._replace(
+        memory_bytes=int(memory) if memory.isdecimal() else budget.memory_bytes,
+        process_bytes=int(process) if process.isdecimal() else budget.process_bytes,
+        output_bytes=int(output) if output.isdecimal() else budget.output_bytes,
+        allow_import=early_value(found, "--allow-import"),
+        allow_write=early_value(found, "--allow-write"),
+    )
 
 
 def early_limit(found: Split, field: str) -> str:

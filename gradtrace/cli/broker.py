@@ -32,12 +32,12 @@ PATIENCE = 3  # interrupts until a child that does not end is killed
 
 
 class _State:
-    """`enabled`: the process is the command line's own, and may fork."""
+    """`is_console`: this process is the console script's own, which may fork."""
 
-    __slots__ = ("enabled",)
+    __slots__ = ("is_console",)
 
     def __init__(self) -> None:
-        self.enabled = False
+        self.is_console = False
 
 
 state = _State()
@@ -45,12 +45,21 @@ state = _State()
 
 def enable() -> None:
     """Confine the programs of this process's command line; only the console script asks for that."""
-    state.enabled = hasattr(os, "fork")
+    state.is_console = True
 
 
 def confine(grants: Grants, args: list[str]) -> None:
-    """Fork; return in the child, which is confined, and end in the parent as the child ends."""
-    if not state.enabled or channel.is_open():
+    """Fork; return in the child, which is confined, and end in the parent as the child ends.
+
+    UsageError if the command line requires the kernel's wall and there is none.
+    """
+    if channel.is_open() or not state.is_console:
+        return
+    if not hasattr(os, "fork"):
+        from gradtrace.cli import confined
+        from gradtrace.sandbox.kernel import Walls
+
+        confined.check_walls(Walls(0, False), grants, args)
         return
     made = make_folder(grants.write)
     for stream in (sys.stdout, sys.stderr):
@@ -64,7 +73,7 @@ def confine(grants: Grants, args: list[str]) -> None:
         os.close(answers[1])
         from gradtrace.cli import confined
 
-        confined.begin(grants, Channel(answers[0], requests[1]), parent)
+        confined.begin(grants, Channel(answers[0], requests[1]), parent, args)
         return
     os.close(requests[1])
     os.close(answers[0])

@@ -6,6 +6,7 @@ import os
 import time
 
 from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.errors import UsageError
 from gradtrace.sandbox import channel, confine, kernel, scratch
 from gradtrace.sandbox.kernel import Rights
 
@@ -16,8 +17,8 @@ FIXED = 800_000_000  # bytes of Python, numpy, its threads and gradtrace's own w
 SHARE = 1.1  # of the program's values, for what holds them
 
 
-def begin(grants: Grants, pipe: channel.Channel, parent: int) -> kernel.Walls:
-    """Confine this process, a child of `parent`, to the grants; return the walls that stand."""
+def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str]) -> None:
+    """Confine this process, a child of `parent`, to the grants. UsageError if --require-wall asks for more."""
     ignore_repeated_interrupts()
     kernel.end_with(parent)
     channel.state.channel = pipe
@@ -32,7 +33,7 @@ def begin(grants: Grants, pipe: channel.Channel, parent: int) -> kernel.Walls:
     whole = max(grants.process, FIXED) if grants.process else None
     limits = confine.Limits(most, whole, grants.written or None, seconds)
     rights = Rights(grants.read, (grants.write,) if grants.write else ())
-    return confine.confine(rights, limits, kept)
+    check_walls(confine.confine(rights, limits, kept), grants, args)
 
 
 def ignore_repeated_interrupts() -> None:
@@ -53,9 +54,15 @@ def ignore_repeated_interrupts() -> None:
     _signal.signal(_signal.SIGINT, interrupted)
 
 
-def walls_note(walls: kernel.Walls) -> str:
-    """Return the line that says what the kernel does not hold here; "" where it holds everything."""
+def check_walls(walls: kernel.Walls, grants: Grants, args: list[str]) -> None:
+    """Say once if the kernel does not confine a stranger's program here; UsageError with --require-wall."""
     if walls.stands:
-        return ""
-    missing = "Landlock and seccomp" if not any(walls) else "seccomp" if walls.landlock else "Landlock"
-    return f"gradtrace: this system has no {missing}: the language alone confines the program (--require-wall refuses)"
+        return
+    missing = "seccomp" if walls.landlock else "Landlock" if walls.seccomp else "Landlock and seccomp"
+    what = f"the kernel does not confine programs here: it has no {missing}"
+    if "--require-wall" in (args[: args.index("--")] if "--" in args else args):
+        raise UsageError(what, "gradtrace doctor shows the walls of this machine; leave out --require-wall")
+    if not grants.own_text:
+        from gradtrace.cli import report
+
+        report.write(f"gradtrace: {what}; the language alone does (--require-wall refuses)")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 from gradtrace.cli import source
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 TABLES = ("--data", "--grid")
+DROPPED = ("--scheduler", "--progress", "--resume", "--params", "-e")  # by `task_of`
 READ = ("--params", "--data", "--allow-import")
 WRITTEN_FACTOR, WRITTEN_EXTRA = 4, 1_000_000  # characters to bytes; error messages
 
@@ -31,6 +34,8 @@ class Grants(NamedTuple):
     torch     runs the program in real PyTorch on inputs that the child describes: `check --against torch`
     folder    the folder for the parts of a table, or ""
     scratch   a folder for a nameless file of intermediate results, or ""
+    cluster   computes the parts on a cluster, of a table that the child describes: `map --scheduler`
+    own_text  the program is an expression of the command line, no stranger's
     prompt    yields the entries of `gradtrace repl`, of which each may take `entry_seconds`; gets the names to complete
     """
 
@@ -44,6 +49,8 @@ class Grants(NamedTuple):
     torch: Callable[[dict[str, Any]], bytes] | None = None
     folder: str = ""
     scratch: str = ""
+    cluster: Callable[[dict[str, Any]], bytes] | None = None
+    own_text: bool = False
     prompt: Callable[[Callable[[], list[str]]], Generator[str, None, None]] | None = None
     entry_seconds: float = 0.0
 
@@ -71,13 +78,15 @@ def of_command(found: Split, budget: Budget, always_file: bool) -> Grants:
         seconds=budget.seconds if timed else None,
         torch=beside_torch(found, budget, always_file) if value_of(found, "--against") else None,
         folder=output if output.endswith("/") or os.path.isdir(output) else "",
+        own_text=forced(found) is not None or not (always_file or any(map(is_strangers, found.positionals))),
+        cluster=on_cluster(found, always_file) if table else None,
         scratch=os.path.dirname(output.rstrip("/")) or "." if table else "",
     )
 
 
 def beside_torch(found: Split, budget: Budget, always_file: bool) -> Callable[[dict[str, Any]], bytes]:
     """Return the function that runs the source, which is read here, in real PyTorch (`check --against torch`)."""
-    text = forced(found) or (source.read(found.positionals[0], always_file).text if found.positionals else "")
+    text = text_of(found, always_file)
 
     def ask(word: dict[str, Any]) -> bytes:
         from gradtrace.cli import torch_process
@@ -89,6 +98,60 @@ def beside_torch(found: Split, budget: Budget, always_file: bool) -> Callable[[d
         )
 
     return ask
+
+
+def is_strangers(word: str) -> bool:
+    """Whether a source is a file's or stdin's text."""
+    return word == "-" or source.is_file(word)
+
+
+def text_of(found: Split, always_file: bool) -> str:
+    """Return the text of the source, which the child need not tell then; "" for a record."""
+    if not found.positionals:
+        return forced(found) or ""
+    return forced(found) or source.read(found.positionals[0], always_file).text
+
+
+def on_cluster(found: Split, always_file: bool) -> Callable[[dict[str, Any]], bytes] | None:
+    """Return the function that has a cluster compute a table's parts; None if the command line names no cluster."""
+    address = value_of(found, "--scheduler") or os.environ.get("DASK_SCHEDULER_ADDRESS")
+    if not address:
+        return None
+    text = text_of(found, always_file)
+
+    def ask(word: dict[str, Any]) -> bytes:
+        from gradtrace.batch import cluster
+        from gradtrace.batch.run import Done
+
+        table = cluster.table_of(word["table"])
+        there, done = {int(first): end for first, end in word["there"].items()}, Done()
+        cluster.run(task_of(sys.argv[1:], text, word["constants"]), table, there, address, done, lambda rows: None)
+        told = {"rows": done.rows, "there": done.there, "bad": done.bad, "noted": done.noted}
+        return json.dumps(told).encode()
+
+    return ask
+
+
+def task_of(args: list[str], text: str, constants: dict[str, Any]) -> Any:
+    """Return the command line with which a worker computes a part: its options, but for the values of variables."""
+    from gradtrace.batch.cluster import PARAMETERS, SOURCE, Task
+    from gradtrace.cli import argv
+    from gradtrace.cli.commands.map import command
+
+    found = argv.split(args[1:], command.arity)
+    kept: list[str] = []
+    for token, *values in found.options:
+        name, equals, attached = token.partition("=")
+        value = attached if equals else values[0] if values else ""
+        own = name in command.arity
+        if (
+            name in DROPPED
+            or (not own and not value.startswith("col:"))
+            or (name in ("-s", "--set") and "col:" not in value)
+        ):
+            continue
+        kept += [token, *values]
+    return Task((args[0], *kept, "--params", PARAMETERS, "--", SOURCE), text, json.dumps(constants), os.getcwd())
 
 
 def forced(found: Split) -> str | None:

@@ -194,6 +194,18 @@ def ask_torch(broker: Broker, request: Request) -> None:
     broker.say_data(broker.grants.torch(word_of(broker.content())))
 
 
+def ask_cluster(broker: Broker, request: Request) -> None:
+    """Have a cluster compute the parts of a table: `map --scheduler`."""
+    word = word_of(broker.content())
+    if broker.grants.cluster is None or set(word) != {"table", "there", "constants"}:
+        raise garbled()
+    try:
+        found = broker.grants.cluster(word)
+    except (AttributeError, TypeError, ValueError):
+        raise garbled() from None
+    broker.say_data(found)
+
+
 HANDLERS: dict[str, Callable[[Broker, Request], None]] = {
     "write": write_output,
     "open": show_output,
@@ -205,4 +217,5 @@ HANDLERS: dict[str, Callable[[Broker, Request], None]] = {
     "tensorboards": list_tensorboards,
     "entry": read_entry,
     "torch": ask_torch,
+    "cluster": ask_cluster,
 }

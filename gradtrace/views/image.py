@@ -151,11 +151,16 @@ def _child(source: bytes, format: str, resolution: int, time_limit: float) -> by
         return _run(command, source, time_limit, {**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
 
 
-def _system(source: bytes, format: str, resolution: int, time_limit: float) -> bytes:
-    """Draw with the machine's own `dot`."""
+def system_dot() -> str | None:
+    """Return the path of the machine's own `dot`."""
     import shutil
 
-    program = shutil.which("dot")
+    return shutil.which("dot")
+
+
+def _system(source: bytes, format: str, resolution: int, time_limit: float) -> bytes:
+    """Draw with the machine's own `dot`."""
+    program = system_dot()
     if program is None:
         raise RenderError(
             "no Graphviz to draw with",

@@ -2,9 +2,9 @@
 
 A task is a command line and texts: a worker starts `gradtrace map` for one part, which reads the input, runs the
 program in a confined process as any command does, and writes the part to the output folder. Every worker must be able
-to open both by the same names. If a worker is lost, another one computes its part; parts are written atomically. The package is
-sent to workers without gradtrace. A worker with another version of gradtrace, numpy or Python raises UsageError,
-because results could differ.
+to open both by the same names. If a worker is lost, another one computes its part; parts are written atomically. The
+package is sent to workers without gradtrace. A worker with another version of gradtrace, numpy or Python raises
+UsageError, because results could differ.
 """
 
 from __future__ import annotations

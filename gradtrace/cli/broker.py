@@ -28,6 +28,7 @@ from gradtrace.sandbox import channel
 from gradtrace.sandbox.channel import ASK, DATA, END, HEADER, KINDS, LONGEST_WORD, PIECE, SAY, SEEK, STOP, Channel
 
 LATE = 0.25  # seconds that the child has, after its deadline, to say so itself
+TICK = 0.05  # seconds between two looks at the child's limits
 PATIENCE = 3  # interrupts until a child that does not end is killed
 
 
@@ -165,13 +166,10 @@ class Broker:
     def waited(self) -> int:
         """Wait for the child's end; return its exit code, or the negative number of the signal that ended it."""
         while True:
-            if self.deadline is None:
-                _, status = os.waitpid(self.pid, 0)
-                return os.waitstatus_to_exitcode(status)
             found, status = os.waitpid(self.pid, os.WNOHANG)
             if found:
                 return os.waitstatus_to_exitcode(status)
-            self.check_clock()
+            self.check_limits()
             time.sleep(0.0005)
 
     def at_most(self, seconds: float) -> float:
@@ -182,9 +180,14 @@ class Broker:
         os.kill(self.pid, 9)
         os.waitpid(self.pid, 0)
 
-    def check_clock(self) -> None:
+    def check_limits(self) -> None:
+        """End the child if its time is over or its memory too large, whatever it does about it."""
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise Ended(self.late())
+        if self.grants.memory and memory_of(self.pid) > self.grants.most_memory:
+            from gradtrace.lang.budget import out_of_memory
+
+            raise Ended(out_of_memory("memory_bytes"))
 
     def late(self) -> BudgetError:
         from gradtrace.limits import advice
@@ -225,9 +228,8 @@ class Broker:
         waiting = select.poll()
         waiting.register(self.pipe.incoming, select.POLLIN)
         while size:
-            left = None if self.deadline is None else max(0, self.deadline - time.monotonic()) * 1000 + 1
-            if not waiting.poll(left):
-                self.check_clock()
+            if not waiting.poll(1000 * TICK):
+                self.check_limits()
                 continue
             part = os.read(self.pipe.incoming, min(size, PIECE))
             if not part:
@@ -256,7 +258,7 @@ class Broker:
         request = word_of(body)
         from gradtrace.cli import requests
 
-        handler = requests.HANDLERS.get(request.get("ask", ""))
+        handler = requests.HANDLERS.get(str(request.get("ask")))
         if handler is None:
             raise garbled()
         try:
@@ -313,6 +315,16 @@ def attempted(job: Callable[[], Any]) -> OSError | None:
     except OSError as error:
         return error
     return None
+
+
+def memory_of(pid: int) -> int:
+    """Return the bytes of memory that a process has for itself; 0 where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            lines = file.read().split(b"\n")
+    except OSError:
+        return 0
+    return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith((b"RssAnon:", b"RssShmem:")))
 
 
 def word_of(body: bytes) -> dict[str, Any]:

@@ -6,15 +6,13 @@ import os
 import time
 
 from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.cli.grants import FIXED
 from gradtrace.errors import UsageError
 from gradtrace.sandbox import channel, confine, kernel, scratch
 from gradtrace.sandbox.kernel import Rights
 
 if TYPE_CHECKING:
     from gradtrace.cli.grants import Grants
-
-FIXED = 800_000_000  # bytes of Python, numpy, its threads and gradtrace's own work, beside a program's values
-SHARE = 1.1  # of the program's values, for what holds them
 
 
 def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str]) -> None:
@@ -29,9 +27,8 @@ def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str]) -
 
         budget.process_end.at = time.monotonic() + grants.seconds
     seconds = None if grants.seconds is None else int((grants.seconds + 5) * (os.cpu_count() or 1)) + 1
-    most = int(FIXED + SHARE * grants.memory) if grants.memory else None
     whole = max(grants.process, FIXED) if grants.process else None
-    limits = confine.Limits(most, whole, grants.written or None, seconds)
+    limits = confine.Limits(grants.most_memory if grants.memory else None, whole, grants.written or None, seconds)
     rights = Rights(grants.read, (grants.write,) if grants.write else ())
     check_walls(confine.confine(rights, limits, kept), grants, args)
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 TABLES = ("--data", "--grid")
 DROPPED = ("--scheduler", "--progress", "--resume", "--params", "-e")  # by `task_of`
 READ = ("--params", "--data", "--allow-import")
+FIXED = 800_000_000  # bytes of Python, numpy, its threads and gradtrace's own work, beside a program's values
+SHARE = 1.1  # of the program's values, for what holds them
 WRITTEN_FACTOR, WRITTEN_EXTRA = 4, 1_000_000  # characters to bytes; error messages
 
 
@@ -53,6 +55,11 @@ class Grants(NamedTuple):
     own_text: bool = False
     prompt: Callable[[Callable[[], list[str]]], Generator[str, None, None]] | None = None
     entry_seconds: float = 0.0
+
+    @property
+    def most_memory(self) -> int:
+        """The bytes of memory at which the kernel refuses more to the process, and the parent ends it."""
+        return int(FIXED + SHARE * self.memory)
 
     @classmethod
     def within(cls, budget: Budget) -> Grants:

@@ -123,11 +123,13 @@ class _MemoryLimit:
 memory_limit = _MemoryLimit()
 
 
-def out_of_memory() -> BudgetError:
-    if not memory_limit.field:
+def out_of_memory(field: str | None = None) -> BudgetError:
+    """Return the error for a lack of memory, of the limit in force or of the named one."""
+    field = memory_limit.field if field is None else field
+    if not field:
         return BudgetError("the program needs more memory than the machine has", "make it smaller")
-    whose = "its values may have" if memory_limit.field == "memory_bytes" else "the process can have"
-    return exceeded(memory_limit.field, f"the program needs more memory than {whose}")
+    whose = "its values may have" if field == "memory_bytes" else "the process can have"
+    return exceeded(field, f"the program needs more memory than {whose}")
 
 
 def is_out_of_memory(error: BaseException) -> bool:

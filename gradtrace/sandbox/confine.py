@@ -11,8 +11,8 @@ from gradtrace.sandbox import kernel
 from gradtrace.sandbox.kernel import Rights, Walls
 
 # Environment variables that a confined process keeps: how to speak to the terminal, and gradtrace's own settings.
-KEPT = """COLUMNS COMP_CWORD COMP_WORDS DASK_SCHEDULER_ADDRESS FONTCONFIG_FILE FONTCONFIG_PATH FORCE_COLOR HOME LANG LANGUAGE LINES NO_COLOR
-    OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS PATH SHELL SOURCE_DATE_EPOCH TERM TZ"""
+KEPT = """COLUMNS COMP_CWORD COMP_WORDS DASK_SCHEDULER_ADDRESS FONTCONFIG_FILE FONTCONFIG_PATH FORCE_COLOR HOME LANG
+    LANGUAGE LINES NO_COLOR OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS PATH SHELL SOURCE_DATE_EPOCH TERM TZ"""
 KEPT_PREFIXES = ("LC_", "PYTHON", "GRADTRACE_", "_GRADTRACE_")
 SYSTEM = """/usr/lib /usr/lib64 /usr/local/lib /lib /lib64 /nix/store /etc/ld.so.cache /etc/localtime /etc/fonts
     /usr/share/zoneinfo /usr/share/fonts /usr/local/share/fonts /usr/share/fontconfig /var/cache/fontconfig

@@ -16,8 +16,8 @@ from gradtrace.cli.clicked import SectionOption
 from gradtrace.cli.command import ToolOption
 from gradtrace.cli.exits import Exit
 
-HELP = """Show the walls of this machine, which confine a stranger's program, and what else gradtrace finds here. The exit
-code is 1 if the kernel does not confine programs here.
+HELP = """Show the walls of this machine, which confine a stranger's program, and what else gradtrace finds here. The
+exit code is 1 if the kernel does not confine programs here.
 
 \b
 Examples:

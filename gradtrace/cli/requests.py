@@ -196,8 +196,10 @@ def ask_torch(broker: Broker, request: Request) -> None:
 
 def ask_cluster(broker: Broker, request: Request) -> None:
     """Have a cluster compute the parts of a table: `map --scheduler`."""
+    if broker.grants.cluster is None:
+        raise garbled()
     word = word_of(broker.content())
-    if broker.grants.cluster is None or set(word) != {"table", "there", "constants"}:
+    if set(word) != {"table", "there", "constants"}:
         raise garbled()
     try:
         found = broker.grants.cluster(word)

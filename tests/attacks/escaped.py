@@ -16,6 +16,7 @@ import platform
 import pty
 import resource
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -332,6 +333,7 @@ def native(value):
     elif value in ("hang", "close"):
         if value == "close":
             os.closerange(3, 64)
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         ctypes.PyDLL(None).sleep(60)  # with Python's lock: no thread of this process runs, no signal is handled
     elif value == "memory":
         kept = []  # shared memory, which no limit on the process's own data counts

@@ -14,6 +14,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.hash_cost import charge_items, charge_key
+from gradtrace.lang.known_classes import class_at
 from gradtrace.lang.strings import Strings
 
 Binary = Callable[[Any, Any], Any]
@@ -98,7 +99,7 @@ def guarded_binary(kind: type, meter: Meter, strings: Strings, apply: Binary) ->
     if kind is ast.LShift:
         return Guarded(frozenset({Tensor}), apply, guard_shift(apply, meter))
     if kind is ast.Mod:
-        return Guarded(NUMBERS, apply, lambda a, b: strings.percent(a, b) if type(a) is str else apply(a, b))
+        return Guarded(NUMBERS, apply, lambda a, b: strings.percent(a, b) if isinstance(a, str) else apply(a, b))
     return Guarded(NUMBERS, apply, apply)
 
 
@@ -111,8 +112,8 @@ def guarded_comparison(kind: type, meter: Meter) -> Guarded:
     def compare(a: Any, b: Any) -> Any:
         if type(a) is tuple and kind in (ast.In, ast.NotIn):
             charge_key(a, meter)
-        if type(a) in HOLDERS and type(b).__name__ == "deque":
-            charge_items((a, *b), meter)
+        if type(a) in HOLDERS and type(b) is class_at("collections:deque"):
+            charge_items((a, *b), meter)  # type: ignore[misc]
         if type(b) in HOLDERS and len(b):
             if kind in (ast.In, ast.NotIn):
                 for item in b if type(a) in HOLDERS and type(b) in (list, tuple) else ():
@@ -169,7 +170,7 @@ def repeated(sequence: Any, count: int) -> int:
 
 def guard_power(apply: Binary, meter: Meter) -> Binary:
     def raise_to_power(a: Any, b: Any) -> Any:
-        if type(a) is int and type(b) is int and b > 64:
+        if isinstance(a, int) and isinstance(b, int) and b > 64:
             meter.reserve_integer(a.bit_length() * b)
         return apply(a, b)
 
@@ -178,7 +179,7 @@ def guard_power(apply: Binary, meter: Meter) -> Binary:
 
 def guard_shift(apply: Binary, meter: Meter) -> Binary:
     def shift(a: Any, b: Any) -> Any:
-        if type(a) is int and type(b) is int and b > 64:
+        if isinstance(a, int) and isinstance(b, int) and b > 64:
             meter.reserve_integer(a.bit_length() + b)
         return apply(a, b)
 

@@ -85,6 +85,8 @@ class Distribution:
                 value = vars(self)[name]
                 setattr(new, name, value.expand((*batch_shape, *value.shape[len(self._batch_shape) :])))
         for name in self._parts:
+            if name.startswith("__"):
+                raise AttributeError(f"'{name}' is not a parameter of a distribution")
             setattr(new, name, getattr(self, name).expand(batch_shape))
         new._batch_shape = batch_shape
         return new

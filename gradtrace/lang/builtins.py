@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
+from gradtrace.engine.lazy import is_array
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.hash_cost import make_hash, with_comparison_cost
 from gradtrace.lang.iteration import depth_limited, make_iter, make_range, with_name
+from gradtrace.lang.known_classes import ByClass
 from gradtrace.lang.metered_builtins import make_divmod, make_pow, make_sum, make_visitor, make_writer
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.values import Frozen, ProgramFunction, TypeName
 
+# numpy's values that are no instance of what their class here derives from.
+NUMPY = ByClass(dict.fromkeys(("gradtrace.lang.arrays:Array", "gradtrace.lang.numpy_numbers:Int64"), True))
 EXCEPTIONS = (
     ArithmeticError,
     AssertionError,
@@ -261,7 +265,7 @@ class TypeChecks:
         if isinstance(value, (TypeName, TypeFunction)):
             return self.real(kinds) is type or kinds is object
         found = isinstance(value, kinds if isinstance(kinds, type) else self.real(kinds))
-        if found and type(value).__module__ == "numpy" and not isinstance(value, float) and is_one_number(value):
+        if found and NUMPY.get(type(value)) and is_one_number(value):
             return is_of_numpy(value, kinds)
         return found
 
@@ -271,7 +275,7 @@ class TypeChecks:
 
 def is_one_number(value: Any) -> bool:
     """Whether a program's numpy value is a number: an Int64, or an Array that wraps a numpy scalar."""
-    return isinstance(value, int) or type(getattr(value, "_array", None)).__name__ not in ("NoneType", "ndarray")
+    return isinstance(value, int) or not is_array(value._array)
 
 
 def is_of_numpy(value: Any, kinds: Any) -> bool:

@@ -15,6 +15,7 @@ from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import AN_ITEM, MANY, Meter
 from gradtrace.lang.costs import SETS, SIZED, VIEWS, charge_hashing, charge_search, holds_much, length_of, parts_of
 from gradtrace.lang.hash_cost import charge_items, charge_key
+from gradtrace.lang.known_classes import class_at
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.values import Attributes
 
@@ -124,7 +125,7 @@ def guarded_comparison(kind: type, meter: Meter) -> Guarded:
         kind = type(b)
         if kind is str:
             return apply(a, b)
-        if isinstance(b, CONTAINERS) or hasattr(kind, "__dataclass_fields__") or kind.__name__ == "deque":
+        if isinstance(b, CONTAINERS) or hasattr(kind, "__dataclass_fields__") or kind is class_at("collections:deque"):
             charge_comparison(a, b, meter)
         elif kind in VIEWS:
             charge_items([a, b], meter)
@@ -143,7 +144,7 @@ def guard_search(apply: Binary, meter: Meter) -> Binary:
             meter.count_items(len(b))
             for item in b:
                 charge_comparison(a, item, meter)
-        elif type(a) in HOLDERS and type(b).__name__ in ("deque", "dict_values"):
+        elif type(a) in HOLDERS and type(b) in (class_at("collections:deque"), type({}.values())):
             charge_items([a, *b], meter)
         elif type(b) not in SETS and type(b) is not dict:
             charge_search(a, b, meter)
@@ -194,9 +195,9 @@ def guard_sets(apply: Binary, meter: Meter) -> Binary:
 
 def guard_division(kind: type, apply: Binary, meter: Meter, strings: Strings) -> Binary:
     def divide(a: Any, b: Any) -> Any:
-        if type(a) is str and kind is ast.Mod:
+        if isinstance(a, str) and kind is ast.Mod:
             return strings.percent(a, b)
-        if type(a) is int and not -SMALL < a < SMALL and type(b) is int:
+        if isinstance(a, int) and not -SMALL < a < SMALL and isinstance(b, int):
             meter.count_division(a.bit_length(), b.bit_length())
         return apply(a, b)
 
@@ -244,7 +245,7 @@ def charge_repeated(sequence: Any, count: int, meter: Meter) -> None:
 
 def guard_power(apply: Binary, meter: Meter) -> Binary:
     def raise_to_power(a: Any, b: Any) -> Any:
-        if type(a) is int and type(b) is int and (b > 64 or not -SMALL < a < SMALL):
+        if isinstance(a, int) and isinstance(b, int) and (b > 64 or not -SMALL < a < SMALL):
             meter.reserve_integer(a.bit_length() * b)
         return apply(a, b)
 
@@ -253,7 +254,7 @@ def guard_power(apply: Binary, meter: Meter) -> Binary:
 
 def guard_shift(apply: Binary, meter: Meter) -> Binary:
     def shift(a: Any, b: Any) -> Any:
-        if type(a) is int and type(b) is int and b > 64:
+        if isinstance(a, int) and isinstance(b, int) and b > 64:
             meter.reserve_integer(a.bit_length() + b)
         return apply(a, b)
 

@@ -13,7 +13,7 @@ from gradtrace.engine.view_rules import known_grad_fn
 from gradtrace.errors import GradtraceError, LanguageError, ProgramError, UnknownNameError
 from gradtrace.lang import syntax as ast
 from gradtrace.lang import wall
-from gradtrace.lang.attributes import explain_refusal
+from gradtrace.lang.attribute_errors import explain_refusal
 from gradtrace.lang.budget import Meter, is_out_of_memory, out_of_memory
 from gradtrace.lang.depth import deep
 from gradtrace.lang.machine import make_machine
@@ -128,6 +128,7 @@ def run(
             spend=meter.count_flops,
             scope=None,
             origin=0,
+            classes=machine.gate.own,
         )
         try:
             last = execute(machine, program.tree, show)

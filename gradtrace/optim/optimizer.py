@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from copy import deepcopy
 from functools import update_wrapper
 from itertools import chain
@@ -237,8 +237,8 @@ def _cast(param: Tensor, value: Any, key: Any = None) -> Any:
         return value if key == "step" or not param.is_floating_point() else value.to(dtype=param.dtype)
     if isinstance(value, dict):
         return {k: _cast(param, v, k) for k, v in value.items()}
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        return type(value)(_cast(param, v) for v in value)  # type: ignore[call-arg]
+    if type(value) in (list, tuple):
+        return type(value)(_cast(param, v) for v in value)
     return value
 
 

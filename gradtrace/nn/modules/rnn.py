@@ -244,10 +244,10 @@ class RNNBase(Module):
 
     def _forward(self, input: Tensor, state: State | None, name: str) -> tuple[Tensor, State]:
         """Run the layer; add and remove the batch dimension of an unbatched input."""
-        if type(input).__name__ == "PackedSequence":
+        if isinstance(input, tuple) and hasattr(input, "sorted_indices"):
             from gradtrace.nn.modules.rnn_packed import run_packed
 
-            return run_packed(self, input, state)  # type: ignore[arg-type, return-value]
+            return run_packed(self, input, state)
         if input.dim() not in (2, 3):
             tail = "tensor instead" if name == "RNN" else "instead"
             raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D {tail}")

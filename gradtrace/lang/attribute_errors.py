@@ -1,0 +1,60 @@
+"""The errors of the attribute gate, with Python's messages, and their explanations."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any, Callable
+from gradtrace.engine.tensor import Tensor
+from gradtrace.errors import UnknownNameError
+from gradtrace.lang.known_classes import ByClass
+from gradtrace.lang.values import Frozen
+
+MODULES = ByClass(dict.fromkeys(("gradtrace.lang.namespaces:Namespace", "gradtrace.lang.own_modules:OwnModule"), True))
+INNER = "the language does not give access to Python's internals"
+AttributeRule = Callable[[Any, str], bool]
+
+
+def describe_owner(value: Any) -> str:
+    """Describe the owner of an attribute as Python's messages do."""
+    if isinstance(value, type):
+        return f"type object '{value.__name__}'"
+    if MODULES.get(type(value)):
+        return f"module '{value.__name__}'"
+    return f"'{type(value).__name__}' object"
+
+
+def attribute_refused(value: Any, name: str, rule: AttributeRule) -> AttributeError:
+    """Return an AttributeError with Python's message; `explain_refusal` explains it if it is uncaught."""
+    error = AttributeError(f"{describe_owner(value)} has no attribute '{name}'")
+    vars(error)["_refused"] = (value, name, rule)
+    return error
+
+
+def explain_refusal(error: BaseException) -> tuple[UnknownNameError | None, str]:
+    """Return (error to report, hint) for an uncaught AttributeError of the gate; None means `error` itself."""
+    if "_refused" not in vars(error):
+        return None, ""
+    value, name, rule = vars(error)["_refused"]
+    close = nearest_names(value, name, rule)
+    if not hasattr(type(value), name) and not (isinstance(value, type) and hasattr(value, name)):
+        return None, close
+    short = value.__name__ if isinstance(value, type) else type(value).__name__
+    hint = INNER if name[:2] == name[-2:] == "__" else close or "use another attribute"
+    return UnknownNameError(f"{short}.{name} is not available in gradtrace scripts", hint), close
+
+
+def nearest_names(value: Any, name: str, rule: AttributeRule) -> str:
+    import difflib
+
+    names = [n for n in dir(value) if n[:1] != "_" and n != name and rule(value, n)]
+    close = difflib.get_close_matches(name, names, 3)
+    return f"nearest: {', '.join(close)}" if close else ""
+
+
+def read_only(target: Any, name: str, rule: AttributeRule) -> AttributeError:
+    if isinstance(target, type):
+        return AttributeError(f"cannot set '{name}' attribute of immutable type '{target.__name__}'")
+    if isinstance(target, Tensor) and rule(target, name):
+        return AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
+    if rule(target, name) or isinstance(target, Frozen):
+        return AttributeError(f"{describe_owner(target)} attribute '{name}' is read-only")
+    return AttributeError(f"{describe_owner(target)} has no attribute '{name}'")

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, elementwise_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
@@ -57,13 +57,7 @@ MODES: dict[str, tuple[RecurrentStep, int]] = {
 
 
 # One layer of a float32 LSTM, which is a single operator in PyTorch on the CPU and in the graph.
-mkldnn_layer = op(
-    "mkldnn_rnn_layer(self)",
-    lambda a: a,
-    kind="elementwise",
-    node="MkldnnRnnLayerBackward0",
-    self=d("", lambda xp, g, out, self: g),
-)
+mkldnn_layer = elementwise_op("mkldnn_rnn_layer(self)", lambda a: a, self=d("", lambda xp, g, out, self: g))
 
 
 def gates_of(weights: dict[str, Any], input: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, linalg_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import functions, public
@@ -71,15 +71,10 @@ def exp_grad(xp: XP, g: Operand, a: Operand) -> Operand:
     return xp.matmul(flipped(xp, first), xp.matmul(xp.matrix_exp(whole), second))
 
 
-matrix_exp = op(
-    "matrix_exp(self)",
-    exp_kernel,
-    formula="sum[k, 0, inf](self**k / factorial(k))",
-    kind="linalg",
-    cost=("length", 60),
-    node="LinalgMatrixExpBackward0",
-    self=d("self", lambda xp, g, out, self: exp_grad(xp, g, self)),
-)
+# fmt: off
+matrix_exp = linalg_op("matrix_exp(self)", exp_kernel, "sum[k, 0, inf](self**k / factorial(k))", cost=("length", 60),
+    node="LinalgMatrixExpBackward0", self=d("self", lambda xp, g, out, self: exp_grad(xp, g, self)))
+# fmt: on
 
 
 @torch_function("matrix_exp", forms="fml", renamed={"A": "input"})

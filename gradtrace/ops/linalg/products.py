@@ -11,7 +11,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace, refuse_unless_tracked
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import Op, arith_op, contraction_op, d, elementwise_op
 from gradtrace.engine.rounding import blend, multiply_add
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand, Raw
@@ -54,88 +54,37 @@ def addcmul_kernel(a: Array, b: Array, c: Array, value: float) -> Array:
     return a + (int(value) if a.dtype.kind in "iu" else value) * b * c
 
 
-cross = op(
-    "cross(self, other; dim)",
-    cross_kernel,
-    formula="out[i] = self[j] * other[k] - self[k] * other[j]; j = (i + 1) % 3; k = (i + 2) % 3",
-    kind="contraction",
-    node="LinalgCrossBackward0",
-    promote="arith",
-    unsupported_dtypes=("b", "cross"),
+# fmt: off
+cross = contraction_op("cross(self, other; dim)", cross_kernel,
+    "out[i] = self[j] * other[k] - self[k] * other[j]; j = (i + 1) % 3; k = (i + 2) % 3", node="LinalgCrossBackward0",
+    promote="arith", unsupported_dtypes="b cross",
     self=d("other", lambda xp, g, out, self, other, dim: xp.cross(other, g, dim)),
-    other=d("self", lambda xp, g, out, self, other, dim: xp.cross(g, self, dim)),
-)
-cdist = op(
-    "cdist(x1, x2; p)",
-    cdist_kernel,
-    formula="out[i, j] = sum[k](abs(x1[i, k] - x2[j, k])**p)**(1 / p)",
-    kind="contraction",
-    cost=("pairs", 3),
-    node="CdistBackward0",
-    promote="arith",
-    x1=d(
-        "x1 x2 out",
-        lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 0),
-        lambda xp, g, out, x1, x2, p: xp.cdist_backward(g, x1, x2, out, p, 0),
-    ),
-    x2=d(
-        "x1 x2 out",
-        lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 1),
-        lambda xp, g, out, x1, x2, p: xp.cdist_backward(g, x1, x2, out, p, 1),
-    ),
-)
-not_differentiable(
-    "cdist_backward(g, x1, x2, out; p, which)",
-    lambda xp, g, x1, x2, out, p, which: cdist_grad(xp, g, out, x1, x2, p, which),
-    "CdistBackwardBackward0",
-    "_cdist_backward",
-    kind="contraction",
-)
-lerp_scalar = op(
-    "lerp_scalar(self, end; weight)",
-    lerp_kernel,
-    formula="self + weight * (end - self)",
-    kind="elementwise",
-    node="LerpBackward0",
-    self=d("", lambda xp, g, out, self, end, weight: g * (1 - weight)),
-    end=d("", lambda xp, g, out, self, end, weight: g * weight),
-)
-lerp = op(
-    "lerp(self, end, weight)",
-    lerp_kernel,
-    formula="self + weight * (end - self)",
-    kind="elementwise",
-    node="LerpBackward1",
+    other=d("self", lambda xp, g, out, self, other, dim: xp.cross(g, self, dim)))
+cdist = contraction_op("cdist(x1, x2; p)", cdist_kernel, "out[i, j] = sum[k](abs(x1[i, k] - x2[j, k])**p)**(1 / p)",
+    cost=("pairs", 3), promote="arith",
+    x1=d("x1 x2 out", lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 0),
+        lambda xp, g, out, x1, x2, p: xp.cdist_backward(g, x1, x2, out, p, 0)),
+    x2=d("x1 x2 out", lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 1),
+        lambda xp, g, out, x1, x2, p: xp.cdist_backward(g, x1, x2, out, p, 1)))
+not_differentiable("cdist_backward(g, x1, x2, out; p, which)",
+    lambda xp, g, x1, x2, out, p, which: cdist_grad(xp, g, out, x1, x2, p, which), kind="contraction")
+lerp_scalar = elementwise_op("lerp_scalar(self, end; weight)", lerp_kernel, "self + weight * (end - self)",
+    node="LerpBackward0", self=d("", lambda xp, g, out, self, end, weight: g * (1 - weight)),
+    end=d("", lambda xp, g, out, self, end, weight: g * weight))
+lerp = elementwise_op("lerp(self, end, weight)", lerp_kernel, "self + weight * (end - self)", node="LerpBackward1",
     self=d("weight", lambda xp, g, out, self, end, weight: g * (1 - weight)),
     end=d("weight", lambda xp, g, out, self, end, weight: g * weight),
-    weight=d("self end", lambda xp, g, out, self, end, weight: g * (end - self)),
-)
-addcmul = op(
-    "addcmul(self, tensor1, tensor2; value)",
-    addcmul_kernel,
-    formula="self + value * tensor1 * tensor2",
-    kind="elementwise",
-    node="AddcmulBackward0",
-    promote="arith",
-    unsupported_dtypes=("b", "addcmul_cpu_out"),
-    self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
+    weight=d("self end", lambda xp, g, out, self, end, weight: g * (end - self)))
+addcmul = arith_op("addcmul(self, tensor1, tensor2; value)", addcmul_kernel, "self + value * tensor1 * tensor2",
+    unsupported_dtypes="b addcmul_cpu_out", self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
     tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor2 * value)),
-    tensor2=d("tensor1", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor1 * value)),
-)
-addcdiv = op(
-    "addcdiv(self, tensor1, tensor2; value)",
-    lambda a, b, c, value: a + value * b / c,
-    formula="self + value * tensor1 / tensor2",
-    kind="elementwise",
-    node="AddcdivBackward0",
-    promote="arith",
-    self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
+    tensor2=d("tensor1", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor1 * value)))
+addcdiv = arith_op("addcdiv(self, tensor1, tensor2; value)", lambda a, b, c, value: a + value * b / c,
+    "self + value * tensor1 / tensor2", self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
     tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * (value / tensor2)),
-    tensor2=d(
-        "tensor1 tensor2",
-        lambda xp, g, out, self, tensor1, tensor2, value: -g * (value * tensor1 / (tensor2 * tensor2)),
-    ),
-)
+    tensor2=d("tensor1 tensor2", lambda xp, g, out, self, tensor1, tensor2, value:
+        -g * (value * tensor1 / (tensor2 * tensor2))))
+# fmt: on
 
 
 # ---- the public names

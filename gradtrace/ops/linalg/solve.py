@@ -10,7 +10,7 @@ import math
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op, records
+from gradtrace.engine.op import contraction_op, d, linalg_op, records
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
@@ -214,63 +214,23 @@ def solve_grad(
     return -of_a, of_b if wanted[1] else None
 
 
-matmul = op(
-    "matmul(self, other)",
-    "matmul",
-    formula="out[..., i, j] = sum[k](self[..., i, k] * other[..., k, j])",
-    kind="contraction",
-    commutative=False,
-    sign="@",
-    zero="product",
-    node="BmmBackward0",
+# fmt: off
+matmul = contraction_op("matmul(self, other)", "matmul", "out[..., i, j] = sum[k](self[..., i, k] * other[..., k, j])",
+    commutative=False, sign="@", zero="product", node="BmmBackward0",
     self=d("other", lambda xp, g, out, self, other: xp.matmul(g, transposed(xp, other))),
-    other=d("self", lambda xp, g, out, self, other: xp.matmul(transposed(xp, self), g)),
-)
-inv_ex = op(
-    "inv_ex(A)",
-    inverse_kernel,
-    formula="inverse(A)",
-    kind="linalg",
-    cost=("length", 2),
-    node="LinalgInvExBackward0",
-    outputs=2,
-    differentiable=(0,),
-    A=d("out0", lambda xp, g, out, A: inverse_grad(xp, g[0], out[0])),
-)
-solve_ex = op(
-    "solve_ex(A, B; left, vector)",
-    solve_kernel,
-    formula="A @ out == B if left else out @ A == B",
-    kind="linalg",
-    cost=("length", 2),
-    node="LinalgSolveExBackward0",
-    outputs=2,
-    differentiable=(0,),
-    joint=d("A out0", solve_grad),
-)
-det = op(
-    "det(A)",
-    det_kernel,
-    formula="sum[s](sign(s) * prod[i](A[i, s[i]]))",
-    kind="linalg",
-    cost=("length", 1),
+    other=d("self", lambda xp, g, out, self, other: xp.matmul(transposed(xp, self), g)))
+inv_ex = linalg_op("inv_ex(A)", inverse_kernel, "inverse(A)", cost=("length", 2), node="LinalgInvExBackward0",
+    outputs=2, differentiable=(0,), A=d("out0", lambda xp, g, out, A: inverse_grad(xp, g[0], out[0])))
+solve_ex = linalg_op("solve_ex(A, B; left, vector)", solve_kernel, "A @ out == B if left else out @ A == B",
+    cost=("length", 2), node="LinalgSolveExBackward0", outputs=2, differentiable=(0,), joint=d("A out0", solve_grad))
+det = linalg_op("det(A)", det_kernel, "sum[s](sign(s) * prod[i](A[i, s[i]]))", cost=("length", 1),
     node="LinalgDetBackward0",
-    A=d(
-        "A out",
-        lambda xp, g, out, A: det_grad_of_arrays(xp, g, A, out),
-        traced=lambda xp, g, out, A: det_grad(xp, g, A, out),
-    ),
-)
-slogdet = op(
-    "slogdet(A)",
-    lambda a: tuple(np.linalg.slogdet(a)),
-    formula="sign(det(A)), log(abs(det(A)))",
-    kind="linalg",
-    cost=("length", 1),
-    node="LinalgSlogdetBackward0",
-    outputs=2,
-    A=d("A", lambda xp, g, out, A: xp.reshape(g[1], (*A.shape[:-2], 1, 1)) * transposed(xp, xp.inv_ex(A)[0])),
-)
+    A=d("A out", lambda xp, g, out, A:
+        det_grad_of_arrays(xp, g, A, out), traced=lambda xp, g, out, A: det_grad(xp, g, A, out)))
+slogdet = linalg_op("slogdet(A)", lambda a: tuple(np.linalg.slogdet(a)), "sign(det(A)), log(abs(det(A)))",
+    cost=("length", 1), node="LinalgSlogdetBackward0", outputs=2,
+    A=d("A", lambda xp, g, out, A: xp.reshape(g[1], (*A.shape[:-2], 1, 1)) * transposed(xp, xp.inv_ex(A)[0])))
+# fmt: on
 
 
 # ---- the public names

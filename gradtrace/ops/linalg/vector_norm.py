@@ -12,7 +12,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, normalization_op, reduction_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Dims, NumpyDtype, Operand
 from gradtrace.ops import load
@@ -129,37 +129,19 @@ def dist_grad(xp: XP, g: Operand, out: Operand, self: Operand, other: Operand, p
     return part if part is None or sign > 0 else -part
 
 
-vector_norm = op(
-    "vector_norm(self; ord, dim, keepdim, dtype)",
-    norm_kernel,
-    formula="sum[i](abs(self[..., i, ...])**ord)**(1 / ord)",
-    kind="reduction",
-    dims="dim",
-    node="LinalgVectorNormBackward0",
-    self=d(
-        "self out",
-        lambda xp, g, out, self, ord, dim, keepdim, dtype=None: norm_grad(xp, g, self, out, ord, dim, keepdim),
-    ),
-)
-dist = op(
-    "dist(self, other; p)",
-    lambda a, b, p: norm_kernel(a - b, p, None, False),
-    formula="sum[i](abs(self[i] - other[i])**p)**(1 / p)",
-    kind="reduction",
-    node="DistBackward0",
-    promote="arith",
+# fmt: off
+vector_norm = reduction_op("vector_norm(self; ord, dim, keepdim, dtype)", norm_kernel,
+    "sum[i](abs(self[..., i, ...])**ord)**(1 / ord)", dims="dim", node="LinalgVectorNormBackward0",
+    self=d("self out", lambda xp, g, out, self, ord, dim, keepdim, dtype=None:
+        norm_grad(xp, g, self, out, ord, dim, keepdim)))
+dist = reduction_op("dist(self, other; p)", lambda a, b, p: norm_kernel(a - b, p, None, False),
+    "sum[i](abs(self[i] - other[i])**p)**(1 / p)", promote="arith",
     self=d("self other out", lambda xp, g, out, self, other, p: dist_grad(xp, g, out, self, other, p, 1)),
-    other=d("self other out", lambda xp, g, out, self, other, p: dist_grad(xp, g, out, self, other, p, -1)),
-)
-renorm = op(
-    "renorm(self; p, dim, maxnorm)",
-    renorm_kernel,
-    formula="out[..., i, ...] = self[..., i, ...] * min(1, maxnorm / norm(self[..., i, ...], p))",
-    kind="normalization",
-    c_order=True,
-    node="RenormBackward0",
-    self=d("self", lambda xp, g, out, self, p, dim, maxnorm: renorm_grad(xp, g, self, p, dim, maxnorm)),
-)
+    other=d("self other out", lambda xp, g, out, self, other, p: dist_grad(xp, g, out, self, other, p, -1)))
+renorm = normalization_op("renorm(self; p, dim, maxnorm)", renorm_kernel,
+    "out[..., i, ...] = self[..., i, ...] * min(1, maxnorm / norm(self[..., i, ...], p))", c_order=True,
+    self=d("self", lambda xp, g, out, self, p, dim, maxnorm: renorm_grad(xp, g, self, p, dim, maxnorm)))
+# fmt: on
 
 
 # ---- the public names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, d, op
+from gradtrace.engine.op import OneResult, d, loss_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import public
@@ -85,34 +85,21 @@ def nll_double_backward(
     return xp.sum_dim(products, (1,)) if reduction == "none" and len(gg.shape) > 1 else xp.sum(products)
 
 
-def _nll(name: str, node: str, formula: str) -> OneResult:
+def _nll(name: str, formula: str) -> OneResult:
     backward = f"{name}_backward"
-    op(
-        f"{backward}(g, self; target, weight, reduction, ignore)",
-        nll_grad,
-        kind="loss",
-        node=f"{node[:-1]}Backward0",
+    loss_op(f"{backward}(g, self; target, weight, reduction, ignore)", nll_grad,
         g=d("~self", lambda xp, gg, out, g, self, *rest: nll_double_backward(xp, gg, self, *rest)),
-        self=d("", zeros),
-    )
-    return op(
-        f"{name}(self; target, weight, reduction, ignore)",
-        nll_kernel,
-        formula=formula,
-        kind="loss",
-        node=node,
-        self=d("self", lambda xp, g, out, self, *rest: getattr(xp, backward)(g, self, *rest)),
-    )
+        self=d("", zeros))  # fmt: skip
+    return loss_op(f"{name}(self; target, weight, reduction, ignore)", nll_kernel, formula,
+        self=d("self", lambda xp, g, out, self, *rest: getattr(xp, backward)(g, self, *rest)))  # fmt: skip
 
 
 def zeros(xp: XP, g: Operand, *_: object) -> Operand:
     return xp.zeros_like(g)
 
 
-nll_record = _nll("nll_loss", "NllLossBackward0", "reduction[n](-weight[target[n]] * self[n, target[n]])")
-nll2d_record = _nll(
-    "nll_loss2d", "NllLoss2DBackward0", "reduction[n, x](-weight[target[n, x]] * self[n, target[n, x], x])"
-)
+nll_record = _nll("nll_loss", "reduction[n](-weight[target[n]] * self[n, target[n]])")
+nll2d_record = _nll("nll_loss2d", "reduction[n, x](-weight[target[n, x]] * self[n, target[n, x], x])")
 
 
 @public("nll_loss", forms="n")

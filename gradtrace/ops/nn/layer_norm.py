@@ -9,7 +9,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable, Iterable, Sequence
 from gradtrace.engine.inplace import write
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import SeveralResults, d, op
+from gradtrace.engine.op import SeveralResults, d, normalization_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand, Rule
 from gradtrace.ops.api import functions
@@ -143,7 +143,7 @@ def select_wanted(wanted: Sequence[bool], grads: Iterable[Operand | None]) -> li
 
 
 def normalise_record(
-    name: str, node: str, needs: str, traced: Rule | None = None, exact: Callable[..., Array] | None = None
+    name: str, needs: str, traced: Rule | None = None, exact: Callable[..., Array] | None = None
 ) -> SeveralResults:
     """Return a record of normalisation; `exact` computes the input's gradient in float32 with PyTorch's rounding."""
 
@@ -156,17 +156,9 @@ def normalise_record(
         result[0] = exact(g[0], input, weight, out[1], out[2], *rest)
         return result
 
-    return op(
-        f"{name}(input, weight, bias; seen, over, others, eps)",
-        normalise_kernel,
-        formula="weight * (input - mean) / sqrt(var + eps) + bias",
-        kind="normalization",
-        node=node,
-        outputs=3,
-        differentiable=(0,),
-        undefined_grad="none",
-        joint=d(needs, rule, traced),
-    )
+    return normalization_op(f"{name}(input, weight, bias; seen, over, others, eps)", normalise_kernel,
+        "weight * (input - mean) / sqrt(var + eps) + bias", outputs=3, differentiable=(0,), undefined_grad="none",
+        joint=d(needs, rule, traced))  # fmt: skip
 
 
 def adapt_exact_grad(input_grad: Callable[..., Array], of_layer: bool) -> Callable[..., Array]:
@@ -191,76 +183,37 @@ def adapt_exact_grad(input_grad: Callable[..., Array], of_layer: bool) -> Callab
 
 
 # Backward records: PyTorch passes mean and inverse deviation, here they are recomputed from the input.
-batch_backward = fused(
-    "native_batch_norm_backward(g, input, weight, mean, inverse; wanted, seen, over, others, eps)",
+# fmt: off
+batch_backward = fused("native_batch_norm_backward(g, input, weight, mean, inverse; wanted, seen, over, others, eps)",
     lambda xp, g, input, weight, _, __, wanted, *rest: normalise_grads(xp, wanted, g, input, weight, None, *rest),
-    "NativeBatchNormBackwardBackward0",
-    kind="normalization",
-    outputs=3,
-)
-fixed_backward = fused(
-    "batch_norm_fixed_backward(g, input, weight, _, __; mean, var, wanted, eps)",
-    lambda xp, g, input, weight, _, __, mean, var, wanted, eps: running_stats_grads(
-        xp, wanted, g, input, weight, mean, var, eps
-    ),
-    "NativeBatchNormBackwardBackward0",
-    kind="normalization",
-    outputs=3,
-)
+    kind="normalization", outputs=3)
+fixed_backward = fused("batch_norm_fixed_backward(g, input, weight, _, __; mean, var, wanted, eps)",
+    lambda xp, g, input, weight, _, __, mean, var, wanted, eps:
+        running_stats_grads(xp, wanted, g, input, weight, mean, var, eps), node="NativeBatchNormBackwardBackward0",
+    kind="normalization", outputs=3)
 layer_backward = fused(
     "native_layer_norm_backward(g, input, mean, inverse, weight, bias; wanted, seen, over, others, eps)",
-    lambda xp, g, input, _, __, weight, bias, wanted, *rest: normalise_grads(xp, wanted, g, input, weight, None, *rest),
-    "NativeLayerNormBackwardBackward0",
-    kind="normalization",
-    outputs=3,
-)
-batch_normal = normalise_record(
-    "native_batch_norm",
-    "NativeBatchNormBackward0",
-    "input weight out1 out2",
-    lambda xp, wanted, g, out, input, weight, bias, *rest: select_wanted(
-        wanted, batch_backward(g[0], input, weight, None, None, wanted, *rest)
-    ),
-    adapt_exact_grad(batch_input_grad, of_layer=False),
-)
-layer_normal = normalise_record(
-    "native_layer_norm",
-    "NativeLayerNormBackward0",
-    "input weight bias out1 out2",
-    lambda xp, wanted, g, out, input, weight, bias, *rest: select_wanted(
-        wanted, layer_backward(g[0], input, None, None, weight, bias, wanted, *rest)
-    ),
-    adapt_exact_grad(layer_input_grad, of_layer=True),
-)
-group_normal = normalise_record(
-    "native_group_norm",
-    "NativeGroupNormBackward0",
-    "input weight out1 out2",
-    lambda xp, wanted, g, out, input, weight, bias, *rest: normalise_grads(
-        xp, wanted, g[0], input, weight, None, *rest
-    ),
-)
-batch_fixed = op(
-    "batch_norm_fixed(input, weight, bias, mean, var; eps)",
-    running_stats_kernel,
-    formula="weight * (input - mean) / sqrt(var + eps) + bias",
-    kind="normalization",
-    node="NativeBatchNormBackward0",
+    lambda xp, g, input, _, __, weight, bias, wanted, *rest:
+        normalise_grads(xp, wanted, g, input, weight, None, *rest), kind="normalization", outputs=3)
+batch_normal = normalise_record("native_batch_norm", "input weight out1 out2",
+    lambda xp, wanted, g, out, input, weight, bias, *rest:
+        select_wanted(wanted, batch_backward(g[0], input, weight, None, None, wanted, *rest)),
+    adapt_exact_grad(batch_input_grad, of_layer=False))
+layer_normal = normalise_record("native_layer_norm", "input weight bias out1 out2",
+    lambda xp, wanted, g, out, input, weight, bias, *rest:
+        select_wanted(wanted, layer_backward(g[0], input, None, None, weight, bias, wanted, *rest)),
+    adapt_exact_grad(layer_input_grad, of_layer=True))
+group_normal = normalise_record("native_group_norm", "input weight out1 out2",
+    lambda xp, wanted, g, out, input, weight, bias, *rest:
+        normalise_grads(xp, wanted, g[0], input, weight, None, *rest))
+batch_fixed = normalization_op("batch_norm_fixed(input, weight, bias, mean, var; eps)", running_stats_kernel,
+    "weight * (input - mean) / sqrt(var + eps) + bias", node="NativeBatchNormBackward0",
     nondifferentiable=("mean", "var"),
-    joint=d(
-        "input weight mean var",
-        lambda xp, wanted, g, out, input, weight, bias, mean, var, eps: [
-            *running_stats_grads(xp, wanted, g, input, weight, mean, var, eps),
-            None,
-            None,
-        ],
-        lambda xp, wanted, g, out, input, weight, bias, mean, var, eps: [
-            *select_wanted(wanted, fixed_backward(g, input, weight, None, None, mean, var, wanted, eps)),
-            None,
-            None,
-        ],
-    ),
-)
+    joint=d("input weight mean var", lambda xp, wanted, g, out, input, weight, bias, mean, var, eps:
+        [*running_stats_grads(xp, wanted, g, input, weight, mean, var, eps), None, None],
+        lambda xp, wanted, g, out, input, weight, bias, mean, var, eps: [*select_wanted(
+            wanted, fixed_backward(g, input, weight, None, None, mean, var, wanted, eps)), None, None]))
+# fmt: on
 
 
 # ---- batch norm

@@ -9,7 +9,7 @@ import math
 
 from gradtrace.annotations import NoReturn
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import Op, d, random_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops.random.distributions import normal_pairs
@@ -30,23 +30,16 @@ def sample_record(name: str, aten: str, node: str, formula: str) -> Op:
             "rsample()"
         )
 
-    return op(
-        f"{name}(self; values)",
-        lambda a, values: values,
-        formula=formula,
-        kind="random",
-        aten=aten,
-        node=node,
-        self=d("", refuse),
-    )
+    return random_op(f"{name}(self; values)", lambda a, values: values, formula, aten=aten, node=node,
+        self=d("", refuse))  # fmt: skip
 
 
-gamma_record = sample_record(
-    "standard_gamma_sample", "_standard_gamma", "StandardGammaBackward0", "out[i] ~ Gamma(self[i], 1)"
-)
-dirichlet_record = sample_record(
-    "dirichlet_sample", "_sample_dirichlet", "_DirichletBackward", "out[..., :] ~ Dirichlet(self[..., :])"
-)
+# fmt: off
+gamma_record = sample_record("standard_gamma_sample", "_standard_gamma", "StandardGammaBackward0",
+    "out[i] ~ Gamma(self[i], 1)")
+dirichlet_record = sample_record("dirichlet_sample", "_sample_dirichlet", "_DirichletBackward",
+    "out[..., :] ~ Dirichlet(self[..., :])")
+# fmt: on
 
 
 def gamma_number(alpha: float, narrow: bool, stream: Stream) -> float:

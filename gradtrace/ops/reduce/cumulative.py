@@ -12,7 +12,7 @@ from gradtrace.annotations import Sequence
 from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import Op, d, scan_op, structural_op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Kernel, NumpyDtype, Operand
@@ -101,45 +101,19 @@ def positive_part(xp: XP, g: Operand, self: Operand, out: Operand, dim: int) -> 
     return xp.exp(xp.flip(xp.logcumsumexp(xp.flip(logs, (dim,)), dim), (dim,)) + self)
 
 
-shift = op(
-    "shift(self; dim, steps, fill)",
-    shift_kernel,
-    formula="out[..., i, ...] = self[..., i - steps, ...]",
-    kind="structural",
-    dims="dim",
-    node="ConstantPadNdBackward0",
-    self=d("", lambda xp, g, out, self, dim, steps, fill: xp.shift(g, dim, -steps, 0)),
-)
-cumsum = op(
-    "cumsum(self; dim, dtype)",
-    running("add"),
-    formula="out[..., i, ...] = sum[k, 0, i](self[..., k, ...])",
-    kind="scan",
-    dims="dim",
-    c_order=True,
-    node="CumsumBackward0",
-    self=d("", lambda xp, g, out, self, dim, dtype=None: backwards(xp, "cumsum", g, dim)),
-)
-cumprod = op(
-    "cumprod(self; dim, dtype)",
-    running("multiply"),
-    formula="out[..., i, ...] = prod[k, 0, i](self[..., k, ...])",
-    kind="scan",
-    dims="dim",
-    c_order=True,
-    node="CumprodBackward0",
-    self=d("self out", lambda xp, g, out, self, dim, dtype=None: cumprod_grad(xp, g, self, out, dim)),
-)
-logcumsumexp = op(
-    "logcumsumexp(self; dim)",
-    running_log_sum,
-    formula="out[..., i, ...] = log(sum[k, 0, i](exp(self[..., k, ...])))",
-    kind="scan",
-    dims="dim",
-    c_order=True,
-    node="LogcumsumexpBackward0",
-    self=d("self out", lambda xp, g, out, self, dim: logcumsumexp_grad(xp, g, self, out, dim)),
-)
+# fmt: off
+shift = structural_op("shift(self; dim, steps, fill)", shift_kernel, "out[..., i, ...] = self[..., i - steps, ...]",
+    dims="dim", node="ConstantPadNdBackward0",
+    self=d("", lambda xp, g, out, self, dim, steps, fill: xp.shift(g, dim, -steps, 0)))
+cumsum = scan_op("cumsum(self; dim, dtype)", running("add"), "out[..., i, ...] = sum[k, 0, i](self[..., k, ...])",
+    dims="dim", c_order=True, self=d("", lambda xp, g, out, self, dim, dtype=None: backwards(xp, "cumsum", g, dim)))
+cumprod = scan_op("cumprod(self; dim, dtype)", running("multiply"),
+    "out[..., i, ...] = prod[k, 0, i](self[..., k, ...])", dims="dim", c_order=True,
+    self=d("self out", lambda xp, g, out, self, dim, dtype=None: cumprod_grad(xp, g, self, out, dim)))
+logcumsumexp = scan_op("logcumsumexp(self; dim)", running_log_sum,
+    "out[..., i, ...] = log(sum[k, 0, i](exp(self[..., k, ...])))", dims="dim", c_order=True,
+    self=d("self out", lambda xp, g, out, self, dim: logcumsumexp_grad(xp, g, self, out, dim)))
+# fmt: on
 
 
 # ---- the public names

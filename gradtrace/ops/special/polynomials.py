@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import op
+from gradtrace.engine.op import float_op
 from gradtrace.engine.tables import record_table
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
@@ -88,9 +88,7 @@ def kernel_of(first: Callable[[Any], Any], step: Step, shifted: bool) -> Callabl
 
 
 def _expose(name: str, first: Callable[[Any], Any], step: Step, formula: str, shifted: bool) -> None:
-    record = op(
-        f"{name}(self, other)", kernel_of(first, step, shifted), formula=formula, kind="elementwise", promote="float"
-    )
+    record = float_op(f"{name}(self, other)", kernel_of(first, step, shifted), formula)
 
     def function(input: Tensor | float, n: Tensor | float) -> Tensor:
         if not isinstance(input, Tensor) and not isinstance(n, Tensor):

@@ -29,16 +29,9 @@ from gradtrace.distributions.transforms import (
 from gradtrace.engine.tensor import Tensor
 
 __all__ = [
-    "Gumbel",
-    "HalfCauchy",
-    "HalfNormal",
-    "LogNormal",
-    "LogisticNormal",
-    "Pareto",
-    "RelaxedBernoulli",
-    "RelaxedOneHotCategorical",
-    "Weibull",
-]
+    "Gumbel", "HalfCauchy", "HalfNormal", "LogNormal", "LogisticNormal", "Pareto", "RelaxedBernoulli",
+    "RelaxedOneHotCategorical", "Weibull",
+]  # fmt: skip
 EULER = 0.57721566490153286060  # the Euler-Mascheroni constant
 
 

@@ -68,13 +68,6 @@ def mean_squared_error(labels: Any, predictions: Any) -> Tensor:
 
 
 __all__ = [
-    "l2_loss",
-    "log_softmax",
-    "relu",
-    "sigmoid",
-    "sigmoid_cross_entropy_with_logits",
-    "softmax",
-    "softmax_cross_entropy_with_logits",
-    "softmax_cross_entropy_with_logits_v2",
-    "tanh",
-]
+    "l2_loss", "log_softmax", "relu", "sigmoid", "sigmoid_cross_entropy_with_logits", "softmax",
+    "softmax_cross_entropy_with_logits", "softmax_cross_entropy_with_logits_v2", "tanh",
+]  # fmt: skip

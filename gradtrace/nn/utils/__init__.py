@@ -16,14 +16,9 @@ from gradtrace.nn.modules._text import typename
 from gradtrace.nn.modules.utils import function
 
 __all__ = [
-    "clip_grad_norm_",
-    "clip_grad_value_",
-    "clip_grads_with_norm_",
-    "get_total_norm",
-    "parameters_to_vector",
-    "rnn",
+    "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector", "rnn",
     "vector_to_parameters",
-]
+]  # fmt: skip
 
 Tensors = Tensor | Iterable[Tensor]
 

@@ -15,14 +15,9 @@ from gradtrace.nn.utils.packing import (
 )
 
 __all__ = [
-    "PackedSequence",
-    "pack_padded_sequence",
-    "pack_sequence",
-    "pad_packed_sequence",
-    "pad_sequence",
-    "unpack_sequence",
+    "PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence", "unpack_sequence",
     "unpad_sequence",
-]
+]  # fmt: skip
 
 
 def pad_sequence(

@@ -166,8 +166,7 @@ def formula(record: Op) -> str:
 def function(name: str) -> Callable[..., Any] | None:
     for table in (ops.api.functions, ops.api.functional, ops.api.special):
         if name in table:
-            found: Callable[..., Any] = table[name]
-            return found
+            return table[name]
     return None
 
 

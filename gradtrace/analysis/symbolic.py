@@ -204,8 +204,7 @@ class Book:
 
     @property
     def used(self) -> list[tuple[int, int, int]]:
-        used: list[tuple[int, int, int]] = self.__dict__.setdefault("_used", [])
-        return used
+        return self.__dict__.setdefault("_used", [])
 
     def local(self, of: int, by: int, place: int) -> Any:
         """Return the derivative of a tensor by one of its operands, as an expression with names."""

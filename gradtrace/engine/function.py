@@ -147,8 +147,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     @property
     def outputs(self) -> int:  # type: ignore[override]
-        outputs: int = self.__dict__.get("_outputs", 1)
-        return outputs
+        return self.__dict__.get("_outputs", 1)
 
     def call(self, function: Callable[..., Any], *args: object, **options: object) -> Any:
         """Call a user's function that has this ctx as an argument."""

@@ -38,8 +38,7 @@ INFERENCE_MESSAGE = (
 
 
 def take_kernel(a: Raw, index: Array) -> Array:
-    part: Array = np.asarray(a).reshape(-1)[index]
-    return part
+    return np.asarray(a).reshape(-1)[index]
 
 
 def place_kernel(a: Raw, index: Array, shape: Shape) -> Array:
@@ -142,8 +141,7 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
     if state.batching is not None:
         batched = state.batching.operate_inplace(record, args)
         if batched is not NotImplemented:
-            changed: Tensor = batched
-            return changed
+            return batched
     raws, mask = unwrap(record, args)
     if mask < 0:
         return inplace(record, target, *map(python_number, rest))

@@ -241,8 +241,7 @@ class Op:
     @lazy
     def wide(self) -> Kernel:
         """The kernel for float64 arrays: the numpy function itself if `kernel` only wraps it for float32."""
-        wide: Kernel = getattr(np, getattr(self.kernel, "ufunc", ""), self.kernel)
-        return wide
+        return getattr(np, getattr(self.kernel, "ufunc", ""), self.kernel)
 
     @lazy
     def run(self) -> Callable[[tuple[Any, ...], list[Any]], Any]:

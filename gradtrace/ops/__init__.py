@@ -66,8 +66,7 @@ def _method(name: str) -> Any:
 
 def _getitem(self: Tensor, key: object) -> Tensor:
     getitem = import_module("gradtrace.ops.index.indexing").getitem
-    result: Tensor = getitem(self, key) if state.batching is None else state.batching.getitem(getitem, self, key)
-    return result
+    return getitem(self, key) if state.batching is None else state.batching.getitem(getitem, self, key)
 
 
 def _setitem(self: Tensor, key: object, value: object) -> None:

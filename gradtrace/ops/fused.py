@@ -30,10 +30,9 @@ def fused(signature: str, rule: Rule, **fields: Any) -> Op:
         result = rule(ARRAY, *args)
         return result if "outputs" not in fields else tuple(np.zeros(0) if f is None else f for f in result)
 
-    result: Op = op(signature, kernel, undefined_grad="none", **fields,
+    return op(signature, kernel, undefined_grad="none", **fields,
         joint=d(" ".join(names), lambda xp, wanted, g, out, *args:
             differentiate_steps(xp, rule, wanted, g, args)))  # fmt: skip
-    return result
 
 
 def differentiate_steps(xp: XP, rule: Rule, wanted: tuple[bool, ...], g: Any, args: tuple[Any, ...]) -> list[Any]:

@@ -55,8 +55,7 @@ def sample_wise(function: F) -> F:
             return function(*args, **options)
         return state.batching.call(function, call, args, options)
 
-    wrapper: F = copy_metadata(call, function)
-    return wrapper
+    return copy_metadata(call, function)
 
 
 def copy_metadata(call: Any, function: Callable[..., Any]) -> Any:

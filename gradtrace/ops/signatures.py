@@ -236,8 +236,7 @@ def is_tensor(value: object) -> bool:
 
 def is_int(value: Any) -> bool:
     if is_tensor(value):
-        result: bool = value.ndim == 0 and value.dtype.category == dtypes.INTEGER
-        return result
+        return value.ndim == 0 and value.dtype.category == dtypes.INTEGER
     return not isinstance(value, bool) and hasattr(type(value), "__index__")
 
 

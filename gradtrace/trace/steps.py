@@ -332,8 +332,7 @@ def noted(gradient: Any) -> Noted:
     raw = gradient._data if isinstance(gradient, Tensor) else gradient
     if state.keeper is None or type(raw) in (float, bool) or raw.nbytes <= SMALL:
         return frozen(raw)
-    kept: Kept = state.keeper.note(raw)
-    return kept
+    return state.keeper.note(raw)
 
 
 def bounded(value: Value | None) -> Value | None:

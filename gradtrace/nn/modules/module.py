@@ -263,8 +263,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
         module, last = self._get_member(target)
         if last not in module._buffers:
             raise AttributeError(f"`{last}` is not a buffer")
-        buffer: Tensor = getattr(module, last)
-        return buffer
+        return getattr(module, last)
 
     # ---- walking the tree: each object is met once, in order of registration
 

@@ -70,8 +70,7 @@ def is_single(x: Tensor) -> bool:
 
 
 def _zeros(input: Tensor, *shape: int) -> Tensor:
-    zeros: Tensor = function("zeros")(*shape, dtype=input.dtype)
-    return zeros
+    return function("zeros")(*shape, dtype=input.dtype)
 
 
 class RNNBase(Module):
@@ -407,8 +406,7 @@ class RNNCell(RNNCellBase):
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        hidden: Tensor = self._step(input, None if hx is None else (hx,), f"RNN_{self.nonlinearity.upper()}")[0]
-        return hidden
+        return self._step(input, None if hx is None else (hx,), f"RNN_{self.nonlinearity.upper()}")[0]
 
 
 class LSTMCell(RNNCellBase):
@@ -434,5 +432,4 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        hidden: Tensor = self._step(input, None if hx is None else (hx,), "GRU")[0]
-        return hidden
+        return self._step(input, None if hx is None else (hx,), "GRU")[0]

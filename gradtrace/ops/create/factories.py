@@ -72,8 +72,7 @@ def finish(raw: Any, requires_grad: bool = False, place: object = None) -> Tenso
 
 
 def np_of(dtype: dtypes.dtype | None, default: dtypes.dtype | None = None) -> NumpyDtype:
-    out: NumpyDtype = (as_dtype(dtype) or default or dtypes.get_default_dtype()).np
-    return out
+    return (as_dtype(dtype) or default or dtypes.get_default_dtype()).np
 
 
 @public("tensor", forms="f")

@@ -87,8 +87,7 @@ scatter_by = gather_op("scatter_by(self; dim, index, src, reduce)", scatter_by_k
 
 
 def raw_array(value: Any) -> Array:
-    result: Array = value.shared() if isinstance(value, Tensor) else value
-    return result
+    return value.shared() if isinstance(value, Tensor) else value
 
 
 def index_add_kernel(a: Array, source: Array, dim: int, i: Array, alpha: float) -> Array:
@@ -266,8 +265,7 @@ def masked_filled(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     """Return a copy with value where the mask is True (torch.masked_fill)."""
     if state.planner is not None and mask.dtype.category == dtypes.BOOL:  # a record would store the mask's values
         broadcast(tuple(mask.shape), tuple(input.shape))
-        result: Tensor = where_or_nonzero(mask, value, input)
-        return result
+        return where_or_nonzero(mask, value, input)
     record, rest = fill_choice(mask, value)
     broadcast(tuple(mask.shape), tuple(input.shape))
     return watch(record(input, *rest), mask)

@@ -62,8 +62,7 @@ def pinv_kernel(a: Array, atol: float, rtol: float, hermitian: bool) -> Array:
     size = np.abs(values)
     keep = size > np.maximum(atol, rtol * size.max(axis=-1, keepdims=True))
     inverse = np.where(keep, 1 / np.where(keep, values, 1), 0).astype(a.dtype)
-    out: Array = (right.swapaxes(-1, -2) * inverse[..., None, :]) @ left.swapaxes(-1, -2)
-    return out
+    return (right.swapaxes(-1, -2) * inverse[..., None, :]) @ left.swapaxes(-1, -2)
 
 
 def lstsq_kernel(a: Array, b: Array, rcond: float, driver: str, vector: bool) -> tuple[Array, ...]:
@@ -246,8 +245,7 @@ def rank_kernel(a: Array, atol: float, rtol: float, hermitian: bool) -> Array:
     if not a.size:
         return np.zeros(a.shape[:-2], np.int64)
     size = np.abs(np.linalg.eigvalsh(a)) if hermitian else np.linalg.svd(a, compute_uv=False)
-    out: Array = np.count_nonzero(size > np.maximum(atol, rtol * size.max(axis=-1, keepdims=True)), axis=-1)
-    return out
+    return np.count_nonzero(size > np.maximum(atol, rtol * size.max(axis=-1, keepdims=True)), axis=-1)
 
 
 # ---- the public names
@@ -409,8 +407,7 @@ def cond(input: Tensor, p: float | str | None = None) -> Tensor:
         values = svdvals(input)
         n = values.shape[-1]
         high, low = values.narrow(-1, 0, 1), values.narrow(-1, n - 1, 1)
-        out: Tensor = (low / high if p == -2 else high / low).squeeze(-1)
-        return out
+        return (low / high if p == -2 else high / low).squeeze(-1)
     if p not in ("fro", "nuc") and (isinstance(p, str) or abs(p) not in (1, math.inf)):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     check_square(f"linalg.cond(ord={p})", input)

@@ -275,8 +275,7 @@ def linalg_lu_solve(
     check_sizes("linalg.lu_solve", input, tuple(other.shape), left)
     if left:
         return lu_solve_record(input, pivots, other, adjoint)
-    out: Tensor = lu_solve_record(input, pivots, other.mT, not adjoint).mT
-    return out
+    return lu_solve_record(input, pivots, other.mT, not adjoint).mT
 
 
 @torch_function("lu_solve", renamed={"b": "input", "LU_data": "LU", "LU_pivots": "pivots"})

@@ -26,8 +26,7 @@ def product(a: Array, b: Array) -> Array:
     if state.spend is not None:
         state.spend(2 * a.size * (b.shape[-1] if b.ndim > 1 else 1))
     if a.dtype.itemsize == 2 and a.dtype.kind == "f":
-        out: Array = np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
-        return out
+        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     if a.dtype.kind == "b":
         kernel = ("dot", "addmv_impl_cpu")[a.ndim - 1] if b.ndim == 1 else "bmm" if a.ndim == 3 else "addmm_impl_cpu_"
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
@@ -275,8 +274,7 @@ def _pair(record: Op, second: str) -> None:
     def function(input: Tensor, other: Tensor) -> Tensor:
         if not isinstance(other, Tensor):
             raise not_a_tensor(name, second, 2, other)
-        out: Tensor = record(input, other)
-        return out
+        return record(input, other)
 
     function.__doc__ = f"Product of `input` and `{second}`, without broadcasting (torch.{name})."
     torch_function(name, renamed={second: "other"})(function)
@@ -290,8 +288,7 @@ def _added(record: Op) -> None:
     name, renamed = record.name, dict(zip(record.tensor_names[1:], ("first", "second"), strict=True))
 
     def function(input: Tensor, first: Tensor, second: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-        out: Tensor = record(input, first, second, beta, alpha)
-        return out
+        return record(input, first, second, beta, alpha)
 
     def method(self: Tensor, first: Tensor, second: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
         return inplace(record, self, first, second, beta, alpha)
@@ -320,8 +317,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     if left == 2 and right == 1:
         return mv(input, other)
     if left == 1 and right == 2:
-        out: Tensor = mm(input.unsqueeze(0), other).squeeze_(0)
-        return out
+        return mm(input.unsqueeze(0), other).squeeze_(0)
     if folds(input, other):
         return folded(input, other)
     return by_batches(input, other)
@@ -348,8 +344,7 @@ def folded(a: Tensor, b: Tensor) -> Tensor:
     shape = tuple(big.shape[:-1])
     rows = big.reshape(-1 if big.shape[-1] else int(np.prod(shape)), big.shape[-1])
     if small.ndim == 1:
-        result: Tensor = records["unsafe_view"](mv(rows, small), shape)
-        return result
+        return records["unsafe_view"](mv(rows, small), shape)
     out = records["unsafe_view"](mm(rows, small), (*shape, small.shape[1]))
     result = out.mT.contiguous() if swap else out
     return result
@@ -368,8 +363,7 @@ def by_batches(a: Tensor, b: Tensor) -> Tensor:
     shape = (*batch, *((n,) if a.ndim > 1 else ()))
     if b.ndim == 1:
         right = b.expand((*batch, b.shape[0])).reshape(count, b.shape[0]).unsqueeze(2)
-        out: Tensor = records["unsafe_view"](bmm(left, right).squeeze(-1), shape)
-        return out
+        return records["unsafe_view"](bmm(left, right).squeeze(-1), shape)
     right = b.expand((*batch, *b.shape[-2:])).reshape(count, *b.shape[-2:])
     out = records["unsafe_view"](bmm(left, right), (*shape, b.shape[-1]))
     return out
@@ -396,10 +390,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if bias is None:
         return matmul(input, weight.t())
     if input.ndim == 2:
-        summed: Tensor = addmm.call(bias, input, weight.t(), 1, 1)
-        return summed
+        return addmm.call(bias, input, weight.t(), 1, 1)
     if not input.is_contiguous():
         return matmul(input, weight.t()) + bias
     rows = input.view(-1, input.shape[-1])
-    out: Tensor = addmm(bias, rows, weight.t(), 1, 1).view((*input.shape[:-1], weight.shape[0]))
-    return out
+    return addmm(bias, rows, weight.t(), 1, 1).view((*input.shape[:-1], weight.shape[0]))

@@ -159,8 +159,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
         return chain[i] if i == j else mm(product(i, split[i][j]), product(split[i][j] + 1, j))
 
     shape = ([] if first else [chain[0].shape[0]]) + ([] if last else [chain[-1].shape[1]])
-    result: Tensor = product(0, len(chain) - 1).view(shape)
-    return result
+    return product(0, len(chain) - 1).view(shape)
 
 
 @public("chain_matmul", forms="f")
@@ -177,8 +176,7 @@ def vecdot(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     if input.ndim == 1 and other.ndim == 1:
         return vdot(input, other)
     product: Any = input
-    out: Tensor = (product * other).sum(dim)
-    return out
+    return (product * other).sum(dim)
 
 
 @torch_function("vander", forms="l")
@@ -192,8 +190,7 @@ def linalg_vander(input: Tensor, *, N: int | None = None) -> Tensor:
     column = input.unsqueeze(-1)
     ones = Tensor._wrap(np.ones(column.shape, input.dtype.np))
     powers = column.expand((*input.shape, n - 1)).cumprod(-1)
-    out: Tensor = functions["cat"]([ones, powers], -1)
-    return out
+    return functions["cat"]([ones, powers], -1)
 
 
 @torch_function("vander", forms="f")
@@ -211,5 +208,4 @@ def vander(input: Tensor, N: int | None = None, increasing: bool = False) -> Ten
 @torch_function("diagonal", forms="l", renamed={"A": "input"})
 def linalg_diagonal(input: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Diagonals of matrices, as a view (torch.linalg.diagonal)."""
-    out: Tensor = input.diagonal(offset, dim1, dim2)
-    return out
+    return input.diagonal(offset, dim1, dim2)

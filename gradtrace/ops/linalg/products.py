@@ -43,14 +43,12 @@ def cdist_grad(xp: XP, g: Operand, out: Operand, x1: Operand, x2: Operand, p: fl
 
 
 def lerp_kernel(a: Array, b: Array, weight: Raw) -> Array:
-    out: Array = blend(a, b, np.asarray(weight).astype(a.dtype))
-    return out
+    return blend(a, b, np.asarray(weight).astype(a.dtype))
 
 
 def addcmul_kernel(a: Array, b: Array, c: Array, value: float) -> Array:
     if a.dtype.kind == "f":
-        out: Array = multiply_add(a, value * b, c)
-        return out
+        return multiply_add(a, value * b, c)
     return a + (int(value) if a.dtype.kind in "iu" else value) * b * c
 
 
@@ -96,8 +94,7 @@ def outer(input: Tensor, other: Tensor) -> Tensor:
     for one, name in ((input, "self"), (other, "vec2")):
         if one.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {one.ndim}-D")
-    out: Tensor = input.reshape(-1, 1) * other
-    return out
+    return input.reshape(-1, 1) * other
 
 
 @torch_function("inner")
@@ -149,8 +146,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     left, right = a.permute(free_a + first), b.permute(second + free_b)
     shape = (*(a.shape[i] for i in free_a), *(b.shape[i] for i in free_b))
     if count(shape) == 1:
-        out: Tensor = dot(left.flatten(), right.flatten()).reshape(shape)
-        return out
+        return dot(left.flatten(), right.flatten()).reshape(shape)
     rows, columns = count(a.shape, tuple(free_a)), count(b.shape, tuple(free_b))
     out = mm(left.reshape(rows, sizes), right.reshape(sizes, columns)).reshape(shape)
     return out
@@ -230,8 +226,7 @@ def pairwise_distances(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: obj
 def interpolated(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     """Linear interpolation: input + weight * (end - input) (torch.lerp)."""
     record = check_lerp(input, end, weight)
-    out: Tensor = record(input, end, weight)
-    return out
+    return record(input, end, weight)
 
 
 def check_lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Op:

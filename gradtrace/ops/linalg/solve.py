@@ -148,8 +148,7 @@ def inverse_kernel(a: Array) -> tuple[Array, Array]:
 
 def det_kernel(a: Array) -> Array:
     if a.shape[-1] > SMALL:
-        result: Array = np.linalg.det(a)
-        return result
+        return np.linalg.det(a)
     lu, pivots, _ = eliminate(a)
     swaps = np.count_nonzero(pivots != np.arange(1, a.shape[-1] + 1), axis=-1)
     out = np.multiply.reduce(np.diagonal(lu, axis1=-2, axis2=-1), axis=-1)
@@ -173,8 +172,7 @@ def adjugate(xp: XP, a: Operand) -> Operand:
     for k in range(1, n):
         am = xp.matmul(a, m)
         m = am - xp.sum_dim(am * unit, (a.ndim - 2, a.ndim - 1), True) / k * unit
-    out: Operand = m * (-1) ** (n - 1)
-    return out
+    return m * (-1) ** (n - 1)
 
 
 def det_grad_of_arrays(xp: XP, g: Array, a: Array, out: Array) -> Array:
@@ -299,8 +297,7 @@ def logdet(input: Tensor) -> Tensor:
     """Logarithms of determinants, nan for negative ones (torch.logdet)."""
     sign, logabs = sign_and_log("logdet", input)
     nan = Tensor._wrap(np.asarray(math.nan, logabs.dtype.np))
-    out: Tensor = records["where"](sign == -1, nan, logabs)
-    return out
+    return records["where"](sign == -1, nan, logabs)
 
 
 def check_solve(name: str, a: Tensor, b: Tensor, left: bool) -> bool:
@@ -361,8 +358,7 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{m} != {n}"
         )
-    out: Tensor = inv(input.reshape(n, m)).reshape((*last, *first))
-    return out
+    return inv(input.reshape(n, m)).reshape((*last, *first))
 
 
 @torch_function("tensorsolve", forms="l", renamed={"B": "other"})
@@ -377,5 +373,4 @@ def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None)
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
             f"but got {n} != {math.prod(input.shape[: other.ndim])}"
         )
-    out: Tensor = solve(input.reshape(m, n), other.reshape(-1)).reshape(shape)
-    return out
+    return solve(input.reshape(m, n), other.reshape(-1)).reshape(shape)

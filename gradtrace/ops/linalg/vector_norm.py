@@ -32,8 +32,7 @@ def norm_kernel(
     if p == 2 and a.dtype.itemsize >= 4:
         if dims is None and a.flags.c_contiguous:
             flat = a.reshape(-1)
-            result: Array = np.sqrt(flat.dot(flat))
-            return result
+            return np.sqrt(flat.dot(flat))
         return np.sqrt(add_up(a * a, dims, keepdim))
     wide = np.abs(a, dtype=np.float32) if a.dtype.itemsize == 2 else np.abs(a)
     if p == math.inf:
@@ -111,8 +110,7 @@ def renorm_scale(xp: XP, norm: Operand, maxnorm: float) -> Operand:
 
 def renorm_kernel(a: Array, p: float, dim: int, maxnorm: float) -> Array:
     norm = norm_kernel(a, p, tuple(i for i in range(a.ndim) if i != dim), True)
-    out: Array = a * np.where(norm > maxnorm, maxnorm / (norm + 1e-7), np.ones_like(norm)).astype(a.dtype)
-    return out
+    return a * np.where(norm > maxnorm, maxnorm / (norm + 1e-7), np.ones_like(norm)).astype(a.dtype)
 
 
 def renorm_grad(xp: XP, g: Operand, self: Operand, p: float, dim: int, maxnorm: float) -> Operand:
@@ -215,20 +213,17 @@ def norm_of_matrix(
         return out
     batch = [i for i in range(input.ndim) if i not in dims]
     order = [*batch, *dims]
-    result: Tensor = out.unsqueeze(-1).permute([order.index(i) for i in range(input.ndim)])
-    return result
+    return out.unsqueeze(-1).permute([order.index(i) for i in range(input.ndim)])
 
 
 def extreme(values: Tensor, ord: Any, dim: int, keepdim: bool) -> Tensor:
-    out: Tensor = values.amax(dim, keepdim) if ord > 0 else values.amin(dim, keepdim)
-    return out
+    return values.amax(dim, keepdim) if ord > 0 else values.amin(dim, keepdim)
 
 
 def linalg_name(name: str) -> Callable[..., Tensor]:
     if name not in linalg:
         load()
-    out: Callable[..., Tensor] = linalg[name]
-    return out
+    return linalg[name]
 
 
 @torch_function("norm", forms="l")

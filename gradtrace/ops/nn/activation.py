@@ -28,8 +28,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 def gelu_kernel(x: Array, approximate: str) -> Array:
     if approximate == "tanh":
-        result: Array = 0.5 * x * (1 + np.tanh(KAPPA * (x + CUBIC * x * x * x)))
-        return result
+        return 0.5 * x * (1 + np.tanh(KAPPA * (x + CUBIC * x * x * x)))
     from gradtrace.ops.special.error_functions import erf
 
     result = 0.5 * x * (1 + erf.kernel(x * ROOT_HALF))
@@ -45,13 +44,11 @@ def gelu_of_float(x: float, approximate: str) -> float:
 def softplus_kernel(x: Array, beta: float, threshold: float) -> Array:
     scaled = x * beta
     low = np.where(scaled > threshold, np.zeros_like(x), scaled)
-    result: Array = select(scaled > threshold, x, log1p(exponential(low)) / beta)
-    return result
+    return select(scaled > threshold, x, log1p(exponential(low)) / beta)
 
 
 def elu_kernel(x: Array, alpha: float, scale: float, input_scale: float) -> Array:
-    result: Array = select(x < 0, expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(x.dtype)
-    return result
+    return select(x < 0, expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(x.dtype)
 
 
 def silu_grad(xp: XP, g: Operand, x: Operand) -> Operand:
@@ -65,14 +62,12 @@ def mish_grad(xp: XP, g: Operand, x: Operand, softplus: Operand) -> Operand:
 
 
 def silu_kernel(x: Array) -> Array:
-    result: Array = x / (1 + exponential(-x))
-    return result
+    return x / (1 + exponential(-x))
 
 
 def glu_kernel(x: Array, dim: int) -> Array:
     a, b = np.split(x, 2, dim)
-    result: Array = a * sigmoid_kernel(b)
-    return result
+    return a * sigmoid_kernel(b)
 
 
 def softshrink_kernel(x: Array, lambd: float) -> Array:

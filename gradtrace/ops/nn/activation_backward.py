@@ -94,8 +94,7 @@ def hardswish_grad(g: Array, x: Array) -> Array:
 def softplus_grad(g: Array, x: Array, beta: float, threshold: float) -> Array:
     scaled = x * beta
     z = exponential(np.minimum(scaled, threshold))
-    result: Array = either(scaled > threshold, g, g * z / (z + 1)).astype(g.dtype)
-    return result
+    return either(scaled > threshold, g, g * z / (z + 1)).astype(g.dtype)
 
 
 def softplus_curve(xp: XP, g: Operand, x: Operand, beta: float, threshold: float) -> Operand:
@@ -106,8 +105,7 @@ def softplus_curve(xp: XP, g: Operand, x: Operand, beta: float, threshold: float
 def log_sigmoid_grad(g: Array, x: Array) -> Array:
     z = exponential(-np.abs(x))
     share = z / (1 + z)
-    result: Array = either(x < 0, 1 - share, share) * g
-    return result
+    return either(x < 0, 1 - share, share) * g
 
 
 def log_sigmoid_curve(xp: XP, g: Operand, x: Operand) -> Operand:

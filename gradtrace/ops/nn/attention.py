@@ -41,8 +41,7 @@ def weights_kernel(q: Array, k: Array, mask: Array | None, scale: float) -> Arra
 
 
 def attention_kernel(q: Array, k: Array, v: Array, mask: Array | None, scale: float) -> Array:
-    result: Array = np.matmul(weights_kernel(q, k, mask, scale), v)
-    return result
+    return np.matmul(weights_kernel(q, k, mask, scale), v)
 
 
 def attention_grad(
@@ -165,5 +164,4 @@ def composed(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, sca
         from gradtrace.ops.nn.dropout import drop
 
         weights = drop(weights, dropout_p, True, False)
-    result: Tensor = weights @ value
-    return result
+    return weights @ value

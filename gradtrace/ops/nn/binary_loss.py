@@ -20,8 +20,7 @@ TINY = 9.999999960041972e-13  # 1e-12 rounded to float32, as in PyTorch
 
 
 def log_sigmoid(x: Array) -> Array:
-    result: Array = np.minimum(x, 0) - in_float64("log1p")(in_float64("exp")(-np.abs(x)))
-    return result
+    return np.minimum(x, 0) - in_float64("log1p")(in_float64("exp")(-np.abs(x)))
 
 
 def bce_slope(xp: XP, g: Operand, x: Operand, t: Operand) -> Operand:

@@ -36,8 +36,7 @@ def nll_kernel(x: Array, target: Array, weight: Array | None, reduction: str, ig
         if reduction == "none":
             return each
         total = np.add.reduce(each)
-        result: Array = total if reduction == "sum" else total / x.dtype.type(target.size)
-        return result
+        return total if reduction == "sum" else total / x.dtype.type(target.size)
     index, w = class_weights(x, target, weight, ignore)
     each = np.where(w == 0, np.zeros_like(w), -x[index] * w) if weight is None else -x[index] * w
     if reduction == "none":
@@ -50,8 +49,7 @@ def nll_kernel(x: Array, target: Array, weight: Array | None, reduction: str, ig
 def nll_factor(x: Array, target: Array, weight: Array | None, reduction: str, ignore: int) -> Array:
     """Return the derivative of each loss (or of their sum or mean) with respect to x, in the shape of x."""
     if x.ndim == 1:
-        result: Array = nll_factor(x[None], target.reshape(1), weight, reduction, ignore)[0]
-        return result
+        return nll_factor(x[None], target.reshape(1), weight, reduction, ignore)[0]
     index, w = class_weights(x, target, weight, ignore)
     out = np.zeros(x.shape, x.dtype)
     total = w.sum(dtype=x.dtype)
@@ -210,5 +208,4 @@ def smoothed(
         else:
             used = weight.array[np.where(ignored.array, 0, target.array)]
             every = every.sum() / float(np.where(ignored.array, 0, used).sum())
-    result: Tensor = hard * (1 - smoothing) + every * (smoothing / classes)
-    return result
+    return hard * (1 - smoothing) + every * (smoothing / classes)

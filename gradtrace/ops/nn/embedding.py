@@ -17,8 +17,7 @@ def embedding_weights(indices: Array, padding: int, by_frequency: bool, dtype: N
     if by_frequency:
         _, inverse, counts = np.unique(indices, return_inverse=True, return_counts=True)
         factor /= counts[inverse].reshape(indices.shape).astype(dtype)
-    result: Array = factor[..., None]
-    return result
+    return factor[..., None]
 
 
 def scatter_rows(g: Array, shape: Shape, indices: Array) -> Array:

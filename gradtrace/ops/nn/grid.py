@@ -62,8 +62,7 @@ def within(x: Array, size: int, padding: int, corners: bool) -> tuple[Array, Arr
 
 
 def raw(value: Any) -> Array:
-    result: Array = value.array if isinstance(value, Tensor) else value
-    return result
+    return value.array if isinstance(value, Tensor) else value
 
 
 def coordinate(xp: XP, grid: Any, size: int, mode: int, padding: int, corners: bool) -> tuple[Any, Any, Any]:

@@ -72,8 +72,7 @@ def running_stats_kernel(
     x = widen_half(a)
     out = (x - mean.reshape(shape)) * (1 / np.sqrt(var + var.dtype.type(eps))).reshape(shape)
     affine(out, weight, bias, others)
-    result: Array = out.astype(a.dtype, copy=False)
-    return result
+    return out.astype(a.dtype, copy=False)
 
 
 # ---- rules
@@ -241,8 +240,7 @@ def batch_norm(
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     elif eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
-    result: Tensor = normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
-    return result
+    return normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
 def normalise_batch(
@@ -276,8 +274,7 @@ def empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Te
     out: Any = clone(input)
     if weight is not None:
         out = out * weight[0]
-    result: Tensor = out if bias is None else out + bias[0]
-    return result
+    return out if bias is None else out + bias[0]
 
 
 @torch_function("batch_norm", forms="f")
@@ -293,8 +290,7 @@ def torch_batch_norm(
     cudnn_enabled: bool = False,
 ) -> Tensor:
     """functional.batch_norm with its arguments in another order (torch.batch_norm)."""
-    result: Tensor = normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
-    return result
+    return normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
 @torch_function("native_batch_norm", forms="f")
@@ -357,8 +353,7 @@ def torch_instance_norm(
     for running, new in ((running_mean, mean), (running_var, var)):
         if running is not None and new is not None:
             running.detach().copy_(new.view(samples, channels).mean(0))
-    result: Tensor = out.view(*input.shape)
-    return result
+    return out.view(*input.shape)
 
 
 # ---- layer norm and group norm
@@ -388,8 +383,7 @@ def layer_norm(
 
     Raises RuntimeError if the shapes do not match.
     """
-    result: Tensor = normalise_layer(input, normalized_shape, weight, bias, eps)[0]
-    return result
+    return normalise_layer(input, normalized_shape, weight, bias, eps)[0]
 
 
 @torch_function("native_layer_norm", forms="f")
@@ -419,8 +413,7 @@ def group_norm(
     check_kind(input, "GroupNormKernelImpl")
     each = count(input.shape[1:]) // num_groups
     seen = (input.shape[0], num_groups, each)
-    result: Tensor = group_normal(input, weight, bias, seen, (2,), (0, *range(2, input.ndim)), eps)[0]
-    return result
+    return group_normal(input, weight, bias, seen, (2,), (0, *range(2, input.ndim)), eps)[0]
 
 
 # ---- composed
@@ -465,5 +458,4 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         square = square.view(input.shape[0], 1, input.shape[1], input.shape[2], -1)
         square = pad(square, (0, 0, 0, 0, *around))
         square = average_pools[3](square, (size, 1, 1), stride=1).squeeze(1).view(*input.shape)
-    result: Tensor = input / square.mul(alpha).add(k).pow(beta)
-    return result
+    return input / square.mul(alpha).add(k).pow(beta)

@@ -49,8 +49,7 @@ def reduce_array(each: Array, weight: Array | None, reduction: str) -> Array:
     if reduction == "none":
         return each
     if reduction == "sum":
-        result: Array = each.sum(dtype=each.dtype)
-        return result
+        return each.sum(dtype=each.dtype)
     return each.mean() if each.size else np.asarray(np.nan, each.dtype)  # mean() warns for an empty array
 
 
@@ -115,8 +114,7 @@ def bounded(
 
     def rule(xp: XP, g: Operand, a: Operand, b: Operand, bound: float, reduction: str) -> Operand:
         norm = 1 / max(math.prod(a.shape), 1) if reduction == "mean" else 1
-        result: Operand = slope(xp, a - b, bound) * norm * g
-        return result
+        return slope(xp, a - b, bound) * norm * g
 
     backward = fused(f"{name}_backward(g, self, target; bound, reduction)", rule, kind="loss")
     return loss_op(f"{name}(self, target; bound, reduction)",
@@ -273,8 +271,7 @@ def kl_div(
     if not (input.is_floating_point() and target.is_floating_point()):
         raise RuntimeError("kl_div: Integral inputs not supported.")
     if reduction == "batchmean":
-        result: Tensor = kl_div(input, target, reduction="sum", log_target=log_target) / input.shape[0]
-        return result
+        return kl_div(input, target, reduction="sum", log_target=log_target) / input.shape[0]
     reduction = reduction_named(reduction, size_average, reduce)
     if log_target:
         return reduced(target.exp() * (target - input), reduction)

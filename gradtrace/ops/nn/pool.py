@@ -76,8 +76,7 @@ def divisors(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: 
 
 def divided(total: Array, by: Array | int) -> Array:
     if total.dtype.kind == "f":
-        result: Array = total / np.asarray(by).astype(total.dtype)
-        return result
+        return total / np.asarray(by).astype(total.dtype)
     return np.trunc(total / by).astype(total.dtype)
 
 

@@ -130,8 +130,7 @@ def interpolate(
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
     if mode == "area" and n in (1, 2, 3):
-        result: Tensor = adaptive_avg_pools[n](input, outs)
-        return result
+        return adaptive_avg_pools[n](input, outs)
     kind = kind_of(mode, n, input.ndim, align_corners, antialias)
     check_sizes(input, outs, kind)
     return records[kind, n](input, outs, bool(align_corners), scales)

@@ -23,8 +23,7 @@ exp, log = in_float64("exp"), in_float64("log")
 def log_sum_exp(a: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
     a = np.asarray(a)
     if not a.size:
-        result: Array = np.log(fold("add", a, dims, keepdim))
-        return result
+        return np.log(fold("add", a, dims, keepdim))
     top = fold("maximum", a, dims, True)
     top = np.where(np.isinf(top), np.zeros_like(top), top)
     out = np.log(add_up(np.exp(a - top), dims, True)) + top
@@ -51,13 +50,11 @@ def log_softmax_kernel(a: Array, dims: tuple[int, ...]) -> Array:
 
 def softmax_grad(g: Array, result: Array, dims: tuple[int, ...]) -> Array:
     product = np.asarray(g * result)
-    value: Array = result * (g - add_up(product, dims, True))
-    return value
+    return result * (g - add_up(product, dims, True))
 
 
 def log_softmax_grad(g: Array, result: Array, dims: tuple[int, ...]) -> Array:
-    value: Array = g - np.exp(result) * add_up(np.asarray(g), dims, True)
-    return value
+    return g - np.exp(result) * add_up(np.asarray(g), dims, True)
 
 
 # fmt: off
@@ -104,8 +101,7 @@ def _normalised(name: str, record: OneResult) -> Callable[..., Tensor]:
         if not wanted.is_floating_point:
             last = "lastdim_" if axis == max(input.ndim - 1, 0) else ""
             raise NotImplementedError(f"\"{name}_{last}kernel_impl\" not implemented for '{input.dtype.scalar_type}'")
-        normalised: Tensor = record.call(input, (axis,) if input.ndim else ())
-        return normalised
+        return record.call(input, (axis,) if input.ndim else ())
 
     function.__doc__ = f"{name} over `dim`, after a cast to `dtype` (torch.{name})."
     return torch_function(name, forms="fms")(function)

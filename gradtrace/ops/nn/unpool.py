@@ -128,8 +128,7 @@ def _power_average(n: int) -> Callable[..., Tensor]:
         if math.isinf(norm_type):
             pool, size = max_pools[n], input.abs()
             rest = (kernel_size, stride, 0, 1, ceil_mode)
-            result: Tensor = pool(size, *rest) if norm_type > 0 else -pool(-size, *rest)
-            return result
+            return pool(size, *rest) if norm_type > 0 else -pool(-size, *rest)
         cells = size_of(lengths(name, "kernel_size", kernel_size, n))
         mean = average_pools[n](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
         result = (mean.sign() * mean.abs().relu()).mul(cells).pow(1.0 / norm_type)

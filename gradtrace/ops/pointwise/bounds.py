@@ -87,8 +87,7 @@ def clamped(input: Tensor, min: Tensor | float | None = None, max: Tensor | floa
     """Clamp input to [min, max]; a bound may be a tensor or None (torch.clamp)."""
     min, max = dtypes.python_number(min), dtypes.python_number(max)
     record, rest = choose_clamp(input, min, max)
-    out: Tensor = record(in_bounds_dtype(input, min, max), *rest)
-    return out
+    return record(in_bounds_dtype(input, min, max), *rest)
 
 
 def choose_clamp(

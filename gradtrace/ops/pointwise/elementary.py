@@ -20,8 +20,7 @@ exponential = in_float64("exp")
 
 
 def sigmoid_kernel(x: Array) -> Array:
-    out: Array = 1 / (1 + exponential(-np.asarray(x)))
-    return out
+    return 1 / (1 + exponential(-np.asarray(x)))
 
 
 def zero(xp: XP, g: Operand, *_: object) -> Operand:
@@ -118,8 +117,7 @@ def square(input: Tensor) -> Tensor:
 
 
 def _pow2_inplace(self: Tensor) -> Tensor:
-    out: Tensor = self.pow_(2)
-    return out
+    return self.pow_(2)
 
 
 Tensor.square_ = _pow2_inplace  # type: ignore[assignment, method-assign]

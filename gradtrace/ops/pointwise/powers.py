@@ -73,8 +73,7 @@ def power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
             raise not_a_tensor("pow", "input", 1, input)
         return reflected_power(exponent, python_number(input))
     if isinstance(exponent, Tensor):
-        out: Tensor = power_of_tensors(input, exponent)
-        return out
+        return power_of_tensors(input, exponent)
     return power_number(input, python_number(exponent))
 
 
@@ -88,8 +87,7 @@ def power_number(input: Tensor, exponent: float) -> Tensor:
         input = records["cast"](input, np.dtype("int64"))
     if input.dtype.category == 1 and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
-    out: Tensor = power_of_number(input, exponent)
-    return out
+    return power_of_number(input, exponent)
 
 
 power_of_number = call.with_number(pow_scalar)
@@ -102,16 +100,14 @@ def reflected_power(exponent: Tensor, base: float) -> Tensor:
             if isinstance(base, int)
             else pow_record(Tensor._wrap(np.asarray(base, dtype=_default_np())), exponent)
         )
-    out: Tensor = number_to_power(exponent, base)
-    return out
+    return number_to_power(exponent, base)
 
 
 number_to_power = call.with_number(pow_of_scalar)
 
 
 def _default_np() -> NumpyDtype:
-    out: NumpyDtype = get_default_dtype().np
-    return out
+    return get_default_dtype().np
 
 
 def _power(a: Tensor, b: Any) -> Any:

@@ -43,8 +43,7 @@ def _tensor_or_number(with_tensor: Op, with_number: Op, name: str) -> Callable[.
             return remainder_of_number(other, input)
         require_tensor(name, input, other)
         other = python_number(other)
-        out: Tensor = with_tensor(input, other) if isinstance(other, Tensor) else with_number(input, other)
-        return out
+        return with_tensor(input, other) if isinstance(other, Tensor) else with_number(input, other)
 
     return expose(named(function, name, f"Elementwise {name} (torch.{name})."), name)
 

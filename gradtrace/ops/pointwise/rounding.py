@@ -18,8 +18,7 @@ def round_decimals(x: Array, decimals: int) -> Array:
     if decimals == 0:
         return np.rint(x)
     scale = np.asarray(10.0 ** abs(decimals)).astype(x.dtype)
-    out: Array = np.rint(x * scale) / scale if decimals >= 0 else np.rint(x / scale) * scale
-    return out
+    return np.rint(x * scale) / scale if decimals >= 0 else np.rint(x / scale) * scale
 
 
 # fmt: off

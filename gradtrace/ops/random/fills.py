@@ -168,8 +168,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     if p is not None:
         return bernoulli_(Tensor._wrap(like), p, generator=generator)
     drawn = by_chance(draw(generator), probabilities(input), like)
-    result: Tensor = bernoulli_sample(input, drawn.astype(like.dtype))
-    return result
+    return bernoulli_sample(input, drawn.astype(like.dtype))
 
 
 @public("exponential_", forms="m")
@@ -235,8 +234,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     if not (rates >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     drawn = counts.poisson(draw(generator), rates.reshape(-1).tolist())
-    result: Tensor = poisson_sample(input, np.array(drawn, rates.dtype).reshape(rates.shape))
-    return result
+    return poisson_sample(input, np.array(drawn, rates.dtype).reshape(rates.shape))
 
 
 @public("binomial", forms="f")
@@ -247,5 +245,4 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     if trials.dtype != chances.dtype:
         raise RuntimeError(f"Found dtype {prob.dtype.scalar_type} but expected {count.dtype.scalar_type}")
     drawn = counts.binomial(draw(generator), trials.reshape(-1).tolist(), chances.reshape(-1).tolist(), trials.dtype)
-    result: Tensor = binomial_sample(count, np.array(drawn, trials.dtype).reshape(trials.shape))
-    return result
+    return binomial_sample(count, np.array(drawn, trials.dtype).reshape(trials.shape))

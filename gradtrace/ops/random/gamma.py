@@ -79,8 +79,7 @@ def standard_gamma(concentration: Tensor) -> Tensor:
     alpha = concentration.shared()
     require_floats(alpha.dtype, "gamma_cpu", least=4)
     numbers = gamma_numbers(draw(None), alpha, alpha.dtype.itemsize == 4).astype(alpha.dtype)
-    result: Tensor = gamma_record(concentration, np.maximum(numbers, np.finfo(alpha.dtype).tiny))
-    return result
+    return gamma_record(concentration, np.maximum(numbers, np.finfo(alpha.dtype).tiny))
 
 
 def sample_dirichlet(concentration: Tensor) -> Tensor:
@@ -90,5 +89,4 @@ def sample_dirichlet(concentration: Tensor) -> Tensor:
     numbers = np.maximum(gamma_numbers(draw(None), alpha, False), np.finfo(np.float64).tiny)
     shares = (numbers / numbers.sum(-1, keepdims=True)).astype(alpha.dtype)
     info = np.finfo(alpha.dtype)
-    result: Tensor = dirichlet_record(concentration, np.clip(shares, info.tiny, 1 - info.epsneg))
-    return result
+    return dirichlet_record(concentration, np.clip(shares, info.tiny, 1 - info.epsneg))

@@ -87,8 +87,7 @@ def median_of_all(ignore_nan: bool) -> Kernel:
         flat = a.reshape(-1)
         if not flat.size:
             return np.asarray(math.nan).astype(a.dtype)
-        out: Array = flat[middle_order(flat, ignore_nan)][0]
-        return out
+        return flat[middle_order(flat, ignore_nan)][0]
 
     return kernel
 
@@ -154,8 +153,7 @@ def index_grad(
         return g
     if not keepdim:
         g, index = xp.unsqueeze(g, dim), xp.unsqueeze(index, dim)
-    placed: Operand = getattr(xp, placing)(None, g, index, dim, self.shape[dim])
-    return placed
+    return getattr(xp, placing)(None, g, index, dim, self.shape[dim])
 
 
 def aminmax_grad(
@@ -316,8 +314,7 @@ def _group_extreme(name: str, record: Op) -> None:
     def function(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
         dims = some_dims(name, dim, input.ndim)
         need_elements(f"{name}()", input, None if dim is None or dim == () else dims)
-        out: Tensor = record(input, dims, keepdim)
-        return out
+        return record(input, dims, keepdim)
 
     function.__doc__ = f"The extreme over `dim` (all by default); ties share the gradient (torch.{name})."
     torch_function(name)(function)
@@ -346,8 +343,7 @@ def _arg_extreme(name: str, record: Op) -> None:
             raise RuntimeError(f"{name}(): does not support bool input")
         axis = None if dim is None else one_dim(name, dim, input.ndim)
         need_elements(f"{name}()", input, None if axis is None else (axis,), IndexError)
-        out: Tensor = record(input, axis if input.ndim else None, keepdim)
-        return out
+        return record(input, axis if input.ndim else None, keepdim)
 
     function.__doc__ = f"Index of the first extreme, int64; nan counts as the extreme (torch.{name})."
     torch_function(name)(function)

@@ -32,8 +32,7 @@ FEW = 256  # elements
 
 def fold(ufunc: str, a: Array, dims: tuple[int, ...] | None, keepdim: bool = False, dtype: Any = None) -> Array:
     """Apply the method `reduce` of numpy's function `ufunc` over `dims`."""
-    out: Array = getattr(np, ufunc).reduce(a, axis=dims, dtype=dtype, keepdims=keepdim)
-    return out
+    return getattr(np, ufunc).reduce(a, axis=dims, dtype=dtype, keepdims=keepdim)
 
 
 def add_up(
@@ -84,8 +83,7 @@ def variance(a: Array, dims: tuple[int, ...] | None, correction: float, keepdim:
     away = wide - average(wide, dims, True)
     freedom = max(count(a.shape, dims) - correction, 0)
     total = add_up(away * away, dims, keepdim)
-    out: Array = (total / total.dtype.type(freedom)).astype(a.dtype)
-    return out
+    return (total / total.dtype.type(freedom)).astype(a.dtype)
 
 
 def deviation(a: Array, dims: tuple[int, ...] | None, correction: float, keepdim: bool) -> Array:
@@ -265,8 +263,7 @@ def numpy_dtype(input: Tensor, dtype: dtypes.dtype | None) -> NumpyDtype | None:
         return None
     if input.requires_grad and not wanted.is_floating_point:
         raise RuntimeError(f"Autograd not support dtype: {wanted.scalar_type}")
-    out: NumpyDtype | None = wanted.np
-    return out
+    return wanted.np
 
 
 @torch_function("sum")
@@ -326,8 +323,7 @@ def _spread_measure(name: str, record: Op) -> None:
         dims = None if dim is None else some_dims(name, dim, input.ndim)
         if count(input.shape, dims) <= correction:
             warnings.warn(DEGREES_WARNING.format(name), UserWarning, stacklevel=3)
-        out: Tensor | tuple[Tensor, ...] = record(input, dims, correction, keepdim)
-        return out
+        return record(input, dims, correction, keepdim)
 
     function.__doc__ = f"torch.{name} of all elements, or over `dim`; the divisor is n - correction (1 by default)."
     torch_function(name, forms="fm" if name in ("std", "var") else "f")(function)
@@ -356,16 +352,14 @@ def mean_without_nan(
     """Mean of the elements that are not nan (torch.nanmean)."""
     require_float(input, "nanmean(): expected input to have floating point or complex dtype but got {}")
     valid = input.detach().isnan().logical_not().sum(dim, keepdim=keepdim)  # type: ignore[arg-type]
-    out: Tensor = sum_without_nan(input, dim, keepdim, dtype=dtype) / valid
-    return out
+    return sum_without_nan(input, dim, keepdim, dtype=dtype) / valid
 
 
 def _logical(name: str, record: Op) -> None:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
         if dim is not None and not is_int(dim) and not len(dim):  # unlike for sums, () is not a dim
             return input.bool()
-        out: Tensor = record(input, None if dim is None else some_dims(name, dim, input.ndim), keepdim)
-        return out
+        return record(input, None if dim is None else some_dims(name, dim, input.ndim), keepdim)
 
     function.__doc__ = f"Whether {name} of the elements are true, over all or over `dim` (torch.{name})."
     torch_function(name)(function)

@@ -165,8 +165,7 @@ def positive(input: Tensor) -> Tensor:
 @public("msort")
 def msort(input: Tensor) -> Tensor:
     """Sort along the first dim (torch.msort)."""
-    result: Tensor = input.sort(0)[0]
-    return result
+    return input.sort(0)[0]
 
 
 @public("zero_", forms="f")

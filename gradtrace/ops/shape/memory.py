@@ -62,8 +62,7 @@ def steps_of(raw: Array) -> tuple[int, ...]:
 
 
 def strided_kernel(a: Array, size: Sequence[int], stride: Sequence[int], offset: int, layout: object) -> Array:
-    result: Array = window(storage_of(a), size, stride, offset)
-    return result
+    return window(storage_of(a), size, stride, offset)
 
 
 def positions(size: Sequence[int], stride: Sequence[int], offset: int, layout: tuple[Any, ...]) -> Array:
@@ -72,8 +71,7 @@ def positions(size: Sequence[int], stride: Sequence[int], offset: int, layout: t
     cells = np.full(layout[3], n, np.int64)
     if n:
         window(cells, *layout[:3])[...] = np.arange(n).reshape(layout[0])
-    result: Array = window(cells, size, stride, offset).copy()
-    return result
+    return window(cells, size, stride, offset).copy()
 
 
 def put_back(g: Array, where: Array, shape: Shape) -> Array:
@@ -181,8 +179,7 @@ class Storage:
         return int(self._cells.size)
 
     def tolist(self) -> list[Any]:
-        result: list[Any] = self._cells.tolist()
-        return result
+        return self._cells.tolist()
 
     def __len__(self) -> int:
         return int(self._cells.size)
@@ -300,8 +297,7 @@ def placed(cells: Array, size: tuple[int, ...], stride: Sequence[int] | None, of
     missing = extent(size, steps, offset) - cells.size
     if missing > 0:
         cells = np.append(cells, np.zeros(missing, cells.dtype))
-    result: Array = window(cells, size, steps, offset)
-    return result
+    return window(cells, size, steps, offset)
 
 
 def contiguous_steps(size: tuple[int, ...]) -> tuple[int, ...]:

@@ -61,8 +61,7 @@ def expanded_strides(a: Array, shape: Shape) -> Shape:
 def unsqueeze_kernel(a: Array, dim: int) -> Array:
     if dim < a.ndim or not a.ndim:
         return np.expand_dims(a, dim)
-    out: Array = np.lib.stride_tricks.as_strided(a, (*a.shape, 1), (*a.strides, a.itemsize))
-    return out
+    return np.lib.stride_tricks.as_strided(a, (*a.shape, 1), (*a.strides, a.itemsize))
 
 
 def swapped(a: Array, dim0: int, dim1: int) -> Array:
@@ -72,8 +71,7 @@ def swapped(a: Array, dim0: int, dim1: int) -> Array:
 def sum_to_kernel(a: Array, shape: Shape) -> Array:
     lead = a.ndim - len(shape)
     dims = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and a.shape[i + lead] != 1)
-    result: Array = a.sum(axis=dims, keepdims=True).reshape(shape)
-    return result
+    return a.sum(axis=dims, keepdims=True).reshape(shape)
 
 
 def reshape_back(xp: XP, g: Any, out: Operand, self: Operand, *_: object) -> Operand:
@@ -312,8 +310,7 @@ def transposed(
 def t(input: Tensor) -> Tensor:
     """Transpose a matrix; tensors of fewer dims are unchanged (torch.t)."""
     need_matrix_or_less("t", input)
-    turned: Tensor = t_record.call(input)
-    return turned
+    return t_record.call(input)
 
 
 def need_matrix_or_less(name: str, input: Tensor) -> None:

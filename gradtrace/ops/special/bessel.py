@@ -21,8 +21,7 @@ def on_arrays(kernel: Kernel, *rest: float) -> Kernel:
 
     def call_kernel(x: Array) -> Array:
         x = np.asarray(x)
-        out: Array = kernel(np.ascontiguousarray(x, np.float64).reshape(-1), *rest).reshape(x.shape).astype(x.dtype)
-        return out
+        return kernel(np.ascontiguousarray(x, np.float64).reshape(-1), *rest).reshape(x.shape).astype(x.dtype)
 
     return call_kernel
 

@@ -93,8 +93,7 @@ def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     """Return input ** exponent in float64 (torch.float_power)."""
     base = input.double() if isinstance(input, Tensor) else float(input)
     power = exponent.double() if isinstance(exponent, Tensor) else float(exponent)
-    out: Tensor = base**power
-    return out
+    return base**power
 
 
 @public("float_power_", forms="m")
@@ -105,16 +104,14 @@ def float_power_(self: Tensor, exponent: Tensor | float) -> Tensor:
             f"the base given to float_power_ has dtype {self.dtype.scalar_type} but the operation's result requires "
             "dtype Double"
         )
-    out: Tensor = self.pow_(exponent.double() if isinstance(exponent, Tensor) else float(exponent))
-    return out
+    return self.pow_(exponent.double() if isinstance(exponent, Tensor) else float(exponent))
 
 
 def _from_elsewhere(name: str, own: str) -> None:
     """Expose torch.special.NAME, an alias of a function of torch."""
 
     def function(input: Tensor, *args: Any, **options: Any) -> Tensor:
-        out: Tensor = ops.find(ops.api.functions, own)(input, *args, **options)
-        return out
+        return ops.find(ops.api.functions, own)(input, *args, **options)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"torch.{own}."

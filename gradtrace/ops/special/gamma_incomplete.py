@@ -45,8 +45,7 @@ def factor(a: Array, x: Array) -> Array:
     """Return x^a exp(-x) / Gamma(a + 1)."""
     big = np.maximum(a, LARGE)
     far = np.exp(-big * fall(x, big) - stirling_rest(big)) / np.sqrt(2 * math.pi * big)
-    out: Array = np.where(a >= LARGE, far, np.exp(a * np.log(x) - x - lgamma_kernel(a + 1)))
-    return out
+    return np.where(a >= LARGE, far, np.exp(a * np.log(x) - x - lgamma_kernel(a + 1)))
 
 
 def lower_series(a: Array, x: Array) -> Array:
@@ -95,8 +94,7 @@ def upper_series(a: Array, x: Array) -> Array:
         term = term * (-x / k)
         total += term / (a + k)
     logs = a * np.log(x) - log_gamma_of_one_more(a)
-    out: Array = -np.expm1(logs) - a * np.exp(logs) * total
-    return out
+    return -np.expm1(logs) - a * np.exp(logs) * total
 
 
 def regularised(a: Array, x: Array, upper: bool) -> Array:
@@ -166,8 +164,7 @@ def _of_two(record: Op, alias: str) -> None:
         for position, (argument, value) in enumerate((("input", input), ("other", other)), 1):
             if not isinstance(value, Tensor):
                 raise not_a_tensor(name, argument, position, value)
-        out: Tensor = record(input, other)
-        return out
+        return record(input, other)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (

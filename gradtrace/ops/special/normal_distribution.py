@@ -20,8 +20,7 @@ def on_flat_float64(kernel: Kernel) -> Kernel:
 
     def call_kernel(x: Array) -> Array:
         x = np.asarray(x)
-        out: Array = kernel(np.ascontiguousarray(x, np.float64).reshape(-1)).reshape(x.shape).astype(x.dtype)
-        return out
+        return kernel(np.ascontiguousarray(x, np.float64).reshape(-1)).reshape(x.shape).astype(x.dtype)
 
     return call_kernel
 
@@ -84,5 +83,4 @@ for _record in (erfcx, log_ndtr, ndtri):
 @public("ndtr", forms="s")
 def ndtr(input: Tensor) -> Tensor:
     """Area under the normal density up to input: (1 + erf(input / sqrt 2)) / 2 (torch.special.ndtr)."""
-    out: Tensor = mul_number(add_number(mul_number(input, ROOT_HALF).erf(), 1), 0.5)
-    return out
+    return mul_number(add_number(mul_number(input, ROOT_HALF).erf(), 1), 0.5)

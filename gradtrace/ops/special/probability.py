@@ -51,8 +51,7 @@ def entr_kernel(x: Array) -> Array:
 
 def logit_kernel(x: Array, eps: float | None) -> Array:
     z = x if eps is None else np.clip(x, eps, 1 - eps)
-    out: Array = np.log(z / (1 - z)).astype(x.dtype)
-    return out
+    return np.log(z / (1 - z)).astype(x.dtype)
 
 
 def logit_grad(xp: XP, g: Operand, x: Operand, eps: float | None) -> Operand:

@@ -192,19 +192,9 @@ class Node:
     """
 
     __slots__ = (
-        "__weakref__",
-        "edge_a",
-        "edge_b",
-        "extras",
-        "origin",
-        "out",
-        "output_nrs",
-        "plan",
-        "saved_a",
-        "saved_b",
-        "seq",
-        "spec",
-    )
+        "__weakref__", "edge_a", "edge_b", "extras", "origin", "out", "output_nrs", "plan", "saved_a", "saved_b",
+        "seq", "spec",
+    )  # fmt: skip
 
     op: Any = None
     outputs = 1

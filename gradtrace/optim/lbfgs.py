@@ -16,19 +16,10 @@ from gradtrace.optim.optimizer import Optimizer, check_lr, evaluate, options
 from gradtrace.optim.updates import begin, commit, scalar
 
 Array = Any
-MEMORY = (  # the state, in PyTorch's order
-    "func_evals",
-    "n_iter",
-    "al",
-    "d",
-    "t",
-    "old_dirs",
-    "old_stps",
-    "ro",
-    "H_diag",
-    "prev_flat_grad",
-    "prev_loss",
-)
+# the state, in PyTorch's order
+MEMORY = (
+    "func_evals", "n_iter", "al", "d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss",
+)  # fmt: skip
 Objective = Callable[[Any, Array], "tuple[float, Array]"]  # (step length, direction) to loss and flat gradient
 
 

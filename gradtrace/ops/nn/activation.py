@@ -349,14 +349,9 @@ def _with_underscore(function: Callable[..., Tensor], *forms: str) -> None:
     expose(call, name, forms="".join(forms))
 
 
-for _function, _forms in (
-    (leaky_relu, "n"),
-    (elu, "n"),
-    (hardtanh, "n"),
-    (selu, "fn"),
-    (celu, "fn"),
-    (rrelu, "fn"),
-    (threshold, "fn"),
-):
-    _with_underscore(_function, _forms)
+_function: Callable[..., Tensor]
+for _function in (leaky_relu, elu, hardtanh):
+    _with_underscore(_function, "n")
+for _function in (selu, celu, rrelu, threshold):
+    _with_underscore(_function, "fn")
 expose(lambda input: apply(relu_record, input, True), "relu_", forms="fn")

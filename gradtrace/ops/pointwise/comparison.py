@@ -6,6 +6,7 @@ import operator as py
 
 from gradtrace.engine.op import arith_op, elementwise_op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.lazy_names import words
 from gradtrace.ops.api import binary, operator, unary
 
 # fmt: off
@@ -41,26 +42,13 @@ bitwise_right_shift = arith_op("bitwise_right_shift(self, other)", "right_shift"
     unsupported_dtypes="bf rshift_cpu")
 # fmt: on
 
-for _record, _alias in (
-    (eq, "eq"),
-    (ne, "not_equal"),
-    (lt, "less"),
-    (le, "less_equal"),
-    (gt, "greater"),
-    (ge, "greater_equal"),
-):
+binary(eq, "eq")
+for _record, _alias in zip((ne, lt, le, gt, ge), words("not_equal less less_equal greater greater_equal"), strict=True):
     binary(_record, _alias)
-for _record in (
-    logical_and,
-    logical_or,
-    logical_xor,
-    bitwise_and,
-    bitwise_or,
-    bitwise_xor,
-    bitwise_left_shift,
-    bitwise_right_shift,
-):
-    binary(_record, numbers=_record not in (logical_and, logical_or, logical_xor))
+for _record in (logical_and, logical_or, logical_xor):
+    binary(_record, numbers=False)
+for _record in (bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift):
+    binary(_record)
 unary(logical_not)
 unary(bitwise_not)
 

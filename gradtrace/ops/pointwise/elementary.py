@@ -86,22 +86,9 @@ def sign_kernel(x: Array) -> Array:
 
 # ---- the public names
 
-for _record, _aliases in (
-    (abs_record, ("absolute",)),
-    (sign, ()),
-    (sgn, ()),
-    (exp, ()),
-    (exp2, ()),
-    (expm1, ()),
-    (log, ()),
-    (log1p, ()),
-    (log2, ()),
-    (log10, ()),
-    (sqrt, ()),
-    (rsqrt, ()),
-    (reciprocal, ()),
-):
-    unary(_record, *_aliases)
+unary(abs_record, "absolute")
+for _record in (sign, sgn, exp, exp2, expm1, log, log1p, log2, log10, sqrt, rsqrt, reciprocal):
+    unary(_record)
 for _record in (exp2, expm1, log1p):
     unary(_record, forms="s")
 unary(sigmoid, forms="fmin")

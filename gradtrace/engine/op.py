@@ -22,7 +22,7 @@ A record says everything about one operator and is a row of a table, one to thre
 - `node`: the name of its grad_fn. Without it, that of an operator with derivatives follows from its name:
   `log_softmax` has LogSoftmaxBackward0.
 - `unsupported_dtypes="bi elu_cpu"`: the kinds of dtypes (numpy's letters) that PyTorch does not support, and its
-  kernel's name for the error; or a function that looks at the raw operands and raises.
+  kernel's name for the error, or the error's text; or a function that looks at the raw operands and raises.
 - Broadcasting and casts are undone by the engine, never in a rule.
 
 The record also has the facts about an operator that other packages need; comments in `Op` explain the simple fields.

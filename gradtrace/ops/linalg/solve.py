@@ -223,8 +223,8 @@ solve_ex = linalg_op("solve_ex(A, B; left, vector)", solve_kernel, "A @ out == B
     cost=("length", 2), node="LinalgSolveExBackward0", outputs=2, differentiable=(0,), joint=d("A out0", solve_grad))
 det = linalg_op("det(A)", det_kernel, "sum[s](sign(s) * prod[i](A[i, s[i]]))", cost=("length", 1),
     node="LinalgDetBackward0",
-    A=d("A out", lambda xp, g, out, A:
-        det_grad_of_arrays(xp, g, A, out), traced=lambda xp, g, out, A: det_grad(xp, g, A, out)))
+    A=d("A out", lambda xp, g, out, A: det_grad_of_arrays(xp, g, A, out),
+        traced=lambda xp, g, out, A: det_grad(xp, g, A, out)))
 slogdet = linalg_op("slogdet(A)", lambda a: tuple(np.linalg.slogdet(a)), "sign(det(A)), log(abs(det(A)))",
     cost=("length", 1), node="LinalgSlogdetBackward0", outputs=2,
     A=d("A", lambda xp, g, out, A: xp.reshape(g[1], (*A.shape[:-2], 1, 1)) * transposed(xp, xp.inv_ex(A)[0])))

@@ -90,8 +90,7 @@ div_none = float_op("div_none(self, other)", "true_divide", "self / other", scal
     other=d("self other", lambda xp, g, out, self, other: -g * ((self / other) / other)))
 floor_divide = arith_op("floor_divide(self, other)", floor_division, "floor(self / other)", commutative=False,
     sign="//", zero="flat", undefined=True, unsupported_dtypes="b div_floor_cpu")
-neg = arith_op("neg(self)", negate, "-self", symbolic=True, scalar=py.neg,
-    self=d("", lambda xp, g, out, self: -g))
+neg = arith_op("neg(self)", negate, "-self", symbolic=True, scalar=py.neg, self=d("", lambda xp, g, out, self: -g))
 # fmt: on
 # ---- the public names
 

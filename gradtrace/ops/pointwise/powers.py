@@ -41,8 +41,7 @@ pow_scalar = elementwise_op("pow_scalar(self; exponent)", power_scalar_kernel, "
     scalar=scalars.power_of, node="PowBackward0",
     self=d("self", lambda xp, g, out, self, exponent: pow_scalar_grad(xp, g, self, exponent)))
 pow_record = arith_op("pow(self, exponent)", power_kernel, "self**exponent", commutative=False, sign="**",
-    aten="pow_.Tensor", symbolic=True, scalar=scalars.power, node="PowBackward1",
-    unsupported_dtypes="b pow",
+    aten="pow_.Tensor", symbolic=True, scalar=scalars.power, node="PowBackward1", unsupported_dtypes="b pow",
     self=d("self exponent", lambda xp, g, out, self, exponent: pow_base_grad(xp, g, self, exponent)),
     exponent=d("self exponent out", lambda xp, g, out, self, exponent: pow_exponent_grad(xp, g, self, exponent, out)))
 pow_of_scalar = elementwise_op("pow_of_scalar(exponent; base)",

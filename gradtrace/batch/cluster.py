@@ -143,8 +143,7 @@ def worker_versions(client: Any) -> dict[str, dict[str, Any]]:
                 results[name] = None
         return results
 
-    answers: dict[str, dict[str, Any]] = client.run(probe)
-    return answers
+    return client.run(probe)
 
 
 def send(client: Any) -> None:

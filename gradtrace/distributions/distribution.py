@@ -19,6 +19,11 @@ Shape = Iterable[int]
 EITHER = "Either `probs` or `logits` must be specified, but not both."
 
 
+def derived(rule: Callable[[Any], Any]) -> Any:
+    """Return a read-only property that is computed by `rule(self)`."""
+    return property(rule)
+
+
 class Distribution:
     """A random variable over batches of events.
 
@@ -131,9 +136,7 @@ class Distribution:
     def variance(self) -> Tensor:
         raise NotImplementedError
 
-    @property
-    def stddev(self) -> Tensor:
-        return self.variance.sqrt()
+    stddev = derived(lambda self: self.variance.sqrt())
 
     def log_prob(self, value: Any) -> Tensor:
         """Return the logarithm of the density, or of the probability, of each event."""
@@ -293,6 +296,4 @@ class ProbsOrLogits(Distribution):
         given = vars(self)
         return given["probs"] if "probs" in given else given["logits"]
 
-    @property
-    def param_shape(self) -> Size:
-        return self._param.size()
+    param_shape = derived(lambda self: self._param.size())

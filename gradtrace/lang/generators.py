@@ -176,7 +176,7 @@ class Compiler:
         body = self.block(node.body)
         for item in reversed(node.items):
             body = Part(True, self.managed(item, body))
-        return body.code  # type: ignore[no-any-return]
+        return body.code
 
     def managed(self, item: ast.withitem, body: Part) -> Steps:
         """Compile one item of a `with`, as `control.managed` does."""
@@ -217,7 +217,7 @@ class Compiler:
             body = Part(True, handled(body, handlers, self.block(node.orelse) if node.orelse else None))
         if node.finalbody:
             body = Part(True, finalized(body, self.block(node.finalbody)))
-        return body.code  # type: ignore[no-any-return]
+        return body.code
 
     def match_statement(self, node: ast.Match) -> Steps:
         subject, origin = self.part(node.subject), self.unit.origin(node.subject)

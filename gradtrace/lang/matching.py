@@ -71,7 +71,7 @@ def captured_names(pattern: ast.AST) -> Iterator[str]:
 
 
 def compile_pattern(node: Any, unit: Unit) -> Pattern:
-    return PATTERNS[type(node)](node, unit)  # type: ignore[no-any-return]
+    return PATTERNS[type(node)](node, unit)
 
 
 def value_pattern(node: ast.MatchValue, unit: Unit) -> Pattern:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import update_wrapper
 from itertools import chain
@@ -19,6 +19,7 @@ from gradtrace.engine.modes import enable_grad
 from gradtrace.engine.node import RemovableHandle, add_hook
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.lazy_names import words
 from gradtrace.nn.modules._text import typename
 from gradtrace.nn.parameter import clear_grad
 from gradtrace.optim.updates import scalar
@@ -42,6 +43,11 @@ class _Required:
 
 
 required = _Required()
+
+
+def options(values: Mapping[str, Any], names: str) -> Group:
+    """Return the options of a group: of `values`, the local variables of an `__init__`, those with these names."""
+    return {name: values[name] for name in words(names)}
 
 
 class Optimizer(metaclass=Homed):

@@ -33,15 +33,10 @@ from gradtrace.nn.modules._text import indent, typename
 from gradtrace.nn.parameter import Buffer, Parameter, clear_grad
 
 __all__ = [
-    "Module",
-    "register_module_buffer_registration_hook",
-    "register_module_forward_hook",
-    "register_module_forward_pre_hook",
-    "register_module_full_backward_hook",
-    "register_module_full_backward_pre_hook",
-    "register_module_module_registration_hook",
-    "register_module_parameter_registration_hook",
-]
+    "Module", "register_module_buffer_registration_hook", "register_module_forward_hook",
+    "register_module_forward_pre_hook", "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook", "register_module_parameter_registration_hook",
+]  # fmt: skip
 
 
 def _forward_unimplemented(self: Module, *input: Any) -> Any:
@@ -268,8 +263,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
         module, last = self._get_member(target)
         if last not in module._buffers:
             raise AttributeError(f"`{last}` is not a buffer")
-        buffer: Tensor = getattr(module, last)
-        return buffer
+        return getattr(module, last)
 
     # ---- walking the tree: each object is met once, in order of registration
 

@@ -90,8 +90,7 @@ class CyclicLR(_WithMomentum):
             return self._scale_fn_custom(x)
         if self.mode == "triangular":
             return 1.0
-        height: float = 1 / (2.0 ** (x - 1)) if self.mode == "triangular2" else self.gamma**x
-        return height
+        return 1 / (2.0 ** (x - 1)) if self.mode == "triangular2" else self.gamma**x
 
     def get_lr(self) -> list[Any]:
         self._check_called_within_step()

@@ -22,6 +22,7 @@ READING = {
     "known_classes.py": "the name says where to look; the class found there is compared",
     "namespaces.py": "public names of the library's own modules, which no program can change",
     "records.py": "the text of a dataclass, and the names of its methods",
+    "special_methods.py": "a wrapper gets the name of the method that it wraps",
     "values.py": "the text of functions and of placeholders",
 }
 # Files that compare a name.

@@ -14,7 +14,7 @@ from gradtrace.lang.known_classes import ByClass, class_at, is_defined_in
 LANG = Path(allowed.__file__).parent
 HOMES = {"__module__", "__qualname__"}
 NAMES = {*HOMES, "__name__"}
-# Files that read where a class says that it is from, and why this is no decision about the class.
+# Files that read where a class says that it is from, and why this decides nothing about the class.
 READING = {
     "contexts.py": "a wrapper gets the name of the function that it wraps",
     "expressions.py": "the name of a called object in an error message",

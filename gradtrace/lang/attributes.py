@@ -19,6 +19,8 @@ from gradtrace.lang.allowed import MAGIC, NAMED, OPEN_PRIVATE
 from gradtrace.lang.attribute_errors import AttributeRule, attribute_refused, read_only
 from gradtrace.lang.exceptions import KNOWN, as_known, claim, related
 from gradtrace.lang.known_classes import ByClass, class_at, defining_class, is_defined_in
+from gradtrace.lang.objects import ProgramObject
+from gradtrace.lang.special_methods import checked_method
 from gradtrace.lang.unbound import from_class
 from gradtrace.lang.values import Attributes, Flags, Frozen, ProgramFunction, TypeName
 from gradtrace.lang.words import words
@@ -172,7 +174,7 @@ class Gate:
         A class of the library or of Python offers what it offers of its own instances, and special methods.
         """
         kind = type(value)
-        if source is None or source is object or source in self.own:
+        if source is None or source in OBJECTS or source in self.own:
             return self.own_offers(kind, name)
         special = name in NAMED or (name in MAGIC and not (name in UNMETERED and source in allowed.BY_TYPE))
         return special or self.rule_of(source)(value, name)
@@ -184,7 +186,7 @@ class Gate:
         return not (name[:1] == name[-1:] == "_" and name not in VALUE and is_enum(kind))
 
     def is_plain(self, kind: type) -> bool:
-        return all(c in self.own or c is object for c in kind.__mro__)
+        return all(c in self.own or c in OBJECTS for c in kind.__mro__)
 
     def class_offers(self, source: type | None, value: Any, name: str) -> bool:
         """Whether a program may read an attribute of the class `value`, which `source` defines."""
@@ -192,7 +194,7 @@ class Gate:
             return True
         if source is None:
             return name == MEMBERS and is_enum(value)
-        if source in self.own or (source is object and value in self.own):
+        if source in self.own or (source in OBJECTS and value in self.own):
             return self.own_offers(value, name) and name != "__dict__"
         if value in self.own and name in MAGIC and not (name in UNMETERED and source in allowed.BY_TYPE):
             return True
@@ -241,7 +243,7 @@ class Gate:
         if isinstance(target, BackwardCFunction) and not is_inner(name):
             vars(target)[name] = value  # kept separate from the node's own fields, which have similar names
         elif self.may_set(target, kind, name):
-            setattr(target, name, value)
+            setattr(target, name, checked_method(name, value) if isinstance(target, type) else value)
             if kind in self.own:
                 self.settable(name).add(kind)
             self.forget(target, name)
@@ -296,6 +298,7 @@ class Gate:
 
 
 OF_PLAIN = words("__dict__ __annotations__ __dataclass_fields__ __match_args__ __slots__")
+OBJECTS = (object, ProgramObject)
 # Containers that a class may share with its instances, and what a program gets instead.
 SHARED: dict[type, type] = {MappingProxyType: dict, dict: dict, list: list, set: set}
 # Methods of numbers and strings whose results may be very large; the operators charge the budget for them.
@@ -323,7 +326,7 @@ def make_new(gate: Gate) -> Callable[..., Any]:
             raise TypeError("object.__new__(X): X is not a class of the program")
         if args or kwargs:
             raise TypeError("object.__new__() takes exactly one argument (the type to instantiate)")
-        if not all(c in gate.own or c is object or type(c) is enum_type() for c in cls.__mro__):
+        if not all(c in gate.own or c in OBJECTS or type(c) is enum_type() for c in cls.__mro__):
             raise TypeError(f"object.__new__({cls.__name__}): {cls.__name__} has a base class of the library")
         return object.__new__(cls)
 

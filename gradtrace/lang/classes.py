@@ -11,6 +11,8 @@ from gradtrace.lang import allowed, attributes
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.expressions import items_of
 from gradtrace.lang.known_classes import class_at
+from gradtrace.lang.objects import ProgramObject
+from gradtrace.lang.special_methods import checked_method
 from gradtrace.lang.statements import compile_block
 from gradtrace.lang.typing_names import Form
 from gradtrace.lang.unit import UNBOUND, Frame, Unit
@@ -65,6 +67,9 @@ def members_of(frame: Frame, annotations: dict[str, str]) -> dict[str, Any]:
     """Return the members that a class body has bound, without `__del__`, since Python would hide its exceptions."""
     members = {key: value for key, value in frame.items() if not key.startswith(".")}
     members.pop("__del__", None)
+    for name in ("__getattr__", "__new__"):
+        if name in members:
+            members[name] = checked_method(name, members[name])
     if type(members.get("__new__")) is ProgramFunction:
         members["__new__"] = staticmethod(members["__new__"])
     if annotations:
@@ -80,9 +85,12 @@ def check_names(members: dict[str, Any], place: Any) -> None:
         raise TypeError("__slots__ and __annotations__ must be names as strings, __annotations__ in a dict")
     if "__slots__" in members:
         members["__slots__"] = slots
-    for name in (*members, *notes, *(slot for slot in slots if slot not in OWN_SLOTS)):
-        if attributes.is_dunder(name) and not offered_method(name):
-            raise refused_method(name, place)
+    refused = [name for name in (*members, *notes) if attributes.is_dunder(name) and not offered_method(name)]
+    if refused:
+        raise refused_method(refused[0], place)
+    refused = [name for name in slots if attributes.is_dunder(name) and name not in OWN_SLOTS]
+    if refused:
+        raise UnsupportedError(f"the special name '{refused[0]}' cannot be a slot", "rename it or remove it", place)
 
 
 def create(name: str, parents: tuple[type, ...], members: dict[str, Any], meta: Any, gate: attributes.Gate) -> Any:
@@ -91,6 +99,7 @@ def create(name: str, parents: tuple[type, ...], members: dict[str, Any], meta: 
         from gradtrace.lang import enumerations
 
         return enumerations.make_enum(name, parents, members, gate)
+    parents = tuple(ProgramObject if parent is object else parent for parent in parents)
     best = metaclass(parents)
     cls = (meta if issubclass(meta, best) else best)(name, parents, members)
     gate.adopt(cls)

@@ -6,6 +6,7 @@ from types import MethodType
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
+from gradtrace.lang.objects import Fixed, ProgramObject
 
 
 class Frozen:
@@ -98,7 +99,7 @@ class TypeName(Frozen):
         raise TypeError(f"cannot create '{self._kind.__name__}' instances")
 
 
-class Attributes:
+class Attributes(ProgramObject):
     """Base class of objects that only hold attributes: `argparse.Namespace`, `types.SimpleNamespace`."""
 
     def __init__(self, **values: Any) -> None:
@@ -115,12 +116,15 @@ class Attributes:
     def __contains__(self, key: object) -> bool:
         return key in self.__dict__
 
+    @Fixed
     def __reduce__(self) -> Any:
         raise TypeError(f"cannot pickle '{type(self).__name__}' object")
 
+    @Fixed
     def __copy__(self) -> Any:
         return type(self)(**self.__dict__)
 
+    @Fixed
     def __deepcopy__(self, memo: Any) -> Any:
         from copy import deepcopy
 

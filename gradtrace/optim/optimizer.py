@@ -255,6 +255,8 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(*args: Any, **kwargs: Any) -> Any:
         self = args[0]
+        if not isinstance(self, Optimizer):
+            raise TypeError(f"{typename(self)} is not an Optimizer")
         self.stepped = True
         for hook in self._hooks["step_pre"].values():
             replaced = hook(self, args, kwargs)

@@ -14,7 +14,7 @@ from gradtrace.lang.known_classes import ByClass, class_at, is_defined_in
 LANG = Path(allowed.__file__).parent
 HOMES = {"__module__", "__qualname__"}
 NAMES = {*HOMES, "__name__"}
-# Files that read where a class says that it is from, and why this is no decision about the class.
+# Files that read where a class says that it is from, and why this decides nothing about the class.
 READING = {
     "contexts.py": "a wrapper gets the name of the function that it wraps",
     "expressions.py": "the name of a called object in an error message",
@@ -22,6 +22,7 @@ READING = {
     "known_classes.py": "the name says where to look; the class found there is compared",
     "namespaces.py": "public names of the library's own modules, which no program can change",
     "records.py": "the text of a dataclass, and the names of its methods",
+    "special_methods.py": "a wrapper gets the name of the method that it wraps",
     "values.py": "the text of functions and of placeholders",
 }
 # Files that compare a name.

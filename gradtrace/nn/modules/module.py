@@ -139,6 +139,8 @@ class Module(Hooked, Stateful, metaclass=Homed):
             return state["_parameters"][name]
         except KeyError:
             pass
+        if name.startswith("__"):  # such as __deepcopy__, which Python asks every object for
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         for own in ("_modules", "_buffers"):
             members = state.get(own)
             if members is not None and name in members:

@@ -101,7 +101,9 @@ def has_attributes(function: Any) -> bool:
     if hasattr(function, "__qualname__") or not hasattr(function, "__dict__"):
         return False  # a function, which has no state to save
     classes = state.classes
-    return classes is None or all(kind in classes or kind is object for kind in type(function).__mro__)
+    # Other bases than the program's own add no fields to its objects.
+    size = object.__basicsize__
+    return classes is None or all(kind in classes or kind.__basicsize__ == size for kind in type(function).__mro__)
 
 
 class LRScheduler(metaclass=Homed):

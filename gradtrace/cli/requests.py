@@ -144,6 +144,18 @@ def film(broker: Broker, request: Request) -> None:
     broker.say_data(animation.encoded(frames, int(str(sides[0])), int(str(sides[1])), broker.at_most(600.0)))
 
 
+def draw_figures(broker: Broker, request: Request) -> None:
+    """Have matplotlib draw recorded plotting calls in another confined process; its answer is the child's to check."""
+    from gradtrace.views import figure_process
+
+    seconds, most = request.get("seconds"), request.get("most")
+    if type(seconds) not in (int, float) or not is_row(most):
+        raise garbled()
+    job = broker.content()
+    found = figure_process.draw_calls(job, broker.at_most(float(str(seconds))), int(str(most)))
+    broker.say_data((figure_process.FINISHED if found.finished else b"\0") + found.content)
+
+
 # ---- the rest
 
 
@@ -216,6 +228,7 @@ HANDLERS: dict[str, Callable[[Broker, Request], None]] = {
     "finish": finish_parts,
     "render": render,
     "film": film,
+    "figures": draw_figures,
     "tensorboards": list_tensorboards,
     "entry": read_entry,
     "torch": ask_torch,

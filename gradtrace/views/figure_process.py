@@ -14,10 +14,11 @@ import tempfile
 import time
 
 from gradtrace.annotations import NamedTuple
+from gradtrace.sandbox import channel
 
-WORKER = os.path.join(os.path.dirname(__file__), "figure_worker.py")
 # Where Python and matplotlib find their libraries, and matplotlib its settings and its list of fonts.
 ENVIRONMENT = ("HOME", "LD_LIBRARY_PATH", "MPLCONFIGDIR", "PYTHONPATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
+FINISHED = b"\1"
 PIECE = 1 << 16  # bytes of one read
 
 
@@ -29,15 +30,23 @@ class Answer(NamedTuple):
 
 
 def draw_calls(job: bytes, seconds: float, most: int) -> Answer:
-    """Run the worker on a job and return its answer; after `seconds` or more than `most` bytes it is killed."""
+    """Run the worker on a job and return its answer; after `seconds` or more than `most` bytes it is killed.
+
+    A confined process has its broker run it.
+    """
+    if channel.is_open():
+        found = channel.ask_with("figures", job, seconds=seconds, most=most)
+        return Answer(found[1:], found[:1] == FINISHED)
     environment = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [package, environment.get("PYTHONPATH")]))
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as given:
         given.write(job)
         given.seek(0)
         reading, writing = os.pipe()
         try:
             process = subprocess.Popen(
-                [sys.executable, "-P", WORKER, str(writing)],
+                [sys.executable, "-P", "-m", "gradtrace.views.figure_worker", str(writing)],
                 stdin=given,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -51,23 +60,23 @@ def draw_calls(job: bytes, seconds: float, most: int) -> Answer:
         finally:
             os.close(writing)
         try:
-            content = read_channel(reading, time.monotonic() + seconds, most)
+            content = read_pipe(reading, time.monotonic() + seconds, most)
         finally:
             os.close(reading)
             finished = end_process(process)
         return Answer(content, finished)
 
 
-def read_channel(channel: int, deadline: float, most: int) -> bytes:
+def read_pipe(pipe: int, deadline: float, most: int) -> bytes:
     """Return what is written on a pipe until it is closed, the deadline has passed or there are more than `most`."""
     content = bytearray()
     poll = select.poll()
-    poll.register(channel, select.POLLIN)
+    poll.register(pipe, select.POLLIN)
     while len(content) <= most:
         left = deadline - time.monotonic()
         if left <= 0 or not poll.poll(1000 * left):
             break
-        piece = os.read(channel, PIECE)
+        piece = os.read(pipe, PIECE)
         if not piece:
             break
         content += piece

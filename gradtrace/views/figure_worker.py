@@ -1,11 +1,11 @@
-"""Draw a program's figures in a separate process: python -P figure_worker.py CHANNEL < job.
+"""Draw a program's figures in a separate process: python -P -m gradtrace.views.figure_worker CHANNEL < job.
 
 stdin is JSON: {"calls": [...], "kinds": {number: format}, "seconds": s, "bytes": n}, with the calls as
 `lang/figures.py` records them and the format of each call that makes pictures. Its answers go to the descriptor
 CHANNEL: for each a header (the number of the call, a kind, a length) and so many bytes: a picture, or the text of an
 error for a call that matplotlib refused. The last one is END. Only the names in the lists below can be called. After
-matplotlib has been loaded, an audit hook allows the process only to read fonts and libraries: it cannot write files,
-connect or start processes. This file is run by its path and imports nothing of gradtrace.
+matplotlib has been loaded, the process gives up its rights (`gradtrace.sandbox`), and an audit hook refuses, with a
+message, all but reading fonts and libraries.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ import os
 import struct
 import sys
 from typing import Any
+
+from gradtrace.sandbox import confine
+from gradtrace.sandbox.kernel import Rights
 
 
 def words(text: str) -> frozenset[str]:
@@ -109,6 +112,7 @@ def main() -> None:
 
     warm_up(plt)
     sys.addaudithook(hook(matplotlib))
+    confine.confine(Rights(write=(os.getcwd(),)), descriptors=[channel.fileno()])
     replay(given["calls"], Pictures(given["kinds"], channel), plt, matplotlib)
     send(channel, len(given["calls"]), END, b"")
     channel.close()

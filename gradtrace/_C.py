@@ -24,8 +24,7 @@ OUTSIDE = "{} should only be called during the backward pass"
 
 def _current_autograd_node() -> Node | None:
     """Return the node at work in the running backward pass; None outside of one."""
-    node: Node | None = None if state.running is None else state.running.node
-    return node
+    return None if state.running is None else state.running.node
 
 
 def _current_graph_task_id() -> int:
@@ -39,8 +38,7 @@ def _will_engine_execute_node(node: Node) -> bool:
         raise RuntimeError("_will_engine_execute_node expects an grad_fn, but got " + type(node).__name__)
     if state.running is None:
         raise RuntimeError("_get_should_execute_nodes: " + OUTSIDE.format("this"))
-    will: bool = state.running.will_run(node)
-    return will
+    return state.running.will_run(node)
 
 
 def _current_graph_task_execution_order() -> list[Node]:

@@ -9,28 +9,15 @@ from __future__ import annotations
 from importlib import import_module
 
 from gradtrace.annotations import Any
-from gradtrace.lazy_names import attach
+from gradtrace.lazy_names import attach, words
 
 __version__ = "0.2.0"
 
-_ENGINE = (
-    "Size",
-    "Tensor",
-    "device",
-    "dtype",
-    "enable_grad",
-    "get_default_dtype",
-    "inference_mode",
-    "is_anomaly_check_nan_enabled",
-    "is_anomaly_enabled",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "is_warn_always_enabled",
-    "no_grad",
-    "set_default_dtype",
-    "set_grad_enabled",
-    "set_warn_always",
-)
+_ENGINE = words("""
+    Size Tensor device dtype enable_grad get_default_dtype inference_mode is_anomaly_check_nan_enabled
+    is_anomaly_enabled is_grad_enabled is_inference_mode_enabled is_warn_always_enabled no_grad set_default_dtype
+    set_grad_enabled set_warn_always
+""")
 _DTYPES = {
     "float64": "float64",
     "double": "float64",
@@ -59,35 +46,19 @@ _CONSTANTS = {
     "preserve_format": "torch.preserve_format",
 }
 _MODULES = {
-    "_C": "gradtrace._C",
-    "nn": "gradtrace.nn",
-    "optim": "gradtrace.optim",
-    "func": "gradtrace.func",
-    "amp": "gradtrace.amp",
-    "distributions": "gradtrace.distributions",
-    "autograd": "gradtrace.autograd",
-    "linalg": "gradtrace.linalg",
-    "utils": "gradtrace.utils",
-    "special": "gradtrace.special",
-    "signal": "gradtrace.signal",
-    "random": "gradtrace.random",
-    "testing": "gradtrace.testing",
-    "trace": "gradtrace.trace",
+    name: f"gradtrace.{name}"
+    for name in words("_C nn optim func amp distributions autograd linalg utils special signal random testing trace")
 }
 _NOTEBOOK = ("draw", "page", "stats", "steps", "why")
 # Packages of gradtrace that are not names of PyTorch: looking for them among the operators would load every family.
 _PARTS = ("cli", "engine", "errors", "lang", "ops", "torch", "views")
 # In-place methods that are functions too.
-# fmt: off
-_IN_PLACE = (
-    "abs_", "acos_", "acosh_", "addmv_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_", "arctanh_",
-    "as_strided_", "asin_", "asinh_", "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_", "clamp_min_", "clip_",
-    "cos_", "cosh_", "deg2rad_", "detach_", "erf_", "erfc_", "exp2_", "exp_", "expm1_", "fill_", "fix_", "floor_",
-    "frac_", "log10_", "log1p_", "log2_", "log_", "logit_", "nan_to_num_", "neg_", "negative_", "rad2deg_",
-    "reciprocal_", "relu_", "round_", "rsqrt_", "sigmoid_", "sin_", "sinc_", "sinh_", "sqrt_", "square_", "tan_",
-    "tanh_", "trunc_", "xlogy_", "zero_",
-)
-# fmt: on
+_IN_PLACE = words("""
+    abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_
+    ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ detach_ erf_ erfc_ exp2_ exp_ expm1_ fill_ fix_ floor_
+    frac_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ round_ rsqrt_ sigmoid_
+    sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_
+""")
 
 
 def _method(name: str) -> Any:

@@ -105,16 +105,6 @@ else:
 
 
 __all__ = [
-    "TYPE_CHECKING",
-    "Any",
-    "Callable",
-    "Final",
-    "Iterable",
-    "Iterator",
-    "Mapping",
-    "NamedTuple",
-    "NoReturn",
-    "Protocol",
-    "Sequence",
-    "TypeVar",
-]
+    "TYPE_CHECKING", "Any", "Callable", "Final", "Iterable", "Iterator", "Mapping", "NamedTuple", "NoReturn",
+    "Protocol", "Sequence", "TypeVar",
+]  # fmt: skip

@@ -1,6 +1,6 @@
 """Module attributes that load on first use (PEP 562): one `__getattr__` and `__dir__` for all packages of gradtrace.
 
-HOMES = homes("gradtrace.optim", {"sgd": ("SGD", "ASGD"), "lbfgs": ("LBFGS",)})
+HOMES = homes("gradtrace.optim", {"sgd": "SGD ASGD", "lbfgs": "LBFGS"})
 __getattr__, __dir__ = attach(__name__, HOMES, shown_as="torch.optim")
 """
 
@@ -15,9 +15,14 @@ if TYPE_CHECKING:
     Home = str | Callable[[str], Any]
 
 
-def homes(package: str, names_by_module: Mapping[str, Iterable[str]]) -> dict[str, str]:
-    """Return a dict from each name to its module, given the names that each module of a package defines."""
-    return {name: f"{package}.{module}" for module, names in names_by_module.items() for name in names}
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text, in order: tables of names are written as texts."""
+    return tuple(text.split())
+
+
+def homes(package: str, names_by_module: Mapping[str, str]) -> dict[str, str]:
+    """Return a dict from each name to its module, given the names that each module of a package defines, as a text."""
+    return {name: f"{package}.{module}" for module, names in names_by_module.items() for name in words(names)}
 
 
 def attach(

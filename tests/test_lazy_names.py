@@ -6,7 +6,7 @@ import types
 
 import pytest
 
-from gradtrace.lazy_names import attach, homes
+from gradtrace.lazy_names import attach, homes, words
 
 SHOWN_AS = {
     "gradtrace": "gradtrace",
@@ -24,6 +24,11 @@ SHOWN_AS = {
     "gradtrace.func": "torch.func",
     "gradtrace.utils": "torch.utils",
 }
+
+
+def test_words_keep_their_order():
+    assert words(" b a\n    c ") == ("b", "a", "c") and words("") == ()
+    assert homes("package", {"one": "A B", "two": "C"}) == {"A": "package.one", "B": "package.one", "C": "package.two"}
 
 
 @pytest.fixture
@@ -55,7 +60,7 @@ def test_every_listed_name_exists(name):
 def test_a_name_comes_from_its_module_once(module):
     asked = []
     names = {
-        **homes("os", {"path": ("join",)}),
+        **homes("os", {"path": "join"}),
         "folder": "os.path:dirname",
         "answer": lambda name: asked.append(name) or None,
     }

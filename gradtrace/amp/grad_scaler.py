@@ -145,9 +145,10 @@ class GradScaler:
             raise RuntimeError(
                 "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
             )
-        self._scale, self._good_steps = state_dict["scale"], state_dict["_growth_tracker"]
-        self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
-        self._growth_interval = state_dict["growth_interval"]
+        self._scale, self._good_steps = float(state_dict["scale"]), int(state_dict["_growth_tracker"])
+        self._growth_factor = float(state_dict["growth_factor"])
+        self._backoff_factor = float(state_dict["backoff_factor"])
+        self._growth_interval = int(state_dict["growth_interval"])
 
 
 class _OptimizerState:

@@ -19,6 +19,7 @@ An operator's record has its formula (`Op.formula`). The table in this module ha
 from __future__ import annotations
 
 from gradtrace.engine.tables import function_table
+from gradtrace.lazy_names import words
 
 WINDOW_ANGLE = "t = 2 * pi * i / N; N = window_length if periodic else window_length - 1"
 INPUT = "input[..., i, ...]"
@@ -216,17 +217,9 @@ FORMULAS: dict[str, str] = function_table(
         "fliplr": "out[i, j, ...] = input[i, n - 1 - j, ...]",
         "flipud": "out[i, ...] = input[n - 1 - i, ...]",
         **dict.fromkeys(
-            (
-                "atleast_1d",
-                "atleast_2d",
-                "atleast_3d",
-                "flatten",
-                "ravel",
-                "reshape_as",
-                "squeeze",
-                "unflatten",
-                "view_as",
-            ),
+            words("""
+                atleast_1d atleast_2d atleast_3d flatten ravel reshape_as squeeze unflatten view_as
+            """),
             "flat(out)[i] = flat(input)[i]",
         ),
         **dict.fromkeys(("broadcast_to", "broadcast_tensors", "expand_as", "tile"), "out[i] = input[i % n]"),

@@ -268,8 +268,7 @@ def lost_at(facts: Facts, source: TensorRecord) -> Reason | None:
     if source.id not in facts.lost:
         lost = copied(facts, source) or frozen(facts, source)
         facts.lost[source.id] = lost or gradient_without_graph(facts, source)
-    found: Reason | None = facts.lost[source.id]
-    return found
+    return facts.lost[source.id]
 
 
 def cut_of_held(facts: Facts, record: TensorRecord) -> Cut | None:

@@ -114,9 +114,9 @@ def rules() -> dict[str, dict[str, str]]:
 
 
 def written(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the calls of `op("name(...)", ..., argument=d(needs, rule))` in a file."""
+    """Yield the records `kind_op("name(...)", ..., argument=d(needs, rule))` of a file."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != "op" or not node.args:
+        if not isinstance(node, ast.Call) or not getattr(node.func, "id", "").endswith("op") or not node.args:
             continue
         first = node.args[0]
         if isinstance(first, ast.Constant) and isinstance(first.value, str):
@@ -166,8 +166,7 @@ def formula(record: Op) -> str:
 def function(name: str) -> Callable[..., Any] | None:
     for table in (ops.api.functions, ops.api.functional, ops.api.special):
         if name in table:
-            found: Callable[..., Any] = table[name]
-            return found
+            return table[name]
     return None
 
 

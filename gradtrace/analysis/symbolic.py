@@ -16,6 +16,7 @@ import re
 
 from gradtrace.analysis import paths as ways
 from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
+from gradtrace.engine.op import Op
 from gradtrace.engine.tables import function_table
 from gradtrace.errors import UsageError
 from gradtrace.trace.operands import record_of
@@ -181,7 +182,7 @@ class Book:
             arguments.append(constant)
         try:
             return rule(self.sympy, *arguments)
-        except TypeError:
+        except (TypeError, ValueError):
             raise UsageError(f"--symbolic has no formula for {operation.label}") from None
 
     # ---- along a path
@@ -203,8 +204,7 @@ class Book:
 
     @property
     def used(self) -> list[tuple[int, int, int]]:
-        used: list[tuple[int, int, int]] = self.__dict__.setdefault("_used", [])
-        return used
+        return self.__dict__.setdefault("_used", [])
 
     def local(self, of: int, by: int, place: int) -> Any:
         """Return the derivative of a tensor by one of its operands, as an expression with names."""
@@ -304,7 +304,14 @@ def formula_of(name: str) -> Callable[..., Any] | None:
         return None
     if record.identity or record.kind == "view":  # of single numbers
         return lambda s, *operands: operands[record.tensor_names.index(record.identity or record.tensor_names[0])]
+    return of_record(record)
+
+
+def of_record(record: Op) -> Callable[..., Any] | None:
+    """Return the formula that a record has for sympy, in its field `symbolic`."""
     written = record.symbolic
     if isinstance(written, str):
         return lambda s, *operands: getattr(s, written)(*operands)
-    return written
+    if written is True:
+        return lambda s, *operands: s.sympify(record.formula, dict(zip(record.tensor_names, operands, strict=True)))
+    return written or None

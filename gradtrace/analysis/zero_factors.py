@@ -6,6 +6,7 @@ from gradtrace.analysis.answer import Evidence, Facts, is_zero
 from gradtrace.analysis.causes.cause import at_line, highest, made_at, named, operands
 from gradtrace.analysis.ranges import SMALLEST, magnitude
 from gradtrace.engine.tables import function_table
+from gradtrace.lazy_names import words
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, Value
 
@@ -13,17 +14,8 @@ from gradtrace.trace.record import Operation, Value
 FUNCTIONS = function_table(
     "analysis.zero_factors.FUNCTIONS",
     {
-        "clip": "clamp",
-        "relu6": "clamp",
-        "dropout": "mask",
-        "linear": "product",
-        "outer": "product",
-        "einsum": "product",
-        "bilinear": "product",
-        "conv1d": "product",
-        "conv2d": "product",
-        "conv3d": "product",
-        "embedding_bag": "padding",
+        **{"clip": "clamp", "relu6": "clamp", "dropout": "mask", "embedding_bag": "padding"},
+        **dict.fromkeys(words("linear outer einsum bilinear conv1d conv2d conv3d"), "product"),
     },
 )
 

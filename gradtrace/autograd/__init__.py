@@ -22,24 +22,10 @@ from gradtrace.lazy_names import attach
 
 VOLATILE = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
 __all__ = [
-    "Function",
-    "SavedTensor",
-    "Variable",
-    "backward",
-    "detect_anomaly",
-    "enable_grad",
-    "forward_ad",
-    "function",
-    "functional",
-    "grad",
-    "gradcheck",
-    "gradgradcheck",
-    "graph",
-    "inference_mode",
-    "no_grad",
-    "set_detect_anomaly",
+    "Function", "SavedTensor", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "function",
+    "functional", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly",
     "set_grad_enabled",
-]
+]  # fmt: skip
 
 
 class Engine:

@@ -7,9 +7,7 @@ columns of a two-dimensional array are named c0, c1, ... Arrays of Python object
 from __future__ import annotations
 
 import math
-import os
 import sys
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from typing import IO, Any
@@ -17,6 +15,7 @@ from typing import IO, Any
 from gradtrace.batch.columns import Chunk
 from gradtrace.engine.lazy import np
 from gradtrace.errors import UsageError
+from gradtrace.sandbox import scratch
 
 
 def reason(error: Exception) -> str:
@@ -147,12 +146,7 @@ class Growing:
         self.header()
 
     def header(self) -> None:
-        described = {
-            "descr": np.lib.format.dtype_to_descr(self.dtype),
-            "fortran_order": False,
-            "shape": (self.rows, *self.shape),
-        }
-        np.lib.format.write_array_header_1_0(self.stream, described)
+        write_header(self.stream, self.dtype, (self.rows, *self.shape))
 
     def write(self, rows: Any) -> None:
         self.stream.write(np.ascontiguousarray(rows, self.dtype).tobytes())
@@ -162,6 +156,11 @@ class Growing:
         self.stream.seek(0)
         self.header()
         self.stream.flush()
+
+
+def write_header(stream: IO[bytes], dtype: Any, shape: tuple[int, ...]) -> None:
+    described = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(stream, described)
 
 
 class NpyWriter:
@@ -188,26 +187,41 @@ class NpyWriter:
 
 
 class NpzWriter:
-    """A writer of an .npz archive. Each array is written to a temporary file first; `close` combines them."""
+    """A writer of an .npz archive. Rows are kept in a nameless file; `close` sorts them into arrays, one a column."""
 
     as_read = False
 
     def __init__(self, stream: IO[bytes], folder: str) -> None:
         self.stream = stream
-        self.folder = tempfile.TemporaryDirectory(prefix=".gradtrace-", dir=folder)
-        self.files: dict[str, Growing] = {}
+        self.opened = scratch.empty_file(folder)
+        self.file = self.opened.__enter__()
+        self.size = 0
+        self.columns: dict[str, Column] = {}
 
     def write(self, columns: dict[str, Any], missing: set[int], computed: set[str]) -> None:
-        for number, (name, array) in enumerate(filled(columns, missing, computed).items()):
-            if name not in self.files:
-                stream = open(os.path.join(self.folder.name, str(number)), "w+b")  # noqa: SIM115  closed in close
-                self.files[name] = Growing(stream, array.dtype, array.shape[1:])
-            self.files[name].write(array)
+        for name, array in filled(columns, missing, computed).items():
+            column = self.columns.setdefault(name, Column(array.dtype, array.shape[1:]))
+            content = np.ascontiguousarray(array, column.dtype).tobytes()
+            self.file.write(content)
+            column.places.append((self.size, len(content)))
+            column.rows += len(array)
+            self.size += len(content)
 
     def close(self) -> None:
         with zipfile.ZipFile(self.stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-            for name, file in self.files.items():
-                file.close()
-                file.stream.close()
-                archive.write(str(file.stream.name), f"{name}.npy")
-        self.folder.cleanup()
+            for name, column in self.columns.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as out:
+                    write_header(out, column.dtype, (column.rows, *column.shape))
+                    for start, size in column.places:
+                        self.file.seek(start)
+                        out.write(self.file.read(size))
+        self.opened.__exit__(None, None, None)
+
+
+class Column:
+    """What an archive has of a column so far: its rows, and where they lie in the nameless file."""
+
+    def __init__(self, dtype: Any, shape: tuple[int, ...]) -> None:
+        self.dtype, self.shape = dtype, shape
+        self.rows = 0
+        self.places: list[tuple[int, int]] = []

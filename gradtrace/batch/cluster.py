@@ -1,57 +1,71 @@
 """Compute the parts of a table on a cluster: `dask.distributed` (extra `dask`), one task for each part.
 
-The plan is sent as data. A worker opens the input, reads the rows of its part, and writes the part to the output
-folder; every worker must be able to open both by the same names. If a worker is lost, another one computes its part;
-parts are written atomically. The package is sent to workers without gradtrace. A worker with another version of
-gradtrace, numpy or Python raises UsageError, because results could differ.
+A task is a command line and texts: a worker starts `gradtrace map` for one part, which reads the input, runs the
+program in a confined process as any command does, and writes the part to the output folder. Every worker must be able
+to open both by the same names. If a worker is lost, another one computes its part; parts are written atomically. The
+package is sent to workers without gradtrace. A worker with another version of gradtrace, numpy or Python raises
+UsageError, because results could differ.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from gradtrace.batch import lines, parts
+from gradtrace.batch import lines
 from gradtrace.batch.run import NOTED, Done
-from gradtrace.engine.tensor import hooks_into_ops
 from gradtrace.errors import UsageError
-from gradtrace.static.plan import Plan
 
 RETRIES = 3
 
 
-class Work(NamedTuple):
-    """Everything that a worker needs, as plain data."""
+PART = "GRADTRACE_MAP_PART"  # the environment variable by which a worker says which part to compute
+SOURCE, PARAMETERS = "program.txt", "parameters.json"
 
-    plan: Plan
-    constants: dict[str, Any]
-    bound: dict[str, str]
-    kept: tuple[str, ...]
-    on_error: str
-    threads: int
-    data: str | None
-    grid: tuple[str, ...]
-    read_as: str | None
-    folder: str
-    kind: str
-    part_rows: int
-    size: int
+
+class Table(NamedTuple):
+    """How a table is divided into parts, as plain data."""
+
     rows: int
+    part_rows: int
     names: tuple[str, ...] = ()  # the columns of a text file
     offsets: tuple[int, ...] = ()  # byte offsets of its parts: see `lines`
 
 
-def run(work: Work, address: str, there: dict[int, int], done: Done, progress: Callable[[int], None]) -> None:
+def table_of(word: dict[str, Any]) -> Table:
+    """Return the table that a confined process describes; UsageError unless it consists of numbers and names."""
+    rows, part_rows, names, offsets = (word.get(field) for field in Table._fields)
+    numbers = (rows, part_rows, *(offsets or ()))
+    if not all(type(n) is int and 0 <= n < 10**18 for n in numbers) or not part_rows:
+        raise UsageError("the table for the cluster is not data", "please report this")
+    return Table(int(str(rows)), int(str(part_rows)), tuple(map(str, names or ())), tuple(offsets or ()))
+
+
+class Task(NamedTuple):
+    """The command line of every part: its source is SOURCE, and its constants are in PARAMETERS."""
+
+    arguments: tuple[str, ...]
+    source: str
+    parameters: str
+    folder: str  # that the command was given in
+
+
+def run(
+    task: Task, table: Table, there: dict[int, int], address: str, done: Done, progress: Callable[[int], None]
+) -> None:
     """Compute the parts that are missing; UsageError if the cluster cannot be reached or its versions differ."""
     client = connect(address)
     try:
         prepare(client)
-        rows = work.rows
-        starts = [first for first in range(0, rows, work.part_rows) if first not in there]
-        done.rows = done.there = rows - sum(min(work.part_rows, rows - first) for first in starts)
-        futures = client.map(one_part, [work] * len(starts), starts, retries=RETRIES, pure=False)
+        starts = [first for first in range(0, table.rows, table.part_rows) if first not in there]
+        done.rows = done.there = table.rows - sum(min(table.part_rows, table.rows - first) for first in starts)
+        futures = client.map(
+            one_part, [task] * len(starts), [part_of(table, s) for s in starts], retries=RETRIES, pure=False
+        )
         try:
             from distributed import as_completed
 
@@ -66,6 +80,15 @@ def run(work: Work, address: str, there: dict[int, int], done: Done, progress: C
             raise
     finally:
         client.close()
+
+
+def part_of(table: Table, first: int) -> dict[str, Any]:
+    """Return what `asked_part` gives in the process that computes the part from row `first` on."""
+    part = first // table.part_rows
+    found: dict[str, Any] = {"first": first, "rows": min(table.part_rows, table.rows - first)}
+    if table.offsets:
+        found.update(names=table.names, start=table.offsets[part], end=table.offsets[part + 1])
+    return found
 
 
 def connect(address: str) -> Any:
@@ -120,8 +143,7 @@ def worker_versions(client: Any) -> dict[str, dict[str, Any]]:
                 results[name] = None
         return results
 
-    answers: dict[str, dict[str, Any]] = client.run(probe)
-    return answers
+    return client.run(probe)
 
 
 def send(client: Any) -> None:
@@ -141,43 +163,49 @@ def send(client: Any) -> None:
         client.upload_file(path)
 
 
-_mappers: dict[int, Any] = {}  # of this worker: the code compiled from a plan is reused for all its parts
-
-
-def one_part(work: Work, first: int) -> tuple[int, int, list[str]]:
+def one_part(task: Task, part: dict[str, Any]) -> tuple[int, int, list[str]]:
     """Compute and write a part on a worker; return the numbers of its rows and bad rows, and messages for bad rows."""
-    from gradtrace.batch.mapper import RowMap
-    from gradtrace.batch.run import Job
+    import tempfile
 
-    reader = reader_of(work, first)
-    if hasattr(reader, "select"):
-        reader.select([*work.bound.values(), *work.kept])
-    key = hash(repr(work.plan))
-    if key not in _mappers:
-        for step in work.plan.steps:  # a plan made in another process: the families of its operators are not loaded yet
-            hooks_into_ops["load"](step.op)
-        _mappers[key] = RowMap(work.plan, work.constants)
-    job = Job(reader.line, work.bound, work.kept, _mappers[key], work.on_error, work.threads)
-    done = Done()
-    if work.offsets:
-        wanted = min(work.part_rows, work.rows - first)
-        chunks = lines.counted(reader.chunks(work.size), reader.name, first, wanted)
-    else:
-        chunks = reader.chunks(work.size, first)
-    parts.write_part(job, chunks, work.folder, work.kind, work.part_rows, done)
-    return done.rows, done.bad, done.noted
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
+    with tempfile.TemporaryDirectory(prefix="gradtrace-") as folder:
+        for name, text in ((SOURCE, task.source), (PARAMETERS, task.parameters)):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        place = {SOURCE: os.path.join(folder, SOURCE), PARAMETERS: os.path.join(folder, PARAMETERS)}
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "gradtrace", *(place.get(word, word) for word in task.arguments)],
+            cwd=task.folder if os.path.isdir(task.folder) else folder,
+            env={**os.environ, "PYTHONPATH": paths, PART: json.dumps(part)},
+            capture_output=True,
+            text=True,
+        )
+    if done.returncode:
+        raise UsageError(done.stderr.strip().removeprefix("gradtrace: ") or "a worker's process failed")
+    found = json.loads(done.stdout)
+    return found["rows"], found["bad"], found["noted"]
 
 
-def reader_of(work: Work, first: int) -> Any:
-    """Return a reader of the input. For a text file, it reads only the part that starts at row `first`."""
-    from gradtrace.batch import formats
-    from gradtrace.batch.grid import GridReader, parse
+def asked_part() -> dict[str, Any] | None:
+    """Return which part this process is to compute on behalf of a cluster's worker; None if it is not one's."""
+    text = os.environ.get(PART)
+    found: dict[str, Any] | None = json.loads(text) if text else None
+    return found
 
-    if work.grid:
-        return GridReader([parse(text) for text in work.grid])
-    if not work.offsets:
-        return formats.reader(work.data or "", work.read_as, None)
-    part = first // work.part_rows
-    name = work.data or ""
-    kind = work.read_as or formats.of_name(name, "--data", "--from")
-    return lines.range_reader(name, kind, work.offsets[part], work.offsets[part + 1], list(work.names))
+
+def chunks_of(part: dict[str, Any], table: Any, data: str, kind: str, size: int) -> Any:
+    """Return the rows of a part, `size` at a time."""
+    if "names" not in part:
+        return limited(table.chunks(size, part["first"]), part["rows"])
+    reader = lines.range_reader(data, kind, part["start"], part["end"], list(part["names"]))
+    return lines.counted(reader.chunks(size), reader.name, part["first"], part["rows"])
+
+
+def limited(chunks: Any, rows: int) -> Any:
+    """Yield the chunks of the first `rows` rows, which end with a chunk."""
+    for chunk in chunks:
+        yield chunk
+        rows -= chunk.size
+        if rows <= 0:
+            return

@@ -20,13 +20,15 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any
 
+from gradtrace.batch import formats
 from gradtrace.batch.columns import Chunk
 from gradtrace.batch.run import Done, Job, stretch
-from gradtrace.batch.target import Target
 from gradtrace.errors import UsageError
+from gradtrace.sandbox import channel
 
 FINGERPRINT, MANIFEST = "fingerprint.json", "manifest.json"
 PART = re.compile(r"part-(\d{12})-(\d{12})\.")
+Fill = Callable[[Any], dict[str, int]]
 BAD = re.compile(r"\.bad-(\d{12})-(\d+)$")
 
 
@@ -45,36 +47,79 @@ def of_file(name: str) -> dict[str, Any]:
     return {os.path.basename(f): [os.stat(f).st_size, os.stat(f).st_mtime_ns] for f in files}
 
 
-def prepare(folder: str, facts: dict[str, Any], resume: bool) -> dict[int, int]:
-    """Create or check the output folder; return the existing parts as a dict from first row to end.
+class Folder:
+    """The output folder. A confined process has a RemoteFolder, whose methods ask its broker for these."""
 
-    UsageError if the folder holds parts of another run, or of this run without `resume`.
-    """
-    os.makedirs(folder, exist_ok=True)
-    current = fingerprint(facts)
-    path = os.path.join(folder, FINGERPRINT)
-    there = existing(folder)
-    if os.path.exists(path) and (resume or there):
-        with open(path, encoding="utf-8") as file:
-            known = json.load(file)
-        if not resume:
-            raise UsageError(
-                f"'{folder}' already holds the parts of a run", "resume it with --resume, or choose another folder"
-            )
-        if known.get("digest") != current["digest"]:
-            raise UsageError(
-                f"'{folder}' holds the parts of another run: {difference(known, current)}",
-                "choose another folder with -o",
-            )
-    elif there:
-        raise UsageError(f"'{folder}' holds parts of an unknown run", "choose another folder with -o")
-    clean(folder)
-    for name in os.listdir(folder):  # noted of parts that were not written any more
-        noted = BAD.match(name)
-        if noted and int(noted[1]) not in there:
-            os.unlink(os.path.join(folder, name))
-    write_json(path, current)
-    return there
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def prepare(self, facts: dict[str, Any], resume: bool) -> dict[int, int]:
+        """Create or check the folder; return the existing parts as a dict from first row to end.
+
+        UsageError if the folder holds parts of another run, or of this run without `resume`.
+        """
+        os.makedirs(self.name, exist_ok=True)
+        current = fingerprint(facts)
+        path = os.path.join(self.name, FINGERPRINT)
+        there = existing(self.name)
+        if os.path.exists(path) and (resume or there):
+            with open(path, encoding="utf-8") as file:
+                known = json.load(file)
+            if not resume:
+                raise UsageError(
+                    f"'{self.name}' already holds the parts of a run",
+                    "resume it with --resume, or choose another folder",
+                )
+            if known.get("digest") != current["digest"]:
+                raise UsageError(
+                    f"'{self.name}' holds the parts of another run: {difference(known, current)}",
+                    "choose another folder with -o",
+                )
+        elif there:
+            raise UsageError(f"'{self.name}' holds parts of an unknown run", "choose another folder with -o")
+        clean(self.name)
+        for name in os.listdir(self.name):  # noted of parts that were not written any more
+            noted = BAD.match(name)
+            if noted and int(noted[1]) not in there:
+                os.unlink(os.path.join(self.name, name))
+        write_json(path, current)
+        return there
+
+    def write(self, first: int, kind: str, fill: Fill) -> None:
+        """Write the part that begins at row `first`: `fill` writes to a stream and returns {"end": ..., "bad": ...}."""
+        beside = os.path.join(self.name, f".unfinished-{first:012d}.{os.getpid()}.{kind}")
+        try:
+            with open(beside, "wb") as stream:
+                found = fill(stream)
+            # noted before the part is there: once it is, no other run counts its bad rows
+            with open(os.path.join(self.name, f".bad-{first:012d}-{found['bad']}"), "w", encoding="utf-8"):
+                pass
+            os.replace(beside, os.path.join(self.name, f"part-{first:012d}-{found['end']:012d}.{kind}"))
+        finally:
+            with suppress(OSError):
+                os.unlink(beside)
+
+    def finish(self, rows: int) -> None:
+        """Write the manifest of a complete table, with the number of bad rows of this and earlier runs."""
+        finish(self.name, rows)
+
+
+class RemoteFolder(Folder):
+    """The output folder of a confined process."""
+
+    def prepare(self, facts: dict[str, Any], resume: bool) -> dict[int, int]:
+        found = channel.ask("prepare", facts=facts, resume=resume)["there"]
+        return {int(first): end for first, end in found.items()}
+
+    def write(self, first: int, kind: str, fill: Fill) -> None:
+        channel.stream_to("part", fill, first=first, kind=kind)
+
+    def finish(self, rows: int) -> None:
+        channel.ask("finish", rows=rows)
+
+
+def output_folder(name: str) -> Folder:
+    return RemoteFolder(name) if channel.is_open() else Folder(name)
 
 
 def difference(known: dict[str, Any], current: dict[str, Any]) -> str:
@@ -101,7 +146,7 @@ def write_json(path: str, document: dict[str, Any]) -> None:
 def run(
     job: Job,
     reader: Any,
-    folder: str,
+    folder: Folder,
     kind: str,
     part_rows: int,
     there: dict[int, int],
@@ -130,7 +175,7 @@ def run(
 def write_part(
     job: Job,
     chunks: Iterator[Chunk],
-    folder: str,
+    folder: Folder,
     kind: str,
     part_rows: int,
     done: Done,
@@ -140,22 +185,23 @@ def write_part(
     first = next(chunks, None)
     if first is None:
         return
-    end, bad = first.first, done.bad
-    target = Target(os.path.join(folder, f"unfinished-{first.first:012d}.{kind}"), kind)
-    with target as writer:
+
+    def fill(stream: Any) -> dict[str, int]:
+        end, bad = first.first, done.bad
+        writer = formats.writer(stream, kind, folder.name)
         for chunk in chain([first], chunks):
             stretch(job, chunk, writer, done)
             progress(done.rows)
             end = chunk.first + chunk.size
             if end >= first.first + part_rows:
                 break
-        # noted before the part is there: once it is, no other run counts its bad rows
-        with open(os.path.join(folder, f".bad-{first.first:012d}-{done.bad - bad}"), "w", encoding="utf-8"):
-            pass
-        target.name = os.path.join(folder, f"part-{first.first:012d}-{end:012d}.{kind}")
+        writer.close()
+        return {"end": end, "bad": done.bad - bad}
+
+    folder.write(first.first, kind, fill)
 
 
-def finish(folder: str, done: Done) -> None:
+def finish(folder: str, rows: int) -> None:
     """Write the manifest of a complete table, with the number of bad rows of this and earlier runs."""
     parts = sorted(name for name in os.listdir(folder) if PART.match(name))
     bad = bad_rows(folder, parts)
@@ -165,7 +211,7 @@ def finish(folder: str, done: Done) -> None:
         {
             "schema": "gradtrace/manifest",
             "version": 1,
-            "rows": done.rows,
+            "rows": rows,
             "bad_rows": None if None in bad.values() else sum(filter(None, bad.values())),
             "parts": parts,
             "bad_rows_by_part": {name: count for name, count in bad.items() if count},

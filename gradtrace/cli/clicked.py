@@ -12,7 +12,8 @@ from click.shell_completion import CompletionItem
 
 from gradtrace.annotations import TYPE_CHECKING, Any, NoReturn
 from gradtrace.cli import argv, completing
-from gradtrace.cli.command import GENERAL, LIMITS, SourceCommand, ToolOption, forced, read_program, start, words_of
+from gradtrace.cli.command import GENERAL, LIMITS, SourceCommand, ToolOption, read_program, start, words_of
+from gradtrace.cli.grants import forced
 from gradtrace.cli.options import FORMATS
 from gradtrace.errors import GradtraceError, UsageError
 

@@ -12,12 +12,10 @@ The callback of a command gets the tool's flags by name, and in addition
 
 from __future__ import annotations
 
-import os
-
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
-from gradtrace.cli import guard, source
+from gradtrace.cli import grants, guard, source
 from gradtrace.errors import UsageError
-from gradtrace.limits import BY_FIELD, Budget
+from gradtrace.limits import Budget
 
 if TYPE_CHECKING:
     from gradtrace.cli.argv import Split
@@ -94,14 +92,9 @@ def start(command: SourceCommand, flags: dict[str, Any]) -> Any:
     return command.callback(**flags)
 
 
-def forced(found: Split) -> str | None:
-    """Return the expression given by -e, or None."""
-    return next((values[0] for token, *values in reversed(found.options) if token == "-e" and values), None)
-
-
 def words_of(found: Split) -> tuple[str, ...]:
     """Return the arguments after the source."""
-    return tuple(found.positionals[forced(found) is None :])
+    return tuple(found.positionals[grants.forced(found) is None :])
 
 
 def read_program(found: Split, always_file: bool, with_words: bool = False) -> Program:
@@ -109,8 +102,8 @@ def read_program(found: Split, always_file: bool, with_words: bool = False) -> P
 
     Raise UsageError for further arguments, unless the command takes some.
     """
-    guard.contain()
-    budget = early_budget(found)
+    budget = grants.early_budget(found)
+    guard.contain(grants.of_command(found, budget, always_file))
     with timed(budget):
         return parse(source_of(found, always_file, with_words), budget)
 
@@ -124,7 +117,7 @@ def timed(budget: Budget) -> Any:
 
 
 def source_of(found: Split, always_file: bool, with_words: bool) -> source.Source:
-    text, others = forced(found), found.positionals
+    text, others = grants.forced(found), found.positionals
     if text is None:
         first, *others = others
         program = source.read(first, always_file)
@@ -135,34 +128,6 @@ def source_of(found: Split, always_file: bool, with_words: bool) -> source.Sourc
 
         raise UsageError(f"unexpected extra argument '{others[0]}'", extra.hint(found.positionals, others, found))
     return program
-
-
-def early_budget(found: Split) -> Budget:
-    """Return the limits on reading and parsing, and --allow-import, before all options have been parsed.
-
-    Invalid values are ignored here; they are reported when the options are parsed.
-    """
-    size, seconds = early_limit(found, "source_bytes"), early_limit(found, "seconds")
-    budget = Budget(source_bytes=int(size)) if size.isdecimal() else Budget()
-    if seconds.replace(".", "", 1).isdecimal() and float(seconds) > 0:
-        budget = budget._replace(seconds=float(seconds))
-    return budget._replace(allow_import=early_value(found, "--allow-import"))
-
-
-def early_limit(found: Split, field: str) -> str:
-    """Return the value of a limit's option, or of its environment variable; "" if neither is given."""
-    limit = BY_FIELD[field]
-    return early_value(found, limit.flag) or os.environ.get(limit.variable, "")
-
-
-def early_value(found: Split, option: str) -> str:
-    """Return the last value of an option; "" if it is not given."""
-    given = [
-        [*token.partition("=")[2:], *values][-1]
-        for token, *values in found.options
-        if token.partition("=")[0] == option
-    ]
-    return given[-1] if given else ""
 
 
 def parse(found: source.Source, budget: Budget) -> Program:

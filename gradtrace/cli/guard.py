@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from gradtrace.annotations import Callable
+from gradtrace.annotations import TYPE_CHECKING, Callable
 from gradtrace.cli.exits import Exit
 from gradtrace.errors import GradtraceError, ProgramError
+
+if TYPE_CHECKING:
+    from gradtrace.cli.grants import Grants
 
 
 def ended(job: Callable[[], int | None], args: list[str]) -> int:
@@ -29,10 +32,14 @@ def ended(job: Callable[[], int | None], args: list[str]) -> int:
         return report_error(error, args)
 
 
-def contain() -> None:
-    """Put all later runs of programs in this process under the audit hook and the watchdog."""
+def contain(grants: Grants) -> None:
+    """Put all later runs of programs in this process behind the walls: return in a confined child of the console
+    script's process, with the audit hook and the watchdog.
+    """
+    from gradtrace.cli import broker
     from gradtrace.lang import wall, watchdog
 
+    broker.confine(grants, sys.argv[1:])
     wall.build()
     watchdog.guard(lambda error: report_error(error, sys.argv[1:]))
 

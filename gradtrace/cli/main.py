@@ -8,6 +8,7 @@ import os
 import sys
 
 from gradtrace.annotations import NoReturn
+from gradtrace.cli import broker
 
 # Built graphs are freed by reference counting alone; the cycle collector would only walk them again and again.
 # That is for a process of our own to decide, never for the library.
@@ -17,10 +18,13 @@ GC_THRESHOLDS = (200_000, 50, 50)
 def main() -> NoReturn:
     """Run the command line in `sys.argv` and exit."""
     gc.set_threshold(*GC_THRESHOLDS)
+    broker.enable()
     try:
         status = run(sys.argv[1:])
     except KeyboardInterrupt:
         status = 130
+    except SystemExit as end:  # of the parent of a confined child
+        status = end.code if isinstance(end.code, int) else 1
     leave(status)
 
 

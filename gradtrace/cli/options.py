@@ -237,6 +237,13 @@ def limits() -> list[ToolOption]:
             section="Limits",
             help="A folder whose .py files the program may import, in the same language. Default: none.",
         ),
+        ToolOption(
+            ["--require-wall"],
+            is_flag=True,
+            expose_value=False,
+            section="Limits",
+            help="Refuse to run the program where the kernel does not confine it (gradtrace doctor).",
+        ),
     ]
 
 

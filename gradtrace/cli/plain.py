@@ -13,8 +13,9 @@ from importlib import import_module
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import argv, guard
-from gradtrace.cli.command import HELP_NAMES, SourceCommand, ToolOption, forced, read_program, start, words_of
+from gradtrace.cli.command import HELP_NAMES, SourceCommand, ToolOption, read_program, start, words_of
 from gradtrace.cli.commands import COMMANDS
+from gradtrace.cli.grants import forced
 from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:

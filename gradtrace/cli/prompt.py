@@ -12,12 +12,16 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
+
+from gradtrace import __version__
+from gradtrace.cli import colour, report
 
 FIRST, MORE = ">>> ", "... "
 GOES_ON = re.compile(r"\s|(else|elif|except|finally)\b|#")  # how a line begins that belongs to the statement above
 HISTORY = 10_000  # entries of a history file
+WELCOME = "gradtrace {version}. :help lists the commands, Ctrl-D ends."
 WORD_ENDS = " \t\n\"\\'`@$><=;|&{}()[]+-*/%,~^!"
 
 
@@ -50,6 +54,25 @@ def piped(stream: Any) -> Iterator[str]:
 
 def is_meta(line: str) -> bool:
     return line.lstrip().startswith(":")
+
+
+def entries(names: Callable[[], list[str]], history: str | None) -> Generator[str, None, None]:
+    """Yield the entries of stdin: typed at a terminal, where Tab completes `names`, or read from a pipe."""
+    if not colour.is_terminal(sys.stdin):
+        yield from piped(sys.stdin)
+        return
+    terminal = Terminal(names, history)
+    report.write(WELCOME.format(version=__version__))
+    try:
+        yield from terminal.entries()
+    finally:
+        terminal.close()
+
+
+def outputs_of(entry: str) -> list[str]:
+    """Return the names of the files that an entry asks to write: that of `:graph FILE`."""
+    words = entry.strip().split(None, 1)
+    return [words[1].strip()] if is_meta(entry) and len(words) == 2 else []
 
 
 class Terminal:

@@ -57,7 +57,7 @@ class Saving:
         self.write(self.about._replace(failure=(error.message, error.hint), backward=backward), {"all": trace})
 
     def write(self, about: About, traces: dict[str, Trace]) -> None:
-        from gradtrace.views import files
+        from gradtrace import files
 
         files.write_output(self.path, lambda stream: write(about, traces, stream))
 
@@ -115,7 +115,7 @@ def of_torch(
 
         report.write(f"{name}: {report.escaped(note)}")
     if save is not None:
-        from gradtrace.views import files
+        from gradtrace import files
 
         traces = {key: record.trace(key) for key in ("all", "eval", "graph", "watched")}
         files.write_output(save, lambda stream: write(record.about, traces, stream))

@@ -6,9 +6,10 @@ session, answered like the other commands (`repl_commands`).
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from gradtrace.cli import output, report, session
@@ -18,12 +19,25 @@ from gradtrace.lang.dialogue import Dialogue
 from gradtrace.lang.parse import Program
 from gradtrace.lang.run import Run
 from gradtrace.limits import Budget
+from gradtrace.sandbox import channel
 from gradtrace.trace.record import Trace
 from gradtrace.trace.steps import Watch
 
 NAME = "repl"
 FIELDS = ("backward()", "detach()", "dtype", "grad", "grad_fn", "is_leaf", "requires_grad", "retain_grad()", "shape")
 GOODBYE = ("exit", "quit", "exit()", "quit()")
+
+
+def remote_entries(names: Callable[[], list[str]]) -> Iterator[str]:
+    """Yield the entries that the broker of this confined process reads; Ctrl-C at its prompt is not for this one."""
+    while True:
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        found = channel.ask("entry", names=names())
+        signal.signal(signal.SIGINT, before)
+        if found["text"] is None:
+            return
+        channel.state.outputs = tuple(found["outputs"])
+        yield found["text"]
 
 
 class Repl:

@@ -97,7 +97,7 @@ def graph(repl: Repl, rest: str) -> None:
     suffix = render.suffix_of(rest) if rest else ""
     drawn = model.model(trace, "data", fold(trace))
     if rest:
-        from gradtrace.views import files
+        from gradtrace import files
 
         files.write_output(rest, render.render(drawn, dot.DotOptions(), suffix, None))
         output.write(f"written: {rest}\n")

@@ -52,7 +52,7 @@ def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
     def work() -> int:
         nonlocal status
         asked = taken_apart(args)
-        with tempfile.TemporaryDirectory(prefix="gradtrace-") as folder:
+        with tempfile.TemporaryDirectory(prefix="gradtrace-", ignore_cleanup_errors=True) as folder:
             if asked.command == "run":
                 return run_alone(asked, folder)
             records = []
@@ -64,7 +64,10 @@ def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
                     status = 130
             words = asked.positionals[len(records) :]
             others = [token for option in asked.options for token in option]
-            shown = go_on([asked.command, *others, "--", *records, *words])
+            try:
+                shown = go_on([asked.command, *others, "--", *records, *words])
+            except SystemExit as end:  # of the parent of a confined child
+                shown = end.code if isinstance(end.code, int) else 1
             return status or shown
 
     return guard.ended(work, args)
@@ -83,7 +86,7 @@ def run_alone(asked: Asked, folder: str) -> int:
     name = import_module("gradtrace.cli.commands.run").record_file(name)
     record = os.path.join(folder, "0.gt")
     code, _ = run_script(asked, record, LEVEL, script)
-    files = import_module("gradtrace.views.files")
+    files = import_module("gradtrace.files")
     files.write_output(name, Path(record).read_bytes())
     return code
 

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 from gradtrace.cli import session
 from gradtrace.cli.options import Backward, Inputs
 from gradtrace.errors import ProgramError, UsageError
+from gradtrace.sandbox import channel
 from gradtrace.views import numbers
 
 if TYPE_CHECKING:
     from gradtrace.lang import Program
 
+DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")
 CHILD = Path(__file__).with_name("torch_child.py")
 
 
@@ -32,20 +34,19 @@ def variables(program: Program, inputs: Inputs, how: Backward, python: str | Non
         for name, t in tensors.items()
     }
     request = {
-        "text": program.source.text,
         "dtype": dtype,
         "imports_torch": program.imports_torch,
         "inputs": given,
         "backward": not how.no_backward,
     }
-    command = [python or sys.executable, "-I", str(CHILD)]
+    if channel.is_open():
+        content = channel.ask_with("torch", json.dumps(request).encode())
+    else:
+        content = answer_of(program.source.text, request, python, seconds)
     try:
-        done = subprocess.run(command, input=json.dumps(request), capture_output=True, text=True, timeout=seconds)
-        answer: dict[str, Any] = json.loads(done.stdout)
-    except (OSError, ValueError) as error:
+        answer: dict[str, Any] = json.loads(content)
+    except ValueError as error:
         raise UsageError(f"cannot ask PyTorch: {error}", "name a Python that has it: --python PATH") from None
-    except subprocess.TimeoutExpired:
-        raise ProgramError(f"PyTorch took longer than {seconds:g} s", "raise --max-seconds") from None
     if answer.get("missing"):
         raise UsageError(
             f"PyTorch is not installed here: {answer['error']}",
@@ -54,3 +55,31 @@ def variables(program: Program, inputs: Inputs, how: Backward, python: str | Non
     if "error" in answer:
         raise ProgramError(f"in PyTorch the program fails: {answer['error']}", "")
     return answer
+
+
+def answer_of(text: str, request: dict[str, Any], python: str | None, seconds: float) -> bytes:
+    """Run a program's text in real PyTorch, with full rights, and return its answer, which is JSON."""
+    command = [python or sys.executable, "-I", str(CHILD)]
+    job = json.dumps({**request, "text": text}).encode()
+    try:
+        return subprocess.run(command, input=job, capture_output=True, timeout=seconds).stdout
+    except OSError as error:
+        raise UsageError(f"cannot ask PyTorch: {error}", "name a Python that has it: --python PATH") from None
+    except subprocess.TimeoutExpired:
+        raise ProgramError(f"PyTorch took longer than {seconds:g} s", "raise --max-seconds") from None
+
+
+def checked_request(word: dict[str, Any]) -> dict[str, Any]:
+    """Return what a confined process asks, if it is data alone: names of dtypes, flags and numbers."""
+    inputs = word.get("inputs")
+    plain = isinstance(inputs, dict) and all(
+        isinstance(one, dict)
+        and set(one) == {"value", "dtype", "requires_grad"}
+        and one["dtype"] in DTYPES
+        and type(one["requires_grad"]) is bool
+        for one in inputs.values()
+    )
+    flags = type(word.get("imports_torch")) is type(word.get("backward")) is bool
+    if not plain or not flags or word.get("dtype") not in DTYPES or len(word) != 4:
+        raise UsageError("the inputs for PyTorch are not data", "please report this")
+    return word

@@ -12,41 +12,23 @@ from gradtrace.lazy_names import attach, homes
 _HOMES = homes(
     __name__,
     {
-        "distribution": ("Distribution", "ExponentialFamily"),
-        "normal": ("Cauchy", "Laplace", "MultivariateNormal", "Normal"),
-        "intervals": ("Exponential", "Uniform"),
-        "gamma": ("Beta", "Chi2", "Dirichlet", "Gamma", "StudentT"),
-        "categorical": ("Categorical", "Multinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough"),
-        "counts": ("Bernoulli", "Binomial", "Geometric", "NegativeBinomial", "Poisson"),
-        "composed": ("Independent", "MixtureSameFamily", "TransformedDistribution"),
-        "transformed": (
-            "Gumbel",
-            "HalfCauchy",
-            "HalfNormal",
-            "LogNormal",
-            "LogisticNormal",
-            "Pareto",
-            "RelaxedBernoulli",
-            "RelaxedOneHotCategorical",
-            "Weibull",
-        ),
-        "transforms": (
-            "AbsTransform",
-            "AffineTransform",
-            "ComposeTransform",
-            "ExpTransform",
-            "IndependentTransform",
-            "PowerTransform",
-            "ReshapeTransform",
-            "SigmoidTransform",
-            "SoftmaxTransform",
-            "SoftplusTransform",
-            "StickBreakingTransform",
-            "TanhTransform",
-            "Transform",
-            "identity_transform",
-        ),
-        "kl": ("kl_divergence",),
+        "distribution": "Distribution ExponentialFamily",
+        "normal": "Cauchy Laplace MultivariateNormal Normal",
+        "intervals": "Exponential Uniform",
+        "gamma": "Beta Chi2 Dirichlet Gamma StudentT",
+        "categorical": "Categorical Multinomial OneHotCategorical OneHotCategoricalStraightThrough",
+        "counts": "Bernoulli Binomial Geometric NegativeBinomial Poisson",
+        "composed": "Independent MixtureSameFamily TransformedDistribution",
+        "transformed": """
+            Gumbel HalfCauchy HalfNormal LogNormal LogisticNormal Pareto RelaxedBernoulli RelaxedOneHotCategorical
+            Weibull
+        """,
+        "transforms": """
+            AbsTransform AffineTransform ComposeTransform ExpTransform IndependentTransform PowerTransform
+            ReshapeTransform SigmoidTransform SoftmaxTransform SoftplusTransform StickBreakingTransform
+            TanhTransform Transform identity_transform
+        """,
+        "kl": "kl_divergence",
     },
 )
 _MODULES = {name: f"{__name__}.{name}" for name in ("categorical", "constraints", "kl", "normal", "transforms")}

@@ -13,6 +13,7 @@ from gradtrace.distributions.distribution import (
     Distribution,
     broadcast_all,
     computed_once,
+    derived,
     logits_to_probs,
     probs_to_logits,
 )
@@ -57,25 +58,11 @@ class Categorical(Distribution):
     def probs(self) -> Tensor:
         return logits_to_probs(self.logits)
 
-    @property
-    def support(self) -> Any:
-        return constraints.integer_interval(0, self._num_events - 1)
-
-    @property
-    def param_shape(self) -> Size:
-        return self._param.size()
-
-    @property
-    def mean(self) -> Tensor:
-        return torch.full(self._extended_shape(), math.nan, dtype=self.probs.dtype)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.probs.argmax(dim=-1)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.mean
+    support = derived(lambda self: constraints.integer_interval(0, self._num_events - 1))
+    param_shape = derived(lambda self: self._param.size())
+    mean = derived(lambda self: torch.full(self._extended_shape(), math.nan, dtype=self.probs.dtype))
+    mode = derived(lambda self: self.probs.argmax(dim=-1))
+    variance = derived(lambda self: self.mean)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         rows = self.probs.reshape(-1, self._num_events)
@@ -103,17 +90,9 @@ class _OverCategorical(Distribution):
     _parts = ("_categorical",)
     _categorical: Categorical
 
-    @property
-    def probs(self) -> Tensor:
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        return self._categorical.param_shape
+    probs = derived(lambda self: self._categorical.probs)
+    logits = derived(lambda self: self._categorical.logits)
+    param_shape = derived(lambda self: self._categorical.param_shape)
 
 
 class OneHotCategorical(_OverCategorical):
@@ -128,17 +107,9 @@ class OneHotCategorical(_OverCategorical):
         self._categorical = Categorical(probs, logits)
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
-
-    @property
-    def mode(self) -> Tensor:
-        return F.one_hot(self.probs.argmax(dim=-1), num_classes=self.probs.shape[-1]).to(self.probs)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
+    mean = derived(lambda self: self.probs)
+    mode = derived(lambda self: F.one_hot(self.probs.argmax(dim=-1), num_classes=self.probs.shape[-1]).to(self.probs))
+    variance = derived(lambda self: self.probs * (1 - self.probs))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         probs = self.probs
@@ -182,17 +153,9 @@ class Multinomial(_OverCategorical):
         self._categorical = Categorical(probs=probs, logits=logits)
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
 
-    @property
-    def support(self) -> Any:
-        return constraints.multinomial(self.total_count)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.probs * self.total_count
-
-    @property
-    def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
+    support = derived(lambda self: constraints.multinomial(self.total_count))
+    mean = derived(lambda self: self.probs * self.total_count)
+    variance = derived(lambda self: self.total_count * self.probs * (1 - self.probs))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         drawn = self._categorical.sample((self.total_count, *sample_shape))

@@ -7,7 +7,7 @@ from typing import Any
 import gradtrace as torch
 from gradtrace.distributions import constraints
 from gradtrace.distributions.categorical import Categorical
-from gradtrace.distributions.distribution import Distribution, sum_rightmost
+from gradtrace.distributions.distribution import Distribution, derived, sum_rightmost
 from gradtrace.distributions.transforms import ComposeTransform, Transform
 from gradtrace.engine.describe import Size
 from gradtrace.engine.modes import no_grad
@@ -53,17 +53,9 @@ class Independent(Distribution):
             return constraints.independent(support, self.reinterpreted_batch_ndims)
         return support
 
-    @property
-    def mean(self) -> Tensor:
-        return self.base_dist.mean
-
-    @property
-    def mode(self) -> Tensor:
-        return self.base_dist.mode
-
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
+    mean = derived(lambda self: self.base_dist.mean)
+    mode = derived(lambda self: self.base_dist.mode)
+    variance = derived(lambda self: self.base_dist.variance)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         return self.base_dist.sample(sample_shape)
@@ -194,17 +186,9 @@ class MixtureSameFamily(Distribution):
         new._mixture_distribution = self._mixture_distribution.expand(batch_shape)
         return new
 
-    @property
-    def mixture_distribution(self) -> Any:
-        return self._mixture_distribution
-
-    @property
-    def component_distribution(self) -> Any:
-        return self._component_distribution
-
-    @property
-    def support(self) -> Any:
-        return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
+    mixture_distribution = derived(lambda self: self._mixture_distribution)
+    component_distribution = derived(lambda self: self._component_distribution)
+    support = derived(lambda self: constraints.MixtureSameFamilyConstraint(self._component_distribution.support))
 
     def _weights(self) -> Any:
         """Return the probabilities of the components, with the dims of the events."""
@@ -215,9 +199,7 @@ class MixtureSameFamily(Distribution):
     def _over_components(self, values: Any) -> Tensor:
         return torch.sum(self._weights() * values, dim=-1 - self._event_ndims)
 
-    @property
-    def mean(self) -> Tensor:
-        return self._over_components(self._component_distribution.mean)
+    mean = derived(lambda self: self._over_components(self._component_distribution.mean))
 
     @property
     def variance(self) -> Tensor:

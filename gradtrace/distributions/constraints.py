@@ -12,33 +12,11 @@ import gradtrace as torch
 from gradtrace.engine.tensor import Tensor
 
 __all__ = [
-    "Constraint",
-    "boolean",
-    "dependent",
-    "dependent_property",
-    "greater_than",
-    "greater_than_eq",
-    "half_open_interval",
-    "independent",
-    "integer_interval",
-    "interval",
-    "less_than",
-    "lower_cholesky",
-    "lower_triangular",
-    "multinomial",
-    "nonnegative",
-    "nonnegative_integer",
-    "one_hot",
-    "positive",
-    "positive_definite",
-    "positive_integer",
-    "real",
-    "real_vector",
-    "simplex",
-    "square",
-    "symmetric",
-    "unit_interval",
-]
+    "Constraint", "boolean", "dependent", "dependent_property", "greater_than", "greater_than_eq", "half_open_interval",
+    "independent", "integer_interval", "interval", "less_than", "lower_cholesky", "lower_triangular", "multinomial",
+    "nonnegative", "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer", "real",
+    "real_vector", "simplex", "square", "symmetric", "unit_interval",
+]  # fmt: skip
 
 
 class Constraint:

@@ -10,6 +10,7 @@ from gradtrace.distributions.distribution import (
     ExponentialFamily,
     ProbsOrLogits,
     broadcast_all,
+    derived,
     kind_and_shape,
     shape_of,
 )
@@ -43,9 +44,7 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
         self._set_either(probs, logits)
         super().__init__(shape_of(self._param, logits if probs is None else probs), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
+    mean = derived(lambda self: self.probs)
 
     @property
     def mode(self) -> Tensor:
@@ -53,9 +52,7 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
         mode[self.probs == 0.5] = torch.nan
         return mode
 
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
+    variance = derived(lambda self: self.probs * (1 - self.probs))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with no_grad():
@@ -88,17 +85,9 @@ class Geometric(ProbsOrLogits):
                 f"found invalid values:\n{self.probs.data[~(self.probs > 0)]}"
             )
 
-    @property
-    def mean(self) -> Tensor:
-        return 1.0 / self.probs - 1.0
-
-    @property
-    def mode(self) -> Tensor:
-        return torch.zeros_like(self.probs)
-
-    @property
-    def variance(self) -> Tensor:
-        return (1.0 / self.probs - 1.0) / self.probs
+    mean = derived(lambda self: 1.0 / self.probs - 1.0)
+    mode = derived(lambda self: torch.zeros_like(self.probs))
+    variance = derived(lambda self: (1.0 / self.probs - 1.0) / self.probs)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape, dtype = self._extended_shape(sample_shape), self.probs.dtype
@@ -138,21 +127,10 @@ class Binomial(_Counted):
     }
     has_enumerate_support = True
 
-    @property
-    def support(self) -> Any:
-        return constraints.integer_interval(0, self.total_count)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.total_count * self.probs
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
+    support = derived(lambda self: constraints.integer_interval(0, self.total_count))
+    mean = derived(lambda self: self.total_count * self.probs)
+    mode = derived(lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count))
+    variance = derived(lambda self: self.total_count * self.probs * (1 - self.probs))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -194,17 +172,9 @@ class NegativeBinomial(_Counted):
     }
     support = constraints.nonnegative_integer
 
-    @property
-    def mean(self) -> Tensor:
-        return self.total_count * torch.exp(self.logits)
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.mean / torch.sigmoid(-self.logits)
+    mean = derived(lambda self: self.total_count * torch.exp(self.logits))
+    mode = derived(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0))
+    variance = derived(lambda self: self.mean / torch.sigmoid(-self.logits))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with no_grad():
@@ -231,17 +201,9 @@ class Poisson(ExponentialFamily):
         (self.rate,) = broadcast_all(rate)
         super().__init__(shape_of(self.rate, rate), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        return self.rate.floor()
-
-    @property
-    def variance(self) -> Tensor:
-        return self.rate
+    mean = derived(lambda self: self.rate)
+    mode = derived(lambda self: self.rate.floor())
+    variance = derived(lambda self: self.rate)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with no_grad():

@@ -19,6 +19,11 @@ Shape = Iterable[int]
 EITHER = "Either `probs` or `logits` must be specified, but not both."
 
 
+def derived(rule: Callable[[Any], Any]) -> Any:
+    """Return a read-only property that is computed by `rule(self)`."""
+    return property(rule)
+
+
 class Distribution:
     """A random variable over batches of events.
 
@@ -85,6 +90,8 @@ class Distribution:
                 value = vars(self)[name]
                 setattr(new, name, value.expand((*batch_shape, *value.shape[len(self._batch_shape) :])))
         for name in self._parts:
+            if name.startswith("__"):
+                raise AttributeError(f"'{name}' is not a parameter of a distribution")
             setattr(new, name, getattr(self, name).expand(batch_shape))
         new._batch_shape = batch_shape
         return new
@@ -129,9 +136,7 @@ class Distribution:
     def variance(self) -> Tensor:
         raise NotImplementedError
 
-    @property
-    def stddev(self) -> Tensor:
-        return self.variance.sqrt()
+    stddev = derived(lambda self: self.variance.sqrt())
 
     def log_prob(self, value: Any) -> Tensor:
         """Return the logarithm of the density, or of the probability, of each event."""
@@ -291,6 +296,4 @@ class ProbsOrLogits(Distribution):
         given = vars(self)
         return given["probs"] if "probs" in given else given["logits"]
 
-    @property
-    def param_shape(self) -> Size:
-        return self._param.size()
+    param_shape = derived(lambda self: self._param.size())

@@ -11,6 +11,7 @@ from gradtrace.distributions.distribution import (
     Distribution,
     ExponentialFamily,
     broadcast_all,
+    derived,
     is_number,
     shape_of,
     standard_normal,
@@ -33,17 +34,9 @@ class Gamma(ExponentialFamily):
         self.concentration, self.rate = broadcast_all(concentration, rate)
         super().__init__(shape_of(self.concentration, concentration, rate), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.concentration - 1) / self.rate).clamp(min=0)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.concentration / self.rate.pow(2)
+    mean = derived(lambda self: self.concentration / self.rate)
+    mode = derived(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
+    variance = derived(lambda self: self.concentration / self.rate.pow(2))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -88,9 +81,7 @@ class Chi2(Gamma):
         new.concentration, new.rate = self.concentration.expand(batch_shape), self.rate.expand(batch_shape)
         return new
 
-    @property
-    def df(self) -> Tensor:
-        return self.concentration * 2
+    df = derived(lambda self: self.concentration * 2)
 
 
 class Dirichlet(ExponentialFamily):
@@ -106,9 +97,7 @@ class Dirichlet(ExponentialFamily):
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.concentration.sum(-1, True)
+    mean = derived(lambda self: self.concentration / self.concentration.sum(-1, True))
 
     @property
     def mode(self) -> Tensor:
@@ -160,21 +149,10 @@ class Beta(ExponentialFamily):
         self._dirichlet = Dirichlet(both, validate_args)
         super().__init__(self._dirichlet.batch_shape, validate_args=validate_args)
 
-    @property
-    def concentration1(self) -> Tensor:
-        return self._dirichlet.concentration[..., 0]
-
-    @property
-    def concentration0(self) -> Tensor:
-        return self._dirichlet.concentration[..., 1]
-
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration1 / (self.concentration1 + self.concentration0)
-
-    @property
-    def mode(self) -> Tensor:
-        return self._dirichlet.mode[..., 0]
+    concentration1 = derived(lambda self: self._dirichlet.concentration[..., 0])
+    concentration0 = derived(lambda self: self._dirichlet.concentration[..., 1])
+    mean = derived(lambda self: self.concentration1 / (self.concentration1 + self.concentration0))
+    mode = derived(lambda self: self._dirichlet.mode[..., 0])
 
     @property
     def variance(self) -> Tensor:
@@ -211,9 +189,7 @@ class StudentT(Distribution):
         mean[self.df <= 1] = math.nan
         return mean
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = derived(lambda self: self.loc)
 
     @property
     def variance(self) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 import gradtrace as torch
 from gradtrace.distributions import constraints
-from gradtrace.distributions.distribution import Distribution, ExponentialFamily, broadcast_all, shape_of
+from gradtrace.distributions.distribution import Distribution, ExponentialFamily, broadcast_all, derived, shape_of
 from gradtrace.engine.tensor import Tensor
 
 __all__ = ["Exponential", "Uniform"]
@@ -26,25 +26,11 @@ class Uniform(Distribution):
     def arg_constraints(self) -> Any:
         return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
-    @property
-    def support(self) -> Any:
-        return constraints.interval(self.low, self.high)
-
-    @property
-    def mean(self) -> Tensor:
-        return (self.high + self.low) / 2
-
-    @property
-    def mode(self) -> Tensor:
-        return math.nan * self.high
-
-    @property
-    def stddev(self) -> Tensor:
-        return (self.high - self.low) / 12**0.5
-
-    @property
-    def variance(self) -> Tensor:
-        return (self.high - self.low).pow(2) / 12
+    support = derived(lambda self: constraints.interval(self.low, self.high))
+    mean = derived(lambda self: (self.high + self.low) / 2)
+    mode = derived(lambda self: math.nan * self.high)
+    stddev = derived(lambda self: (self.high - self.low) / 12**0.5)
+    variance = derived(lambda self: (self.high - self.low).pow(2) / 12)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         drawn = torch.rand(self._extended_shape(sample_shape), dtype=self.low.dtype)
@@ -78,21 +64,10 @@ class Exponential(ExponentialFamily):
         (self.rate,) = broadcast_all(rate)
         super().__init__(shape_of(self.rate, rate), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.rate.reciprocal()
-
-    @property
-    def mode(self) -> Tensor:
-        return torch.zeros_like(self.rate)
-
-    @property
-    def stddev(self) -> Tensor:
-        return self.rate.reciprocal()
-
-    @property
-    def variance(self) -> Tensor:
-        return self.rate.pow(-2)
+    mean = derived(lambda self: self.rate.reciprocal())
+    mode = derived(lambda self: torch.zeros_like(self.rate))
+    stddev = derived(lambda self: self.rate.reciprocal())
+    variance = derived(lambda self: self.rate.pow(-2))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return torch.empty(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_() / self.rate

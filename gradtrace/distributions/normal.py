@@ -12,6 +12,7 @@ from gradtrace.distributions.distribution import (
     ExponentialFamily,
     broadcast_all,
     computed_once,
+    derived,
     shape_of,
     standard_normal,
 )
@@ -32,25 +33,15 @@ class _LocationScale(Distribution):
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(shape_of(self.loc, loc, scale), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = derived(lambda self: self.loc)
+    mode = derived(lambda self: self.loc)
 
 
 class Normal(_LocationScale, ExponentialFamily):
     """The normal distribution with mean `loc` and standard deviation `scale`."""
 
-    @property
-    def stddev(self) -> Tensor:
-        return self.scale
-
-    @property
-    def variance(self) -> Tensor:
-        return self.stddev.pow(2)
+    stddev = derived(lambda self: self.scale)
+    variance = derived(lambda self: self.stddev.pow(2))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -79,13 +70,8 @@ class Normal(_LocationScale, ExponentialFamily):
 class Laplace(_LocationScale):
     """The Laplace distribution: density exp(-abs(x - loc) / scale) / (2 scale)."""
 
-    @property
-    def variance(self) -> Tensor:
-        return 2 * self.scale.pow(2)
-
-    @property
-    def stddev(self) -> Tensor:
-        return 2**0.5 * self.scale
+    variance = derived(lambda self: 2 * self.scale.pow(2))
+    stddev = derived(lambda self: 2**0.5 * self.scale)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         low = torch.finfo(self.loc.dtype).eps - 1
@@ -112,13 +98,8 @@ class Laplace(_LocationScale):
 class Cauchy(_LocationScale):
     """The Cauchy distribution, which has no mean and no variance."""
 
-    @property
-    def mean(self) -> Tensor:
-        return torch.full(self._extended_shape(), math.nan, dtype=self.loc.dtype)
-
-    @property
-    def variance(self) -> Tensor:
-        return torch.full(self._extended_shape(), math.inf, dtype=self.loc.dtype)
+    mean = derived(lambda self: torch.full(self._extended_shape(), math.nan, dtype=self.loc.dtype))
+    variance = derived(lambda self: torch.full(self._extended_shape(), math.inf, dtype=self.loc.dtype))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         drawn = torch.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype).cauchy_()
@@ -201,17 +182,9 @@ class MultivariateNormal(Distribution):
     def _expanded(self, matrix: Tensor) -> Tensor:
         return matrix.expand((*self._batch_shape, *self._event_shape, *self._event_shape))
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def variance(self) -> Tensor:
-        return self._factor.pow(2).sum(-1).expand(self._extended_shape())
+    mean = derived(lambda self: self.loc)
+    mode = derived(lambda self: self.loc)
+    variance = derived(lambda self: self._factor.pow(2).sum(-1).expand(self._extended_shape()))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         drawn = standard_normal(self._extended_shape(sample_shape), self.loc)

@@ -13,6 +13,7 @@ from gradtrace.distributions.distribution import (
     ProbsOrLogits,
     broadcast_all,
     clamp_probs,
+    derived,
     is_number,
     shape_of,
 )
@@ -29,16 +30,9 @@ from gradtrace.distributions.transforms import (
 from gradtrace.engine.tensor import Tensor
 
 __all__ = [
-    "Gumbel",
-    "HalfCauchy",
-    "HalfNormal",
-    "LogNormal",
-    "LogisticNormal",
-    "Pareto",
-    "RelaxedBernoulli",
-    "RelaxedOneHotCategorical",
-    "Weibull",
-]
+    "Gumbel", "HalfCauchy", "HalfNormal", "LogNormal", "LogisticNormal", "Pareto", "RelaxedBernoulli",
+    "RelaxedOneHotCategorical", "Weibull",
+]  # fmt: skip
 EULER = 0.57721566490153286060  # the Euler-Mascheroni constant
 
 
@@ -51,21 +45,10 @@ class LogNormal(TransformedDistribution):
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Normal(loc, scale, validate_args), ExpTransform(), validate_args)
 
-    @property
-    def loc(self) -> Tensor:
-        return self.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        return self.base_dist.scale
-
-    @property
-    def mean(self) -> Tensor:
-        return (self.loc + self.scale.pow(2) / 2).exp()
-
-    @property
-    def mode(self) -> Tensor:
-        return (self.loc - self.scale.square()).exp()
+    loc = derived(lambda self: self.base_dist.loc)
+    scale = derived(lambda self: self.base_dist.scale)
+    mean = derived(lambda self: (self.loc + self.scale.pow(2) / 2).exp())
+    mode = derived(lambda self: (self.loc - self.scale.square()).exp())
 
     @property
     def variance(self) -> Tensor:
@@ -88,13 +71,8 @@ class LogisticNormal(TransformedDistribution):
             base = base.expand([1])
         super().__init__(base, StickBreakingTransform(), validate_args)
 
-    @property
-    def loc(self) -> Tensor:
-        return self.base_dist.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        return self.base_dist.base_dist.scale
+    loc = derived(lambda self: self.base_dist.base_dist.loc)
+    scale = derived(lambda self: self.base_dist.base_dist.scale)
 
 
 class _Half(TransformedDistribution):
@@ -103,13 +81,8 @@ class _Half(TransformedDistribution):
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
 
-    @property
-    def scale(self) -> Tensor:
-        return self.base_dist.scale
-
-    @property
-    def mode(self) -> Tensor:
-        return torch.zeros_like(self.scale)
+    scale = derived(lambda self: self.base_dist.scale)
+    mode = derived(lambda self: torch.zeros_like(self.scale))
 
     def log_prob(self, value: Any) -> Tensor:
         self._check_value(value)
@@ -132,13 +105,8 @@ class HalfNormal(_Half):
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * math.sqrt(2 / math.pi)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.scale.pow(2) * (1 - 2 / math.pi)
+    mean = derived(lambda self: self.scale * math.sqrt(2 / math.pi))
+    variance = derived(lambda self: self.scale.pow(2) * (1 - 2 / math.pi))
 
 
 class HalfCauchy(_Half):
@@ -147,13 +115,8 @@ class HalfCauchy(_Half):
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return torch.full(self._extended_shape(), math.inf, dtype=self.scale.dtype)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
+    mean = derived(lambda self: torch.full(self._extended_shape(), math.inf, dtype=self.scale.dtype))
+    variance = derived(lambda self: self.base_dist.variance)
 
 
 class Gumbel(TransformedDistribution):
@@ -178,21 +141,10 @@ class Gumbel(TransformedDistribution):
         ]
         super().__init__(base, transforms, validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc + self.scale * EULER
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def stddev(self) -> Tensor:
-        return (math.pi / math.sqrt(6)) * self.scale
-
-    @property
-    def variance(self) -> Tensor:
-        return self.stddev.pow(2)
+    mean = derived(lambda self: self.loc + self.scale * EULER)
+    mode = derived(lambda self: self.loc)
+    stddev = derived(lambda self: (math.pi / math.sqrt(6)) * self.scale)
+    variance = derived(lambda self: self.stddev.pow(2))
 
     def log_prob(self, value: Any) -> Tensor:
         self._check_value(value)
@@ -213,18 +165,14 @@ class Pareto(TransformedDistribution):
         transforms = [ExpTransform(), AffineTransform(0, self.scale)]
         super().__init__(Exponential(self.alpha, validate_args), transforms, validate_args)
 
-    @property
-    def support(self) -> Any:
-        return constraints.greater_than_eq(self.scale)
+    support = derived(lambda self: constraints.greater_than_eq(self.scale))
 
     @property
     def mean(self) -> Tensor:
         alpha = self.alpha.clamp(min=1)
         return alpha * self.scale / (alpha - 1)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.scale
+    mode = derived(lambda self: self.scale)
 
     @property
     def variance(self) -> Tensor:
@@ -253,9 +201,7 @@ class Weibull(TransformedDistribution):
         new._validate_args = self._validate_args
         return new
 
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * torch.exp(torch.lgamma(1 + self.concentration_reciprocal))
+    mean = derived(lambda self: self.scale * torch.exp(torch.lgamma(1 + self.concentration_reciprocal)))
 
     @property
     def mode(self) -> Tensor:
@@ -335,17 +281,9 @@ class ExpRelaxedCategorical(_OverCategorical):
 class _Relaxed(TransformedDistribution):
     """A relaxed distribution: its parameters are those of the base distribution."""
 
-    @property
-    def temperature(self) -> Any:
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        return self.base_dist.probs
+    temperature = derived(lambda self: self.base_dist.temperature)
+    logits = derived(lambda self: self.base_dist.logits)
+    probs = derived(lambda self: self.base_dist.probs)
 
 
 class RelaxedBernoulli(_Relaxed):

@@ -8,27 +8,16 @@ from typing import Any
 
 import gradtrace as torch
 from gradtrace.distributions import constraints
-from gradtrace.distributions.distribution import broadcast_all, is_number, sum_rightmost
+from gradtrace.distributions.distribution import broadcast_all, derived, is_number, sum_rightmost
 from gradtrace.engine.describe import Size
 from gradtrace.engine.tensor import Tensor
 from gradtrace.nn import functional as F
 
 __all__ = [
-    "AbsTransform",
-    "AffineTransform",
-    "ComposeTransform",
-    "ExpTransform",
-    "IndependentTransform",
-    "PowerTransform",
-    "ReshapeTransform",
-    "SigmoidTransform",
-    "SoftmaxTransform",
-    "SoftplusTransform",
-    "StickBreakingTransform",
-    "TanhTransform",
-    "Transform",
-    "identity_transform",
-]
+    "AbsTransform", "AffineTransform", "ComposeTransform", "ExpTransform", "IndependentTransform", "PowerTransform",
+    "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StickBreakingTransform",
+    "TanhTransform", "Transform", "identity_transform",
+]  # fmt: skip
 
 
 class Transform:
@@ -117,21 +106,14 @@ class _InverseTransform(Transform):
         super().__init__(transform._cache_size)
         self._inv = transform
 
-    @property
-    def domain(self) -> Any:
-        return self._inv.codomain
-
-    @property
-    def codomain(self) -> Any:
-        return self._inv.domain
+    domain = derived(lambda self: self._inv.codomain)
+    codomain = derived(lambda self: self._inv.domain)
 
     @property
     def bijective(self) -> bool:  # type: ignore[override]
         return self._inv.bijective
 
-    @property
-    def sign(self) -> Any:
-        return self._inv.sign
+    sign = derived(lambda self: self._inv.sign)
 
     def with_cache(self, cache_size: int = 1) -> Any:
         return self._inv.with_cache(cache_size).inv
@@ -262,9 +244,7 @@ class IndependentTransform(Transform):
         self.base_transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
-    @property
-    def domain(self) -> Any:
-        return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
+    domain = derived(lambda self: constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims))
 
     @property
     def codomain(self) -> Any:
@@ -274,9 +254,7 @@ class IndependentTransform(Transform):
     def bijective(self) -> bool:  # type: ignore[override]
         return self.base_transform.bijective
 
-    @property
-    def sign(self) -> Any:
-        return self.base_transform.sign
+    sign = derived(lambda self: self.base_transform.sign)
 
     def _call(self, x: Any) -> Any:
         if x.ndim < self.domain.event_dim:
@@ -312,13 +290,8 @@ class ReshapeTransform(Transform):
             raise ValueError("in_shape, out_shape have different numbers of elements")
         super().__init__(cache_size)
 
-    @property
-    def domain(self) -> Any:
-        return constraints.independent(constraints.real, len(self.in_shape))
-
-    @property
-    def codomain(self) -> Any:
-        return constraints.independent(constraints.real, len(self.out_shape))
+    domain = derived(lambda self: constraints.independent(constraints.real, len(self.in_shape)))
+    codomain = derived(lambda self: constraints.independent(constraints.real, len(self.out_shape)))
 
     def _call(self, x: Any) -> Any:
         return x.reshape(replaced(x.shape, self.in_shape, self.out_shape))
@@ -453,9 +426,7 @@ class PowerTransform(Transform):
         super().__init__(cache_size)
         (self.exponent,) = broadcast_all(exponent)
 
-    @property
-    def sign(self) -> Any:
-        return self.exponent.sign()
+    sign = derived(lambda self: self.exponent.sign())
 
     def _call(self, x: Any) -> Any:
         return x.pow(self.exponent)
@@ -486,13 +457,8 @@ class AffineTransform(Transform):
         super().__init__(cache_size)
         self.loc, self.scale, self._event_dim = loc, scale, event_dim
 
-    @property
-    def event_dim(self) -> int:
-        return self._event_dim
-
-    @property
-    def domain(self) -> Any:
-        return with_event_dim(constraints.real, self._event_dim)
+    event_dim = derived(lambda self: self._event_dim)
+    domain = derived(lambda self: with_event_dim(constraints.real, self._event_dim))
 
     codomain = domain
 

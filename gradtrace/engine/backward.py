@@ -417,8 +417,7 @@ def call_rules(node: Node, xp: XP, gradient: NodeGradient, out: object, args: Se
     joint = plan.record.joint
     if joint is not None:
         asked = tuple(target is not None for target in node.targets)
-        given: InputGradients = (joint.traced if xp is TRACED else joint.rule)(xp, asked, gradient, out, *args)
-        return given
+        return (joint.traced if xp is TRACED else joint.rule)(xp, asked, gradient, out, *args)
     results: list[Gradient | None] = [None] * plan.record.arity
     for i, rule in plan.traced_rules if xp is TRACED else plan.rules:
         results[i] = rule(xp, gradient, out, *args)

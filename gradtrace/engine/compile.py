@@ -45,8 +45,7 @@ def compile_function(
     module = ast.fix_missing_locations(ast.Module([function], []))
     namespace["__builtins__"] = {}
     exec(compile(module, f"<{name}>", "exec"), namespace)
-    made: Callable[..., Any] = namespace["compiled"]
-    return made
+    return namespace["compiled"]
 
 
 # ---- statements

@@ -43,8 +43,7 @@ def run_backward(
     thread.join()
     if isinstance(found[0], BaseException):
         raise found[0]
-    captured: dict[Slot, Any] = found[0]
-    return captured
+    return found[0]
 
 
 def nested() -> int:

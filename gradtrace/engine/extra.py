@@ -40,20 +40,9 @@ class TensorExtras:
     """
 
     __slots__ = (
-        "accumulator",
-        "counter",
-        "detached",
-        "grad",
-        "grad_dtype",
-        "hooks",
-        "inference",
-        "needs_slow_path",
-        "post_hooks",
-        "retains",
-        "tangent",
-        "transforms",
-        "view",
-    )
+        "accumulator", "counter", "detached", "grad", "grad_dtype", "hooks", "inference", "needs_slow_path",
+        "post_hooks", "retains", "tangent", "transforms", "view",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.grad: Tensor | None = None

@@ -16,6 +16,7 @@ from gradtrace.engine.node import FREED, FREED_MESSAGE, SAVES_ITS_OWN, TUPLES, N
 from gradtrace.engine.saved import source_node
 from gradtrace.engine.state import State, state, using
 from gradtrace.engine.tensor import Tensor
+from gradtrace.lazy_names import words
 
 if TYPE_CHECKING:
     from gradtrace.engine.saved_hooks import Packed
@@ -112,19 +113,9 @@ class SavedTensorSlot:
         self.tensor = self.raw = self.counter = None
 
 
-ENGINE_NAMES = frozenset(Node.__slots__) | {
-    "args",
-    "dtype",
-    "freed",
-    "hooks",
-    "is_accumulator",
-    "layout",
-    "derive",
-    "next",
-    "op",
-    "outputs",
-    "shape",
-}
+ENGINE_NAMES = frozenset(
+    (*Node.__slots__, *words("args dtype freed hooks is_accumulator layout derive next op outputs shape"))
+)
 
 
 class BackwardCFunction(Node, FunctionCtx):
@@ -156,8 +147,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     @property
     def outputs(self) -> int:  # type: ignore[override]
-        outputs: int = self.__dict__.get("_outputs", 1)
-        return outputs
+        return self.__dict__.get("_outputs", 1)
 
     def call(self, function: Callable[..., Any], *args: object, **options: object) -> Any:
         """Call a user's function that has this ctx as an argument."""

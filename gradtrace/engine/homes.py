@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
+from gradtrace.lazy_names import homes, words
+
 # Classes that share a module here but not in PyTorch.
 MOVED = {
-    "ChannelShuffle": "nn.modules.channelshuffle",
-    "CosineSimilarity": "nn.modules.distance",
-    "PairwiseDistance": "nn.modules.distance",
-    "Flatten": "nn.modules.flatten",
-    "Unflatten": "nn.modules.flatten",
-    "Fold": "nn.modules.fold",
-    "Unfold": "nn.modules.fold",
-    "MultiheadAttention": "nn.modules.activation",
-    "ParameterDict": "nn.modules.container",
-    "ParameterList": "nn.modules.container",
-    "PixelShuffle": "nn.modules.pixelshuffle",
-    "PixelUnshuffle": "nn.modules.pixelshuffle",
-    "Upsample": "nn.modules.upsampling",
-    "UpsamplingBilinear2d": "nn.modules.upsampling",
-    "UpsamplingNearest2d": "nn.modules.upsampling",
-    "ASGD": "optim.asgd",
-    "Rprop": "optim.rprop",
-    "Adadelta": "optim.adadelta",
-    "Adagrad": "optim.adagrad",
-    "RMSprop": "optim.rmsprop",
-    "AdamW": "optim.adamw",
-    "Adamax": "optim.adamax",
-    "NAdam": "optim.nadam",
-    "RAdam": "optim.radam",
-}
+    **homes("nn.modules", {
+        "activation": "MultiheadAttention", "channelshuffle": "ChannelShuffle",
+        "container": "ParameterDict ParameterList", "distance": "CosineSimilarity PairwiseDistance",
+        "flatten": "Flatten Unflatten", "fold": "Fold Unfold", "pixelshuffle": "PixelShuffle PixelUnshuffle",
+        "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
+    }),
+    **{name: f"optim.{name.lower()}" for name in words("ASGD Rprop Adadelta Adagrad RMSprop AdamW Adamax NAdam RAdam")},
+}  # fmt: skip
 
 
 def home(cls: type) -> str:

@@ -18,7 +18,7 @@ from gradtrace.engine.extra import View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, TRACED
 from gradtrace.engine.node import FREED, FREED_MESSAGE, SAVE, SAVES_ITS_OWN, TUPLES, Node
-from gradtrace.engine.op import Op, d, op, records
+from gradtrace.engine.op import Op, d, gather_op, records
 from gradtrace.engine.overlap import refuse_overlap, repeats
 from gradtrace.engine.saved import source_node
 from gradtrace.engine.state import state
@@ -38,8 +38,7 @@ INFERENCE_MESSAGE = (
 
 
 def take_kernel(a: Raw, index: Array) -> Array:
-    part: Array = np.asarray(a).reshape(-1)[index]
-    return part
+    return np.asarray(a).reshape(-1)[index]
 
 
 def place_kernel(a: Raw, index: Array, shape: Shape) -> Array:
@@ -56,22 +55,13 @@ def replace_kernel(a: Raw, values: Raw, index: Array) -> Array:
 
 
 # The part of a base that a view shows, by flat positions.
-take_flat = op(
-    "take_flat(self; index)",
-    take_kernel,
-    formula="out[i] = flat(self)[index[i]]",
-    kind="gather",
-    node="AsStridedBackward0",
-    self=d("~self", lambda xp, g, out, self, index: xp.place_flat(g, index, self.shape)),
-)
-place_flat = op(
-    "place_flat(self; index, shape)",
-    place_kernel,
-    formula="out[j] = sum[i](self[i] if index[i] == j else 0)",
-    kind="gather",
-    node="AsStridedBackward0",
-    self=d("", lambda xp, g, out, self, index, shape: xp.take_flat(g, index)),
-)
+# fmt: off
+take_flat = gather_op("take_flat(self; index)", take_kernel, "out[i] = flat(self)[index[i]]",
+    node="AsStridedBackward0", self=d("~self", lambda xp, g, out, self, index: xp.place_flat(g, index, self.shape)))
+place_flat = gather_op("place_flat(self; index, shape)", place_kernel,
+    "out[j] = sum[i](self[i] if index[i] == j else 0)", node="AsStridedBackward0",
+    self=d("", lambda xp, g, out, self, index, shape: xp.take_flat(g, index)))
+# fmt: on
 
 
 class CopySlices(Node):
@@ -151,8 +141,7 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
     if state.batching is not None:
         batched = state.batching.operate_inplace(record, args)
         if batched is not NotImplemented:
-            changed: Tensor = batched
-            return changed
+            return batched
     raws, mask = unwrap(record, args)
     if mask < 0:
         return inplace(record, target, *map(python_number, rest))

@@ -26,9 +26,12 @@ else:
 
     np = _Numpy()
 
-__all__ = ["is_array", "np"]
+__all__ = ["ARRAY_TYPES", "is_array", "np"]
+
+ARRAY_TYPES: set[type] = set()  # classes whose instances are used as ndarrays
 
 
 def is_array(value: object) -> bool:
-    """Return whether `value` is an ndarray, without importing numpy."""
-    return type(value).__name__ == "ndarray"
+    """Return whether `value` is an ndarray, or of a class in `ARRAY_TYPES`, without importing numpy."""
+    kind = type(value)
+    return kind in ARRAY_TYPES or (kind.__name__ == "ndarray" and kind is np.ndarray)

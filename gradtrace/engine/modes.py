@@ -194,8 +194,7 @@ def is_grad_enabled() -> bool:
 
 def is_inference_mode_enabled() -> bool:
     """Return whether inference_mode is active."""
-    inference: bool = state.inference
-    return inference
+    return state.inference
 
 
 class set_detect_anomaly:

@@ -192,19 +192,9 @@ class Node:
     """
 
     __slots__ = (
-        "__weakref__",
-        "edge_a",
-        "edge_b",
-        "extras",
-        "origin",
-        "out",
-        "output_nrs",
-        "plan",
-        "saved_a",
-        "saved_b",
-        "seq",
-        "spec",
-    )
+        "__weakref__", "edge_a", "edge_b", "extras", "origin", "out", "output_nrs", "plan", "saved_a", "saved_b",
+        "seq", "spec",
+    )  # fmt: skip
 
     op: Any = None
     outputs = 1
@@ -273,8 +263,7 @@ class Node:
             return (self.saved_a, self.saved_b)
         if layout == ONE:
             return (self.saved_a,) if self.saved_b is None else (self.saved_a, *self.saved_b)
-        kept: tuple[Any, ...] = self.saved_a
-        return kept
+        return self.saved_a
 
     @property
     def args(self) -> tuple[Any, ...]:
@@ -291,8 +280,7 @@ class Node:
         layout = self.plan.layout
         if layout == TWO:
             return (self.edge_a, self.edge_b)
-        edges: tuple[Any, ...] = (self.edge_a,) if layout else self.edge_a
-        return edges
+        return (self.edge_a,) if layout else self.edge_a
 
     @property
     def next(self) -> tuple[Any, ...]:
@@ -391,18 +379,15 @@ class OpNode(Node):
 
     @property
     def op(self) -> Op:
-        record: Op = self.plan.record
-        return record
+        return self.plan.record
 
     @property
     def layout(self) -> int:  # type: ignore[override]
-        layout: int = self.plan.node_type.layout
-        return layout
+        return self.plan.node_type.layout
 
     @property
     def outputs(self) -> int:  # type: ignore[override]
-        outputs: int = self.plan.node_type.outputs
-        return outputs
+        return self.plan.node_type.outputs
 
     def name(self) -> str:
         return named(self).name()

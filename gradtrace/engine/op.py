@@ -1,29 +1,35 @@
 """The operator record and the registry of all records.
 
-A record says everything about one operator, on one or a few lines:
+A record says everything about one operator and is a row of a table, one to three lines long. To read a row:
 
-    op("mul(self, other)", "multiply", kind="elementwise", scalar=operator.mul, node="MulBackward0", promote="arith",
-       self=d("other", lambda xp, g, out, self, other: g * other),
-       other=d("self", lambda xp, g, out, self, other: g * self))
+    mul = arith_op("mul(self, other)", "multiply", "self * other", scalar=operator.mul, sign="*",
+        self=d("other", lambda xp, g, out, self, other: g * other),
+        other=d("self", lambda xp, g, out, self, other: g * self))
 
+- The function that makes it says its kind: `elementwise_op`, `view_op`, `reduction_op` and so on, for each of KINDS.
+  `arith_op` and `float_op` are `elementwise_op` with `promote="arith"` and `promote="float"`.
 - The signature: tensor arguments first, then `;` and the plain arguments. `*name` is a sequence of tensors.
 - The kernel runs on raw data: a numpy function's name, or a function of the raw arguments.
-- `scalar`: the same on Python floats, for float64 scalars without numpy. It may raise where IEEE has inf or nan:
+- The formula, for `gradtrace ops NAME`: "1 / (1 + exp(-self))"; its notation is in `analysis/formulas.py`.
+  `symbolic=True`: sympy reads it too; or the name of a function of sympy, or a function of sympy and the operands.
+- `scalar`: the kernel on Python floats, for float64 scalars without numpy. It may raise where IEEE has inf or nan:
   then the operation is done again on a 0-d array.
 - A derivative `d(needs, rule)` for each tensor argument: `needs` names what backward keeps ("self other", "out",
   "~self" for only the shape and dtype, "out1" for one of several results, "index" for a plain argument that PyTorch
   saves). The rule is written once, in operators and in names of `xp`, which stands for floats, arrays or Tensors.
   `joint=` is one rule for all arguments, `rule(xp, wanted, g, out, *args)`; `nondifferentiable=` names the arguments
   without a rule (indices, pivots).
-- `unsupported_dtypes=("bi", "elu_cpu")`: the kinds of dtypes (numpy's letters) that PyTorch does not support, and its
-  kernel's name for the error; or a function that looks at the raw operands and raises.
+- `node`: the name of its grad_fn. Without it, that of an operator with derivatives follows from its name:
+  `log_softmax` has LogSoftmaxBackward0.
+- `unsupported_dtypes="bi elu_cpu"`: the kinds of dtypes (numpy's letters) that PyTorch does not support, and its
+  kernel's name for the error, or the error's text; or a function that looks at the raw operands and raises.
 - Broadcasting and casts are undone by the engine, never in a rule.
 
 The record also has the facts about an operator that other packages need; comments in `Op` explain the simple fields.
 These packages keep no tables of operator names; a table of code for single operators is registered
 (`engine/tables.py`) and checked by tests/ops/test_records.py.
 
-- `kind`, required, is one of KINDS, and decides how vmap, local derivatives, static plans and `map` treat the operator:
+- The kind decides how vmap, local derivatives, static plans and `map` treat the operator:
 
       elementwise    each element of the result depends only on the broadcast operands' elements at its position and
                      on the plain arguments; a plain argument that is an array broadcasts with the operands
@@ -32,7 +38,7 @@ These packages keep no tables of operator names; a table of code for single oper
       reduction      one result for each group of elements: all of them, or those along some dims
       scan           running results along a dim
       normalization  each element depends on all of its group: softmax, layer_norm
-      view           the first operand's elements in another shape, sharing its memory where that is possible
+      view           the first operand's elements in another shape, sharing its memory; with `view=False` where possible
       structural     elements moved, repeated, joined, padded or summed by position, regardless of their values
       gather         elements taken from, or put at, the places that an index or a mask gives
       contraction    sums of products over shared dims, or a function of all pairs: mm, convolution, cdist
@@ -52,7 +58,6 @@ These packages keep no tables of operator names; a table of code for single oper
 
 - `cost=("length", 9)`: floating-point operations for each element of the first operand and each of the longest last
   dim; `("pairs", 3)`: for each element of the first operand and each row of the last.
-- `formula`, for `gradtrace ops NAME`: "1 / (1 + exp(-self))"; its notation is in `analysis/formulas.py`.
 - `overlap`, words about the in-place form: "idempotent" (writing an element twice does no harm), "reads" (it reads its
   operands while it writes), "number" (its operand is one number).
 
@@ -67,7 +72,7 @@ from gradtrace.engine.node import DROP, META, ONE, SAVE, TUPLES, TWO, Node, OpNo
 
 if TYPE_CHECKING:
     from functools import cached_property as lazy
-    from typing import overload
+    from typing import Protocol, overload
 
     from gradtrace.engine.tensor import Tensor
     from gradtrace.engine.types import Array, Kernel, NodeGradient, Pairs, Rule
@@ -161,7 +166,7 @@ class Op:
 
     kind: str = ""
     scalar: Callable[..., Any] | None = None
-    node: str | None = None  # the name of its grad_fn
+    node: str | None = None  # None without a derivative
     inplace_node: str | None = None
     promote: str | None = None
     view: bool = False
@@ -183,12 +188,12 @@ class Op:
     reversed_operands: bool = False  # the first one stands to the right of the sign: `2 - x` is rsub_scalar(x, 2)
     aten: str = ""  # PyTorch's name of the in-place form in errors
     zero: str = ""
-    formula: str = ""  # what it computes, in the notation of `analysis/formulas.py`
-    symbolic: str | Callable[..., Any] | None = None  # a name in sympy, or a function of sympy and the operands
+    formula: str = ""
+    symbolic: bool | str | Callable[..., Any] | None = None
     cost: tuple[str, int] | None = None
     overlap: str = ""
 
-    def __init__(self, signature: str, kernel: str | Callable[..., Any], /, **fields: Any) -> None:
+    def __init__(self, signature: str, kernel: str | Callable[..., Any], /, formula: str = "", **fields: Any) -> None:
         self.name, _, rest = signature.partition("(")
         tensors, _, plain = rest.rstrip(")").partition(";")
         self.tensor_names = tuple(n.strip() for n in tensors.split(",") if n.strip())
@@ -197,6 +202,7 @@ class Op:
         self.plain_names = tuple(n.strip() for n in plain.split(",") if n.strip())
         self.arity = len(self.tensor_names)
         self._kernel = kernel
+        self.formula = formula
         self.derivatives = {n: fields.pop(n) for n in self.bare_names if isinstance(fields.get(n), Derivative)}
         bare = [n for n in self.bare_names if callable(fields.get(n))]
         assert not bare, f"{self.name}: a rule without the names that it needs kept: {bare[0]}=d(NAMES, RULE)"
@@ -205,6 +211,11 @@ class Op:
         self.__dict__.update(fields, dims=tuple(fields.get("dims", "").split()))
         assert self.kind in KINDS, f"{self.name}: kind {self.kind!r} is not one of {', '.join(KINDS)}"
         assert self.zero in ZEROS, f"{self.name}: zero {self.zero!r} is not one of {', '.join(ZEROS)}"
+        if isinstance(unsupported := fields.get("unsupported_dtypes"), str):
+            kinds, _, kernel_name = unsupported.partition(" ")
+            self.unsupported_dtypes = kinds, kernel_name
+        if self.node is None and (self.derivatives or self.joint):
+            self.node = self.name.title().replace("_", "") + "Backward0"
         self.has_gradient = bool(self.derivatives or self.joint or self.undefined)
         with_rule = [n not in self.nondifferentiable if self.joint else n in self.derivatives for n in self.bare_names]
         some = any(with_rule) and not all(with_rule)
@@ -230,8 +241,7 @@ class Op:
     @lazy
     def wide(self) -> Kernel:
         """The kernel for float64 arrays: the numpy function itself if `kernel` only wraps it for float32."""
-        wide: Kernel = getattr(np, getattr(self.kernel, "ufunc", ""), self.kernel)
-        return wide
+        return getattr(np, getattr(self.kernel, "ufunc", ""), self.kernel)
 
     @lazy
     def run(self) -> Callable[[tuple[Any, ...], list[Any]], Any]:
@@ -251,7 +261,7 @@ class Op:
 
     def node_type(self, name: str | None = None) -> type[Node]:
         """Return the class of this operator's nodes; `name` selects another node name, such as the in-place one."""
-        key = name or self.node or self.name.title() + "Backward0"
+        key = name or self.node or self.name
         found = self._node_types.get(key)
         if found is None:
             shown = "torch::autograd::NotImplemented" if self.undefined else key
@@ -314,13 +324,40 @@ if TYPE_CHECKING:
 
         def __call__(self, *args: object) -> tuple[Any, ...]: ...
 
-    @overload
-    def op(
-        signature: str, kernel: str | Callable[..., Any], /, *, outputs: int, **fields: object
-    ) -> SeveralResults: ...
-    @overload
-    def op(signature: str, kernel: str | Callable[..., Any], /, **fields: Any) -> OneResult: ...
-    def op(signature: str, kernel: str | Callable[..., Any], /, **fields: object) -> Op: ...
+    class Factory(Protocol):
+        """A function that makes records."""
 
+        @overload
+        def __call__(
+            self,
+            signature: str,
+            kernel: str | Callable[..., Any],
+            /,
+            formula: str = "",
+            *,
+            outputs: int,
+            **fields: object,
+        ) -> SeveralResults: ...
+        @overload
+        def __call__(
+            self, signature: str, kernel: str | Callable[..., Any], /, formula: str = "", **fields: Any
+        ) -> OneResult: ...
+
+    op: Factory
 else:
     op = OneResult = SeveralResults = Op
+
+
+def factory(kind: str, **usual: Any) -> Factory:
+    """Return the function that makes records of one kind, with the fields that they usually have."""
+
+    def make(*row: Any, **fields: Any) -> Any:
+        return op(*row, kind=kind, **{**usual, **fields})
+
+    return make
+
+
+elementwise_op, fill_op, random_op, reduction_op, scan_op, normalization_op = map(factory, KINDS[:6])
+structural_op, gather_op, contraction_op, linalg_op, window_op, loss_op = map(factory, KINDS[7:])
+view_op = factory("view", view=True)
+arith_op, float_op = factory("elementwise", promote="arith"), factory("elementwise", promote="float")

@@ -47,8 +47,7 @@ def cast_operand(raw: Any, common: dtypes.dtype, is_tensor: bool) -> Array | Non
         return None
     if not is_tensor or type(raw) in (float, bool):
         return np.asarray(raw).astype(common.np)
-    array: Array = raw if raw.dtype is common.np else widened(raw, common.np)
-    return array
+    return raw if raw.dtype is common.np else widened(raw, common.np)
 
 
 def raise_as_pytorch(record: Op, raws: list[Any], error: Exception) -> None:

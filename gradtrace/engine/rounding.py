@@ -47,8 +47,7 @@ def widened(x: Any, dtype: Any) -> Array:
     """
     if type(x) is float:
         return x  # type: ignore[return-value]
-    wide: Array = x.astype(dtype, "C" if 0 in x.strides else "K")
-    return wide
+    return x.astype(dtype, "C" if 0 in x.strides else "K")
 
 
 def blend(start: Array, end: Array, weight: Any) -> Array:

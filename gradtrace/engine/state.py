@@ -52,6 +52,7 @@ class State:
         self.printer: Callable[[Any], str | None] | None = None
         self.spend: Callable[[int], None] | None = None
         self.no_saved_hooks: str | None = None  # why saved-tensor hooks are refused, if they are
+        self.classes: set[type] | None = None  # those that the running program has defined; None outside a program
         self.running: Any = None  # the active backward.OrderedPass
         self.marks = False  # whether new tensors are marked: inference, transforms
         self.special = False  # whether every operator call needs the slow path: any of these modes is on

@@ -65,8 +65,7 @@ def summarize(array: Array) -> Summary:
 
 
 def add(array: Array) -> float:
-    total: float = np.add.reduce(array)  # what array.sum() does, without its checks
-    return total
+    return np.add.reduce(array)  # what array.sum() does, without its checks
 
 
 def histogram(wide: Array, low: float, high: float) -> tuple[int, ...]:

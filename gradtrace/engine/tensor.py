@@ -494,8 +494,7 @@ class Tensor(Methods, metaclass=TensorType):
     # Python looks these up on the class, so they are defined here and call the functions of `ops`.
 
     def __getitem__(self, key: object) -> Tensor:
-        item: Tensor = factory("getitem")(self, key)
-        return item
+        return factory("getitem")(self, key)
 
     def __setitem__(self, key: object, value: object) -> None:
         factory("setitem")(self, key, value)
@@ -503,14 +502,12 @@ class Tensor(Methods, metaclass=TensorType):
     def __matmul__(self, other: Tensor) -> Tensor:
         if not isinstance(other, Tensor):
             return NotImplemented
-        product: Tensor = self.matmul(other)
-        return product
+        return self.matmul(other)
 
     def __rmatmul__(self, other: Tensor) -> Tensor:
         if not isinstance(other, Tensor):
             return NotImplemented
-        product: Tensor = other.matmul(self)
-        return product
+        return other.matmul(self)
 
     def __copy__(self) -> Tensor:
         return self.alias().requires_grad_(self._req) if self.is_leaf else self.alias()

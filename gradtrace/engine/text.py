@@ -138,8 +138,7 @@ def _shape(array: Raw) -> Shape:
 def _item(array: Raw) -> Number:
     if isinstance(array, (float, int)):
         return array
-    number: Number = array.item()
-    return number
+    return array.item()
 
 
 def _contents(array: Raw, shape: Shape, floating: bool, indent: int) -> str:

@@ -11,11 +11,11 @@ from gradtrace.lazy_names import attach, homes
 _HOMES = homes(
     __name__,
     {
-        "transforms": ("functionalize", "grad", "grad_and_value", "jvp", "linearize", "value_and_grad", "vjp"),
-        "jacobians": ("hessian", "jacfwd", "jacrev"),
-        "batching": ("vmap",),
-        "stateless": ("functional_call", "replace_all_batch_norm_modules_", "stack_module_state"),
-        "shown": ("debug_unwrap",),
+        "transforms": "functionalize grad grad_and_value jvp linearize value_and_grad vjp",
+        "jacobians": "hessian jacfwd jacrev",
+        "batching": "vmap",
+        "stateless": "functional_call replace_all_batch_norm_modules_ stack_module_state",
+        "shown": "debug_unwrap",
     },
 )
 

@@ -55,8 +55,7 @@ class Forward:
         extra = x._x if isinstance(x, Tensor) else None
         if extra is None or extra.tangent is None or extra.tangent[0] is not self:
             return None
-        result: Tensor = extra.tangent[1]
-        return result
+        return extra.tangent[1]
 
     def set_tangent(self, x: Tensor, tangent: Tensor) -> None:
         x.extra().tangent = (self, tangent)
@@ -312,7 +311,7 @@ def in_layout(tensor: Tensor, tangent: Tensor) -> Tensor:
     with paused():
         storage = torch_function("zeros")(len(tensor.storage()), dtype=tangent.dtype)
         place = storage.as_strided(tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
-        return place.copy_(tangent)  # type: ignore[no-any-return]
+        return place.copy_(tangent)
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:

@@ -330,8 +330,7 @@ def hessian(
 
 
 def _aliased(t: Tensor) -> Tensor:
-    out: Tensor = TRACED.reshape_alias(t, tuple(t.shape)) if t.requires_grad else t
-    return out
+    return TRACED.reshape_alias(t, tuple(t.shape)) if t.requires_grad else t
 
 
 def _first_of(

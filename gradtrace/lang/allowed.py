@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from types import BuiltinFunctionType, FunctionType, MethodType
 
-from gradtrace.annotations import Any
+from gradtrace.lang.known_classes import ByClass
 from gradtrace.lang.words import words
 
 DICT = words("clear copy get items keys pop popitem setdefault update values")
@@ -47,7 +47,7 @@ BY_TYPE: dict[type, frozenset[str]] = {
 }
 
 # Attributes of Python's classes: `str.upper` as a key, `dict.fromkeys`. Empty for classes that can only be called.
-OF_CLASS: dict[type, frozenset[str]] = {
+PYTHON_CLASSES: dict[type, frozenset[str]] = {
     str: BY_TYPE[str] - words("format join center ljust rjust zfill replace expandtabs"),
     dict: words("fromkeys get items keys values"),
     int: frozenset(),
@@ -72,20 +72,22 @@ OF_CLASS: dict[type, frozenset[str]] = {
     filter: frozenset(),
     reversed: frozenset(),
 }
-# The same by module and name, for classes whose modules may not be imported yet.
-OF_NAMED_CLASS: dict[str, frozenset[str]] = {
-    "collections.OrderedDict": words("fromkeys"),
-    "collections.defaultdict": frozenset(),
-    "collections.ChainMap": frozenset(),
-    "collections.Counter": frozenset(),
-    "collections.deque": frozenset(),
-    "datetime.date": words("today fromisoformat fromtimestamp min max"),
-    "datetime.datetime": words("combine fromisoformat fromtimestamp min max now strptime today utcnow"),
-    "datetime.time": words("fromisoformat min max"),
-    "datetime.timedelta": words("min max"),
-    "datetime.timezone": words("utc"),
-}
-OF_EXCEPTION = words("args add_note __notes__ __cause__ __context__ __suppress_context__")
+# The same, for classes whose modules may not be imported yet.
+OF_CLASS = ByClass(
+    {
+        "collections:OrderedDict": words("fromkeys"),
+        "collections:defaultdict": frozenset(),
+        "collections:ChainMap": frozenset(),
+        "collections:Counter": frozenset(),
+        "collections:deque": frozenset(),
+        "datetime:date": words("today fromisoformat fromtimestamp min max"),
+        "datetime:datetime": words("combine fromisoformat fromtimestamp min max now strptime today utcnow"),
+        "datetime:time": words("fromisoformat min max"),
+        "datetime:timedelta": words("min max"),
+        "datetime:timezone": words("utc"),
+    },
+    PYTHON_CLASSES,
+)
 
 # The special methods that a program's class may define, and that may be read.
 MAGIC = words("""__init__ __new__ __del__ __post_init__ __call__ __len__ __getitem__ __setitem__ __delitem__
@@ -119,70 +121,99 @@ TIME = words("""dst fold hour isoformat microsecond minute replace second strfti
 NUMPY_NUMBER = words("""all any argmax argmin astype clip conj conjugate copy cumsum flatten item max mean min prod
     ravel repeat reshape round squeeze std sum tolist transpose var T dtype imag itemsize nbytes ndim real shape
     size""")
-# Attributes of other types, by the module and name of their class.
-BY_NAME: dict[str, frozenset[str]] = {
-    "numpy.float64": NUMPY_NUMBER | words("as_integer_ratio is_integer"),
-    "numpy.int64": NUMPY_NUMBER | words("bit_count"),
-    "builtins.generator": words("send throw close __next__ __iter__ __name__ __qualname__"),
-    "collections.ChainMap": words("get items keys maps new_child parents pop popitem update values"),
-    "collections.OrderedDict": DICT | words("move_to_end _metadata"),
-    "collections.defaultdict": DICT | words("default_factory"),
-    "collections.Counter": DICT | words("elements most_common subtract total"),
-    "collections.deque": words("""append appendleft clear copy count extend extendleft index insert maxlen pop popleft
+# Attributes of other types, by the place of their class.
+PLACES: dict[str, frozenset[str]] = {
+    "gradtrace.lang.numpy_numbers:Float64": NUMPY_NUMBER | words("as_integer_ratio is_integer"),
+    "gradtrace.lang.numpy_numbers:Int64": NUMPY_NUMBER | words("bit_count"),
+    "gradtrace.lang.generator_values:Generator": words("send throw close __next__ __iter__ __name__ __qualname__"),
+    "collections:ChainMap": words("get items keys maps new_child parents pop popitem update values"),
+    "collections:OrderedDict": DICT | words("move_to_end _metadata"),
+    "collections:defaultdict": DICT | words("default_factory"),
+    "collections:Counter": DICT | words("elements most_common subtract total"),
+    "collections:deque": words("""append appendleft clear copy count extend extendleft index insert maxlen pop popleft
         remove reverse rotate"""),
-    "datetime.date": DATE,
-    "datetime.datetime": DATE | TIME | words("astimezone date time timestamp timetz utctimetuple"),
-    "datetime.time": TIME,
-    "datetime.timedelta": words("days microseconds seconds total_seconds"),
-    "datetime.timezone": words("tzname utcoffset"),
-    "enum.auto": frozenset(),
-    "warnings.WarningMessage": words("category lineno message"),
-    "gradtrace.lang.library.function": NAMED,
-    "gradtrace.engine.dtypes.dtype": words("is_floating_point is_complex is_signed itemsize"),
-    "gradtrace.engine.describe.device": words("type index"),
-    "gradtrace.engine.describe.Size": words("numel count index"),
-    "gradtrace.engine.node.Edge": words("count index"),
-    "gradtrace.engine.node.RemovableHandle": words("id remove"),
-    "gradtrace.engine.node.GradientEdge": words("node output_nr ownership_token count index _fields"),
-    "gradtrace.engine.saved_hooks.SavedTensor": words("register_hooks"),
-    "gradtrace.autograd.graph.MultiHandle": words("remove"),
-    "gradtrace.autograd.graph.saved_tensors_hooks": words("pack_hook unpack_hook"),
-    "gradtrace.engine.modes._Wrapped": NAMED | {"__wrapped__"},
-    "gradtrace.engine.modes.no_grad": words("clone"),
-    "gradtrace.engine.modes.enable_grad": words("clone"),
-    "gradtrace.engine.modes.set_grad_enabled": words("clone mode"),
-    "gradtrace.engine.modes.inference_mode": words("clone mode"),
-    "numpy.linalg._linalg.SVDResult": words("U S Vh count index _fields"),
-    "numpy.linalg._linalg.EigResult": words("eigenvalues eigenvectors count index _fields"),
-    "numpy.linalg._linalg.EighResult": words("eigenvalues eigenvectors count index _fields"),
-    "numpy.linalg._linalg.QRResult": words("Q R count index _fields"),
-    "numpy.linalg._linalg.SlogdetResult": words("sign logabsdet count index _fields"),
-    "gradtrace.func.forward_ad.UnpackedDualTensor": words("primal tangent count index _fields"),
-    "gradtrace.ops.create.dtype_limits.finfo": words("bits dtype eps max min resolution smallest_normal tiny"),
-    "gradtrace.ops.create.dtype_limits.iinfo": words("bits dtype max min"),
-    "gradtrace.ops.shape.memory.Storage": words("data_ptr nbytes size tolist __len__ __getitem__"),
-    "gradtrace.ops.random.generator.Generator": words(
+    "datetime:date": DATE,
+    "datetime:datetime": DATE | TIME | words("astimezone date time timestamp timetz utctimetuple"),
+    "datetime:time": TIME,
+    "datetime:timedelta": words("days microseconds seconds total_seconds"),
+    "datetime:timezone": words("tzname utcoffset"),
+    "enum:auto": frozenset(),
+    "functools:partial": words("func args keywords"),
+    "functools:_lru_cache_wrapper": words("cache_clear cache_info __wrapped__") | NAMED,
+    "functools:_CacheInfo": words("currsize hits maxsize misses count index"),
+    "warnings:WarningMessage": words("category lineno message"),
+    "gradtrace.lang.library:LibraryFunction": NAMED,
+    "gradtrace.engine.dtypes:dtype": words("is_floating_point is_complex is_signed itemsize"),
+    "gradtrace.engine.describe:device": words("type index"),
+    "gradtrace.engine.describe:Size": words("numel count index"),
+    "gradtrace.engine.node:Edge": words("count index"),
+    "gradtrace.engine.node:RemovableHandle": words("id remove"),
+    "gradtrace.engine.node:GradientEdge": words("node output_nr ownership_token count index _fields"),
+    **{
+        f"gradtrace.engine.saved_hooks:{kind}SavedTensor": words("register_hooks")
+        for kind in ("Function", "Node", "Own")
+    },
+    "gradtrace.autograd.graph:MultiHandle": words("remove"),
+    "gradtrace.autograd.graph:saved_tensors_hooks": words("pack_hook unpack_hook"),
+    "gradtrace.engine.modes:_Wrapped": NAMED | {"__wrapped__"},
+    "gradtrace.engine.modes:no_grad": words("clone"),
+    "gradtrace.engine.modes:enable_grad": words("clone"),
+    "gradtrace.engine.modes:set_grad_enabled": words("clone mode"),
+    "gradtrace.engine.modes:inference_mode": words("clone mode"),
+    "numpy.linalg._linalg:SVDResult": words("U S Vh count index _fields"),
+    "numpy.linalg._linalg:EigResult": words("eigenvalues eigenvectors count index _fields"),
+    "numpy.linalg._linalg:EighResult": words("eigenvalues eigenvectors count index _fields"),
+    "numpy.linalg._linalg:QRResult": words("Q R count index _fields"),
+    "numpy.linalg._linalg:SlogdetResult": words("sign logabsdet count index _fields"),
+    "gradtrace.func.forward_ad:UnpackedDualTensor": words("primal tangent count index _fields"),
+    "gradtrace.ops.create.dtype_limits:finfo": words("bits dtype eps max min resolution smallest_normal tiny"),
+    "gradtrace.ops.create.dtype_limits:iinfo": words("bits dtype max min"),
+    "gradtrace.ops.shape.memory:Storage": words("data_ptr nbytes size tolist __len__ __getitem__"),
+    "gradtrace.ops.random.generator:Generator": words(
         "clone_state device get_state initial_seed manual_seed seed set_state"
     ),
-    "gradtrace.utils.benchmark.Timer": words("blocked_autorange timeit"),
-    "gradtrace.utils.benchmark.Measurement": words("iqr label mean median number_per_run raw_times times"),
-    "gradtrace.static.graph.Tensor": words("dtype eval get_shape graph name op shape"),
-    "gradtrace.static.variables.Variable": words("""assign assign_add assign_sub dtype eval get_shape graph
+    "gradtrace.utils.benchmark:Timer": words("blocked_autorange timeit"),
+    "gradtrace.utils.benchmark:Measurement": words("iqr label mean median number_per_run raw_times times"),
+    "gradtrace.static.graph:Tensor": words("dtype eval get_shape graph name op shape"),
+    "gradtrace.static.variables:Variable": words("""assign assign_add assign_sub dtype eval get_shape graph
         initial_value initialized_value initializer load name op read_value shape trainable value"""),
-    "gradtrace.static.graph.Operation": words("graph inputs name outputs run type"),
-    "gradtrace.static.graph.Graph": words("as_default finalize finalized get_operations get_tensor_by_name"),
-    "gradtrace.static.elements.DType": words("is_floating name"),
-    "gradtrace.static.train.GradientDescentOptimizer": OPTIMIZER,
-    "gradtrace.static.train.MomentumOptimizer": OPTIMIZER,
-    "gradtrace.static.train.AdamOptimizer": OPTIMIZER,
-    "tensorflow.Session": words("built close graph run runs"),
-    "tensorflow.InteractiveSession": words("built close graph run runs"),
+    "gradtrace.static.graph:Operation": words("graph inputs name outputs run type"),
+    "gradtrace.static.graph:Graph": words("as_default finalize finalized get_operations get_tensor_by_name"),
+    "gradtrace.static.elements:DType": words("is_floating name"),
+    "gradtrace.static.train:GradientDescentOptimizer": OPTIMIZER,
+    "gradtrace.static.train:MomentumOptimizer": OPTIMIZER,
+    "gradtrace.static.train:AdamOptimizer": OPTIMIZER,
+    # Bases of the program's enumerations; what a program adds is decided as for its other classes.
+    "enum:Enum": words("name value"),
+    "enum:Flag": words("name value"),
 }
+OF_INSTANCES = ByClass(PLACES, BY_TYPE)
+# Attributes of instances of classes that the library derives from these in a run.
+OF_DERIVED = ByClass({"gradtrace.static.session:Session": words("built close graph run runs")})
 # All public names of instances of classes in these modules (layers, optimisers, schedulers, transforms) are allowed.
 OPEN_MODULES = tuple(f"gradtrace.{name}." for name in ("amp", "distributions", "nn", "optim", "utils.data"))
 # Private names of these instances that scripts read.
 OPEN_PRIVATE = words("_parameters _buffers _modules _get_name _last_lr _step_count")
-
-
-def qualified(cls: Any) -> str:
-    return f"{cls.__module__}.{cls.__qualname__}"
+# Classes outside these modules that programs may call.
+CONSTRUCTED = ByClass(
+    dict.fromkeys(
+        (
+            "gradtrace.engine.dtypes:dtype",
+            "gradtrace.engine.describe:device",
+            "gradtrace.engine.describe:Size",
+            "gradtrace.engine.modes:no_grad",
+            "gradtrace.engine.modes:enable_grad",
+            "gradtrace.engine.modes:inference_mode",
+            "gradtrace.engine.modes:set_grad_enabled",
+            "gradtrace.engine.modes:set_detect_anomaly",
+            "gradtrace.engine.modes:detect_anomaly",
+            "gradtrace.engine.function:Function",
+            "gradtrace.autograd:Variable",
+            "gradtrace.ops.random.generator:Generator",
+            "gradtrace.random:fork_rng",
+            "gradtrace.ops.create.dtype_limits:finfo",
+            "gradtrace.ops.create.dtype_limits:iinfo",
+        ),
+        True,
+    )
+)

@@ -11,7 +11,7 @@ import operator
 from gradtrace import ops
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.describe import Size
-from gradtrace.engine.lazy import np
+from gradtrace.engine.lazy import ARRAY_TYPES, np
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import numpy_numbers
@@ -180,6 +180,7 @@ class Array(Frozen):
 
 
 Array.__name__ = Array.__qualname__ = "ndarray"
+ARRAY_TYPES.add(Array)
 
 
 # ---- conversion

@@ -1,14 +1,16 @@
-"""The errors of attributes that a program may not read or set, and their explanation if they are uncaught."""
+"""The errors of the attribute gate, with Python's messages, and their explanations."""
 
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.tensor import Tensor
 from gradtrace.errors import UnknownNameError
+from gradtrace.lang.known_classes import ByClass
 from gradtrace.lang.library import LibraryFunction
-from gradtrace.lang.object_fields import is_dunder, is_public
+from gradtrace.lang.objects import is_dunder, is_public
 from gradtrace.lang.values import Frozen
 
+MODULES = ByClass(dict.fromkeys(("gradtrace.lang.namespaces:Namespace", "gradtrace.lang.own_modules:OwnModule"), True))
 INNER = "the language does not give access to Python's internals"
 AttributeRule = Callable[[Any, str], bool]
 
@@ -17,7 +19,7 @@ def describe_owner(value: Any) -> str:
     """Describe the owner of an attribute as Python's messages do."""
     if isinstance(value, type):
         return f"type object '{value.__name__}'"
-    if type(value).__name__ == "module":
+    if MODULES.get(type(value)):
         return f"module '{value.__name__}'"
     return f"'{type(value).__name__}' object"
 

@@ -7,18 +7,25 @@ code usually needs only one set lookup.
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from gradtrace import ops
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.function import BackwardCFunction
 from gradtrace.engine.node import Node
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import allowed
-from gradtrace.lang.allowed import BY_TYPE, MAGIC, NAMED, OF_CLASS, OF_EXCEPTION, OPEN_PRIVATE
+from gradtrace.lang.allowed import MAGIC, NAMED, OPEN_PRIVATE
 from gradtrace.lang.attribute_errors import AttributeRule, attribute_refused, read_only
+from gradtrace.lang.exceptions import KNOWN, as_known, claim, related
+from gradtrace.lang.known_classes import ByClass, class_at, defining_class, is_defined_in
 from gradtrace.lang.library import FUNCTIONS, ObjectRefused, admit, for_program
-from gradtrace.lang.object_fields import Attributes, Fields, fields_of, is_dunder, is_public, without_special_names
-from gradtrace.lang.values import Flags, Frozen, ProgramFunction, TypeName
+from gradtrace.lang.objects import ProgramObject, is_dunder, is_public
+from gradtrace.lang.special_methods import checked_method
+from gradtrace.lang.unbound import from_class
+from gradtrace.lang.values import Attributes, Flags, Frozen, ProgramFunction, TypeName
 from gradtrace.lang.words import words
+from gradtrace.ops.results import Result
 
 
 class Gate:
@@ -32,11 +39,14 @@ class Gate:
         self.readable_types: dict[str, set[type]] = {}
         self.settable_types: dict[str, set[type]] = {}
         self.type_names: dict[type, TypeName] = {}
+        self.offered: dict[type, bool] = {}
         self.special[object, "__setattr__"] = lambda _: self.set_plainly
 
     def adopt(self, cls: type) -> None:
         """Register a class that the program has defined."""
         self.own.add(cls)
+        self.rules.pop(cls, None)
+        self.offered.pop(cls, None)
 
     def approved(self, name: str) -> set[type]:
         """Return the set of types whose attribute `name` is known to be readable."""
@@ -70,22 +80,24 @@ class Gate:
         special = self.special.get((kind, name))
         if special is not None:
             return special(value)
-        rule = self.rules.get(kind)
-        if rule is None:
-            rule = self.rules[kind] = self.rule_for(kind)
-        if kind in (ProgramFunction, TypeName, super) or issubclass(kind, (Node, type, BaseException)):
+        if kind is super:
+            return self.get_from_super(value, name)
+        rule = self.rule_of(kind)
+        if kind in (ProgramFunction, TypeName) or issubclass(kind, (Node, type, BaseException)):
             return self.get_by_value(value, name, rule)
         if not rule(value, name):
             raise attribute_refused(value, name, rule)
-        if name == "__new__":
-            return found_new(self, value)
-        if name == "__dict__":
-            return fields_of(value)
-        if name == "__dataclass_fields__":
-            return dict(value.__dataclass_fields__)  # its methods use the fields
-        if name == "dtype" and kind.__module__ == "numpy" and issubclass(kind, (float, int)):
+        if kind in self.own:
+            special = self.special_of(defining_class(kind.__mro__, name), name)
+            if special is not None:  # not approved, since Python's method must not be read in another way
+                return getattr(value, name) if name in getattr(value, "__dict__", ()) else special(value)
+        elif name == "dtype" and issubclass(kind, (float, int)):
             return value._dtype
         result = getattr(value, name)
+        if type(result) in SHARED and self.is_shared(kind, name, result):
+            return SHARED[type(result)](result)
+        if isinstance(result, BaseException):
+            return as_known(result)
         if isinstance(result, type) and not issubclass(kind, Frozen) and not self.is_offered(result):
             return self.type_name(result)
         self.approved(name).add(kind)
@@ -97,21 +109,55 @@ class Gate:
             return vars(value)[name]
         if not rule(value, name):
             raise attribute_refused(value, name, rule)
-        if name == "__dataclass_fields__":
-            return dict(value.__dataclass_fields__)
-        if isinstance(value, type) and (value, name) in self.special:
+        if isinstance(value, BaseException):
+            return related(value, name) if name in ("__cause__", "__context__") else getattr(value, name)
+        if not isinstance(value, type):
+            return getattr(value._kind if type(value) is TypeName else value, name)
+        if (value, name) in self.special:
             return self.special[value, name](value)
         if name == "__new__":
             return found_new(self, value)
-        return getattr(value._kind if type(value) is TypeName else value, name)
+        result = getattr(value, name)
+        if type(result) in SHARED and self.is_shared(value, name, result):
+            return SHARED[type(result)](result)
+        if isinstance(result, type) and not self.is_offered(result):
+            return self.type_name(result)
+        source = defining_class(value.__mro__, name)
+        return result if source in self.own else from_class(source, name, result)
+
+    def get_from_super(self, value: Any, name: str) -> Any:
+        """Return the attribute of a `super()`: the rules of its object apply, and of the class that has the name."""
+        target, kind = SUPER_SELF.__get__(value), SUPER_KIND.__get__(value)
+        classes = () if kind is None else kind.__mro__[kind.__mro__.index(SUPER_CLASS.__get__(value)) + 1 :]
+        source = defining_class(classes, name)
+        from_type = target is kind
+        if source is None or not (self.class_offers if from_type else self.instance_offers)(source, target, name):
+            raise attribute_refused(value, name, lambda _, other: False)
+        if name == "__new__":
+            return found_new(self, value)
+        special = self.special_of(source, name)
+        if special is not None and not from_type:
+            return special(target)
+        result = getattr(value, name)
+        return from_class(source, name, result) if from_type and source not in self.own else result
+
+    def special_of(self, source: type | None, name: str) -> Callable[[Any], Any] | None:
+        """Return the replacement for a method that a program's class has from a class of Python."""
+        return None if source is None or source in self.own else self.special.get((source, name))
+
+    def is_shared(self, kind: type, name: str, value: Any) -> bool:
+        """Whether a container belongs to a class of the library, or is a table of Python: programs get a copy."""
+        source = defining_class(kind.__mro__, name)
+        shared = source is not None and source not in self.own and vars(source)[name] is value
+        return shared or type(value) is MappingProxyType
 
     def rule_for(self, kind: type) -> AttributeRule:
         """Return the function (value, name) -> bool that says which attributes of a type's instances may be read."""
         if kind in self.own:
-            return self.rule_for_own(kind)
-        listed = BY_TYPE.get(dict if kind is Fields else kind)
+            return lambda value, name: self.instance_offers(defining_class(kind.__mro__, name), value, name)
+        listed = allowed.OF_INSTANCES.get(kind)
         if listed is None:
-            listed = allowed.BY_NAME.get(allowed.qualified(kind))
+            listed = next(filter(None, map(allowed.OF_DERIVED.get, kind.__mro__)), None)
         if listed is not None:
             return lambda value, name: name in listed
         if issubclass(kind, Tensor):
@@ -119,11 +165,10 @@ class Gate:
         if issubclass(kind, Node):
             return lambda value, name: name in allowed.NODE or name.startswith(("_saved_", "_raw_saved_"))
         if issubclass(kind, type):
-            return self.class_offers
-        if kind is super:
-            return self.super_offers
+            return lambda value, name: self.class_offers(defining_class(value.__mro__, name), value, name)
         if issubclass(kind, BaseException):
-            return lambda value, name: name in OF_EXCEPTION or (is_public(name) and name not in OBJECTS)
+            fields = KNOWN.get(kind) or frozenset()
+            return lambda value, name: name in fields or (is_public(name) and name in vars(value))
         if issubclass(kind, Flags):
             return lambda value, name: is_public(name) or name in NAMED or name in value._listed
         if issubclass(kind, Frozen):
@@ -134,48 +179,50 @@ class Gate:
             return lambda value, name: name in NAMED or name == "__wrapped__" or name in vars(value)
         if is_open(kind):
             return lambda value, name: is_public(name) or name in OPEN_PRIVATE or name in ("__call__", "__len__")
-        if kind.__module__ == "torch.return_types":
-            fields = frozenset((*kind._fields, "count", "index"))  # type: ignore[attr-defined]
+        if issubclass(kind, Result):
+            fields = frozenset((*kind._fields, "count", "index"))
             return lambda value, name: name in fields
-        known = python_type(kind)
-        return lambda value, name: name in known
+        return lambda value, name: False
 
-    def rule_for_own(self, kind: type) -> AttributeRule:
-        """Return `rule_for` a class of the program: all names except the private ones of its library bases."""
-        hidden = {n for c in kind.__mro__ if c not in self.own and c is not object for n in vars(c) if n[:1] == "_"}
-        hidden = hidden - OPEN_PRIVATE | (OBJECTS if issubclass(kind, BaseException) else set())
-        plain = all(c in self.own or c is object for c in kind.__mro__)
-        sunders = type(kind) is not type and type(kind).__module__ == "enum"
+    def instance_offers(self, source: type | None, value: Any, name: str) -> bool:
+        """Whether a program may read an attribute of an instance of its own class, which `source` defines.
 
-        def rule(value: Any, name: str) -> bool:
-            if is_dunder(name):
-                return name in MAGIC or name in NAMED or (plain and name in OF_PLAIN) or (sunders and name == MEMBERS)
-            return name not in hidden and not (sunders and name.startswith("_") and name.endswith("_"))
+        A class of the library or of Python offers what it offers of its own instances, and special methods.
+        """
+        kind = type(value)
+        if source is None or source in OBJECTS or source in self.own:
+            return self.own_offers(kind, name)
+        special = name in NAMED or (name in MAGIC and not (name in UNMETERED and source in allowed.BY_TYPE))
+        return special or self.rule_of(source)(value, name)
 
-        return rule
+    def own_offers(self, kind: type, name: str) -> bool:
+        """Whether a program may read what its class `kind` defines."""
+        if is_dunder(name):
+            return name in MAGIC or name in NAMED or (name in OF_PLAIN and self.is_plain(kind))
+        return not (name[:1] == name[-1:] == "_" and name not in VALUE and is_enum(kind))
 
-    def class_offers(self, value: Any, name: str) -> bool:
-        """Whether a program may read an attribute of a class."""
+    def is_plain(self, kind: type) -> bool:
+        return all(c in self.own or c in OBJECTS for c in kind.__mro__)
+
+    def class_offers(self, source: type | None, value: Any, name: str) -> bool:
+        """Whether a program may read an attribute of the class `value`, which `source` defines."""
         if name in NAMED:
             return True
-        if name == "mro":
-            return False
-        if value in self.own:
-            found = name != "register" or any(name in vars(c) for c in value.__mro__)  # not ABCMeta's
-            return found and self.rule_for_own(value)(value, name) and name != "__dict__"
-        listed = class_attributes(value)
+        if source is None:
+            return name == MEMBERS and is_enum(value)
+        if source in self.own or (source in OBJECTS and value in self.own):
+            return self.own_offers(value, name) and name != "__dict__"
+        if value in self.own and name in MAGIC and not (name in UNMETERED and source in allowed.BY_TYPE):
+            return True
+        base = source if value in self.own else value
+        listed = allowed.OF_CLASS.get(base)
         if listed is not None:
             return name in listed
-        if issubclass(value, BaseException):
+        if issubclass(base, BaseException):
             return name in ("__init__", "__str__", "__repr__")
-        if issubclass(value, Tensor):
+        if issubclass(base, Tensor):
             return is_tensor_attribute(name) and name not in ("numpy", "data", "grad")
-        return is_public(name) or name in MAGIC if self.is_offered(value) else False
-
-    def super_offers(self, value: Any, name: str) -> bool:
-        """Whether a program may read the attribute through super(): the rules of the object itself apply."""
-        target = value.__self__
-        return target is not None and self.rule_of(type(target))(target, name)
+        return (is_public(name) or name in MAGIC) and (value in self.own or self.is_offered(value))
 
     def names_of(self, value: Any) -> list[str]:
         """Return the names of the attributes that a program may read, as dir() does."""
@@ -190,8 +237,6 @@ class Gate:
         kind = type(value)
         if kind is TypeName or issubclass(kind, type):
             return self.type_name(type)
-        if kind is Fields:
-            return dict
         return kind if self.is_offered(kind) else self.type_name(kind)
 
     def type_name(self, kind: type) -> TypeName:
@@ -201,11 +246,10 @@ class Gate:
 
     def is_offered(self, kind: type) -> bool:
         """Whether a program may use and call the class itself."""
-        if kind in self.own or class_attributes(kind) is not None or issubclass(kind, Tensor):
-            return True
-        if issubclass(kind, BaseException):
-            return kind.__module__ == "builtins" or kind.__name__ in ("LinAlgError", "GradcheckError")
-        return is_open(kind) or allowed.qualified(kind) in CONSTRUCTED or type(kind).__name__ == "LegacyType"
+        known = self.offered.get(kind)
+        if known is None:
+            known = self.offered[kind] = kind in self.own or is_offered_class(kind)
+        return known
 
     # ---- setting
 
@@ -215,29 +259,28 @@ class Gate:
         if isinstance(target, BackwardCFunction) and not is_inner(name):
             vars(target)[name] = value  # kept separate from the node's own fields, which have similar names
         elif self.may_set(target, kind, name):
-            value = self.checked_value(target, kind, name, value)
-            setattr(target, name, value)
+            setattr(target, name, checked_value(self, target, name, value))
             if kind in self.own:
                 self.settable(name).add(kind)
+            self.forget(target, name)
+            claim(target)
         else:
             raise read_only(target, name, self.rule_of(kind))
 
-    def checked_value(self, target: Any, kind: type, name: str, value: Any) -> Any:
-        """Return the value that an attribute is set to: one that the library's object has takes plain values only."""
-        if name == "__getattr__":
-            return without_special_names(value, MAGIC)
-        if kind in self.own or not is_open(kind) or not hasattr(target, name):
-            return value
-        try:
-            return admit(value, callables=True)
-        except ObjectRefused as error:
-            raise TypeError(f"{kind.__name__}.{name} {error}") from None
+    def forget(self, target: Any, name: str) -> None:
+        """Forget decisions about a name after a change of a class: another class may define it now."""
+        if isinstance(target, type):
+            self.approved(name).clear()
+            self.readable(name).clear()
+            self.settable(name).clear()
 
     def may_set(self, target: Any, kind: type, name: str) -> bool:
         if kind in self.own:
             return not is_dunder(name) and self.rule_of(kind)(target, name)
         if isinstance(target, type):
-            return target in self.own and (not is_dunder(name) or name in MAGIC or name in ("__doc__", "__name__"))
+            if is_dunder(name):
+                return target in self.own and (name in MAGIC or name in ("__doc__", "__name__"))
+            return target in self.own and self.own_offers(target, name)
         if issubclass(kind, Tensor):
             return name in allowed.TENSOR_SETTABLE
         if issubclass(kind, Attributes):
@@ -266,40 +309,30 @@ class Gate:
             del vars(target)[name]
         elif self.may_set(target, type(target), name):
             delattr(target, name)
+            self.forget(target, name)
         else:
             raise read_only(target, name, self.rule_of(type(target)))
 
 
 OF_PLAIN = words("__dict__ __annotations__ __dataclass_fields__ __match_args__ __slots__")
+OBJECTS = (object, ProgramObject)
+# Containers that a class may share with its instances, and what a program gets instead.
+SHARED: dict[type, type] = {MappingProxyType: dict, dict: dict, list: list, set: set}
+# Methods of numbers and strings whose results may be very large; the operators charge the budget for them.
+UNMETERED = words("__format__ __lshift__ __mod__ __mul__ __pow__ __rlshift__ __rmod__ __rmul__ __rpow__")
 MEMBERS = "__members__"  # of an enumeration
-# Withheld attributes of exceptions: a library object, and the method that sets a traceback.
-OBJECTS = frozenset({"obj", "with_traceback"})
-# Classes outside nn and optim that programs may call.
-CONSTRUCTED = frozenset(
-    {
-        "gradtrace.engine.dtypes.dtype",
-        "gradtrace.engine.describe.device",
-        "gradtrace.engine.describe.Size",
-        "gradtrace.engine.modes.no_grad",
-        "gradtrace.engine.modes.enable_grad",
-        "gradtrace.engine.modes.inference_mode",
-        "gradtrace.engine.modes.set_grad_enabled",
-        "gradtrace.engine.modes.set_detect_anomaly",
-        "gradtrace.engine.modes.detect_anomaly",
-        "gradtrace.engine.function.Function",
-        "gradtrace.autograd.Variable",
-        "gradtrace.ops.random.generator.Generator",
-        "gradtrace.random.fork_rng",
-        "gradtrace.ops.create.dtype_limits.finfo",
-        "gradtrace.ops.create.dtype_limits.iinfo",
-    }
-)
+VALUE = ("_name_", "_value_")  # of a member; the other names of this form belong to Python's Enum
+SUPER_SELF, SUPER_KIND, SUPER_CLASS = (vars(super)[f"__{name}__"] for name in ("self", "self_class", "thisclass"))
+LEGACY = ByClass({"gradtrace.ops.create.legacy:LegacyType": True})
 
 
-def class_attributes(kind: type) -> frozenset[str] | None:
-    """Return the readable attributes of a Python class; None if programs may not access the class."""
-    listed = OF_CLASS.get(kind)
-    return allowed.OF_NAMED_CLASS.get(allowed.qualified(kind)) if listed is None else listed
+def is_offered_class(kind: type) -> bool:
+    """Whether programs may use and call a class of Python or of the library."""
+    if allowed.OF_CLASS.get(kind) is not None or issubclass(kind, Tensor):
+        return True
+    if issubclass(kind, BaseException):
+        return KNOWN.get(kind) is not None
+    return is_open(kind) or allowed.CONSTRUCTED.get(kind) or LEGACY.get(type(kind)) or False
 
 
 def make_new(gate: Gate) -> Callable[..., Any]:
@@ -310,7 +343,7 @@ def make_new(gate: Gate) -> Callable[..., Any]:
             raise TypeError("object.__new__(X): X is not a class of the program")
         if args or kwargs:
             raise TypeError("object.__new__() takes exactly one argument (the type to instantiate)")
-        if not all(c in gate.own or c is object or c.__module__ == "gradtrace.nn.modules.module" for c in cls.__mro__):
+        if not all(c in gate.own or c in OBJECTS or type(c) is enum_type() for c in cls.__mro__):
             raise TypeError(f"object.__new__({cls.__name__}): {cls.__name__} has a base class of the library")
         return object.__new__(cls)
 
@@ -324,6 +357,19 @@ def found_new(gate: Gate, value: Any) -> Any:
     return found if type(found) is ProgramFunction else make_new(gate)
 
 
+def checked_value(gate: Gate, target: Any, name: str, value: Any) -> Any:
+    """Return the value that an attribute is set to: one that the library's object has takes plain values only."""
+    if isinstance(target, type):
+        return checked_method(name, value)
+    kind = type(target)
+    if kind in gate.own or not is_open(kind) or not hasattr(target, name):
+        return value
+    try:
+        return admit(value, callables=True)
+    except ObjectRefused as error:
+        raise TypeError(f"{kind.__name__}.{name} {error}") from None
+
+
 INNER_OF_CTX = ("_dirty", "_is_tensor", "_materialize", "_non_differentiable", "_saved", "_to_save")
 
 
@@ -333,12 +379,22 @@ def is_inner(name: str) -> bool:
 
 
 def is_open(kind: type) -> bool:
-    return (kind.__module__ + ".").startswith(allowed.OPEN_MODULES) and issubclass(kind, object)
+    return is_defined_in(kind, allowed.OPEN_MODULES)
 
 
 def is_abstract(kind: type) -> bool:
     """Whether a class is abc.ABC, from which programs may derive."""
-    return kind.__module__ == "abc" and kind.__name__ == "ABC"
+    return kind is class_at("abc:ABC")
+
+
+def enum_type() -> type | None:
+    """Return the metaclass of Python's enumerations; None if `enum` is not imported."""
+    return class_at("enum:EnumType")
+
+
+def is_enum(kind: type) -> bool:
+    meta = enum_type()
+    return meta is not None and isinstance(kind, meta)
 
 
 def is_tensor_attribute(name: str) -> bool:
@@ -348,12 +404,3 @@ def is_tensor_attribute(name: str) -> bool:
     if name.startswith("_"):
         return False
     return ops.find(ops.api.methods, name) is not None or (name.endswith("_") and hasattr(Tensor, name))
-
-
-def python_type(kind: type) -> frozenset[str]:
-    """Return the readable attributes of functools' types for partial objects and cached functions."""
-    if kind.__module__ != "functools":
-        return frozenset()
-    if kind.__name__ == "partial":
-        return words("func args keywords")
-    return words("cache_clear cache_info __wrapped__") | NAMED if "lru_cache" in kind.__name__ else frozenset()

@@ -8,6 +8,23 @@ from gradtrace.errors import BudgetError, GradtraceError
 from gradtrace.limits import DEEPEST, Budget, advice
 
 LOOK = 4096  # steps between two clock readings
+MANY = 1 << 20  # steps, items or characters from which one step of Python's takes long enough to be foreseen
+# Seconds that Python takes at most: for what is counted as a step, for an item (mostly the wait for the memory that it
+# lies in), for a character.
+LATE = 0.1  # seconds after the deadline at which a step may end
+A_STEP, AN_ITEM, A_CHARACTER = 1e-7, 2.5e-8, 2e-9
+
+
+class _ProcessEnd:
+    """The time until which this process may run; a confined one is ended soon after."""
+
+    __slots__ = ("at",)
+
+    def __init__(self) -> None:
+        self.at = float("inf")
+
+
+process_end = _ProcessEnd()
 
 
 class Meter:
@@ -30,13 +47,15 @@ class Meter:
         self.deepest = min(budget.call_depth, DEEPEST)
         self.output = 0
         self.flops = 0
-        self.deadline = time.monotonic() + budget.seconds
+        self.deadline = min(time.monotonic() + budget.seconds, process_end.at)
         self.over: tuple[str, str] | None = None  # the limit that was reached, and the message
         self.kept: GradtraceError | None = None
 
     def grant(self) -> None:
         """Add steps to `left` and check the clock; raise BudgetError if no steps or no time remain."""
         self.raise_kept()
+        if self.left < -MANY:
+            self.foresee(-self.left * A_STEP)
         granted = min(max(LOOK, -self.left), self.rest)
         if self.over is None and granted < -self.left:
             self.over = ("steps", f"the program took more than {self.budget.steps} steps")
@@ -71,6 +90,25 @@ class Meter:
         if self.left < 0:
             self.grant()
 
+    def foresee(self, seconds: float) -> None:
+        """Raise the error of the time limit now, if one step that cannot be interrupted would reach it."""
+        if self.over is None and time.monotonic() + seconds > self.deadline + LATE:
+            raise self.deadline_error()
+
+    def count_items(self, number: int) -> None:
+        """Count items that Python copies or compares in one step, 16 of them as one."""
+        if number > 64:
+            self.count_steps(number >> 4)
+            if number > MANY:
+                self.foresee(number * AN_ITEM)
+
+    def count_text(self, length: int) -> None:
+        """Count characters that Python copies or compares in one step, 512 of them as one."""
+        if length > 4096:
+            self.count_steps(length >> 9)
+            if length > MANY:
+                self.foresee(length * A_CHARACTER)
+
     def reserve(self, size: int) -> None:
         """Check the size of a value, in bytes, before it is allocated."""
         if size > self.budget.memory_bytes:
@@ -80,7 +118,23 @@ class Meter:
         """Check and count an integer of `bits` bits before it is computed; that takes more than linear time."""
         if bits > 8192:
             self.reserve(bits // 8)
-            self.count_steps(int((bits / 1024) ** 1.6))
+            self.count_numbers((bits / 1024) ** 1.6)
+
+    def count_numbers(self, steps: float) -> None:
+        """Count arithmetic on huge integers, of which a step takes three times as long as others."""
+        self.count_steps(int(min(steps, 1e15)))
+        if steps > MANY:
+            self.foresee(3 * steps * A_STEP)
+
+    def count_product(self, bits: int, other: int) -> None:
+        """Check and count a product of integers of so many bits: Python multiplies the long one in pieces."""
+        self.reserve((bits + other) // 8)
+        self.count_numbers((bits + other) / 1024 * (2 * min(bits, other) / 1024 + 1) ** 0.6)
+
+    def count_division(self, bits: int, other: int) -> None:
+        """Count a division of integers of so many bits: each digit of the quotient takes all of the divisor."""
+        if bits > 8192 and other > 60:
+            self.count_numbers(max(bits - other, 60) / 900 * other / 200)
 
     def count_flops(self, flops: int) -> None:
         """Count the operations of a matrix product, convolution or decomposition before it starts."""
@@ -111,11 +165,13 @@ class _MemoryLimit:
 memory_limit = _MemoryLimit()
 
 
-def out_of_memory() -> BudgetError:
-    if not memory_limit.field:
+def out_of_memory(field: str | None = None) -> BudgetError:
+    """Return the error for a lack of memory, of the limit in force or of the named one."""
+    field = memory_limit.field if field is None else field
+    if not field:
         return BudgetError("the program needs more memory than the machine has", "make it smaller")
-    whose = "its values may have" if memory_limit.field == "memory_bytes" else "the process can have"
-    return exceeded(memory_limit.field, f"the program needs more memory than {whose}")
+    whose = "its values may have" if field == "memory_bytes" else "the process can have"
+    return exceeded(field, f"the program needs more memory than {whose}")
 
 
 def is_out_of_memory(error: BaseException) -> bool:

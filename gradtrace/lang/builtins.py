@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
+from gradtrace.engine.lazy import is_array
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.hash_cost import make_hash, with_comparison_cost
 from gradtrace.lang.iteration import depth_limited, make_iter, make_range, with_name
-from gradtrace.lang.operators import guard_power
+from gradtrace.lang.known_classes import ByClass
+from gradtrace.lang.metered_builtins import make_divmod, make_pow, make_sum, make_visitor, make_writer
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.values import Frozen, ProgramFunction, TypeName
 
+# numpy's values that are no instance of what their class here derives from.
+NUMPY = ByClass(dict.fromkeys(("gradtrace.lang.arrays:Array", "gradtrace.lang.numpy_numbers:Int64"), True))
 EXCEPTIONS = (
     ArithmeticError,
     AssertionError,
@@ -159,12 +163,17 @@ def builtins(
         "delattr": make_delattr(gate),
         "format": strings.format,
         "pow": make_pow(meter),
+        "divmod": make_divmod(meter),
+        "sum": make_sum(meter),
+        "repr": make_writer(repr, strings),
+        "ascii": make_writer(ascii, strings),
+        **{function.__name__: make_visitor(function, meter) for function in (all, any)},
         "range": make_range(meter),
         "iter": make_iter(meter),
         "hash": make_hash(meter),
         **{function.__name__: with_comparison_cost(function, meter) for function in (max, min, sorted)},
-        **{make.__name__: depth_limited(make) for make in LAZY},
-        "print": make_print(streams),
+        **{make.__name__: depth_limited(make, meter) for make in LAZY},
+        "print": make_print(streams, strings),
         "exit": exit_program,
         "quit": exit_program,
     }
@@ -256,7 +265,7 @@ class TypeChecks:
         if isinstance(value, (TypeName, TypeFunction)):
             return self.real(kinds) is type or kinds is object
         found = isinstance(value, kinds if isinstance(kinds, type) else self.real(kinds))
-        if found and type(value).__module__ == "numpy" and not isinstance(value, float) and is_one_number(value):
+        if found and NUMPY.get(type(value)) and is_one_number(value):
             return is_of_numpy(value, kinds)
         return found
 
@@ -266,7 +275,7 @@ class TypeChecks:
 
 def is_one_number(value: Any) -> bool:
     """Whether a program's numpy value is a number: an Int64, or an Array that wraps a numpy scalar."""
-    return isinstance(value, int) or type(getattr(value, "_array", None)).__name__ not in ("NoneType", "ndarray")
+    return isinstance(value, int) or not is_array(value._array)
 
 
 def is_of_numpy(value: Any, kinds: Any) -> bool:
@@ -292,18 +301,6 @@ class TypeFunction(Frozen):
 
     def __repr__(self) -> str:
         return "<class 'type'>"
-
-
-# ---- numbers
-
-
-def make_pow(meter: Meter) -> Callable[..., Any]:
-    two = guard_power(pow, meter)
-
-    def power_or_modular(base: Any, exp: Any, mod: Any = None) -> Any:
-        return two(base, exp) if mod is None else pow(base, exp, mod)
-
-    return with_name(power_or_modular, "pow")
 
 
 # ---- output
@@ -376,7 +373,7 @@ def escapes() -> dict[int, str]:
     return {code: chr(code).encode("unicode_escape").decode("ascii") for code in codes}
 
 
-def make_print(streams: Streams) -> Callable[..., None]:
+def make_print(streams: Streams, strings: Strings) -> Callable[..., None]:
     def print(
         *values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False, **other: Any
     ) -> None:
@@ -388,7 +385,7 @@ def make_print(streams: Streams) -> Callable[..., None]:
         stream = streams.stdout if file is None else file
         if not isinstance(stream, Stream) and type(getattr(type(stream), "write", None)) is not ProgramFunction:
             raise AttributeError(f"'{type(stream).__name__}' object has no attribute 'write'")
-        text = (" " if sep is None else sep).join([str(value) for value in values])
+        text = (" " if sep is None else sep).join([strings.text_of(str, value) for value in values])
         stream.write(text + ("\n" if end is None else end))
         if flush:
             stream.flush()

@@ -21,9 +21,6 @@ from gradtrace.lang.library import PLAIN, LibraryFunction, ObjectRefused, admitt
 from gradtrace.lang.unit import UNBOUND, Code, Frame, Operand, Unit
 from gradtrace.lang.values import FIXED, ProgramFunction
 
-# The types of callables that need a step before their call. Cached functions are added to this set when they load.
-SPECIAL_KINDS = HASHING_TYPES
-SPECIAL_KINDS.add(LibraryFunction)
 NO_KEYWORDS: dict[str, Any] = {}  # must not be modified
 
 
@@ -120,11 +117,10 @@ def call_code(node: ast.Call, given: Arguments, unit: Unit, target: str | None) 
             meter.left -= 1
             if meter.left < 0:
                 meter.grant()
-            if kind in SPECIAL_KINDS:
-                if kind is LibraryFunction:
-                    function = function.__wrapped__
-                else:
-                    args = charged_arguments(function, kind, args, meter)
+            if kind is LibraryFunction:
+                function = function.__wrapped__
+            elif kind in HASHING_TYPES:
+                args = charged_arguments(function, kind, args, meter)
             try:
                 if single is not None:
                     if type(args[0]) not in PLAIN and kind is not BuiltinFunctionType:  # those in C are Python's own

@@ -104,7 +104,7 @@ def match_faults(node: Any) -> Iterator[Fault]:
     elif kind is ast.MatchSequence and sum(isinstance(p, ast.MatchStar) for p in node.patterns) > 1:
         yield Fault("multiple starred names in sequence pattern", node)
     elif kind is ast.MatchClass:
-        twice = next((i for i, n in enumerate(node.kwd_attrs) if n in node.kwd_attrs[:i]), None)
+        twice = first_repeated(node.kwd_attrs)
         if twice is not None:
             message = f"attribute name repeated in class pattern: {node.kwd_attrs[twice]}"
             yield Fault(message, node.kwd_patterns[twice])
@@ -152,8 +152,18 @@ def misplaced_stars(node: Any) -> Iterator[Fault]:
 
 def repeated_keyword(node: Any) -> str | None:
     names = [k.arg for k in node.keywords if k.arg is not None]
-    twice = next((n for i, n in enumerate(names) if n in names[:i]), None)
-    return None if twice is None else f"keyword argument repeated: {twice}"
+    twice = first_repeated(names)
+    return None if twice is None else f"keyword argument repeated: {names[twice]}"
+
+
+def first_repeated(names: list[str]) -> int | None:
+    """Return the index of the first name that is also earlier in the list."""
+    seen: set[str] = set()
+    for i, name in enumerate(names):
+        if name in seen:
+            return i
+        seen.add(name)
+    return None
 
 
 def import_fault(node: ast.ImportFrom, in_function: bool, leading: bool) -> str | None:
@@ -193,9 +203,9 @@ def name_faults(scopes: Scopes) -> Iterator[Fault]:
             inside = INSIDE.get(type(node))
             yield Fault(f"'yield' {'outside function' if inside is None else f'inside {inside}'}", scope.yields)
         parameters = list(parameters_of(node))
-        for i, parameter in enumerate(parameters):
-            if parameter.arg in [p.arg for p in parameters[:i]]:
-                yield Fault(f"duplicate argument '{parameter.arg}' in function definition", parameter)
+        twice = first_repeated([p.arg for p in parameters])
+        if twice is not None:
+            yield Fault(f"duplicate argument '{parameters[twice].arg}' in function definition", parameters[twice])
         names = {p.arg for p in parameters}
         for declared, word in ((scope.globals, "global"), (scope.nonlocals, "nonlocal")):
             for name, place in declared.items():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.function import Function as Differentiable
 from gradtrace.engine.state import state
@@ -12,12 +10,18 @@ from gradtrace.errors import UnsupportedError
 from gradtrace.lang import allowed, attributes
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.expressions import items_of
-from gradtrace.lang.object_fields import is_dunder, without_special_names
+from gradtrace.lang.known_classes import class_at
+from gradtrace.lang.objects import ProgramObject, is_dunder
+from gradtrace.lang.special_methods import checked_method
 from gradtrace.lang.statements import compile_block
 from gradtrace.lang.typing_names import Form
 from gradtrace.lang.unit import UNBOUND, Frame, Unit
 from gradtrace.lang.values import ProgramFunction
+from gradtrace.lang.words import words
 
+OWN_SLOTS = ("__dict__", "__weakref__")
+# Members that a class statement with NamedTuple may not have.
+OF_NAMED_TUPLES = words("__init__ __new__ __slots__ _asdict _field_defaults _fields _make _replace")
 BASES = "a class may derive from the program's own, nn.Module and layers, autograd.Function, optimisers and Exception"
 
 
@@ -48,15 +52,12 @@ def compile_class(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
         body(frame)
         state.origin = origin
         members = members_of(frame, annotations)
-        for key in members:
-            if is_dunder(key) and not offered_method(key):
-                raise refused_method(key, place(origin))
+        check_names(members, place(origin))
         members.update({"__doc__": members.get("__doc__", doc), "__module__": "__main__", "__qualname__": qualname})
         if replaced:
             return replaced(node.name, members, unit)
-        cls = create(node.name, parents or (object,), members, meta)
+        cls = create(node.name, parents or (object,), members, meta, gate)
         frame[cell][0] = cls
-        gate.adopt(cls)
         return cls
 
     return make
@@ -66,23 +67,43 @@ def members_of(frame: Frame, annotations: dict[str, str]) -> dict[str, Any]:
     """Return the members that a class body has bound, without `__del__`, since Python would hide its exceptions."""
     members = {key: value for key, value in frame.items() if not key.startswith(".")}
     members.pop("__del__", None)
+    for name in ("__getattr__", "__new__"):
+        if name in members:
+            members[name] = checked_method(name, members[name])
     if type(members.get("__new__")) is ProgramFunction:
         members["__new__"] = staticmethod(members["__new__"])
-    if "__getattr__" in members:
-        members["__getattr__"] = without_special_names(members["__getattr__"], allowed.MAGIC)
     if annotations:
         members.setdefault("__annotations__", dict(annotations))
     return members
 
 
-def create(name: str, parents: tuple[type, ...], members: dict[str, Any], meta: Any) -> Any:
-    if "enum" in sys.modules:
+def check_names(members: dict[str, Any], place: Any) -> None:
+    """Raise UnsupportedError for a special method that programs may not define, in whatever way a body names it."""
+    slots, notes = members.get("__slots__", ()), members.get("__annotations__", {})
+    slots = (slots,) if type(slots) is str else tuple(slots)
+    if type(notes) is not dict or not all(type(name) is str for name in (*slots, *notes)):
+        raise TypeError("__slots__ and __annotations__ must be names as strings, __annotations__ in a dict")
+    if "__slots__" in members:
+        members["__slots__"] = slots
+    refused = [name for name in (*members, *notes) if is_dunder(name) and not offered_method(name)]
+    if refused:
+        raise refused_method(refused[0], place)
+    refused = [name for name in slots if is_dunder(name) and name not in OWN_SLOTS]
+    if refused:
+        raise UnsupportedError(f"the special name '{refused[0]}' cannot be a slot", "rename it or remove it", place)
+
+
+def create(name: str, parents: tuple[type, ...], members: dict[str, Any], meta: Any, gate: attributes.Gate) -> Any:
+    """Return a new class of the program, known to the gate."""
+    if attributes.is_enum(parents[-1]):
         from gradtrace.lang import enumerations
 
-        if enumerations.is_enum(parents[-1]):
-            return enumerations.make_enum(name, parents, members)
+        return enumerations.make_enum(name, parents, members, gate)
+    parents = tuple(ProgramObject if parent is object else parent for parent in parents)
     best = metaclass(parents)
-    return (meta if issubclass(meta, best) else best)(name, parents, members)
+    cls = (meta if issubclass(meta, best) else best)(name, parents, members)
+    gate.adopt(cls)
+    return cls
 
 
 def metaclass_of(given: Any, place: Any) -> Any:
@@ -116,6 +137,8 @@ def make_named_tuple(name: str, members: dict[str, Any], unit: Unit) -> Any:
             raise TypeError(f"non-default namedtuple field {late[-1]} cannot follow default field {field}")
     made = unit.machine.modules.python.namedtuple(name, fields, defaults=defaults)
     for key, value in members.items():
+        if key in OF_NAMED_TUPLES:
+            raise AttributeError(f"Cannot overwrite NamedTuple attribute {key}")
         if key not in fields and key not in ("__annotations__", "__qualname__", "__module__"):
             setattr(made, key, value)
     return made
@@ -140,7 +163,8 @@ def metaclass(parents: tuple[type, ...]) -> Any:
 def checked_bases(gate: attributes.Gate, given: list[Any], origins: list[int], place: Any) -> tuple[type, ...]:
     """Return the classes to derive from; raise UnsupportedError for one that programs may not derive from."""
     plain = [(base, origin) for base, origin in zip(given, origins) if not (type(base) is Form and base.is_base)]
-    with_enum = any(type(base).__name__ in ("EnumBase", "EnumType", "EnumMeta") for base, _ in plain)
+    stand_in = class_at("gradtrace.lang.enumerations:EnumBase")
+    with_enum = any(type(base) is stand_in or attributes.is_enum(base) for base, _ in plain)
     parents = []
     for base, origin in plain:
         if with_enum:
@@ -158,12 +182,16 @@ def checked_base(gate: attributes.Gate, parent: Any, origin: int, place: Any) ->
     if parent is object or parent in gate.own or (isinstance(parent, type) and attributes.is_abstract(parent)):
         known: type = parent
         return known
-    is_class = isinstance(parent, type) and not issubclass(parent, Tensor)  # the engine reads a tensor's private fields
-    if is_class and (issubclass(parent, (Differentiable, Exception)) or attributes.is_open(parent)):
-        derived: type = parent
-        return derived
+    if not isinstance(parent, type) or issubclass(parent, Tensor):  # a subclass could replace what the engine reads
+        raise refused_base(parent, place(origin))
+    if issubclass(parent, (Differentiable, Exception)) or attributes.is_open(parent):
+        return parent
+    raise refused_base(parent, place(origin))
+
+
+def refused_base(parent: Any, place: Any) -> UnsupportedError:
     name = getattr(parent, "__name__", None) or type(parent).__name__
-    raise UnsupportedError(f"'{name}' cannot be a base class here", BASES, place(origin))
+    return UnsupportedError(f"'{name}' cannot be a base class here", BASES, place)
 
 
 def offered_method(name: str) -> bool:

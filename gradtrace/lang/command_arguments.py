@@ -11,10 +11,9 @@ import os
 from gradtrace.annotations import Any
 from gradtrace.lang import wall
 from gradtrace.lang.builtins import Streams
-from gradtrace.lang.object_fields import Attributes
 from gradtrace.lang.records import Namespace
 from gradtrace.lang.strings import Strings
-from gradtrace.lang.values import Frozen
+from gradtrace.lang.values import Attributes, Frozen
 from gradtrace.lang.words import words
 
 FORMATTERS = words("""ArgumentDefaultsHelpFormatter HelpFormatter MetavarTypeHelpFormatter RawDescriptionHelpFormatter

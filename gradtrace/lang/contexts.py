@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable
 from gradtrace.errors import GradtraceError
 from gradtrace.lang.control import protocol
+from gradtrace.lang.exceptions import as_known
 from gradtrace.lang.generator_values import Generator
 from gradtrace.lang.typing_names import Form
 from gradtrace.lang.values import Frozen, ProgramFunction
@@ -156,7 +157,8 @@ class ExitStack(Frozen):
             except GradtraceError:
                 raise
             except Exception as raised:
-                kind, error = type(raised), raised
+                error = as_known(raised)
+                kind = type(error)
         if error is not None and error is not first:
             raise error
         return first is not None and error is None

@@ -11,6 +11,7 @@ from gradtrace.engine.state import state
 from gradtrace.errors import GradtraceError
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter, is_out_of_memory, out_of_memory
+from gradtrace.lang.exceptions import as_known
 from gradtrace.lang.places import header, in_pass_scope, in_scope
 from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, compiles, may_jump
 from gradtrace.lang.targets import compile_store
@@ -166,12 +167,14 @@ def managed(manager: Code, origin: int, store: Any, body: Code) -> Code:
         except Exception as error:
             place = state.origin
             raise_if_out_of_memory(error)
-            if not leave(context, type(error), error, None):
+            known = as_known(error)
+            if not leave(context, type(known), known, None):
                 state.origin = place
                 raise
             return None
         except BaseException as error:
-            leave(context, type(error), error, None)
+            known = as_known(error)
+            leave(context, type(known), known, None)
             raise
         leave(context, None, None, None)
         return signal
@@ -241,10 +244,11 @@ def handled(body: Code, handlers: list[Handler], other: Code | None) -> Code:
         except (Exception, SystemExit) as error:
             place = state.origin
             raise_if_out_of_memory(error)
+            known = as_known(error)
             for handler in handlers:
-                if handler.takes(f, error):
+                if handler.takes(f, known):
                     error.__traceback__ = None  # programs must not see frames or keep ours alive
-                    return handler.execute(f, error)
+                    return handler.execute(f, known)
             state.origin = place
             raise
         return other(f) if other is not None and signal is None else signal

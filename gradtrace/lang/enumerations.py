@@ -1,7 +1,7 @@
 """Enumerations of programs: real enum classes, made from the body of a program's class statement.
 
-A program uses the classes of the module `enum` only as bases. Calling one is refused, since it could make a class that
-the attribute gate does not know.
+A program uses the classes of the module `enum` only as bases. Calling one, or an enumeration without members, does not
+make another enumeration as in Python: class statements make all classes of programs.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import enum
 
 from gradtrace.annotations import Any
+from gradtrace.lang.attributes import Gate, is_enum
 from gradtrace.lang.values import Frozen
-from gradtrace.lang.words import words
 
 BASES = {name: getattr(enum, name) for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")}
+ADOPTION = ".adoption"  # not a name that a program can write
 MIXED = (int, str, float)  # built-in types that may stand before Enum among the bases
-SPECIAL = words("_missing_ _generate_next_value_ _ignore_ _order_")  # names that a body may define for Enum
 
 
 class EnumBase(Frozen):
@@ -44,16 +44,36 @@ def unique(cls: Any) -> Any:
     return enum.unique(cls)
 
 
-def is_enum(cls: Any) -> bool:
-    return isinstance(cls, enum.EnumMeta)
+class EnumOfProgram(enum.EnumType):
+    """The metaclass of a program's enumerations, whose call only finds a member by its value."""
+
+    def __call__(cls: Any, *values: Any, **options: Any) -> Any:
+        values = values or tuple(options.pop("value", ()) for _ in options.keys() & {"value"})
+        if options or not values or (len(values) > 1 and not cls._member_map_):
+            raise TypeError(f"{cls.__name__}() takes the value of a member: write a class statement for an enumeration")
+        return cls.__new__(cls, values[0] if len(values) == 1 else values)
 
 
-def make_enum(name: str, parents: tuple[type, ...], members: dict[str, Any]) -> type:
+class Adoption:
+    """A member of a new enumeration that makes the class known to the gate before its members are created."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.gate.adopt(owner)
+
+
+def make_enum(name: str, parents: tuple[type, ...], members: dict[str, Any], gate: Gate) -> type:
     """Return the enumeration that a class statement makes of the members in its body."""
-    meta: Any = type(parents[-1])
-    prepared = meta.__prepare__(name, parents)
+    prepared = EnumOfProgram.__prepare__(name, parents)
+    prepared[ADOPTION] = Adoption(gate)
     for key, value in members.items():
         if not (key == "__doc__" and value is None) and key != "__annotations__":
             prepared[key] = value
-    made: type = meta(name, parents, prepared)
+    made = EnumOfProgram(name, parents, prepared)
+    type.__delattr__(made, ADOPTION)
     return made

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import binary
 from gradtrace.lang import syntax as ast
+from gradtrace.lang.budget import Meter
+from gradtrace.lang.costs import HASHED, charge_slice, charge_text, charge_visit
 from gradtrace.lang.hash_cost import charge_key, charge_keys
 from gradtrace.lang.operators import NUMBERS, UNARY, Guarded, guarded_comparison
 from gradtrace.lang.subscripts import HOLDERS, get_from_tensor, is_data
@@ -197,6 +200,8 @@ def compile_subscript(node: ast.Subscript, unit: Unit) -> Code:
             return get_from_tensor(value, key)
         if type(key) is tuple:
             charge_key(key, meter)
+        elif type(key) is slice:
+            charge_slice(value, key, meter)
         return value[key]
 
     return binary.binary_code(Guarded(NUMBERS, get_from_tensor, get_charged), node.value, node.slice, unit, origin)
@@ -227,7 +232,7 @@ def items_of(elements: list[ast.expr], unit: Unit) -> Callable[..., list[Any]]:
             value = part(f)
             if starred:
                 state.origin = origin
-                extend_unpacked(results, value, target)
+                extend_unpacked(results, value, target, unit.meter)
             else:
                 results.append(value)
         return results
@@ -241,12 +246,13 @@ def starred_or_not(node: ast.expr, unit: Unit) -> tuple[bool, Code, int]:
     return False, compile_expression(node, unit), 0
 
 
-def extend_unpacked(results: list[Any], value: Any, target: Any) -> None:
+def extend_unpacked(results: list[Any], value: Any, target: Any, meter: Meter) -> None:
     try:
         items = iter(value)
     except TypeError:
         what = "Value" if target is None else f"{full_name(target)} argument"
         raise TypeError(f"{what} after * must be an iterable, not {type(value).__name__}") from None
+    charge_visit(value, meter)
     results.extend(items)
 
 
@@ -312,6 +318,7 @@ def compile_dict(node: ast.Dict, unit: Unit) -> Code:
             state.origin = origin
             if not hasattr(type(mapping), "keys"):
                 raise TypeError(f"'{type(mapping).__name__}' object is not a mapping")
+            charge_visit(mapping, meter, HASHED)
             results.update(mapping)
         return results
 
@@ -320,25 +327,38 @@ def compile_dict(node: ast.Dict, unit: Unit) -> Code:
 
 # ---- f-strings
 
+QUICK = frozenset({bool, int, float, Tensor})  # types whose text needs no charge
 CONVERSIONS: dict[int, Any] = {-1: None, ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
 @compiles(ast.JoinedStr)
 def compile_fstring(node: ast.JoinedStr, unit: Unit) -> Code:
     parts = [compile_expression(v, unit) for v in node.values]
-    return lambda f: "".join([part(f) for part in parts])
+    meter = unit.meter
+
+    def evaluate(f: Frame) -> str:
+        texts = [part(f) for part in parts]
+        length = sum(map(len, texts))
+        if length > 4096:
+            meter.reserve(length)
+            meter.count_text(length)
+        return "".join(texts)
+
+    return evaluate
 
 
 @compiles(ast.FormattedValue)
 def compile_formatted(node: ast.FormattedValue, unit: Unit) -> Code:
     value, convert, origin = compile_expression(node.value, unit), CONVERSIONS[node.conversion], unit.origin(node.value)
     spec = compile_expression(node.format_spec, unit) if node.format_spec else None
-    check = unit.machine.strings.check
+    check, meter = unit.machine.strings.check, unit.meter
     if spec is None and convert is None:
 
         def format_plain(f: Frame) -> str:
             shown = value(f)
             state.origin = origin
+            if type(shown) not in QUICK:
+                charge_text(shown, meter)
             return format(shown)
 
         return format_plain
@@ -347,6 +367,8 @@ def compile_formatted(node: ast.FormattedValue, unit: Unit) -> Code:
         shown = value(f)
         wanted = "" if spec is None else check(spec(f))
         state.origin = origin
+        if type(shown) not in QUICK:
+            charge_text(shown, meter)
         return format(shown if convert is None else convert(shown), wanted)
 
     return evaluate

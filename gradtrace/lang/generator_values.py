@@ -6,6 +6,7 @@ from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.engine.state import state
 from gradtrace.engine.watch import Scope
 from gradtrace.lang.budget import Meter
+from gradtrace.lang.exceptions import claim
 from gradtrace.lang.values import Frozen
 
 TOO_DEEP = "maximum recursion depth exceeded"
@@ -57,6 +58,7 @@ class Generator(Frozen):
     def throw(self, error: Any, value: Any = None, traceback: Any = None) -> Any:
         """Raise an exception at the `yield`."""
         raised = error if value is None else value if isinstance(value, BaseException) else error(value)
+        claim(raised)
         return self._resume(self._steps.throw, raised)
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ from gradtrace.engine.state import state
 from gradtrace.errors import GradtraceError, UnsupportedError
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.control import Handler, protocol, raise_if_out_of_memory
+from gradtrace.lang.exceptions import as_known
 from gradtrace.lang.generator_values import Closing, Generator, as_raised
 from gradtrace.lang.matching import compile_cases
 from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, compile_statement, effective
@@ -175,7 +176,7 @@ class Compiler:
         body = self.block(node.body)
         for item in reversed(node.items):
             body = Part(True, self.managed(item, body))
-        return body.code  # type: ignore[no-any-return]
+        return body.code
 
     def managed(self, item: ast.withitem, body: Part) -> Steps:
         """Compile one item of a `with`, as `control.managed` does."""
@@ -194,14 +195,15 @@ class Compiler:
             except (GradtraceError, KeyboardInterrupt):
                 raise
             except Exception as error:
-                place, known = state.origin, as_raised(error)
+                place, known = state.origin, as_known(as_raised(error))
                 raise_if_out_of_memory(known)
                 if not leave(context, type(known), known, None):
                     state.origin = place
                     raise
                 return None
             except BaseException as error:
-                leave(context, type(error), error, None)
+                known = as_known(error)
+                leave(context, type(known), known, None)
                 raise
             leave(context, None, None, None)
             return signal
@@ -215,7 +217,7 @@ class Compiler:
             body = Part(True, handled(body, handlers, self.block(node.orelse) if node.orelse else None))
         if node.finalbody:
             body = Part(True, finalized(body, self.block(node.finalbody)))
-        return body.code  # type: ignore[no-any-return]
+        return body.code
 
     def match_statement(self, node: ast.Match) -> Steps:
         subject, origin = self.part(node.subject), self.unit.origin(node.subject)
@@ -480,7 +482,7 @@ def handled(body: Part, handlers: list[SuspendingHandler], other: Part | None) -
         except GradtraceError:
             raise
         except (Exception, SystemExit, GeneratorExit) as error:
-            place, known = state.origin, as_raised(error)
+            place, known = state.origin, as_known(as_raised(error))
             raise_if_out_of_memory(known)
             for handler in handlers:
                 if handler.takes(f, known):

@@ -8,6 +8,7 @@ A key without a nested tuple costs one check.
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Iterator
+from gradtrace.lang import costs
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.iteration import LAZY, Lazy, with_name
 
@@ -29,12 +30,14 @@ BY_KEYS[set] = (
     "symmetric_difference_update",
     "update",
 )
-COMPARING = {list: ("count", "index", "remove", "sort"), tuple: ("count", "index")}
-
-
-def is_deep(value: Any) -> bool:
-    """Whether a container contains another container."""
-    return any(issubclass(type(item), HOLDERS) for item in (value.values() if isinstance(value, dict) else value))
+# Methods that copy, move or take in items: of their owner, or of their arguments.
+VISITING = {
+    list: ("copy", "extend", "insert", "reverse"),
+    dict: ("copy",),
+    set: ("copy",),
+    frozenset: ("copy",),
+}
+COMPARING = {list: ("count", "index", "remove"), tuple: ("count", "index")}
 
 
 def charge_nesting(value: Any, meter: Meter) -> None:
@@ -55,6 +58,7 @@ def charge_key(key: Any, meter: Meter) -> None:
 
 def charge_keys(items: Any, meter: Meter) -> None:
     """Charge for hashing each item of an iterable."""
+    costs.charge_hashing(items, meter)
     for item in items:
         if isinstance(item, tuple):
             charge_key(item, meter)
@@ -65,7 +69,10 @@ def charged_keys(items: Any, meter: Meter) -> Any:
     if isinstance(items, (list, tuple)):
         charge_keys(items, meter)
         return items
-    return charge_each(items, meter) if type(items) in LAZY or type(items) is Lazy else items
+    if type(items) in LAZY or type(items) is Lazy:
+        return charge_each(items, meter)
+    costs.charge_hashing(items, meter)
+    return items
 
 
 def charge_each(items: Any, meter: Meter) -> Iterator[Any]:
@@ -77,10 +84,8 @@ def charge_each(items: Any, meter: Meter) -> Iterator[Any]:
 
 def charge_items(values: Any, meter: Meter) -> None:
     """Charge for comparing the items of a list or tuple with each other or with another value."""
-    if isinstance(values, (list, tuple)):
-        for value in values:
-            if issubclass(type(value), HOLDERS) and is_deep(value):
-                charge_nesting(value, meter)
+    if isinstance(values, (list, tuple)) and len(values):
+        meter.count_items(costs.weigh(values, meter))
 
 
 def charging_methods(meter: Meter, late: tuple[type, ...] = ()) -> Methods:
@@ -102,11 +107,23 @@ def charging_methods(meter: Meter, late: tuple[type, ...] = ()) -> Methods:
         return tuple([charged_keys(arg, meter) for arg in args])
 
     def comparison(owner: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        if not args or isinstance(args[0], HOLDERS):
+        if args and isinstance(args[0], HOLDERS):
             charge_items(owner, meter)
             charge_items(args, meter)
+        elif args:
+            costs.charge_search(args[0], owner, meter)
         return args
 
+    def visit(owner: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        for arg in args:
+            costs.charge_visit(arg, meter)
+        costs.charge_visit(owner, meter)
+        return args
+
+    enter(VISITING, visit)
+    enter(dict.fromkeys(late, ("copy", "extend", "extendleft")), visit)
+    results[list, "sort"] = sorting_method(meter)
+    results[list, "extend"] = charging_method("extend", lambda owner, args: visit((), args))
     enter({**BY_KEY, **dict.fromkeys(late, BY_KEY[dict])}, key)
     enter({**BY_KEYS, **dict.fromkeys(late, ("fromkeys", "subtract", "update"))}, keys)
     enter({**COMPARING, **dict.fromkeys(late, ("count", "index", "remove"))}, comparison)
@@ -125,14 +142,34 @@ def charging_method(name: str, charge: Charge) -> Callable[[Any], Any]:
     return bound
 
 
+def sorting_method(meter: Meter) -> Callable[[list[Any]], Any]:
+    def bound(owner: list[Any]) -> Any:
+        def sort(*, key: Any = None, reverse: bool = False) -> None:
+            if key is None:
+                costs.charge_sorting(owner, meter)
+            else:
+                costs.charge_visit(owner, meter, len(owner).bit_length())
+                key = costs.charged_key(key, meter)
+            owner.sort(key=key, reverse=reverse)
+
+        return with_name(sort, "sort")
+
+    return bound
+
+
 def with_comparison_cost(function: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
     """Wrap sorted, min or max to charge the budget for their comparisons."""
+    charge = costs.charge_sorting if function is sorted else charge_items
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if len(args) != 1:
+        if kwargs.get("key") is not None:
+            kwargs = {**kwargs, "key": costs.charged_key(kwargs["key"], meter)}
+            if len(args) == 1:
+                costs.charge_visit(args[0], meter)
+        elif len(args) != 1:
             charge_items(args, meter)
-        elif "key" not in kwargs:
-            charge_items(args[0], meter)
+        else:
+            charge(args[0], meter)
         return function(*args, **kwargs)
 
     return with_name(call, function.__name__)
@@ -142,9 +179,14 @@ def make_hash(meter: Meter) -> Callable[[Any], int]:
     def call(obj: Any, /) -> int:
         if isinstance(obj, tuple):
             charge_key(obj, meter)
+        elif costs.holds_much(obj):
+            meter.count_items(costs.weigh(obj, meter))
         return hash(obj)
 
     return with_name(call, "hash")
+
+
+VISITING_CLASSES = frozenset({list, tuple, enumerate, reversed, zip})  # classes that visit the items of their arguments
 
 
 def charged_arguments(target: Any, kind: type, args: Any, meter: Meter) -> Any:
@@ -152,4 +194,13 @@ def charged_arguments(target: Any, kind: type, args: Any, meter: Meter) -> Any:
     if kind is not type:  # a cached function, whose arguments are its key
         charge_key((tuple(args),), meter)
         return args
-    return [charged_keys(arg, meter) for arg in args] if target in HASHING_CLASSES else args
+    if target in HASHING_CLASSES:
+        return [charged_keys(arg, meter) for arg in args]
+    if target in VISITING_CLASSES:
+        for arg in args:
+            costs.charge_visit(arg, meter)
+    elif target is str and args:
+        costs.charge_text(args[0], meter)
+    elif target is int and args and type(args[0]) is str:
+        meter.count_text(len(args[0]))
+    return args

@@ -11,12 +11,15 @@ from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.generator_values import Generator
+from gradtrace.lang.takers import CALLERS, CALLING
 from gradtrace.lang.values import Frozen, ProgramFunction
 
 LONGEST_RANGE = 1 << 24  # up to this length a range is Python's; items of longer ranges are counted
+LONG = 1 << 16  # items of a source from which those of a lazy iterator are counted
 DEEPEST = 200  # maximum depth of iterators over iterators
 GENERATOR = type(_ for _ in ())  # of generator expressions
 LAZY = {enumerate, filter, map, reversed, zip, GENERATOR, Generator}
+MEASURED = {list, tuple, dict, str, set, frozenset, range}
 EAGER = {list, tuple, dict, str, set, frozenset, range, Tensor, ProgramFunction, type(None)}
 
 
@@ -56,19 +59,49 @@ def limit_depth(iterator: Any, over: int) -> Any:
     return Lazy(iterator, over + 1)
 
 
-def depth_limited(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap map, zip and similar to limit their nesting depth."""
+def depth_limited(make: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
+    """Wrap map, zip and similar to limit their nesting depth, and to count their items where Python's code makes many.
+
+    Python's loop over a `map` of one of its own functions, or over the pairs of two long lists, runs no code of the
+    program, so no signal would interrupt it.
+    """
+    calls = make in (map, filter)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        return limit_depth(make(*args, **kwargs), max(map(depth_of, args), default=0))
+        meter.count_items(len(args))
+        made = make(*args, **kwargs)
+        if is_long(args, calls):
+            made = metered(make(charged_call(args[0], meter), *args[1:]) if calls else made, meter, len(args))
+        return limit_depth(made, max(map(depth_of, args), default=0))
 
     return with_name(call, make.__name__)
 
 
-def metered(items: Any, meter: Meter) -> Iterator[Any]:
-    """Yield the items and count a step for each; for possibly endless iterators that run no code of the program."""
+def is_long(args: Any, calls: bool) -> bool:
+    """Whether a lazy iterator calls a function of Python's, or has a long source."""
+    if calls and args and type(args[0]) is not ProgramFunction:
+        return True
+    return sum(len(arg) for arg in args if type(arg) in MEASURED) > LONG
+
+
+def charged_call(function: Any, meter: Meter) -> Any:
+    """Return a class that charges for its arguments, as a call of the program does."""
+    from gradtrace.lang.hash_cost import HASHING_TYPES, charged_arguments
+
+    kind = type(function)
+    if kind not in HASHING_TYPES:
+        return function
+    return lambda *args: function(*charged_arguments(function, kind, args, meter))
+
+
+def metered(items: Any, meter: Meter, width: int = 1) -> Iterator[Any]:
+    """Yield the items and count a step for each (or for 16 of its `width` parts).
+
+    For possibly endless iterators that run no code of the program.
+    """
+    steps = 1 + (width >> 4)
     for item in items:
-        meter.left -= 1
+        meter.left -= steps
         if meter.left < 0:
             meter.grant()
         yield item
@@ -134,7 +167,8 @@ def make_range(meter: Meter) -> Callable[..., Any]:
 
 def make_iter(meter: Meter) -> Callable[..., Any]:
     def make(*args: Any) -> Any:
-        if len(args) == 2 and type(args[0]) is not ProgramFunction:
+        calls = len(args) == 2 and type(args[0]) is not ProgramFunction
+        if calls or (len(args) == 1 and is_long(args, False)):
             return metered(iter(*args), meter)
         return iter(*args)
 
@@ -144,4 +178,6 @@ def make_iter(meter: Meter) -> Callable[..., Any]:
 def with_name(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Set a function's name to `name`, usually that of the built-in that it replaces, and return the function."""
     function.__name__ = function.__qualname__ = name
+    if name in CALLERS:
+        vars(function)[CALLING] = True
     return function

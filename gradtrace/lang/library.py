@@ -13,16 +13,23 @@ from __future__ import annotations
 from types import BuiltinFunctionType, FunctionType, MethodType
 
 from gradtrace.annotations import Any, Callable
+from gradtrace.engine.node import Node
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import takers
-from gradtrace.lang.object_fields import Attributes
+from gradtrace.lang.exceptions import is_own
+from gradtrace.lang.known_classes import ByClass, class_at, is_defined_in
+from gradtrace.lang.objects import ProgramObject
 from gradtrace.lang.values import Frozen, ProgramFunction
+from gradtrace.ops.results import Result
 
 # The types whose values pass as they are. The library's own are added when they are first seen.
 PLAIN: set[type] = {Tensor, float, int, bool, str, range, type(None), type(...), type(NotImplemented)}
-# The modules of the library's classes, beside those of gradtrace.
-OF_LIBRARY = frozenset({"matplotlib", "numpy", "numpy.random", "tensorflow", "torch.return_types"})
+# The library's classes that have another module or name for programs, and classes from which it derives some.
+RENAMED = ByClass(
+    {f"gradtrace.lang.{place}": True for place in ("figures:Drawn", "figures:Grid", "numpy_random:Source")}
+)
+DERIVED = (Tensor, Node, Result)
 PARTS = frozenset({list, tuple, set, frozenset})
 VIEWS = frozenset({type({}.keys()), type({}.values()), type({}.items())})
 # What stands for an object of a class that a program derives from one of these: an enumeration, a named tuple.
@@ -69,19 +76,19 @@ def admit(value: Any, callables: bool = False, otherwise: Callable[[type], Any] 
         return admit_mapping(value, callables, otherwise)
     if callables and (kind in CALLABLE_TYPES or is_callable(kind) or issubclass(kind, type)):
         return value
-    if kind.__module__ == "__main__":
+    if is_own(kind):
         base = next((base for base in EXACT if issubclass(kind, base)), None)
         return otherwise(kind) if base is None else admit(EXACT[base](value), False, otherwise)
     if hasattr(kind, "__next__"):
         return (admit(item, callables) for item in value)
-    if kind in VIEWS or (kind.__module__, kind.__name__) == ("collections", "deque"):
+    if kind in VIEWS or kind is class_at("collections:deque"):
         return [admit(item, callables, otherwise) for item in value]
     if kind is slice:
         return slice(*[admit(part, False, otherwise) for part in (value.start, value.stop, value.step)])
     if is_library(kind):
         PLAIN.add(kind)
         return value
-    return value if issubclass(kind, type) and value.__module__ != "__main__" else otherwise(kind)
+    return value if issubclass(kind, type) and not is_own(value) else otherwise(kind)
 
 
 def admit_items(values: Any, kind: Any, callables: bool, otherwise: Callable[[type], Any]) -> Any:
@@ -103,13 +110,14 @@ def differ(a: Any, b: Any) -> bool:
 
 def is_callable(kind: type) -> bool:
     """Whether a class has `__call__`, or derives from one of the library."""
-    return any("__call__" in vars(base) or base.__module__.startswith("gradtrace.") for base in kind.__mro__)
+    return any("__call__" in vars(base) or is_library(base) for base in kind.__mro__)
 
 
 def is_library(kind: type) -> bool:
     """Whether a class is the library's, and its objects are not a program's."""
-    of_library = kind.__module__.startswith("gradtrace.") or kind.__module__ in OF_LIBRARY
-    return of_library and not issubclass(kind, (Attributes, ProgramFunction))
+    if issubclass(kind, (ProgramObject, ProgramFunction)):
+        return False
+    return issubclass(kind, DERIVED) or bool(RENAMED.get(kind)) or is_defined_in(kind, ("gradtrace.",))
 
 
 def all_plain(values: Any) -> bool:
@@ -124,14 +132,14 @@ def all_plain(values: Any) -> bool:
 def admitted(function: Any, args: Any, kwargs: dict[str, Any]) -> Arguments:
     """Return the arguments of a call as the function may have them; raise TypeError if it does not take one."""
     inner = function.__func__ if type(function) is MethodType else function
-    if type(inner) is FunctionType and inner.__module__ in takers.known_modules:
-        if inner.__name__ not in takers.CALLERS:
+    if type(inner) is FunctionType and takers.place_of(inner)[0] in takers.known_modules:
+        if not takers.calls_arguments(inner):
             return args, kwargs
     elif all_plain(args) and (not kwargs or all_plain(kwargs.values())):
         return args, kwargs
     taken = takers.taken_by(function)
     if taken is takers.ANY:
-        if getattr(function, "__name__", "") not in takers.CALLERS:
+        if not takers.calls_arguments(inner):
             return args, kwargs
         return [*map(callback, args)], {name: callback(value) for name, value in kwargs.items()}
     callables = taken is takers.CALLABLES
@@ -192,7 +200,7 @@ LibraryFunction.__name__ = LibraryFunction.__qualname__ = "function"
 def callback(value: Any) -> Any:
     """Return a value for a function of Python that calls it: a class or a layer of the library checks its arguments."""
     kind = type(value)
-    if kind is LibraryFunction or kind in takers.DATA or kind.__module__ == "__main__" or not callable(value):
+    if kind is LibraryFunction or kind in takers.DATA or is_own(kind) or kind is ProgramFunction or not callable(value):
         return value
     return value if takers.taken_by(value) is takers.ANY else LibraryFunction(value)
 

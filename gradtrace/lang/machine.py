@@ -12,7 +12,6 @@ from gradtrace.lang import calls, comprehensions, control, functions, hash_cost,
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Streams, builtins
-from gradtrace.lang.object_fields import Fields
 from gradtrace.lang.operators import operators_by_name
 from gradtrace.lang.parse import Program
 from gradtrace.lang.source import Span
@@ -25,7 +24,7 @@ def make_machine(
 ) -> Machine:
     """Return the state shared by all scopes of one run."""
     strings = Strings(meter)
-    gate = Gate({**special_attributes(strings), **hash_cost.charging_methods(meter, (Fields,))})
+    gate = Gate({**special_attributes(strings), **hash_cost.charging_methods(meter)})
     strings.read = gate.get
     streams = Streams(stdout, stderr, meter)
     builtin_names = builtins(gate, meter, strings, streams, program.source.name, env)

@@ -11,6 +11,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.expressions import compile_expression
 from gradtrace.lang.hash_cost import charge_key
+from gradtrace.lang.known_classes import class_at
 from gradtrace.lang.operators import guarded_comparison
 from gradtrace.lang.statements import compile_block, compiles
 from gradtrace.lang.unit import Code, Frame, Unit
@@ -70,7 +71,7 @@ def captured_names(pattern: ast.AST) -> Iterator[str]:
 
 
 def compile_pattern(node: Any, unit: Unit) -> Pattern:
-    return PATTERNS[type(node)](node, unit)  # type: ignore[no-any-return]
+    return PATTERNS[type(node)](node, unit)
 
 
 def value_pattern(node: ast.MatchValue, unit: Unit) -> Pattern:
@@ -143,7 +144,7 @@ def sequence(node: ast.MatchSequence, unit: Unit) -> Pattern:
 
 def is_sequence(value: Any) -> bool:
     """Whether sequence patterns match the value; as in Python they match neither strings nor iterators."""
-    return isinstance(value, (list, tuple, range)) or type(value).__name__ == "deque"
+    return isinstance(value, (list, tuple, range)) or type(value) is class_at("collections:deque")
 
 
 def mapping(node: ast.MatchMapping, unit: Unit) -> Pattern:

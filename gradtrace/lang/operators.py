@@ -12,11 +12,13 @@ import operator
 from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import syntax as ast
-from gradtrace.lang.budget import Meter
+from gradtrace.lang.budget import AN_ITEM, MANY, Meter
+from gradtrace.lang.costs import SETS, SIZED, VIEWS, charge_hashing, charge_search, holds_much, length_of, parts_of
 from gradtrace.lang.hash_cost import charge_items, charge_key
-from gradtrace.lang.object_fields import Fields
+from gradtrace.lang.known_classes import class_at
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.subscripts import get_item
+from gradtrace.lang.values import Attributes
 
 Binary = Callable[[Any, Any], Any]
 
@@ -71,9 +73,14 @@ COMPARE: dict[type, Binary] = {
 
 NUMBERS = frozenset({Tensor, float, int, bool})
 SEQUENCES = frozenset({str, list, tuple})
-HOLDERS = frozenset({list, tuple, dict, Fields})
+HOLDERS = frozenset({list, tuple, dict, set, frozenset})
+CONTAINERS = (*HOLDERS, Attributes)
 WORD = 8  # bytes of a list element
 SMALL = 1 << 64
+
+
+# Operators that take linear time if the right operand is a small number.
+LINEAR = frozenset({operator.mul, operator.imul, operator.floordiv, operator.ifloordiv, operator.mod, operator.imod})
 
 
 class Guarded(NamedTuple):
@@ -84,9 +91,9 @@ class Guarded(NamedTuple):
     guarded: Binary
 
     def for_right_operand(self, right: Any) -> Guarded:
-        """Return the operator for a constant right operand; a product with a small number needs no check."""
+        """Return the operator for a constant right operand; one with a small number may need no check."""
         small = type(right) in (int, float) and abs(right) < SMALL
-        return self._replace(direct=NUMBERS) if small and self.apply in (operator.mul, operator.imul) else self
+        return self._replace(direct=NUMBERS) if small and self.apply in LINEAR else self
 
 
 def guarded_binary(kind: type, meter: Meter, strings: Strings, apply: Binary) -> Guarded:
@@ -99,8 +106,10 @@ def guarded_binary(kind: type, meter: Meter, strings: Strings, apply: Binary) ->
         return Guarded(frozenset({Tensor, float}), apply, guard_power(apply, meter))
     if kind is ast.LShift:
         return Guarded(frozenset({Tensor}), apply, guard_shift(apply, meter))
-    if kind is ast.Mod:
-        return Guarded(NUMBERS, apply, lambda a, b: strings.percent(a, b) if type(a) is str else apply(a, b))
+    if kind in (ast.Mod, ast.FloorDiv):
+        return Guarded(frozenset({Tensor, float}), apply, guard_division(kind, apply, meter, strings))
+    if kind in (ast.BitOr, ast.BitAnd, ast.BitXor, ast.Sub):
+        return Guarded(NUMBERS, apply, guard_sets(apply, meter))
     return Guarded(NUMBERS, apply, apply)
 
 
@@ -110,41 +119,102 @@ def guarded_comparison(kind: type, meter: Meter) -> Guarded:
     if kind in (ast.Is, ast.IsNot):
         return Guarded(NUMBERS, apply, apply)
 
+    if kind in (ast.In, ast.NotIn):
+        return Guarded(frozenset({float, int}), apply, guard_search(apply, meter))
+
     def compare(a: Any, b: Any) -> Any:
-        if type(a) is tuple and kind in (ast.In, ast.NotIn):
-            charge_key(a, meter)
-        if type(a) in HOLDERS and type(b).__name__ == "deque":
-            charge_items((a, *b), meter)
-        if type(b) in HOLDERS and len(b):
-            if kind in (ast.In, ast.NotIn):
-                for item in b if type(a) in HOLDERS and type(b) in (list, tuple) else ():
-                    charge_comparison(a, item, meter)
-            else:
-                charge_comparison(a, b, meter)
+        kind = type(b)
+        if kind is str:
+            return apply(a, b)
+        if isinstance(b, CONTAINERS) or hasattr(kind, "__dataclass_fields__") or kind is class_at("collections:deque"):
+            charge_comparison(a, b, meter)
+        elif kind in VIEWS:
+            charge_items([a, b], meter)
         return apply(a, b)
 
-    return Guarded(NUMBERS if kind not in (ast.In, ast.NotIn) else frozenset({float, int}), apply, compare)
+    return Guarded(NUMBERS, apply, compare)
+
+
+def guard_search(apply: Binary, meter: Meter) -> Binary:
+    def search(a: Any, b: Any) -> Any:
+        if type(a) is tuple:
+            charge_key(a, meter)
+        if type(b) is str:
+            meter.count_text(len(b))
+        elif type(a) in HOLDERS and isinstance(b, (list, tuple)):
+            meter.count_items(len(b))
+            for item in b:
+                charge_comparison(a, item, meter)
+        elif type(a) in HOLDERS and type(b) in (class_at("collections:deque"), type({}.values())):
+            charge_items([a, *b], meter)
+        elif type(b) not in SETS and type(b) is not dict:
+            charge_search(a, b, meter)
+        return apply(a, b)
+
+    return search
 
 
 def charge_comparison(a: Any, b: Any, meter: Meter) -> None:
-    """Count a step for each pair of containers that Python's comparison may visit, if all items before it are equal."""
-    todo = [(a, b)]
+    """Charge for all that Python's comparison may visit, if all items before it are equal."""
+    todo, total = [(a, b)], 0
     while todo:
         a, b = todo.pop()
-        kind = type(a)
-        if kind not in HOLDERS or type(b) is not kind or len(a) != len(b):
+        if type(a) is not type(b) and not isinstance(a, tuple):
+            continue
+        if type(a) is str:
+            total += len(a) >> 9
+            continue
+        pairs = pairs_of(a, b)
+        if pairs is None:
             continue
         meter.count_steps(1)
-        pairs = zip(a, b) if not issubclass(kind, dict) else ((a[key], b[key]) for key in a if key in b)
-        todo.extend((x, y) for x, y in pairs if x is not y and type(x) in HOLDERS)
+        length = min(length_of(a), length_of(b))
+        meter.count_items(length)
+        total += length
+        todo.extend((x, y) for x, y in pairs if x is not y and holds_much(x))
+    if total > MANY:
+        meter.foresee(total * AN_ITEM)
+
+
+def pairs_of(a: Any, b: Any) -> Any:
+    """Return the pairs of items that the comparison of two containers compares; None for other values."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return ((dict.get(a, key), dict.get(b, key)) for key in a if key in b) if len(a) == len(b) else None
+    parts, others = parts_of(a), parts_of(b)
+    return zip(parts[0], others[0]) if parts and others and not isinstance(a, SETS) else None
+
+
+def guard_sets(apply: Binary, meter: Meter) -> Binary:
+    def combine(a: Any, b: Any) -> Any:
+        if type(a) in SIZED:
+            charge_hashing(a, meter)
+            charge_hashing(b, meter)
+        return apply(a, b)
+
+    return combine
+
+
+def guard_division(kind: type, apply: Binary, meter: Meter, strings: Strings) -> Binary:
+    def divide(a: Any, b: Any) -> Any:
+        if isinstance(a, str) and kind is ast.Mod:
+            return strings.percent(a, b)
+        if isinstance(a, int) and not -SMALL < a < SMALL and isinstance(b, int):
+            meter.count_division(a.bit_length(), b.bit_length())
+        return apply(a, b)
+
+    return divide
 
 
 def guard_add(apply: Binary, meter: Meter) -> Binary:
     def add(a: Any, b: Any) -> Any:
-        if type(a) in SEQUENCES and type(a) is type(b):
-            size = len(a) + len(b)
+        if type(a) in SEQUENCES and (type(a) is type(b) or type(a) is list):
+            size = len(a) + length_of(b)
             if size > 4096:
                 meter.reserve(size if type(a) is str else size * WORD)
+                if type(a) is str:
+                    meter.count_text(size)
+                else:
+                    meter.count_items(size if apply is operator.add else length_of(b))
         return apply(a, b)
 
     return add
@@ -155,23 +225,28 @@ def guard_multiply(apply: Binary, meter: Meter) -> Binary:
         kinds = type(a), type(b)
         if kinds == (int, int):
             if not (-SMALL < a < SMALL and -SMALL < b < SMALL):
-                meter.reserve_integer(a.bit_length() + b.bit_length())
+                meter.count_product(a.bit_length(), b.bit_length())
         elif kinds[0] in SEQUENCES and hasattr(kinds[1], "__index__") and kinds[1] is not Tensor:
-            meter.reserve(repeated(a, operator.index(b)))
+            charge_repeated(a, operator.index(b), meter)
         elif kinds[1] in SEQUENCES and hasattr(kinds[0], "__index__") and kinds[0] is not Tensor:
-            meter.reserve(repeated(b, operator.index(a)))
+            charge_repeated(b, operator.index(a), meter)
         return apply(a, b)
 
     return multiply
 
 
-def repeated(sequence: Any, count: int) -> int:
-    return len(sequence) * max(count, 0) * (1 if type(sequence) is str else WORD)
+def charge_repeated(sequence: Any, count: int, meter: Meter) -> None:
+    length = len(sequence) * max(count, 0)
+    meter.reserve(length * (1 if type(sequence) is str else WORD))
+    if type(sequence) is str:
+        meter.count_text(length)
+    else:
+        meter.count_items(length)
 
 
 def guard_power(apply: Binary, meter: Meter) -> Binary:
     def raise_to_power(a: Any, b: Any) -> Any:
-        if type(a) is int and type(b) is int and b > 64:
+        if isinstance(a, int) and isinstance(b, int) and (b > 64 or not -SMALL < a < SMALL):
             meter.reserve_integer(a.bit_length() * b)
         return apply(a, b)
 
@@ -180,7 +255,7 @@ def guard_power(apply: Binary, meter: Meter) -> Binary:
 
 def guard_shift(apply: Binary, meter: Meter) -> Binary:
     def shift(a: Any, b: Any) -> Any:
-        if type(a) is int and type(b) is int and b > 64:
+        if isinstance(a, int) and isinstance(b, int) and b > 64:
             meter.reserve_integer(a.bit_length() + b)
         return apply(a, b)
 
@@ -199,8 +274,17 @@ OPERATORS_BY_NAME = {
     "and_": ast.BitAnd,
     "or_": ast.BitOr,
     "xor": ast.BitXor,
+    "lshift": ast.LShift,
 }
-COMPARISONS_BY_NAME = {"eq": ast.Eq, "ne": ast.NotEq, "lt": ast.Lt, "le": ast.LtE, "gt": ast.Gt, "ge": ast.GtE}
+COMPARISONS_BY_NAME = {
+    "eq": ast.Eq,
+    "ne": ast.NotEq,
+    "lt": ast.Lt,
+    "le": ast.LtE,
+    "gt": ast.Gt,
+    "ge": ast.GtE,
+    "in_": ast.In,
+}
 
 
 def operators_by_name(meter: Meter, strings: Strings) -> Callable[[str], Any]:

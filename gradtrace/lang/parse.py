@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.errors import GradtraceError, ParseError, UnsupportedError
 from gradtrace.lang import checks
 from gradtrace.lang import syntax as ast
+from gradtrace.lang.budget import exceeded
 from gradtrace.lang.depth import deep
 from gradtrace.lang.inputs import Input, find_inputs
 from gradtrace.lang.scope import Scopes, analyse
@@ -125,6 +128,8 @@ REFUSED = {
     "comprehension": ("async for", "write a plain for"),
     "TryStar": ("except*", "write a plain except"),
 }
+# Seconds at most of parsing a byte of text, an expression in an f-string, a byte searched for one; of checking a node.
+A_BYTE, AN_EXPRESSION, A_SEARCHED_BYTE, A_NODE = 1e-6, 3e-5, 5e-10, 1.5e-5
 CONSTANTS = {bytes: ("bytes", "write a str"), complex: ("complex numbers", "use separate real and imaginary parts")}
 
 
@@ -138,6 +143,7 @@ class Program(NamedTuple):
     scopes: Scopes
     record: Any = None  # of a program that comes with a recorded run of it (a `trace.file.Record`)
     modules: dict[str, Program] | None = None  # by name: its own, if they were looked for
+    seconds: float = 0.0  # that parsing took, which count towards the time limit of a run
 
     def imports(self, module: str) -> bool:
         """Whether the program imports this top-level module or a submodule."""
@@ -147,11 +153,16 @@ class Program(NamedTuple):
 def parse(text: str, name: str = "<expression>", budget: Budget | None = None) -> Program:
     """Parse a program; raise ParseError for invalid syntax, UnsupportedError for syntax outside the language."""
     source = Source.of(name, text)
-    limit = (budget or Budget()).source_bytes
+    budget = budget or Budget()
+    limit = budget.source_bytes
     if size_of(text) > limit:
         raise ParseError(f"the program is larger than {limit} bytes", advice("source_bytes"))
+    start = time.monotonic()
+    check_time(parsing_seconds(source.text), start, budget)
     tree = parse_tree(source)
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    check_time(len(nodes) * A_NODE, start, budget)
+    for node in nodes:
         if type(node) not in ALLOWED or (type(node) is ast.comprehension and node.is_async):
             raise unsupported(node, source)
         if type(node) is ast.Constant and type(node.value) in CONSTANTS:
@@ -166,7 +177,28 @@ def parse(text: str, name: str = "<expression>", budget: Budget | None = None) -
     if fault is not None:
         raise ParseError(f"syntax error: {fault.message}", "fix the marked code", source.place(span_of(fault.node)))
     add_star_imports(tree, scopes)
-    return Program(source, tree, find_inputs(tree, scopes, source), imports_torch(tree), scopes)
+    inputs = find_inputs(tree, scopes, source)
+    return Program(source, tree, inputs, imports_torch(tree), scopes, seconds=time.monotonic() - start)
+
+
+def parsing_seconds(text: str) -> float:
+    """Return an upper bound of the time that Python's parser takes for a text.
+
+    Before Python 3.12 each expression of an f-string takes a parser of its own and a search of the whole string, which
+    is one line of the text if there are no strings over several lines.
+    """
+    if "{" not in text:
+        return len(text) * A_BYTE
+    apart = ('"""', "'''", "\\\n")
+    pieces = [text] if any(sign in text for sign in apart) else text.split("\n")
+    searched = sum(piece.count("{") * len(piece) for piece in pieces)
+    return len(text) * A_BYTE + text.count("{") * AN_EXPRESSION + searched * A_SEARCHED_BYTE
+
+
+def check_time(seconds: float, start: float, budget: Budget) -> None:
+    """Raise BudgetError if a step that takes so many seconds would end after the time limit."""
+    if time.monotonic() + seconds > start + budget.seconds:
+        raise exceeded("seconds", f"the program takes longer than {budget.seconds:g} s to be read")
 
 
 def size_of(text: str) -> int:

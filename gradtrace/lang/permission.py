@@ -98,7 +98,9 @@ def create(path: str, meter: Meter, *, append: bool = False) -> File:
     with wall.lowered():
         attempt(path, os.makedirs, os.path.dirname(real), exist_ok=True)
         attempt(path, check_plain_file, real)
-        raw = attempt(path, os.open, real, NEW | (os.O_APPEND if append else os.O_TRUNC), 0o666)
+        raw = attempt(path, os.open, real, NEW | (os.O_APPEND if append else 0), 0o666)
+        if not append:
+            attempt(path, os.truncate, raw, 0)  # not O_TRUNC, which a confined process may not ask for
     return File(path, raw, meter)
 
 

@@ -23,12 +23,14 @@ from gradtrace.lang import (
     text_modules,
     typing_names,
     wall,
+    whole_numbers,
 )
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter, exceeded
 from gradtrace.lang.builtins import Streams, exit_program
+from gradtrace.lang.costs import charge_visit, length_of
 from gradtrace.lang.generator_values import Generator
-from gradtrace.lang.iteration import depth_of, limit_depth, make_range, metered, with_name
+from gradtrace.lang.iteration import charged_call, depth_of, limit_depth, make_range, metered, with_name
 from gradtrace.lang.saved import Saved
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.values import Frozen, ProgramFunction
@@ -175,6 +177,12 @@ class Python:
 
         return records.find_names(self.gate)
 
+    def names_of_datetime(self) -> dict[str, Any]:
+        datetime = real_import("datetime")
+        for kind in (datetime.date, datetime.datetime, datetime.time):
+            self.gate.special[kind, "strftime"] = self.time_format
+        return {}
+
     def names_of_enum(self) -> dict[str, Any]:
         from gradtrace.lang import enumerations
 
@@ -216,10 +224,16 @@ class Python:
         return Logs(self.streams, self.strings).names()
 
     def names_of_math(self) -> dict[str, Any]:
-        return {name: self.whole_number(name) for name in ("factorial", "comb", "perm")}
+        return {
+            **whole_numbers.find_names(self.meter, self.operators("mul")),
+            **{name: self.visitor("math", name) for name in ("dist", "fsum")},
+        }
 
     def names_of_operator(self) -> dict[str, Any]:
-        gated = {"attrgetter": self.attrgetter, "methodcaller": self.methodcaller}
+        gated: dict[str, Any] = {"attrgetter": self.attrgetter, "methodcaller": self.methodcaller}
+        gated["concat"] = self.operators("add")
+        gated["contains"] = self.contains
+        gated["countOf"] = self.comparing("operator")["*"]("countOf")
         return {**gated, "*": lambda name: self.operators(name) or getattr(real_import("operator"), name)}
 
     def names_of_os(self) -> dict[str, Any]:
@@ -244,6 +258,9 @@ class Python:
         from gradtrace.lang import regular_expressions
 
         return regular_expressions.find_names(self.meter)
+
+    def names_of_statistics(self) -> dict[str, Any]:
+        return {name: self.visitor("statistics", name) for name in NAMES["statistics"]}
 
     def names_of_sys(self) -> dict[str, Any]:
         return {
@@ -321,23 +338,28 @@ class Python:
         self.gate.adopt(names_of)
         return names_of
 
-    def whole_number(self, name: str) -> Callable[..., int]:
-        """Return factorial, comb or perm, with its result (about n * log2(n) bits) reserved in the budget first."""
-        real, meter = getattr(real_import("math"), name), self.meter
-
-        def call(n: Any, *k: Any) -> int:
-            if type(n) is int and n > 64:
-                meter.reserve_integer(n.bit_length() * min(n, *(x for x in k if type(x) is int), n))
-            result: int = real(n, *k)
-            return result
-
-        return with_name(call, name)
-
     def iterator(self, name: str) -> Callable[..., Any]:
         real, meter = getattr(real_import("itertools"), name), self.meter
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            return limit_depth(metered(real(*args, **kwargs), meter), max(map(depth_of, args), default=0))
+            repeat = kwargs.get("repeat", 1) if name == "product" else 1
+            meter.count_items(sum(map(length_of, args)) * (max(repeat, 1) if type(repeat) is int else 1))
+            if name == "groupby":
+                hash_cost.charge_items(args[0] if args else (), meter)
+            given = [charged_call(arg, meter) for arg in args]
+            return limit_depth(metered(real(*given, **kwargs), meter), max(map(depth_of, args), default=0))
+
+        return with_name(call, name)
+
+    def visitor(self, module: str, name: str) -> Callable[..., Any]:
+        """Return a function of Python's that visits all items of its arguments."""
+        real, meter = getattr(real_import(module), name), self.meter
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            for arg in args:
+                charge_visit(arg, meter)
+                hash_cost.charge_items(arg, meter)
+            return real(*args, **kwargs)
 
         return with_name(call, name)
 
@@ -350,7 +372,10 @@ class Python:
 
             def call(*args: Any, **how: Any) -> Any:
                 for arg in args:
-                    hash_cost.charge_items((arg[0], arg[-1]) if isinstance(arg, list) and arg else (arg,), meter)
+                    ends = module != "operator" and isinstance(arg, list) and arg
+                    hash_cost.charge_items((arg[0], arg[-1]) if ends else (arg,), meter)
+                if module == "heapq" and args:
+                    charge_visit(args[-1], meter, 2)
                 return real(*args, **how)
 
             return with_name(call, name)
@@ -374,6 +399,20 @@ class Python:
         if type(name) is not str:
             raise TypeError("method name must be a string")
         return lambda value: self.gate.get(value, name)(*args, **how)
+
+    def time_format(self, value: Any) -> Callable[[str], str]:
+        """Return the method strftime of a date or time, charged for a long format."""
+
+        def strftime(format: str) -> str:
+            if type(format) is str:
+                self.meter.count_items(20 * len(format))
+            return str(value.strftime(format))
+
+        return strftime
+
+    def contains(self, container: Any, value: Any) -> bool:
+        found: bool = self.operators("in_")(value, container)
+        return found
 
     def sleep(self, seconds: float) -> None:
         if time.monotonic() + seconds > self.meter.deadline:

@@ -8,19 +8,21 @@ same results and messages. Annotations are not evaluated, so a field is any anno
 from __future__ import annotations
 
 from copy import deepcopy
+from types import MappingProxyType
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, Callable, Iterable
 from gradtrace.engine.state import state
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.arguments import Parameters
 from gradtrace.lang.attributes import Gate
-from gradtrace.lang.object_fields import Attributes, checked_name
-from gradtrace.lang.values import Frozen, ProgramFunction
+from gradtrace.lang.objects import is_dunder
+from gradtrace.lang.values import Attributes, Frozen, ProgramFunction
 from gradtrace.lang.words import words
 
 ORDERS = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
 FIELDS = "__dataclass_fields__"
 MATCHED = "__match_args__"
+Read = Callable[[Any, str], Any]  # an attribute, through the gate
 
 
 class Namespace(Attributes):
@@ -41,8 +43,7 @@ class SimpleNamespace(Attributes):
 class FrozenInstanceError(AttributeError):
     """The programs' version of dataclasses.FrozenInstanceError."""
 
-
-FrozenInstanceError.__module__ = "builtins"  # where programs may name exceptions from
+    __module__ = "dataclasses"
 
 
 class Missing(Frozen):
@@ -92,6 +93,9 @@ class Field(Frozen):
         return f"Field(name={self.name!r},default={self.default!r})"
 
 
+Fields = MappingProxyType[str, Field]
+
+
 def find_names(gate: Gate) -> dict[str, Any]:
     """Return the names of the module `dataclasses` and their values, for one run."""
 
@@ -103,7 +107,7 @@ def find_names(gate: Gate) -> dict[str, Any]:
             return lambda definition: dataclass(definition, **options)
         if not isinstance(cls, type) or cls not in gate.own:
             raise TypeError("dataclass() takes a class of the program")
-        return make_dataclass(cls, options)
+        return make_dataclass(cls, options, Access(gate))
 
     def field(**options: Any) -> Any:
         made = Field(**options)
@@ -115,10 +119,10 @@ def find_names(gate: Gate) -> dict[str, Any]:
         "dataclass": dataclass,
         "field": field,
         "fields": lambda value: tuple(fields_of(value, "must be called with a dataclass type or instance").values()),
-        "is_dataclass": lambda value: hasattr(value if isinstance(value, type) else type(value), FIELDS),
-        "asdict": lambda value, *, dict_factory=dict: as_dict(instance(value, "asdict"), dict_factory),
-        "astuple": lambda value: as_tuple(instance(value, "astuple")),
-        "replace": replace,
+        "is_dataclass": lambda value: table_of(value if isinstance(value, type) else type(value)) is not None,
+        "asdict": lambda value, *, dict_factory=dict: as_dict(instance(value, "asdict"), gate.get, dict_factory),
+        "astuple": lambda value: as_tuple(instance(value, "astuple"), gate.get),
+        "replace": lambda value, /, **changes: replace(value, gate.get, changes),
         "FrozenInstanceError": FrozenInstanceError,
         "MISSING": MISSING,
         "KW_ONLY": None,
@@ -128,30 +132,50 @@ def find_names(gate: Gate) -> dict[str, Any]:
 # ---- the class
 
 
-def make_dataclass(cls: Any, options: dict[str, Any]) -> Any:
+class Access:
+    """Reads and sets the fields of objects: directly if only the program has defined their class, else by the gate."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+        self.direct: set[type] = set()
+
+    def is_direct(self, kind: type) -> bool:
+        if kind not in self.direct and kind in self.gate.own and self.gate.is_plain(kind):
+            self.direct.add(kind)
+        return kind in self.direct
+
+    def values(self, value: Any, names: Iterable[str]) -> tuple[Any, ...]:
+        read = getattr if self.is_direct(type(value)) else self.gate.get
+        return tuple([read(value, name) for name in names])
+
+    def setter(self, kind: type) -> Callable[[Any, str, Any], None]:
+        return object.__setattr__ if self.is_direct(kind) else self.gate.set_plainly
+
+
+def make_dataclass(cls: Any, options: dict[str, Any], access: Access) -> Any:
     """Add the methods that `options` select to a class of the program, and return the class."""
     fields: dict[str, Field] = {}
     for base in reversed(cls.__mro__[1:]):
         fields.update(vars(base).get(FIELDS, {}))
     fields.update(own_fields(cls, bool(options.get("kw_only", False))))
-    setattr(cls, FIELDS, fields)
+    setattr(cls, FIELDS, MappingProxyType(fields))  # the gate gives programs a copy
     own = set(vars(cls))
     if options.get("init", True):
-        cls.__init__ = initializer(cls, fields, bool(options.get("frozen", False)))
+        cls.__init__ = initializer(cls, fields, access)
     if options.get("repr", True) and "__repr__" not in own:
-        cls.__repr__ = method("__repr__", cls, lambda self: shown(self, fields))
+        cls.__repr__ = method("__repr__", cls, lambda self: shown(self, fields, access))
     if options.get("eq", True) and "__eq__" not in own:
-        cls.__eq__ = method("__eq__", cls, lambda self, other: equal(self, other, fields))
+        cls.__eq__ = method("__eq__", cls, lambda self, other: equal(self, other, fields, access))
         if "__hash__" not in own or vars(cls)["__hash__"] is None:
             cls.__hash__ = None
     if options.get("order", False):
         for name in ORDERS:
-            setattr(cls, name, method(name, cls, comparison(name, fields)))
+            setattr(cls, name, method(name, cls, comparison(name, fields, access)))
     if options.get("frozen", False):
         freeze(cls)
     if options.get("unsafe_hash", False) or (options.get("frozen", False) and options.get("eq", True)):
-        hashed = [f for f in fields.values() if (f.compare if f.hash is None else f.hash)]
-        cls.__hash__ = method("__hash__", cls, lambda self: hash(tuple(getattr(self, f.name) for f in hashed)))
+        hashed = [f.name for f in fields.values() if (f.compare if f.hash is None else f.hash)]
+        cls.__hash__ = method("__hash__", cls, lambda self: hash(access.values(self, hashed)))
     if "__match_args__" not in own:
         setattr(cls, MATCHED, tuple(f.name for f in fields.values() if f.init and f.kw_only is not True))
     return cls
@@ -161,7 +185,9 @@ def own_fields(cls: Any, kw_only: bool) -> dict[str, Field]:
     """Return the fields that the body of the class declares, in order."""
     fields: dict[str, Field] = {}
     for name, annotation in vars(cls).get("__annotations__", {}).items():
-        checked_name(name)
+        if type(name) is not str or is_dunder(name):
+            raise TypeError(f"{name!r} cannot be a field of a dataclass")
+        annotation = annotation if type(annotation) is str else repr(annotation)
         if annotation.partition("[")[0].rpartition(".")[2] == "ClassVar":
             continue
         if annotation.rpartition(".")[2] == "KW_ONLY":
@@ -188,7 +214,7 @@ def method(name: str, cls: Any, function: Callable[..., Any]) -> ProgramFunction
     return ProgramFunction(name, f"{cls.__qualname__}.{name}", None, lambda args, kwargs: function(*args, **kwargs))
 
 
-def initializer(cls: Any, fields: dict[str, Field], frozen: bool) -> ProgramFunction:
+def initializer(cls: Any, fields: dict[str, Field], access: Access) -> ProgramFunction:
     given = [f for f in fields.values() if f.init]
     positional, keyword = [f for f in given if not f.kw_only], [f for f in given if f.kw_only]
     seen = False
@@ -213,12 +239,13 @@ def initializer(cls: Any, fields: dict[str, Field], frozen: bool) -> ProgramFunc
     def init(args: Any, kwargs: Any) -> None:
         frame = parameters.bind(args, kwargs, defaults)
         self = frame.pop("self")
+        put = access.setter(type(self))
         for one in fields.values():
             value = frame.get(one.name, one.default)
             if value is MISSING and one.default_factory is not MISSING:
                 value = one.default_factory()
             if value is not MISSING:
-                object.__setattr__(self, one.name, value)
+                put(self, one.name, value)
         after = getattr(type(self), "__post_init__", None)
         if after is not None:
             after(self)
@@ -239,26 +266,27 @@ def freeze(cls: Any) -> None:
     cls.__delattr__ = refuse("delete")
 
 
-def shown(self: Any, fields: dict[str, Field]) -> str:
-    parts = [f"{f.name}={getattr(self, f.name)!r}" for f in fields.values() if f.repr]
+def shown(self: Any, fields: dict[str, Field], access: Access) -> str:
+    names = [f.name for f in fields.values() if f.repr]
+    parts = [f"{name}={value!r}" for name, value in zip(names, access.values(self, names), strict=True)]
     return f"{type(self).__qualname__}({', '.join(parts)})"
 
 
-def compared(self: Any, fields: dict[str, Field]) -> tuple[Any, ...]:
-    return tuple(getattr(self, f.name) for f in fields.values() if f.compare)
+def compared(self: Any, fields: dict[str, Field], access: Access) -> tuple[Any, ...]:
+    return access.values(self, [f.name for f in fields.values() if f.compare])
 
 
-def equal(self: Any, other: Any, fields: dict[str, Field]) -> Any:
+def equal(self: Any, other: Any, fields: dict[str, Field], access: Access) -> Any:
     if type(other) is not type(self):
         return NotImplemented
-    return compared(self, fields) == compared(other, fields)
+    return compared(self, fields, access) == compared(other, fields, access)
 
 
-def comparison(name: str, fields: dict[str, Field]) -> Callable[[Any, Any], Any]:
+def comparison(name: str, fields: dict[str, Field], access: Access) -> Callable[[Any, Any], Any]:
     def compare(self: Any, other: Any) -> Any:
         if type(other) is not type(self):
             return NotImplemented
-        return getattr(compared(self, fields), name)(compared(other, fields))
+        return getattr(compared(self, fields, access), name)(compared(other, fields, access))
 
     return compare
 
@@ -266,33 +294,38 @@ def comparison(name: str, fields: dict[str, Field]) -> Callable[[Any, Any], Any]
 # ---- functions on instances
 
 
-def fields_of(value: Any, otherwise: str) -> dict[str, Field]:
-    found = getattr(value if isinstance(value, type) else type(value), FIELDS, None)
+def table_of(kind: type) -> Fields | None:
+    """Return the fields of a dataclass that a program has made; None for any other class."""
+    found = getattr(kind, FIELDS, None)
+    return found if type(found) is MappingProxyType else None
+
+
+def fields_of(value: Any, otherwise: str) -> Fields:
+    found = table_of(value if isinstance(value, type) else type(value))
     if found is None:
         raise TypeError(otherwise)
-    known: dict[str, Field] = found
-    return known
+    return found
 
 
 def instance(value: Any, name: str) -> Any:
-    if isinstance(value, type) or not hasattr(type(value), FIELDS):
+    if isinstance(value, type) or table_of(type(value)) is None:
         raise TypeError(f"{name}() should be called on dataclass instances")
     return value
 
 
-def as_dict(value: Any, factory: Any = dict) -> Any:
+def as_dict(value: Any, read: Read, factory: Any = dict) -> Any:
     """Convert dataclasses to dicts, also within lists, tuples and dicts; other values are copied."""
-    fields = getattr(type(value), FIELDS, None)
+    fields = table_of(type(value))
     if fields is not None:
-        return factory([(name, as_dict(getattr(value, name), factory)) for name in fields])
-    return within(value, lambda item: as_dict(item, factory))
+        return factory([(name, as_dict(read(value, name), read, factory)) for name in fields])
+    return within(value, lambda item: as_dict(item, read, factory))
 
 
-def as_tuple(value: Any) -> Any:
-    fields = getattr(type(value), FIELDS, None)
+def as_tuple(value: Any, read: Read) -> Any:
+    fields = table_of(type(value))
     if fields is not None:
-        return tuple(as_tuple(getattr(value, name)) for name in fields)
-    return within(value, as_tuple)
+        return tuple(as_tuple(read(value, name), read) for name in fields)
+    return within(value, lambda item: as_tuple(item, read))
 
 
 def within(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -306,9 +339,8 @@ def within(value: Any, change: Callable[[Any], Any]) -> Any:
     return copied
 
 
-def replace(value: Any, /, **changes: Any) -> Any:
+def replace(value: Any, read: Read, changes: dict[str, Any]) -> Any:
     """Return a new instance with some fields changed."""
-    if isinstance(value, type) or not hasattr(type(value), FIELDS):
-        raise TypeError("replace() should be called on dataclass instances")
-    kept = {n: getattr(value, n) for n, f in getattr(type(value), FIELDS).items() if f.init and n not in changes}
+    fields = fields_of(instance(value, "replace"), "")
+    kept = {name: read(value, name) for name, field in fields.items() if field.init and name not in changes}
     return type(value)(**{**kept, **changes})

@@ -96,6 +96,7 @@ class Pattern(Frozen):
         if type(string) is not str:
             raise TypeError(f"expected string or bytes-like object, got '{type(string).__name__}'")
         self._meter.count_steps(1 + len(string) // 64)
+        self._meter.count_items(len(string))
         return string
 
     def _found(self, match: re.Match[str] | None) -> Match | None:

@@ -27,6 +27,7 @@ MODES = (
     "saved_hooks",
     "no_saved_hooks",
     "running",
+    "classes",
 )
 
 

@@ -98,6 +98,7 @@ def run(
     records: list[Any] = past.records if past is not None and record else []
     scopes: list[Any] = past.scopes if past is not None and record else []
     meter = Meter(budget or Budget())
+    meter.deadline -= min(program.seconds, meter.budget.seconds)
     keeper = None if not record else past.keeper if past is not None else Keeper(records, meter.budget.record_bytes)
     if program.modules is None and meter.budget.allow_import:
         from gradtrace.lang.own_modules import with_modules
@@ -127,6 +128,7 @@ def run(
             spend=meter.count_flops,
             scope=None,
             origin=0,
+            classes=machine.gate.own,
         )
         try:
             last = execute(machine, program.tree, show)
@@ -196,6 +198,8 @@ class explained:
         if error is None or isinstance(error, KeyboardInterrupt):
             return False
         if isinstance(error, SystemExit):
+            if not isinstance(error.code, (int, type(None))):
+                error.code = text_of(self.machine, error.code)
             return error.code in (None, 0)
         if isinstance(error, GradtraceError):
             error.place = error.place or self.machine.place(state.origin)
@@ -267,7 +271,7 @@ def program_error(machine: Machine, error: BaseException) -> GradtraceError:
         return better
     if isinstance(error, RecursionError):
         hint = advice("call_depth")
-    text = safe_str(error)
+    text = text_of(machine, error)
     name = type(error).__name__
     uncaught = ProgramError(f"{name}: {text}" if text else name, hint, place)
     if origin := vars(error).get("_forward", 0):
@@ -275,11 +279,12 @@ def program_error(machine: Machine, error: BaseException) -> GradtraceError:
     return uncaught
 
 
-def safe_str(error: BaseException) -> str:
-    """Return str(error), which may run code of the program and fail."""
+def text_of(machine: Machine, value: Any) -> str:
+    """Return str(value) of an exception or an exit code, which may be long, run code of the program, and fail."""
     try:
-        return str(error)
-    except GradtraceError:
+        return machine.strings.text_of(str, value)
+    except GradtraceError as error:
+        error.place = error.place or machine.place(state.origin)
         raise
     except Exception:
         return "<exception str() failed>"

@@ -10,11 +10,12 @@ import posixpath
 from copy import deepcopy
 
 from gradtrace.annotations import Any, Callable
+from gradtrace.engine.dtypes import dtype
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.budget import Meter
 
 KEPT = "torch.save keeps what it gets in memory, for torch.load in the same run: no file is written"
-PLAIN = (bool, int, float, str, type(None), Tensor)
+PLAIN = (bool, int, float, str, type(None), Tensor, dtype)
 REFUSED = (
     "Weights only load failed. In PyTorch 2.6, we changed the default value of the `weights_only` argument in "
     "`torch.load` from `False` to `True`."
@@ -24,8 +25,7 @@ REFUSED = (
 class UnpicklingError(Exception):
     """The programs' version of pickle.UnpicklingError."""
 
-
-UnpicklingError.__module__ = "builtins"  # where programs may name exceptions from
+    __module__ = "_pickle"
 
 
 class Saved:
@@ -69,7 +69,7 @@ class Saved:
                 todo += [*value, *value.values()]
             elif isinstance(value, (list, tuple, set)):
                 todo += value
-            elif not isinstance(value, PLAIN) and type(value).__module__ != "gradtrace.engine.dtypes":
+            elif not isinstance(value, PLAIN):
                 return False
         return True
 

@@ -13,6 +13,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.binary import binary_code
+from gradtrace.lang.exceptions import claim
 from gradtrace.lang.expressions import compile_assignment
 from gradtrace.lang.inputs import declares_input
 from gradtrace.lang.library import admitted
@@ -273,6 +274,7 @@ def compile_raise(node: ast.Raise, unit: Unit) -> Code:
 
     def execute(f: Frame) -> Any:
         error = value(f)
+        claim(error)
         if cause is None:
             state.origin = origin
             raise error

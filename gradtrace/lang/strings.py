@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
+from gradtrace.lang import costs
 from gradtrace.lang.budget import Meter
+from gradtrace.lang.iteration import with_name
+from gradtrace.lang.words import words
+
+# Methods that read the whole text: they take a charge if it is long.
+READING = words(
+    """capitalize casefold count find index isalnum isalpha isascii isdecimal isdigit isidentifier islower isnumeric
+    isprintable isspace istitle isupper lower lstrip partition removeprefix removesuffix rfind rindex rpartition rsplit
+    rstrip split splitlines strip swapcase title upper"""
+)
+# Those that compare their argument with the text again at each place: Python searches from the right without a table.
+SEARCHING = words("lstrip rfind rindex rpartition rsplit rstrip strip")
 
 
 class Strings:
@@ -21,17 +33,27 @@ class Strings:
             (str, "replace"): self.replacer,
             (str, "expandtabs"): self.expander,
             **{(str, name): self.padder(name) for name in ("center", "ljust", "rjust", "zfill")},
+            **{(str, name): self.reader(name) for name in READING},
         }
+
+    # ---- values as text
+
+    def text_of(self, write: Callable[[Any], str], value: Any) -> str:
+        """Return str(value), repr(value) or ascii(value), charged for all that the value holds."""
+        costs.charge_text(value, self.meter)
+        return write(value)
 
     # ---- formatting
 
     def format(self, value: Any, spec: str = "") -> str:
         """Implement format(value, spec)."""
-        return format(value, self.check(spec) if type(spec) is str else spec)
+        costs.charge_text(value, self.meter)
+        return format(value, self.check(spec) if type(spec) is str and spec else spec)
 
     def check(self, spec: str) -> str:
         """Reserve the width and precision of a format specification and return it."""
         number = 0
+        self.meter.count_text(64 * len(spec))
         for c in spec:
             number = number * 10 + int(c) if "0" <= c <= "9" else 0
             if number > 4096:
@@ -43,6 +65,8 @@ class Strings:
 
         def format_template(*args: Any, **kwargs: Any) -> str:
             if self.is_plain(template):
+                for value in (*args, *kwargs.values()):
+                    costs.charge_text(value, self.meter)
                 return template.format(*args, **kwargs)
             formatted: str = self.gated_formatter().vformat(template, args, kwargs)
             return formatted
@@ -104,6 +128,8 @@ class Strings:
     def percent(self, template: str, values: Any) -> str:
         """Implement template % values."""
         self.check(template)
+        for value in values if type(values) is tuple else (values,):
+            costs.charge_text(value, self.meter)
         if "*" in template:
             widths = [v for v in (values if type(values) is tuple else (values,)) if type(v) is int]
             self.meter.reserve(4 * max(map(abs, widths), default=0))
@@ -115,16 +141,22 @@ class Strings:
     def joiner(self, separator: str) -> Callable[[Any], str]:
         def join(parts: Any) -> str:
             items = parts if type(parts) in (list, tuple) else list(parts)
-            if len(separator) > 64:
-                self.meter.reserve(len(separator) * len(items))
+            if set(map(type, items)) == {str}:
+                self.meter.count_items(len(items))
+                length = sum(map(len, items)) + len(separator) * len(items)
+                self.meter.reserve(length)
+                self.meter.count_text(length)
             return separator.join(items)
 
         return join
 
     def replacer(self, text: str) -> Callable[..., str]:
         def replace(old: str, new: str, count: int = -1) -> str:
+            self.meter.count_text(4 * len(text))
             if type(old) is str and type(new) is str and len(new) > len(old) + 16:
-                self.meter.reserve(len(text) + (len(new) - len(old)) * text.count(old))
+                length = len(text) + (len(new) - len(old)) * text.count(old)
+                self.meter.reserve(length)
+                self.meter.count_text(length)
             return text.replace(old, new, count)
 
         return replace
@@ -132,10 +164,31 @@ class Strings:
     def expander(self, text: str) -> Callable[..., str]:
         def expandtabs(tabsize: int = 8) -> str:
             if type(tabsize) is int:
-                self.meter.reserve(len(text) + text.count("\t") * tabsize)
+                length = len(text) + text.count("\t") * tabsize
+                self.meter.reserve(length)
+                self.meter.count_text(length)
             return text.expandtabs(tabsize)
 
         return expandtabs
+
+    def reader(self, name: str) -> Callable[[str], Any]:
+        """Return a method that reads the whole text, charged if that is long."""
+
+        def charged(text: Any) -> Callable[..., Any]:
+            method: Callable[..., Any] = getattr(text, name)
+            if text is str:  # str.lower, which takes the text
+                return with_name(lambda text, *args, **kwargs: charged(text)(*args, **kwargs), name)
+            if len(text) <= costs.LONG:
+                return method
+
+            def read(*args: Any, **kwargs: Any) -> Any:
+                wanted = len(args[0]) if name in SEARCHING and args and type(args[0]) is str else 1
+                self.meter.count_text(8 * len(text) * max(wanted // 4, 1))
+                return method(*args, **kwargs)
+
+            return read
+
+        return charged
 
     def padder(self, name: str) -> Callable[[str], Any]:
         def padded(text: str) -> Callable[..., str]:
@@ -144,6 +197,7 @@ class Strings:
             def pad(width: Any, *fill: str) -> str:
                 if type(width) is int:
                     self.meter.reserve(4 * width)
+                    self.meter.count_text(4 * width)
                 return method(width, *fill)
 
             return pad

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine.tensor import Tensor
+from gradtrace.lang.known_classes import is_defined_in
 from gradtrace.lang.library import PLAIN, ObjectRefused, admit
 
 DATA = ("gradtrace.engine.", "gradtrace.ops.", "gradtrace.static.")  # modules of what is indexed by numpy
@@ -28,7 +29,7 @@ def set_item(target: Any, key: Any, value: Any) -> None:
 
 def is_data(kind: type) -> bool:
     """Whether a class is a tensor, or another of the library whose objects numpy indexes."""
-    return kind not in HOLDERS and (issubclass(kind, Tensor) or kind.__module__.startswith(DATA))
+    return kind not in HOLDERS and (issubclass(kind, Tensor) or is_defined_in(kind, DATA))
 
 
 def checked_key(key: Any) -> Any:

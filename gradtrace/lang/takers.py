@@ -11,15 +11,17 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 
 from gradtrace.annotations import Any
 from gradtrace.engine.tensor import Tensor
+from gradtrace.lang.known_classes import class_at, is_defined_in
 from gradtrace.lang.values import ProgramFunction
 from gradtrace.lang.words import words
 
 CHECKED = words("gradtrace numpy")  # packages whose functions are checked, unless they are declared here
+PACKAGES = ("gradtrace.", "numpy.")
 # Modules of the language: they work on a program's objects, or check them (those for numpy).
 LANGUAGE = words("""arrays attributes builtins command_arguments compilers contexts enumerations figures
-    generator_values hash_cost iteration library numpy_module numpy_numbers numpy_random object_fields operators
+    generator_values hash_cost iteration library metered_builtins numpy_module numpy_numbers numpy_random operators
     own_modules program_logs progress python_modules random_module records regular_expressions saved strings subscripts
-    system_modules text_modules typing_names values warnings""")
+    system_modules text_modules typing_names values warnings whole_numbers""")
 # What follows are beginnings of qualified names in the library: of functions, classes, or a whole module (with a dot).
 # These pass any object on to the program's code, or store it for the program.
 ANYTHING = words("""amp.autocast. amp.custom_ autograd.graph.saved_tensors_hooks. engine.function. engine.modes.
@@ -41,12 +43,12 @@ CALLABLE = words("""amp. autograd.graph.register_ distributions.composed.Indepen
     nn.modules.transformer._Layer.__init__ nn.utils.parametrizations. nn.utils.parametrize. nn.utils.prune.
     ops.nn.distance.triplet_margin_with_distance_loss optim. static.loops. static.tf1.while_loop
     views.summary.Writer.add_graph""")
-# Functions for programs that call what they are given, and are not Python's own.
+# Functions of the language that call what they are given: those that `with_name` makes in place of these of Python's.
 CALLERS = words("""accumulate dropwhile filter filterfalse groupby map max merge min nlargest nsmallest reduce sort
     sorted starmap takewhile""")
 DATA = frozenset({Tensor, list, tuple, dict, str, int, float})
 FOR_ANY, FOR_CALLABLES = tuple(ANYTHING), tuple(CALLABLE)
-DECLARED = "_takes_objects"
+DECLARED, CALLING = "_takes_objects", "_calls_arguments"
 ANY, CALLABLES, NONE = 2, 1, 0
 known_modules: set[str] = set()  # all whose functions take any object
 
@@ -68,12 +70,13 @@ def taken_by(called: Any) -> int:
         return taken_by(called.__func__)
     if issubclass(kind, type):
         return taken_by_class(called)
-    if kind.__module__ == "functools" and kind.__name__ == "partial":
+    if kind is class_at("functools:partial"):
         return taken_by(called.func)
     call = getattr(kind, "__call__", None)  # noqa: B004 - of the type, whatever the object says
     if type(call) is not FunctionType:
         return ANY
-    return taken_by_layer(called) if call.__qualname__ == "Module.__call__" else declared(call)
+    module = class_at("gradtrace.nn.modules.module:Module")
+    return taken_by_layer(called) if module and call is module.__call__ else declared(call)
 
 
 def taken_by_layer(layer: Any) -> int:
@@ -90,21 +93,37 @@ def taken_by_class(cls: Any) -> int:
     for make in (cls.__init__, cls.__new__):
         if type(make) in (FunctionType, ProgramFunction):
             return taken_by(make)
-    return NONE if cls.__module__.partition(".")[0] in CHECKED else ANY
+    return NONE if is_defined_in(cls, PACKAGES) else ANY
 
 
 def declared(function: Any) -> int:
     """Return what a Python function takes: ANY for Python's own, NONE for the library's that are not declared here."""
-    place = function.__module__
+    place, name = place_of(function)
     if place in known_modules or DECLARED in vars(function):
         return ANY
-    package, _, module = (place or "").partition(".")
+    package, _, module = place.partition(".")
     of_language = module.startswith("lang.") and module[len("lang.") :] in LANGUAGE
     if of_language or package not in CHECKED:
         known_modules.add(place)
         return ANY
-    name = f"{module}.{function.__qualname__}"
+    name = f"{module}.{name}"
     return ANY if name.startswith(FOR_ANY) else CALLABLES if name.startswith(FOR_CALLABLES) else NONE
+
+
+def place_of(function: Any) -> tuple[str, str]:
+    """Return the module and the qualified name of a Python function's code, which no attribute of it can change."""
+    while (inner := vars(function).get("__wrapped__")) is not None:
+        if type(inner) is class_at("gradtrace.lang.library:LibraryFunction"):
+            inner = inner.__wrapped__
+        if type(inner) is not FunctionType:
+            break
+        function = inner
+    return function.__globals__.get("__name__", "gradtrace"), function.__code__.co_qualname
+
+
+def calls_arguments(function: Any) -> bool:
+    """Whether a function of the language calls what it is given."""
+    return type(function) is FunctionType and CALLING in vars(function)
 
 
 def name_of(called: Any) -> str:

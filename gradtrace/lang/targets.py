@@ -5,6 +5,8 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.state import state
 from gradtrace.lang import syntax as ast
+from gradtrace.lang.budget import Meter
+from gradtrace.lang.costs import charge_change, charge_visit
 from gradtrace.lang.hash_cost import charge_key
 from gradtrace.lang.subscripts import set_item
 from gradtrace.lang.unit import Code, Frame, Store, Unit
@@ -47,6 +49,9 @@ def store_item(node: ast.Subscript, unit: Unit) -> Store:
         state.origin = origin
         if type(index) is tuple:
             charge_key(index, meter)
+        elif type(index) is slice:
+            charge_change(target, index, meter)
+            charge_visit(value, meter)
         set_item(target, index, value)
 
     return assign
@@ -57,7 +62,7 @@ def unpacking(elements: Sequence[ast.expr], unit: Unit, origin: int) -> Store:
     star = next((i for i, e in enumerate(elements) if isinstance(e, ast.Starred)), None)
     stores = [compile_store(e.value if isinstance(e, ast.Starred) else e, unit) for e in elements]
     if star is not None:
-        return starred(stores, star, origin)
+        return starred(stores, star, origin, unit.meter)
     n = len(stores)
 
     def assign(f: Frame, value: Any) -> None:
@@ -82,11 +87,12 @@ def exactly(n: int, value: Any) -> list[Any]:
     return items
 
 
-def starred(stores: list[Store], star: int, origin: int) -> Store:
+def starred(stores: list[Store], star: int, origin: int, meter: Meter) -> Store:
     n, after = len(stores), len(stores) - 1 - star
 
     def assign(f: Frame, value: Any) -> None:
         state.origin = origin
+        charge_visit(value, meter, 3)
         items = list(iterator(value))
         if len(items) < n - 1:
             raise ValueError(f"not enough values to unpack (expected at least {n - 1}, got {len(items)})")
@@ -121,12 +127,13 @@ def compile_delete(node: ast.AST, unit: Unit) -> Code:
 
         return attribute
     if isinstance(node, ast.Subscript):
-        owner, item = unit.compile(node.value), unit.compile(node.slice)
+        owner, item, meter = unit.compile(node.value), unit.compile(node.slice), unit.meter
 
         def element(f: Frame) -> None:
             target = owner(f)
             index = item(f)
             state.origin = origin
+            charge_change(target, index, meter)
             del target[index]
 
         return element

@@ -10,6 +10,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.lang import wall
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Stream, Streams
+from gradtrace.lang.costs import charge_text
 from gradtrace.lang.depth import deep
 from gradtrace.lang.words import words
 
@@ -22,7 +23,6 @@ NAMES = {
     "pprint": words("pformat pp pprint"),
     "unicodedata": words("bidirectional category combining decimal digit lookup name normalize numeric"),
 }
-CONTAINERS = (list, tuple, dict)
 
 
 def find_names(module: str, meter: Meter, streams: Streams) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def find_names(module: str, meter: Meter, streams: Streams) -> dict[str, Any]:
     if module == "pprint":
         return pprint_names(meter, streams)
     if module == "unicodedata":
-        return {"*": lambda name: getattr(real_import("unicodedata"), name)}
+        return {"normalize": normalizer(meter), "*": lambda name: getattr(real_import("unicodedata"), name)}
     if module == "string":
         return {"*": lambda name: getattr(string, name)}
     with wall.lowered():
@@ -57,19 +57,13 @@ def metered_text(function: Callable[..., Any], meter: Meter) -> Callable[..., An
     return call
 
 
-def charge(value: Any, meter: Meter) -> None:
-    """Count the containers in a value once for every path to them, since its printed text may be exponentially long."""
-    todo: list[tuple[Any, bool]] = [(value, False)]
-    path: set[int] = set()
-    while todo:
-        value, left = todo.pop()
-        if left:
-            path.discard(id(value))
-        elif isinstance(value, CONTAINERS) and id(value) not in path:  # a cycle ends the text, or is an error
-            meter.count_steps(1)
-            path.add(id(value))
-            todo.append((value, True))
-            todo += [(item, False) for item in (value.values() if isinstance(value, dict) else value)]
+def normalizer(meter: Meter) -> Callable[[str, str], str]:
+    def normalize(form: str, unistr: str, /) -> str:
+        if type(unistr) is str:
+            meter.count_items(4 * len(unistr))
+        return str(real_import("unicodedata").normalize(form, unistr))
+
+    return normalize
 
 
 def literal_reader(meter: Meter) -> Callable[[str], Any]:
@@ -103,7 +97,7 @@ def json_names(meter: Meter) -> dict[str, Any]:
             raise TypeError(f"JSONEncoder.__init__() got an unexpected keyword argument '{min(unknown)}'")
         width = indent if type(indent) is int else len(indent) if type(indent) is str else 0
         meter.reserve(max(width, 0) * 1000)
-        charge(obj, meter)
+        charge_text(obj, meter)
         return json.dumps(obj, indent=indent, sort_keys=sort_keys, default=default, **how)
 
     def loads(s: str, **how: Any) -> Any:
@@ -127,7 +121,7 @@ def pprint_names(meter: Meter, streams: Streams) -> dict[str, Any]:
         if unknown:
             raise TypeError(f"pformat() got an unexpected keyword argument '{min(unknown)}'")
         meter.reserve(1000 * (abs(int(indent)) + abs(int(width))))
-        charge(object, meter)
+        charge_text(object, meter)
         return real.pformat(object, indent, width, depth, **how)
 
     def pprint(object: Any, stream: Any = None, *args: Any, **how: Any) -> None:

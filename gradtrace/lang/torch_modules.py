@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable
 from gradtrace.lang import numpy_numbers
 from gradtrace.lang.arrays import Array, raw
+from gradtrace.lang.known_classes import class_at
 from gradtrace.lang.words import words
 from gradtrace.ops.create.factories import check_device
 
@@ -162,7 +163,7 @@ def unwrapped(data: Any) -> Any:
         return raw(data)
     if kind in numpy_numbers.KINDS:
         return numpy_numbers.real(data)
-    if kind.__name__ == "deque" and kind.__module__ == "collections":
+    if kind is class_at("collections:deque"):
         return unwrapped(list(data))
     if (kind is list or kind is tuple) and any(type(one) in HOLDING for one in data):
         return kind(map(unwrapped, data))

@@ -6,6 +6,7 @@ from types import MethodType
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
+from gradtrace.lang.objects import Fixed, ProgramObject
 
 
 class Frozen:
@@ -96,3 +97,35 @@ class TypeName(Frozen):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"cannot create '{self._kind.__name__}' instances")
+
+
+class Attributes(ProgramObject):
+    """Base class of objects that only hold attributes: `argparse.Namespace`, `types.SimpleNamespace`."""
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self.__dict__.items())})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.__dict__ == other.__dict__
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.__dict__
+
+    @Fixed
+    def __reduce__(self) -> Any:
+        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
+
+    @Fixed
+    def __copy__(self) -> Any:
+        return type(self)(**self.__dict__)
+
+    @Fixed
+    def __deepcopy__(self, memo: Any) -> Any:
+        from copy import deepcopy
+
+        return type(self)(**{key: deepcopy(value, memo) for key, value in self.__dict__.items()})

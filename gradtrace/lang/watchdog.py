@@ -1,9 +1,9 @@
 """Limits on wall time and on the process while a program runs, for what counting steps cannot bound.
 
 A meter reads its clock between steps, but one step may be a product of two huge matrices. So in the command line's
-process (never in the library) a timer signal raises at the deadline as soon as Python code runs again; a waiting
-thread reports the error and ends the process if a call into native code has not returned by then; and a C thread of
-faulthandler ends a process in which no Python thread can run. RLIMIT_DATA, set to the memory limit or to a
+process (never in the library) a timer signal raises at the deadline as soon as Python code runs again, and a waiting
+thread reports the error and ends the process if a call into native code has not returned by then. Where no Python
+thread can run, the parent process ends this one (`cli/broker.py`). RLIMIT_DATA, set to the memory limit or to a
 share of the machine's memory if that is smaller, makes the system refuse larger allocations. The timer also checks the
 memory and stops the program earlier, because many small values would leave Python no room to raise an exception.
 RLIMIT_AS bounds the whole process, RLIMIT_FSIZE the written files, and core dumps are disabled.
@@ -21,11 +21,10 @@ from gradtrace.lang import wall
 from gradtrace.lang.budget import Meter, memory_limit, out_of_memory
 from gradtrace.limits import Budget, machine_memory
 
-GRACE = 1.0  # seconds after the deadline for a native call to return
+GRACE = 0.05  # seconds after the deadline for a native call to return
 FIRST = 0.01  # seconds until the first alarm; a shorter run skips the rest of the setup
 TICK = 0.05  # seconds between two alarms
 AGAIN = 0.25  # seconds until the alarm raises again, in case the first exception was swallowed
-HUNG = 2.0  # further seconds until faulthandler ends the process without a message
 LAST = 3  # further seconds of CPU time per processor
 ROOM = 96_000_000  # bytes in addition to a program's values, for numpy and other modules imported while it runs
 LATE = 160_000_000  # bytes between the alarm's limit and the system's
@@ -71,7 +70,6 @@ class watched:
         # Python 3.11 fails in the first import with a KeyError of the thread's number.
         import _signal  # type: ignore[import-not-found]  # signal itself loads enum
         import _thread  # noqa: F401
-        import faulthandler  # noqa: F401
         import resource  # noqa: F401
 
         _state.on = self.on = True
@@ -85,16 +83,13 @@ class watched:
             self.start()
 
     def start(self) -> None:
-        """Start the parts that only a longer run needs: two watching threads, and the check of the machine's memory."""
+        """Start the parts that only a longer run needs: a watching thread, and the check of the machine's memory."""
         left = max(0.001, min(self.meter.deadline - time.monotonic(), LONGEST))
         import _thread
-        import faulthandler
 
         self.lock = _thread.allocate_lock()
         self.lock.acquire()
         _thread.start_new_thread(self.wait, (left + GRACE,))
-        self.nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
-        faulthandler.dump_traceback_later(left + GRACE + HUNG, file=self.nowhere, exit=True)
         self.memory.lower_to_machine()
         _widen(left)
 
@@ -109,10 +104,6 @@ class watched:
         self.place = nowhere  # the thread may end later and must not keep the program's values alive
         if self.lock is not None:
             self.lock.release()
-            import faulthandler
-
-            faulthandler.cancel_dump_traceback_later()
-            os.close(self.nowhere)
         _restore(self.limits)
         self.memory.close()
         _state.on = False

@@ -27,8 +27,7 @@ def _share(target: Tensor, data: Tensor) -> None:
 
 
 def _empty() -> Tensor:
-    empty: Tensor = ops.find(ops.api.functions, "empty")(0)
-    return empty
+    return ops.find(ops.api.functions, "empty")(0)
 
 
 class Parameter(Tensor):

@@ -12,82 +12,23 @@ from gradtrace.annotations import Any
 from gradtrace.engine.op import records
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Later, Tensor, hooks_into_ops
+from gradtrace.lazy_names import words
 from gradtrace.ops import api, families  # noqa: F401
 from gradtrace.ops.create import factories  # noqa: F401 - registers its operators, as do those below
 from gradtrace.ops.pointwise import arithmetic, choice, comparison, elementary, powers  # noqa: F401
 
-LATER = (
-    "pointwise.remainders",
-    "pointwise.trigonometric",
-    "pointwise.rounding",
-    "pointwise.bounds",
-    "shape.views",
-    "shape.expansion",
-    "index.records",
-    "shape.join",
-    "shape.flip_rotate",
-    "index.gathering",
-    "create.casts",
-    "create.dtype_limits",
-    "create.promotion",
-    "create.ranges",
-    "reduce.sums",
-    "nn.softmax",
-    "reduce.extremes",
-    "linalg.matrix",
-    "nn.activation",
-    "nn.activation_backward",
-    "nn.loss",
-    "nn.classification",
-    "nn.binary_loss",
-    "nn.dropout",
-    "nn.embedding",
-    "nn.attention",
-    "nn.distance",
-    "nn.margin",
-    "nn.conv",
-    "nn.layer_norm",
-    "special.error_functions",
-    "reduce.sorting",
-    "random.generator",
-    "random.sampling",
-    "random.fills",
-    "random.gamma",
-    "reduce.cumulative",
-    "linalg.vector_norm",
-    "reduce.statistics",
-    "linalg.products",
-    "linalg.einsum",
-    "linalg.solve",
-    "linalg.triangular",
-    "linalg.decompositions",
-    "linalg.lu",
-    "linalg.powers",
-    "nn.pad",
-    "nn.pool",
-    "nn.adaptive",
-    "nn.unpool",
-    "nn.fold",
-    "nn.resample",
-    "nn.shuffle",
-    "nn.grid",
-    "nn.affine",
-    "shape.diagonals",
-    "index.scatter",
-    "shape.combine",
-    "reduce.counting",
-    "shape.memory",
-    "create.legacy",
-    "special.gamma",
-    "pointwise.number_parts",
-    "special.probability",
-    "special.normal_distribution",
-    "special.gamma_incomplete",
-    "special.bessel",
-    "special.signal_windows",
-    "nn.ctc",
-    "special.polynomials",
-)
+LATER = words("""
+    pointwise.remainders pointwise.trigonometric pointwise.rounding pointwise.bounds shape.views shape.expansion
+    index.records shape.join shape.flip_rotate index.gathering create.casts create.dtype_limits create.promotion
+    create.ranges reduce.sums nn.softmax reduce.extremes linalg.matrix nn.activation nn.activation_backward nn.loss
+    nn.classification nn.binary_loss nn.dropout nn.embedding nn.attention nn.distance nn.margin nn.conv nn.layer_norm
+    special.error_functions reduce.sorting random.generator random.sampling random.fills random.gamma reduce.cumulative
+    linalg.vector_norm reduce.statistics linalg.products linalg.einsum linalg.solve linalg.triangular
+    linalg.decompositions linalg.lu linalg.powers nn.pad nn.pool nn.adaptive nn.unpool nn.fold nn.resample nn.shuffle
+    nn.grid nn.affine shape.diagonals index.scatter shape.combine reduce.counting shape.memory create.legacy
+    special.gamma pointwise.number_parts special.probability special.normal_distribution special.gamma_incomplete
+    special.bessel special.signal_windows nn.ctc special.polynomials
+""")
 _waiting = list(LATER)
 
 
@@ -125,8 +66,7 @@ def _method(name: str) -> Any:
 
 def _getitem(self: Tensor, key: object) -> Tensor:
     getitem = import_module("gradtrace.ops.index.indexing").getitem
-    result: Tensor = getitem(self, key) if state.batching is None else state.batching.getitem(getitem, self, key)
-    return result
+    return getitem(self, key) if state.batching is None else state.batching.getitem(getitem, self, key)
 
 
 def _setitem(self: Tensor, key: object, value: object) -> None:

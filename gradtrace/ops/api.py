@@ -99,8 +99,7 @@ def unary(record: Op, *aliases: str, forms: str = "fmi") -> Callable[..., Tensor
     def general(input: Tensor) -> Tensor:
         if not isinstance(input, Tensor):
             raise not_a_tensor(record.name, "input", 1, input)
-        result: Tensor = record(input)
-        return result
+        return record(input)
 
     function = call.unary(record, general)
     named(function, record.name, f"Elementwise {record.name} (torch.{record.name}).")

@@ -37,8 +37,7 @@ def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | Non
 
         wrapper: Any = call
         wrapper.__wrapped__ = function
-        exposed: F = expose(named(wrapper, name, function.__doc__ or ""), *names, forms=forms)
-        return exposed
+        return expose(named(wrapper, name, function.__doc__ or ""), *names, forms=forms)
 
     return decorate
 

@@ -11,7 +11,7 @@ from gradtrace.annotations import Any, Callable, NoReturn
 from gradtrace.engine.gradients import grad
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, TRACED
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import Op, d, elementwise_op, op
 from gradtrace.engine.state import state, using
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Raw
@@ -19,7 +19,7 @@ from gradtrace.engine.types import XP, Raw
 Rule = Callable[..., Any]
 
 
-def fused(signature: str, rule: Rule, node: str, **fields: Any) -> Op:
+def fused(signature: str, rule: Rule, **fields: Any) -> Op:
     """Return a record of `rule(xp, *arguments)`; its first tensor argument is the incoming gradient.
 
     With `outputs=`, the rule returns several gradients; those not asked for are None.
@@ -30,15 +30,9 @@ def fused(signature: str, rule: Rule, node: str, **fields: Any) -> Op:
         result = rule(ARRAY, *args)
         return result if "outputs" not in fields else tuple(np.zeros(0) if f is None else f for f in result)
 
-    result: Op = op(
-        signature,
-        kernel,
-        node=node,
-        undefined_grad="none",
-        joint=d(" ".join(names), lambda xp, wanted, g, out, *args: differentiate_steps(xp, rule, wanted, g, args)),
-        **fields,
-    )
-    return result
+    return op(signature, kernel, undefined_grad="none", **fields,
+        joint=d(" ".join(names), lambda xp, wanted, g, out, *args:
+            differentiate_steps(xp, rule, wanted, g, args)))  # fmt: skip
 
 
 def differentiate_steps(xp: XP, rule: Rule, wanted: tuple[bool, ...], g: Any, args: tuple[Any, ...]) -> list[Any]:
@@ -79,25 +73,21 @@ def input_point(a: Any, recorded: bool) -> Tensor:
     return leaf
 
 
-point_record = op(
-    "point(self)",
-    lambda a: a,
-    formula="self",
-    kind="elementwise",
-    scalar=lambda a: a,
-    node="AliasBackward0",
-    self=d("", lambda xp, g, out, self: g),
-)
+# fmt: off
+point_record = elementwise_op("point(self)", lambda a: a, "self", scalar=lambda a: a, node="AliasBackward0",
+    self=d("", lambda xp, g, out, self: g))
+# fmt: on
 
 
 def unwrapped(gradient: Tensor | None, recorded: bool) -> Tensor | Raw | None:
     return gradient if recorded or gradient is None else gradient._data
 
 
-def not_differentiable(signature: str, rule: Rule, node: str, name: str, kind: str) -> Op:
+def not_differentiable(signature: str, rule: Rule, kind: str) -> Op:
     """Return the record of a backward operator without a derivative; differentiating it raises NotImplementedError."""
+    name = signature.partition("(")[0]
 
     def refuse(*_: object) -> NoReturn:
-        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+        raise NotImplementedError(f"the derivative for '_{name}' is not implemented.")
 
-    return op(signature, lambda *args: rule(ARRAY, *args), kind=kind, node=node, joint=d("", refuse))
+    return op(signature, lambda *args: rule(ARRAY, *args), kind=kind, joint=d("", refuse))

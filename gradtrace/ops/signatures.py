@@ -12,6 +12,7 @@ from gradtrace.annotations import Any, Callable, NamedTuple, Sequence
 from gradtrace.engine import dtypes
 from gradtrace.engine.describe import Size, device
 from gradtrace.engine.tensor import Tensor
+from gradtrace.lazy_names import words
 
 # Python accepts an int for these one-element tuples.
 ONE_FOR_ALL = frozenset({"dim", "kernel_size", "stride", "padding", "dilation", "output_size", "shifts"})
@@ -19,30 +20,10 @@ ONE_FOR_ALL = frozenset({"dim", "kernel_size", "stride", "padding", "dilation", 
 NUMBERS_TOO = frozenset(
     f"{name}{end}"
     for end in ("", "_")
-    for name in (
-        "add",
-        "sub",
-        "subtract",
-        "mul",
-        "multiply",
-        "div",
-        "divide",
-        "true_divide",
-        "floor_divide",
-        "fmod",
-        "remainder",
-        "rsub",
-        "eq",
-        "ne",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "copy",
-    )
+    for name in words("""
+        add sub subtract mul multiply div divide true_divide floor_divide fmod remainder rsub eq ne lt le gt ge
+        bitwise_and bitwise_or bitwise_xor copy
+    """)
 )
 NUMPY_NAMES = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}
 

@@ -7,11 +7,11 @@ from gradtrace.lazy_names import attach, homes
 _HOMES = homes(
     __name__,
     {
-        "optimizer": ("Optimizer",),
-        "sgd": ("SGD", "ASGD", "Rprop"),
-        "adam": ("Adam", "AdamW", "Adamax", "NAdam", "RAdam"),
-        "adaptive": ("Adadelta", "Adagrad", "RMSprop"),
-        "lbfgs": ("LBFGS",),
+        "optimizer": "Optimizer",
+        "sgd": "SGD ASGD Rprop",
+        "adam": "Adam AdamW Adamax NAdam RAdam",
+        "adaptive": "Adadelta Adagrad RMSprop",
+        "lbfgs": "LBFGS",
     },
 )
 

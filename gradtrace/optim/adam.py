@@ -6,7 +6,7 @@ from typing import Any
 
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
-from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_betas, check_lr
+from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_betas, check_lr, options
 from gradtrace.optim.updates import (
     add_quotient,
     advance,
@@ -58,22 +58,10 @@ class Adam(ElementwiseOptimizer):
         _checked(lr, betas, eps, weight_decay)
         if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": tuple(map(scalar, betas)),
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "amsgrad": amsgrad,
-                "maximize": maximize,
-                "foreach": foreach,
-                "capturable": capturable,
-                "differentiable": differentiable,
-                "fused": fused,
-                "decoupled_weight_decay": decoupled_weight_decay,
-            },
+        names = (
+            "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused decoupled_weight_decay"
         )
+        super().__init__(params, options(locals(), names) | {"betas": tuple(map(scalar, betas))})
 
     def _start(self, param: Tensor, group: Group) -> dict[str, Any]:
         state = self.state[param]
@@ -119,20 +107,8 @@ class AdamW(Adam):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        super().__init__(
-            params,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            differentiable=differentiable,
-            fused=fused,
-            decoupled_weight_decay=True,
-        )
+        switches = options(locals(), "foreach maximize capturable differentiable fused")
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **switches, decoupled_weight_decay=True)
 
 
 class Adamax(ElementwiseOptimizer):
@@ -152,19 +128,8 @@ class Adamax(ElementwiseOptimizer):
         capturable: bool = False,
     ) -> None:
         _checked(lr, betas, eps, weight_decay)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "capturable": capturable,
-            },
-        )
+        names = "lr betas eps weight_decay foreach maximize differentiable capturable"
+        super().__init__(params, options(locals(), names))
 
     def _update(self, param: Tensor, group: Group) -> None:
         state = self.state[param]
@@ -202,21 +167,10 @@ class NAdam(ElementwiseOptimizer):
     ) -> None:
         _checked(lr, betas, eps, weight_decay)
         check(momentum_decay, "momentum_decay value")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "momentum_decay": momentum_decay,
-                "decoupled_weight_decay": decoupled_weight_decay,
-                "maximize": maximize,
-                "foreach": foreach,
-                "capturable": capturable,
-                "differentiable": differentiable,
-            },
+        names = (
+            "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach capturable differentiable"
         )
+        super().__init__(params, options(locals(), names))
 
     def _update(self, param: Tensor, group: Group) -> None:
         state = self.state[param]
@@ -263,20 +217,8 @@ class RAdam(ElementwiseOptimizer):
         differentiable: bool = False,
     ) -> None:
         _checked(lr, betas, eps, weight_decay)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "maximize": maximize,
-                "foreach": foreach,
-                "capturable": capturable,
-                "decoupled_weight_decay": decoupled_weight_decay,
-                "differentiable": differentiable,
-            },
-        )
+        names = "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay differentiable"
+        super().__init__(params, options(locals(), names))
 
     def _update(self, param: Tensor, group: Group) -> None:
         state = self.state[param]

@@ -7,7 +7,7 @@ from typing import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.rounding import multiply_add
 from gradtrace.engine.tensor import Tensor
-from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_lr
+from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_lr, options
 from gradtrace.optim.updates import (
     add_quotient,
     advance,
@@ -45,21 +45,8 @@ class RMSprop(ElementwiseOptimizer):
         check(momentum, "momentum value")
         check(weight_decay, "weight_decay value")
         check(alpha, "alpha value")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "alpha": alpha,
-                "eps": eps,
-                "centered": centered,
-                "weight_decay": weight_decay,
-                "capturable": capturable,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-            },
-        )
+        names = "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
+        super().__init__(params, options(locals(), names))
 
     def _start(self, param: Tensor, group: Group) -> dict[str, Any]:
         state = self.state[param]
@@ -115,20 +102,8 @@ class Adagrad(ElementwiseOptimizer):
         check(weight_decay, "weight_decay value")
         check(initial_accumulator_value, "initial_accumulator_value value")
         check(eps, "epsilon value")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "lr_decay": lr_decay,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "initial_accumulator_value": initial_accumulator_value,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "fused": fused,
-            },
-        )
+        names = "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize differentiable fused"
+        super().__init__(params, options(locals(), names))
         for group in self.param_groups:
             for param in group["params"]:
                 self._start(param, group)
@@ -172,19 +147,8 @@ class Adadelta(ElementwiseOptimizer):
             raise ValueError(f"Invalid rho value: {rho}")
         check(eps, "epsilon value")
         check(weight_decay, "weight_decay value")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "rho": rho,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "maximize": maximize,
-                "capturable": capturable,
-                "foreach": foreach,
-                "differentiable": differentiable,
-            },
-        )
+        names = "lr rho eps weight_decay maximize capturable foreach differentiable"
+        super().__init__(params, options(locals(), names))
 
     def _update(self, param: Tensor, group: Group) -> None:
         state = self.state[param]

@@ -12,23 +12,14 @@ from typing import Any, NamedTuple
 from gradtrace.engine.lazy import np
 from gradtrace.engine.rounding import multiply_add
 from gradtrace.engine.tensor import Tensor
-from gradtrace.optim.optimizer import Optimizer, check_lr, evaluate
+from gradtrace.optim.optimizer import Optimizer, check_lr, evaluate, options
 from gradtrace.optim.updates import begin, commit, scalar
 
 Array = Any
-MEMORY = (  # the state, in PyTorch's order
-    "func_evals",
-    "n_iter",
-    "al",
-    "d",
-    "t",
-    "old_dirs",
-    "old_stps",
-    "ro",
-    "H_diag",
-    "prev_flat_grad",
-    "prev_loss",
-)
+# the state, in PyTorch's order
+MEMORY = (
+    "func_evals", "n_iter", "al", "d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss",
+)  # fmt: skip
 Objective = Callable[[Any, Array], "tuple[float, Array]"]  # (step length, direction) to loss and flat gradient
 
 
@@ -168,18 +159,9 @@ class LBFGS(Optimizer):
         line_search_fn: str | None = None,
     ) -> None:
         check_lr(lr)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "max_iter": max_iter,
-                "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-                "tolerance_grad": tolerance_grad,
-                "tolerance_change": tolerance_change,
-                "history_size": history_size,
-                "line_search_fn": line_search_fn,
-            },
-        )
+        max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
+        names = "lr max_iter max_eval tolerance_grad tolerance_change history_size line_search_fn"
+        super().__init__(params, options(locals(), names))
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params: list[Tensor] = self.param_groups[0]["params"]

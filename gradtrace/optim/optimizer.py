@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import update_wrapper
 from itertools import chain
@@ -19,6 +19,7 @@ from gradtrace.engine.modes import enable_grad
 from gradtrace.engine.node import RemovableHandle, add_hook
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.lazy_names import words
 from gradtrace.nn.modules._text import typename
 from gradtrace.nn.parameter import clear_grad
 from gradtrace.optim.updates import scalar
@@ -42,6 +43,11 @@ class _Required:
 
 
 required = _Required()
+
+
+def options(values: Mapping[str, Any], names: str) -> Group:
+    """Return the options of a group: of `values`, the local variables of an `__init__`, those with these names."""
+    return {name: values[name] for name in words(names)}
 
 
 class Optimizer(metaclass=Homed):
@@ -237,8 +243,8 @@ def _cast(param: Tensor, value: Any, key: Any = None) -> Any:
         return value if key == "step" or not param.is_floating_point() else value.to(dtype=param.dtype)
     if isinstance(value, dict):
         return {k: _cast(param, v, k) for k, v in value.items()}
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        return type(value)(_cast(param, v) for v in value)  # type: ignore[call-arg]
+    if type(value) in (list, tuple):
+        return type(value)(_cast(param, v) for v in value)
     return value
 
 
@@ -249,6 +255,8 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(*args: Any, **kwargs: Any) -> Any:
         self = args[0]
+        if not isinstance(self, Optimizer):
+            raise TypeError(f"{typename(self)} is not an Optimizer")
         self.stepped = True
         for hook in self._hooks["step_pre"].values():
             replaced = hook(self, args, kwargs)

@@ -7,7 +7,7 @@ from typing import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.rounding import multiply_add
 from gradtrace.engine.tensor import Tensor
-from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_lr
+from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_lr, options
 from gradtrace.optim.updates import advance, begin, commit, counter_tensor, follow, gradient, scalar, zeros_like
 
 
@@ -40,20 +40,8 @@ class SGD(ElementwiseOptimizer):
             refuse_negative(value, what)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "dampening": dampening,
-                "weight_decay": weight_decay,
-                "nesterov": nesterov,
-                "maximize": maximize,
-                "foreach": foreach,
-                "differentiable": differentiable,
-                "fused": fused,
-            },
-        )
+        names = "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused"
+        super().__init__(params, options(locals(), names))
 
     def _update(self, param: Tensor, group: Group) -> None:
         grad = gradient(param, group)
@@ -95,20 +83,8 @@ class ASGD(ElementwiseOptimizer):
     ) -> None:
         check_lr(lr)
         check(weight_decay, "weight_decay value")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "lambd": lambd,
-                "alpha": alpha,
-                "t0": t0,
-                "weight_decay": weight_decay,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "capturable": capturable,
-            },
-        )
+        names = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
+        super().__init__(params, options(locals(), names))
 
     def _update(self, param: Tensor, group: Group) -> None:
         state = self.state[param]
@@ -145,18 +121,7 @@ class Rprop(ElementwiseOptimizer):
         check_lr(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "etas": etas,
-                "step_sizes": step_sizes,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "capturable": capturable,
-            },
-        )
+        super().__init__(params, options(locals(), "lr etas step_sizes foreach maximize differentiable capturable"))
 
     def _update(self, param: Tensor, group: Group) -> None:
         state = self.state[param]

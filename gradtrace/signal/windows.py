@@ -14,18 +14,9 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import api, find
 
 __all__ = [
-    "bartlett",
-    "blackman",
-    "cosine",
-    "exponential",
-    "gaussian",
-    "general_cosine",
-    "general_hamming",
-    "hamming",
-    "hann",
-    "kaiser",
-    "nuttall",
-]
+    "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann",
+    "kaiser", "nuttall",
+]  # fmt: skip
 
 
 def torch(name: str) -> Any:
@@ -49,12 +40,10 @@ class Points:
         self.options = {"dtype": dtype, "requires_grad": requires_grad}
 
     def between(self, start: float, end: float) -> Tensor:
-        found: Tensor = torch("linspace")(start, end, self.count, **self.options)
-        return found
+        return torch("linspace")(start, end, self.count, **self.options)
 
     def filled(self, name: str) -> Tensor:
-        found: Tensor = torch(name)((self.count,), **self.options)
-        return found
+        return torch(name)((self.count,), **self.options)
 
 
 def span(M: int, sym: bool) -> int:
@@ -74,8 +63,7 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
     if center is None:
         center = (M if not sym and M > 1 else M - 1) / 2.0
     constant = 1 / tau
-    found: Tensor = torch("exp")(-points.between(-center * constant, (-center + (M - 1)) * constant).abs())
-    return found
+    return torch("exp")(-points.between(-center * constant, (-center + (M - 1)) * constant).abs())
 
 
 def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
@@ -84,8 +72,7 @@ def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     if not M:
         return points.filled("empty")
     constant = math.pi / (M + 1 if not sym and M > 1 else M)
-    found: Tensor = torch("sin")(points.between(0.5 * constant, (0.5 + (M - 1)) * constant))
-    return found
+    return torch("sin")(points.between(0.5 * constant, (0.5 + (M - 1)) * constant))
 
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
@@ -97,8 +84,7 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> T
         return points.filled("empty")
     start = -(M if not sym and M > 1 else M - 1) / 2.0
     constant = 1 / (std * math.sqrt(2))
-    found: Tensor = torch("exp")(-(points.between(start * constant, (start + (M - 1)) * constant) ** 2))
-    return found
+    return torch("exp")(-(points.between(start * constant, (start + (M - 1)) * constant) ** 2))
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
@@ -113,8 +99,7 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> T
     constant = 2.0 * width / span(M, sym)
     end = torch("minimum")(width, -width + (M - 1) * constant)
     k = points.between(-width.item(), end.item())
-    found: Tensor = i0(torch("sqrt")(width * width - torch("pow")(k, 2))) / i0(width)
-    return found
+    return i0(torch("sqrt")(width * width - torch("pow")(k, 2))) / i0(width)
 
 
 def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
@@ -122,8 +107,7 @@ def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     points = Points("bartlett", M, **options)
     if M < 2:
         return points.filled("ones" if M else "empty")
-    found: Tensor = 1 - points.between(-1, -1 + (M - 1) * (2 / span(M, sym))).abs()
-    return found
+    return 1 - points.between(-1, -1 + (M - 1) * (2 / span(M, sym))).abs()
 
 
 def general_cosine(M: int, *, a: Any, sym: bool = True, **options: Any) -> Tensor:
@@ -138,8 +122,7 @@ def general_cosine(M: int, *, a: Any, sym: bool = True, **options: Any) -> Tenso
     k = points.between(0, (M - 1) * (2 * math.pi / span(M, sym)))
     weights = torch("tensor")([(-1) ** i * w for i, w in enumerate(a)], **points.options)
     i = torch("arange")(len(a), **points.options)
-    found: Tensor = (weights.unsqueeze(-1) * torch("cos")(i.unsqueeze(-1) * k)).sum(0)
-    return found
+    return (weights.unsqueeze(-1) * torch("cos")(i.unsqueeze(-1) * k)).sum(0)
 
 
 def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options: Any) -> Tensor:

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 HOMES = homes(
     __name__,
     {
-        "record": ("trace",),
-        "passes": ("optimise",),
-        "plan": ("Plan", "Step", "PlanValue", "Ref"),
-        "rows": ("RowProgram",),
-        "arrays": ("ArrayProgram",),
-        "scalars": ("ScalarProgram",),
-        "graph": ("Graph", "constant", "placeholder"),
-        "session": ("Session",),
-        "variables": ("Variable",),
-        "loops": ("while_loop", "cond"),
-        "derive": ("gradients",),
+        "record": "trace",
+        "passes": "optimise",
+        "plan": "Plan Step PlanValue Ref",
+        "rows": "RowProgram",
+        "arrays": "ArrayProgram",
+        "scalars": "ScalarProgram",
+        "graph": "Graph constant placeholder",
+        "session": "Session",
+        "variables": "Variable",
+        "loops": "while_loop cond",
+        "derive": "gradients",
     },
 )
 __all__ = [*HOMES, "program"]

@@ -97,7 +97,6 @@ def choice(parts: list[Any]) -> Callable[..., tuple[Any, ...]]:
     yes, no = parts
 
     def run_branch(predicate: Any, *values: Any) -> tuple[Any, ...]:
-        result: tuple[Any, ...] = (yes if bool(predicate) else no)(*values)
-        return result
+        return (yes if bool(predicate) else no)(*values)
 
     return run_branch

@@ -160,8 +160,7 @@ class LoopGrad(Function):
             return (*given[:variables], *given[width:middle]), given[variables:width], given[middle:]
 
         def wide_test(*given: engine.Tensor) -> Values:
-            outs: Values = test(*sorted_out(given)[0])
-            return outs
+            return test(*sorted_out(given)[0])
 
         def wide_body(*given: engine.Tensor) -> Values:
             own, tangents, others = sorted_out(given)

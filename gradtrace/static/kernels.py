@@ -15,6 +15,7 @@ from typing import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, records
 from gradtrace.engine.tables import record_table
+from gradtrace.lazy_names import words
 from gradtrace.static.pairs import ERF_AND_BELL
 from gradtrace.static.plan import Plan, Step, refs, replaced
 
@@ -269,32 +270,13 @@ def stacked(step: Step, plan: Plan, rowwise: set[int]) -> Any:
 BATCHED: dict[str, Any] = record_table(
     "static.kernels.BATCHED",
     {
-        "sum": summed,
-        "mean": averaged,
-        "sum_dim": over_dims("sum"),
-        "mean_dim": over_dims("mean"),
-        "sum_to": summed_to,
-        "expand": expanded,
-        "permute": transposed,
-        "transpose": transposed,
-        "t": transposed,
-        "mm": product,
-        "mv": product,
-        "dot": product,
-        "vdot": product,
-        "select": selected,
-        "slice": selected,
-        "select_place": placed,
-        "slice_place": placed,
-        "stack": stacked,
-        "cat": stacked,
-        "reshape": reshaped,
-        "view": reshaped,
-        "unsafe_view": reshaped,
-        "unsqueeze": reshaped,
-        "squeeze_all": reshaped,
-        "squeeze_dim": reshaped,
-        "squeeze_dims": reshaped,
+        **{"sum": summed, "mean": averaged, "sum_dim": over_dims("sum"), "mean_dim": over_dims("mean")},
+        **{"sum_to": summed_to, "expand": expanded},
+        **dict.fromkeys(words("permute transpose t"), transposed),
+        **dict.fromkeys(words("mm mv dot vdot"), product),
+        **{"select": selected, "slice": selected, "select_place": placed, "slice_place": placed},
+        **{"stack": stacked, "cat": stacked},
+        **dict.fromkeys(words("reshape view unsafe_view unsqueeze squeeze_all squeeze_dim squeeze_dims"), reshaped),
     },
 )
 # Steps whose result is, or may be, a view of an operand.

@@ -101,8 +101,7 @@ class ScalarProgram:
         """Return the outputs for these inputs, in the plan's order."""
         self.runs += 1
         try:
-            result: tuple[Any, ...] = self.fast(*inputs)
-            return result
+            return self.fast(*inputs)
         except FLOAT_TRAPS:
             return self.careful(inputs)
 

@@ -170,8 +170,7 @@ def open_session() -> Session:
     """Return the session of the innermost `with`; raise ValueError if there is none."""
     if not sessions:
         raise ValueError("Cannot evaluate tensor using `eval()`: No default session is registered.")
-    session: Session = sessions[-1]
-    return session
+    return sessions[-1]
 
 
 def as_feed(tensor: Tensor, value: Any) -> Any:

@@ -16,8 +16,7 @@ relu, sigmoid, tanh = (
 def _along(op_type: str, torch_name: str) -> Any:
     def function(logits: Any, axis: int = -1, name: str | None = None) -> Tensor:
         run = function_of(torch_name)
-        result: Tensor = apply(op_type, lambda x: run(x, axis), [logits], name)
-        return result
+        return apply(op_type, lambda x: run(x, axis), [logits], name)
 
     function.__name__ = function.__qualname__ = torch_name
     function.__doc__ = f"{torch_name} along an axis."
@@ -29,8 +28,7 @@ softmax, log_softmax = _along("Softmax", "softmax"), _along("LogSoftmax", "log_s
 
 def l2_loss(t: Any, name: str | None = None) -> Tensor:
     """Return half the sum of squares."""
-    result: Tensor = apply("L2Loss", lambda x: (x * x).sum() / 2, [t], name)
-    return result
+    return apply("L2Loss", lambda x: (x * x).sum() / 2, [t], name)
 
 
 def softmax_cross_entropy_with_logits(
@@ -41,8 +39,7 @@ def softmax_cross_entropy_with_logits(
     def cross_entropy(y: Any, x: Any) -> Any:
         return -(y * function_of("log_softmax")(x, dim)).sum(dim)
 
-    result: Tensor = apply("SoftmaxCrossEntropyWithLogits", cross_entropy, [labels, logits], name)
-    return result
+    return apply("SoftmaxCrossEntropyWithLogits", cross_entropy, [labels, logits], name)
 
 
 softmax_cross_entropy_with_logits_v2 = softmax_cross_entropy_with_logits
@@ -57,24 +54,15 @@ def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, na
     def cross_entropy(z: Any, x: Any) -> Any:
         return x.clamp(min=0) - x * z + (-x.abs()).exp().log1p()
 
-    result: Tensor = apply("logistic_loss", cross_entropy, [labels, logits], name)
-    return result
+    return apply("logistic_loss", cross_entropy, [labels, logits], name)
 
 
 def mean_squared_error(labels: Any, predictions: Any) -> Tensor:
     """Return the mean of the squared differences (tf.losses)."""
-    result: Tensor = apply("mean_squared_error", lambda y, p: ((p - y) * (p - y)).mean(), [labels, predictions])
-    return result
+    return apply("mean_squared_error", lambda y, p: ((p - y) * (p - y)).mean(), [labels, predictions])
 
 
 __all__ = [
-    "l2_loss",
-    "log_softmax",
-    "relu",
-    "sigmoid",
-    "sigmoid_cross_entropy_with_logits",
-    "softmax",
-    "softmax_cross_entropy_with_logits",
-    "softmax_cross_entropy_with_logits_v2",
-    "tanh",
-]
+    "l2_loss", "log_softmax", "relu", "sigmoid", "sigmoid_cross_entropy_with_logits", "softmax",
+    "softmax_cross_entropy_with_logits", "softmax_cross_entropy_with_logits_v2", "tanh",
+]  # fmt: skip

@@ -159,10 +159,6 @@ def get_or_create_global_step() -> Variable:
 
 
 __all__ = [
-    "AdamOptimizer",
-    "GradientDescentOptimizer",
-    "MomentumOptimizer",
-    "Optimizer",
-    "get_global_step",
+    "AdamOptimizer", "GradientDescentOptimizer", "MomentumOptimizer", "Optimizer", "get_global_step",
     "get_or_create_global_step",
-]
+]  # fmt: skip

@@ -293,29 +293,11 @@ def get_variable(
 
 
 __all__ = [
-    "Variable",
-    "assign",
-    "assign_add",
-    "assign_sub",
-    "constant_initializer",
-    "get_variable",
-    "global_variables",
-    "global_variables_initializer",
-    "glorot_uniform_initializer",
-    "group",
-    "initialize_all_variables",
-    "no_op",
-    "ones_initializer",
-    "random_normal",
-    "random_normal_initializer",
-    "random_uniform",
-    "random_uniform_initializer",
-    "set_random_seed",
-    "trainable_variables",
-    "truncated_normal",
-    "variables_initializer",
-    "zeros_initializer",
-]
+    "Variable", "assign", "assign_add", "assign_sub", "constant_initializer", "get_variable", "global_variables",
+    "global_variables_initializer", "glorot_uniform_initializer", "group", "initialize_all_variables", "no_op",
+    "ones_initializer", "random_normal", "random_normal_initializer", "random_uniform", "random_uniform_initializer",
+    "set_random_seed", "trainable_variables", "truncated_normal", "variables_initializer", "zeros_initializer",
+]  # fmt: skip
 
 
 def match_dtype(value: Any, like: Tensor) -> Tensor:

@@ -100,18 +100,8 @@ class PassEvent:
     """One call of backward or autograd.grad."""
 
     __slots__ = (
-        "after",
-        "create_graph",
-        "error",
-        "inputs",
-        "keep",
-        "number",
-        "origin",
-        "roots",
-        "stores",
-        "until",
-        "vectors",
-    )
+        "after", "create_graph", "error", "inputs", "keep", "number", "origin", "roots", "stores", "until", "vectors",
+    )  # fmt: skip
 
     def __init__(self, number: int, after: int, origin: int) -> None:
         self.number = number

@@ -176,7 +176,7 @@ def base_of(tensor: Any) -> Any:
 def version_of(tensor: Any) -> int:
     """Return the version counter of a tensor's storage; 0 for an inference tensor, which has none."""
     try:
-        return tensor._version  # type: ignore[no-any-return]
+        return tensor._version
     except RuntimeError:
         return 0
 
@@ -231,8 +231,7 @@ def without_dispatch_modes() -> Any:
 
 def buffers_of(module: Any) -> dict[str, Any]:
     """Return the dict in which a module itself (not those in it) has its buffers."""
-    found: dict[str, Any] = module._buffers
-    return found
+    return module._buffers
 
 
 def copy_each(targets: list[Any], sources: list[Any]) -> None:

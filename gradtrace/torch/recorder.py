@@ -352,8 +352,7 @@ class Recorder(TorchFunctionMode):
         """Return a note of a leaf's gradient; that of the pass that left it there, if it is unchanged."""
         noted = self.grads.get(leaf)
         if noted is not None and gradient is not None and noted[0] == mark(gradient):
-            found: Noted | None = noted[1]
-            return found
+            return noted[1]
         return self.note_gradient(gradient)
 
     def note_gradient(self, gradient: Any) -> Noted | None:

@@ -299,7 +299,7 @@ def picture(trace: Trace, path: str | os.PathLike[str] | None, options: dict[str
 
 def save(trace: Trace, path: str | os.PathLike[str]) -> None:
     """Write a .gt file; with several processes each its own: step.rank0.gt, or with the rank in place of {rank}."""
-    from gradtrace.views import files
+    from gradtrace import files
 
     name = os.fspath(path)
     if trace.rank is not None:

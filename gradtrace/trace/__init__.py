@@ -41,32 +41,10 @@ from gradtrace.trace.record import (
 )
 
 __all__ = [
-    "CONSTANT",
-    "DATA",
-    "FAILED",
-    "KINDS",
-    "LEAF",
-    "NONLEAF",
-    "RESULT",
-    "BackwardStep",
-    "Begun",
-    "Change",
-    "Escape",
-    "Failure",
-    "FunctionEdge",
-    "FunctionRecord",
-    "HookRun",
-    "Operand",
-    "Operation",
-    "PassRecord",
-    "SavedRecord",
-    "ScopeRecord",
-    "Span",
-    "TensorRecord",
-    "Trace",
-    "TrainingStep",
-    "Value",
-]
+    "CONSTANT", "DATA", "FAILED", "KINDS", "LEAF", "NONLEAF", "RESULT", "BackwardStep", "Begun", "Change", "Escape",
+    "Failure", "FunctionEdge", "FunctionRecord", "HookRun", "Operand", "Operation", "PassRecord", "SavedRecord",
+    "ScopeRecord", "Span", "TensorRecord", "Trace", "TrainingStep", "Value",
+]  # fmt: skip
 
 
 class _Callable(ModuleType):

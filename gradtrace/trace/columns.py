@@ -212,8 +212,7 @@ class ColumnReader:
         part, self.left = self.left[:count], self.left[count:]
         if count and (part.min() < low or part.max() >= high):
             raise Damaged("a number is out of range")
-        found: list[int] = part.tolist()
-        return found
+        return part.tolist()
 
     def column(self, kind: Any, count: int) -> Sequence[Any]:
         optional = isinstance(kind, Maybe)

@@ -176,8 +176,7 @@ def weights_of(out: Tensor, vector: Any) -> Tensor:
     out.
     """
     if vector is not None:
-        given: Tensor = vector
-        return given
+        return vector
     raw = np.ones(out.shape) if out.numel() == 1 else direction(0, tuple(out.shape))
     return Tensor._wrap(raw.astype(out.dtype.np))
 

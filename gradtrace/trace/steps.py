@@ -32,18 +32,8 @@ class Event:
     """The watcher's notes about one backward pass."""
 
     __slots__ = (
-        "at",
-        "create_graph",
-        "error",
-        "keep",
-        "origin",
-        "roots",
-        "stores",
-        "turns",
-        "until",
-        "vectors",
-        "wanted",
-    )
+        "at", "create_graph", "error", "keep", "origin", "roots", "stores", "turns", "until", "vectors", "wanted",
+    )  # fmt: skip
 
     def __init__(self, roots: list[Any], keep: bool, create_graph: bool, wanted: Any, stores: bool, at: int) -> None:
         self.roots = [(node, number) for node, number, _ in roots]
@@ -62,20 +52,9 @@ class Turn:
     """The watcher's notes about one node's turn (its visit by the engine) in a backward pass."""
 
     __slots__ = (
-        "after",
-        "arrived",
-        "at",
-        "before",
-        "hooks",
-        "locals",
-        "matrices",
-        "node",
-        "number",
-        "ran",
-        "released",
-        "sent",
+        "after", "arrived", "at", "before", "hooks", "locals", "matrices", "node", "number", "ran", "released", "sent",
         "upstream",
-    )
+    )  # fmt: skip
 
     def __init__(self, node: Node, arrived: Values, at: int, number: int) -> None:
         self.node = node
@@ -332,8 +311,7 @@ def noted(gradient: Any) -> Noted:
     raw = gradient._data if isinstance(gradient, Tensor) else gradient
     if state.keeper is None or type(raw) in (float, bool) or raw.nbytes <= SMALL:
         return frozen(raw)
-    kept: Kept = state.keeper.note(raw)
-    return kept
+    return state.keeper.note(raw)
 
 
 def bounded(value: Value | None) -> Value | None:

@@ -108,8 +108,7 @@ def iteration(scope: Any) -> Scope | None:
     """Return the innermost iteration of a loop that contains `scope`."""
     while scope is not None and scope.kind != "pass":
         scope = scope.parent
-    found: Scope | None = scope
-    return found
+    return scope
 
 
 def between(ends: list[Mark]) -> list[tuple[int, int]]:

@@ -214,8 +214,7 @@ class Contents:
         raw = tensor._data if raw is None else raw
         if self.keeper is None or type(raw) in (float, bool) or raw.nbytes <= SMALL:
             return frozen(raw)
-        found: Any = self.of(self.keeper.note(raw, whole))
-        return found  # type: ignore[no-any-return]
+        return self.of(self.keeper.note(raw, whole))
 
 
 def summarized(summary: Summary) -> Value:

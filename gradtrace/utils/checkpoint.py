@@ -18,14 +18,9 @@ from gradtrace.ops.random.generator import get_rng_state, set_rng_state
 from gradtrace.utils.recomputation import CheckpointError, Frame, GraphExecGroup, Log
 
 __all__ = [
-    "CheckpointError",
-    "CheckpointFunction",
-    "GraphExecGroup",
-    "checkpoint",
-    "checkpoint_sequential",
-    "set_checkpoint_debug_enabled",
-    "set_checkpoint_early_stop",
-]
+    "CheckpointError", "CheckpointFunction", "GraphExecGroup", "checkpoint", "checkpoint_sequential",
+    "set_checkpoint_debug_enabled", "set_checkpoint_early_stop",
+]  # fmt: skip
 
 CHECKS = ("default", "none")
 _early_stop: bool | None = None  # what set_checkpoint_early_stop says

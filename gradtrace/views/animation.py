@@ -17,6 +17,7 @@ import tempfile
 
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.errors import RenderError
+from gradtrace.sandbox import channel
 from gradtrace.trace.record import Trace
 from gradtrace.views import image, numbers
 from gradtrace.views.dot import DotOptions, text_of
@@ -30,6 +31,7 @@ MOST = 120  # frames
 MOST_NODES = 400
 DPI, WIDEST = 110, 1600  # pixels
 FPS = 10  # of a film
+LONGEST = 600.0  # seconds of joining the frames of a film
 MILLISECONDS = {FORWARD: 1000, BACKWARD: 1300, DONE: 3000}
 CAPTION = 34  # pixels of the line below
 SAMPLED = 8  # frames whose colours are counted
@@ -202,7 +204,8 @@ def render(
     size, or if it has too many frames to follow.
     """
     pillow = load_pillow(suffix)
-    program = ffmpeg() if suffix == "mp4" else ""
+    if suffix == "mp4":
+        ffmpeg()  # its absence is an error before anything is drawn
     if len(drawn.nodes) > MOST_NODES:
         raise RenderError(
             f"{len(drawn.nodes):,} nodes are too many to animate",
@@ -224,7 +227,7 @@ def render(
         for i, (p, frame) in enumerate(zip(pictures, told, strict=True))
     ]
     durations = [max(20, round(MILLISECONDS.get(frame.kind, 1200) / speed)) for frame in told]
-    return filmed(program, finished, durations) if program else joined(pillow, finished, durations, suffix)
+    return filmed(finished, durations) if suffix == "mp4" else joined(pillow, finished, durations, suffix)
 
 
 def load_pillow(suffix: str) -> Any:
@@ -290,19 +293,39 @@ def ffmpeg() -> str:
     return found
 
 
-def filmed(program: str, pictures: list[Any], durations: list[int]) -> bytes:
+def filmed(pictures: list[Any], durations: list[int]) -> bytes:
     """Return the frames as an MP4 that common players support: H.264 with sides of even length. RenderError if ffmpeg
-    fails.
+    fails, or is not there.
     """
+    frames = (p.tobytes() * max(1, round(ms * FPS / 1000)) for p, ms in zip(pictures, durations, strict=True))
     width, height = pictures[0].size
+    if channel.is_open():
+        return channel.ask_with("film", b"".join(frames), width=width, height=height)
+    return encoded(b"".join(frames), width, height, LONGEST)
+
+
+def encoded(frames: bytes, width: int, height: int, seconds: float) -> bytes:
+    """Have ffmpeg make an MP4 of frames of three bytes a pixel; it may read and write only a folder of its own."""
+    from gradtrace.sandbox import confine
+
+    program = ffmpeg()
     even = f"pad={width + width % 2}:{height + height % 2}"
     taken = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(FPS), "-i", "-"]
     made = ["-vf", even, "-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-threads", "1"]
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "film.mp4")
         command = [program, "-loglevel", "error", "-y", *taken, *made, "-fflags", "+bitexact", file]
-        frames = (p.tobytes() * max(1, round(ms * FPS / 1000)) for p, ms in zip(pictures, durations, strict=True))
-        done = subprocess.run(command, input=b"".join(frames), capture_output=True)
+        rights = confine.to_start(program)._replace(write=(folder,))
+        try:
+            done = subprocess.run(
+                command,
+                input=frames,
+                capture_output=True,
+                timeout=seconds,
+                preexec_fn=lambda: confine.confine(rights),
+            )
+        except subprocess.TimeoutExpired:
+            raise RenderError("ffmpeg took too long", "write a .gif or .webp") from None
         if done.returncode:
             reason = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
             raise RenderError(f"ffmpeg failed: {''.join(reason) or 'no reason given'}", "write a .gif or .webp")

@@ -1,21 +1,25 @@
-"""Draw a program's figures in a separate process: python -P figure_worker.py < calls > files.
+"""Draw a program's figures in a separate process: python -P -m gradtrace.views.figure_worker CHANNEL < job.
 
-stdin is JSON: {"calls": [...], "seconds": s, "bytes": n}, as `lang/figures.py` records them. stdout is JSON lines:
-{"file": name or null, "data": base64} for each figure (null: shown, without a name), {"error": text} for a call that
-matplotlib refused. Only the names in the lists below can be called. After matplotlib has been loaded, an audit hook
-allows the process only to read fonts and libraries: it cannot write files, connect or start processes. This file is run
-by its path and imports nothing of gradtrace.
+stdin is JSON: {"calls": [...], "kinds": {number: format}, "seconds": s, "bytes": n}, with the calls as
+`lang/figures.py` records them and the format of each call that makes pictures. Its answers go to the descriptor
+CHANNEL: for each a header (the number of the call, a kind, a length) and so many bytes: a picture, or the text of an
+error for a call that matplotlib refused. The last one is END. Only the names in the lists below can be called. After
+matplotlib has been loaded, the process gives up its rights (`gradtrace.sandbox`), and an audit hook refuses, with a
+message, all but reading fonts and libraries.
 """
 
 from __future__ import annotations
 
-import base64
 import io
 import json
 import operator
 import os
+import struct
 import sys
 from typing import Any
+
+from gradtrace.sandbox import confine
+from gradtrace.sandbox.kernel import Rights
 
 
 def words(text: str) -> frozenset[str]:
@@ -87,7 +91,9 @@ REFUSED = words(
     metadata parse_math path_effects picker pil_kwargs sketch_params snap url usetex gid animated in_layout"""
 )
 PROP = ("size", "family", "weight", "style", "variant", "stretch")
-TYPES = ("png", "svg", "pdf", "jpg", "jpeg")
+TYPES = ("png", "svg", "pdf", "jpg")
+HEADER = struct.Struct("!IBI")  # the three of these are also in figures.py
+PICTURE, ERROR, END = range(3)
 LARGEST = 20_000_000  # pixels of a figure
 
 
@@ -96,6 +102,7 @@ class Refused(Exception):
 
 
 def main() -> None:
+    channel = open(int(sys.argv[1]), "wb")  # noqa: SIM115 - until the process ends
     given = json.load(sys.stdin)
     limit(given)
     import matplotlib
@@ -105,7 +112,40 @@ def main() -> None:
 
     warm_up(plt)
     sys.addaudithook(hook(matplotlib))
-    replay(given["calls"], plt, matplotlib)
+    confine.confine(Rights(write=(os.getcwd(),)), descriptors=[channel.fileno()])
+    replay(given["calls"], Pictures(given["kinds"], channel), plt, matplotlib)
+    send(channel, len(given["calls"]), END, b"")
+    channel.close()
+
+
+def send(channel: Any, number: int, kind: int, content: bytes) -> None:
+    channel.write(HEADER.pack(number, kind, len(content)) + content)
+    channel.flush()
+
+
+class Pictures:
+    """The channel, and the calls that make pictures with their formats; `number` is the current call."""
+
+    def __init__(self, kinds: dict[str, str], channel: Any) -> None:
+        self.kinds = kinds
+        self.channel = channel
+        self.number = 0
+
+    def emit(self, figure: Any, how: dict[str, Any]) -> None:
+        """Send the picture of a figure."""
+        kind = self.kinds.get(str(self.number))
+        if kind not in TYPES:
+            raise Refused(kind)
+        dpi = how.get("dpi") if isinstance(how.get("dpi"), (int, float)) else figure.dpi
+        width, height = figure.get_size_inches()
+        if width * height * dpi * dpi > LARGEST:
+            raise ValueError(f"the figure has more than {LARGEST} pixels")
+        out = io.BytesIO()
+        figure.savefig(out, format=kind, **how)
+        send(self.channel, self.number, PICTURE, out.getvalue())
+
+    def tell(self, error: str) -> None:
+        send(self.channel, self.number, ERROR, error[:300].encode("utf-8", "replace"))
 
 
 def limit(given: dict[str, Any]) -> None:
@@ -159,26 +199,23 @@ def hook(matplotlib: Any) -> Any:
 # ---- the calls
 
 
-def replay(calls: list[dict[str, Any]], plt: Any, matplotlib: Any) -> None:
+def replay(calls: list[dict[str, Any]], pictures: Pictures, plt: Any, matplotlib: Any) -> None:
     results: list[Any] = [None] * len(calls)
     for number, call in enumerate(calls):
+        pictures.number = number
         try:
-            results[number] = execute(call, results, plt, matplotlib)
+            results[number] = execute(call, results, pictures, plt, matplotlib)
         except Exception as error:
             results[number] = error
             if not isinstance(error, Refused):
-                tell(error=f"{shown(call)}: {type(error).__name__}: {error}"[:300])
+                pictures.tell(f"{shown(call)}: {type(error).__name__}: {error}")
 
 
 def shown(call: dict[str, Any]) -> str:
     return ".".join(str(step[1]) for step in call.get("path", ())) or "operation"
 
 
-def tell(**line: Any) -> None:
-    sys.stdout.write(json.dumps(line) + "\n")
-
-
-def execute(call: dict[str, Any], results: list[Any], plt: Any, matplotlib: Any) -> Any:
+def execute(call: dict[str, Any], results: list[Any], pictures: Pictures, plt: Any, matplotlib: Any) -> Any:
     if "operator" in call:
         left, right = (value(arg, results, matplotlib) for arg in call["args"])
         name = call["operator"]
@@ -187,9 +224,9 @@ def execute(call: dict[str, Any], results: list[Any], plt: Any, matplotlib: Any)
     args = [value(arg, results, matplotlib) for arg in call["args"]]
     kwargs = {key: value(arg, results, matplotlib) for key, arg in call["kwargs"].items()}
     if name == "savefig":
-        return save(call, path, args, kwargs, results, plt, matplotlib)
+        return save(call, path, kwargs, results, pictures, plt, matplotlib)
     if name == "show":
-        return show(plt)
+        return show(pictures, plt)
     if call["root"] == "matplotlib.style" or (".", "style") in path:
         return use_style(args, plt)
     if name in ("__setitem__", "update") and path[-1:] == [(".", "rcParams")]:
@@ -299,46 +336,28 @@ def settle(settings: dict[str, Any], matplotlib: Any) -> None:
         matplotlib.rcParams[key] = one
 
 
-# ---- files
+# ---- pictures
 
 
 def save(
     call: dict[str, Any],
     path: Any,
-    args: list[Any],
     kwargs: dict[str, Any],
     results: list[Any],
+    pictures: Pictures,
     plt: Any,
     matplotlib: Any,
 ) -> None:
-    name = args[0] if args else kwargs.get("fname")
     figure = plt.gcf() if call["root"] == "matplotlib.pyplot" else follow(call["root"], path, results, matplotlib)
-    looks = ("bbox_inches", "dpi", "edgecolor", "facecolor", "format", "orientation", "pad_inches", "transparent")
-    emit(figure, name, {key: one for key, one in kwargs.items() if key in looks})
+    looks = ("bbox_inches", "dpi", "edgecolor", "facecolor", "orientation", "pad_inches", "transparent")
+    pictures.emit(figure, {key: one for key, one in kwargs.items() if key in looks})
 
 
-def show(plt: Any) -> None:
-    """Emit the open figures and close them, as plt.show() does when its windows are closed."""
+def show(pictures: Pictures, plt: Any) -> None:
+    """Send the open figures and close them, as plt.show() does when its windows are closed."""
     for number in plt.get_fignums():
-        emit(plt.figure(number), None, {})
+        pictures.emit(plt.figure(number), {})
     plt.close("all")
-
-
-def emit(figure: Any, name: str | None, how: dict[str, Any]) -> None:
-    suffix = os.path.splitext(name or "figure.png")[1][1:].lower()
-    kind = how.pop("format", None) or suffix or "png"
-    if kind not in TYPES:
-        raise ValueError(f"the format '{kind}' is none of {', '.join(TYPES)}")
-    dpi = how.get("dpi") if isinstance(how.get("dpi"), (int, float)) else figure.dpi
-    width, height = figure.get_size_inches()
-    if width * height * dpi * dpi > LARGEST:
-        raise ValueError(f"the figure has more than {LARGEST} pixels")
-    out = io.BytesIO()
-    figure.savefig(out, format=kind, **how)
-    tell(
-        file=name if name is None or os.path.splitext(name)[1] else f"{name}.{kind}",
-        data=base64.b64encode(out.getvalue()).decode("ascii"),
-    )
 
 
 if __name__ == "__main__":

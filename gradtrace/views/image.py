@@ -14,10 +14,11 @@ import re
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from gradtrace.annotations import Any, Iterator
 from gradtrace.errors import RenderError, UsageError
+from gradtrace.sandbox import channel, scratch
 
 FORMATS = ("svg", "png", "pdf", "json")  # json: the layout, with every line and text to draw
 IN_PROCESS = 200  # nodes
@@ -28,7 +29,6 @@ LARGEST = 32_750  # pixels of a PNG's side; cairo shrinks what is longer than 32
 LEAST_DPI = 10
 
 _lock = threading.Lock()
-_font_folder: Any = None
 
 
 def render(source: str, format: str, *, dpi: int | None = None, time_limit: float = TIME_LIMIT) -> bytes:
@@ -39,12 +39,10 @@ def render(source: str, format: str, *, dpi: int | None = None, time_limit: floa
     if format not in FORMATS:
         raise UsageError(f"unknown picture format '{format}'", f"use one of: {', '.join(FORMATS)}")
     resolution = (dpi or PNG_DPI) if format == "png" else 0
-    if not pygraphviz_works():
-        picture = _system(source, format, resolution, time_limit)
-    elif is_simple(source) or not sys.executable:
+    if is_simple(source) and pygraphviz_works():
         picture = draw(source, format, resolution)
     else:
-        picture = _child(source, format, resolution, time_limit)
+        picture = _apart(source, format, resolution, time_limit)
     if is_shrunk(picture):
         raise too_long(source, resolution)
     return undated(picture) if format == "pdf" else picture
@@ -55,9 +53,9 @@ def render_many(
 ) -> list[bytes]:
     """Return the pictures of several sources, as `render` makes each; those that need a subprocess share one."""
     resolution = (dpi or PNG_DPI) if format == "png" else 0
-    if not pygraphviz_works() or not sys.executable or all(map(is_simple, sources)):
+    if len(sources) == 1 or (all(map(is_simple, sources)) and pygraphviz_works()):
         return [render(source, format, dpi=dpi, time_limit=time_limit) for source in sources]
-    joined = _child(SEPARATOR.join(sources), format, resolution, time_limit)
+    joined = _apart(SEPARATOR.join(sources), format, resolution, time_limit)
     found: list[bytes] = []
     while joined:
         length = int.from_bytes(joined[:8], "big")
@@ -115,7 +113,10 @@ def draw(source: str, format: str, resolution: int = 0) -> bytes:
 
     with _lock, quiet() as said, fonts():
         try:
-            graph = pygraphviz.AGraph(string=source)
+            with scratch.empty_file() as file:  # AGraph(string=...) makes a file too
+                file.write(source.encode())
+                file.seek(0)
+                graph = pygraphviz.AGraph(filename=file)
             if resolution:
                 graph.graph_attr["dpi"] = str(resolution)
             picture = graph.draw(format=format, prog="dot")
@@ -127,8 +128,21 @@ def draw(source: str, format: str, resolution: int = 0) -> bytes:
     return bytes(picture)
 
 
-def _child(source: str, format: str, resolution: int, time_limit: float) -> bytes:
-    """Draw in a child process, which can be stopped."""
+def _apart(source: str, format: str, resolution: int, time_limit: float) -> bytes:
+    """Draw in a process of its own, which can be stopped; a confined process has its broker start it."""
+    if channel.is_open():
+        return channel.ask_with("render", source.encode(), format=format, dpi=resolution, time_limit=time_limit)
+    return drawn_apart(source.encode(), format, resolution, time_limit)
+
+
+def drawn_apart(source: bytes, format: str, resolution: int, time_limit: float) -> bytes:
+    """Draw DOT text, which nobody trusts, in a process that gives up its rights before it reads the text."""
+    if pygraphviz_works() and sys.executable:
+        return _child(source, format, resolution, time_limit)
+    return _system(source, format, resolution, time_limit)
+
+
+def _child(source: bytes, format: str, resolution: int, time_limit: float) -> bytes:
     here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     paths = [here, *filter(None, [os.environ.get("PYTHONPATH")])]
     # -P: no module of the current folder may take the place of one of ours
@@ -137,26 +151,38 @@ def _child(source: str, format: str, resolution: int, time_limit: float) -> byte
         return _run(command, source, time_limit, {**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
 
 
-def _system(source: str, format: str, resolution: int, time_limit: float) -> bytes:
-    """Draw with the machine's own `dot`."""
+def system_dot() -> str | None:
+    """Return the path of the machine's own `dot`."""
     import shutil
 
-    program = shutil.which("dot")
+    return shutil.which("dot")
+
+
+def _system(source: bytes, format: str, resolution: int, time_limit: float) -> bytes:
+    """Draw with the machine's own `dot`."""
+    program = system_dot()
     if program is None:
         raise RenderError(
             "no Graphviz to draw with",
             "pip install pygraphviz, or apt-get install graphviz; -o FILE.dot writes the graph without drawing it",
         )
     settings = [f"-Gdpi={resolution}"] if resolution else []
-    return _run([program, f"-T{format}", *settings], source, time_limit, None)
+    from gradtrace.sandbox import confine
+
+    rights = confine.to_start(program)
+    return _run([program, f"-T{format}", *settings], source, time_limit, None, lambda: confine.confine(rights))
 
 
-def _run(command: list[str], source: str, time_limit: float, environment: dict[str, str] | None) -> bytes:
+def _run(
+    command: list[str], source: bytes, time_limit: float, environment: dict[str, str] | None, prepare: Any = None
+) -> bytes:
     try:
-        done = subprocess.run(command, input=source.encode(), capture_output=True, timeout=time_limit, env=environment)
+        done = subprocess.run(
+            command, input=source, capture_output=True, timeout=time_limit, env=environment, preexec_fn=prepare
+        )
     except subprocess.TimeoutExpired:
         raise RenderError(
-            f"drawing {node_count(source)} nodes took more than {time_limit:g} s and was stopped",
+            f"drawing {node_count(source.decode())} nodes took more than {time_limit:g} s and was stopped",
             "fold it with --depth N, or write -o FILE.dot",
         ) from None
     except OSError as error:
@@ -185,27 +211,40 @@ def undated(pdf: bytes) -> bytes:
 def quiet() -> Iterator[Any]:
     """Context manager: capture what C code writes to file descriptor 2; yields a function that returns its last
     line.
-    """
-    import tempfile
 
+    What a pipe cannot hold is dropped: its end for writing does not block.
+    """
     try:
         sys.stderr.flush()
         kept = os.dup(2)
     except (OSError, AttributeError, ValueError):
         yield str  # without a stderr to protect; str() is ""
         return
-    with tempfile.TemporaryFile() as heard:
-        os.dup2(heard.fileno(), 2)
+    reading, writing = open_pipe()
+    os.dup2(writing, 2)
+    os.close(writing)
 
-        def said() -> str:
-            heard.seek(0)
-            return complaint(heard.read().decode(errors="replace"))
+    def said() -> str:
+        with suppress(BlockingIOError):
+            return complaint(os.read(reading, 1 << 16).decode(errors="replace"))
+        return ""
 
-        try:
-            yield said
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+    try:
+        yield said
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(reading)
+
+
+def open_pipe() -> tuple[int, int]:
+    """Return the ends of a pipe that does not block."""
+    if hasattr(os, "pipe2"):
+        return os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    ends = os.pipe()
+    for end in ends:
+        os.set_blocking(end, False)
+    return ends
 
 
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
@@ -217,47 +256,27 @@ def fonts() -> Iterator[None]:
     if sys.platform != "linux" or "FONTCONFIG_FILE" in os.environ or "FONTCONFIG_PATH" in os.environ or _has_font():
         yield
         return
-    os.environ["FONTCONFIG_FILE"] = _font_configuration()
+    here = os.path.dirname(os.path.abspath(__file__))
+    before = os.environ.get("XDG_DATA_HOME")
+    os.environ.update(FONTCONFIG_FILE=os.path.join(here, "fonts", "fonts.conf"), XDG_DATA_HOME=here)
     try:
         yield
     finally:
-        del os.environ["FONTCONFIG_FILE"]
+        del os.environ["FONTCONFIG_FILE"], os.environ["XDG_DATA_HOME"]
+        if before is not None:
+            os.environ["XDG_DATA_HOME"] = before
 
 
 def _has_font() -> bool:
-    if _font_folder is not None:
-        return False
     folders = map(os.path.expanduser, FONT_FOLDERS)
     return any("DejaVuSans.ttf" in files for folder in folders for _, _, files in os.walk(folder))
 
 
-def _font_configuration() -> str:
-    """A configuration that adds our fonts to the system's.
-
-    They are copied to a temporary folder that lives as long as the process, because fontconfig writes files of its own
-    beside the fonts that it finds.
-    """
-    global _font_folder
-    import shutil
-    import tempfile
-
-    if _font_folder is None:
-        _font_folder = tempfile.TemporaryDirectory(prefix="gradtrace-fonts-")
-        ours = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fonts")
-        for name in ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf"):
-            shutil.copy(os.path.join(ours, name), _font_folder.name)
-        with open(os.path.join(_font_folder.name, "fonts.conf"), "w", encoding="utf-8") as file:
-            file.write(
-                '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig>'
-                f"<dir>{_font_folder.name}</dir><cachedir>{_font_folder.name}</cachedir>"
-                '<include ignore_missing="yes">/etc/fonts/fonts.conf</include>'
-                "<config><rescan><int>0</int></rescan></config></fontconfig>"
-            )
-    return os.path.join(_font_folder.name, "fonts.conf")
-
-
 def main(arguments: list[str]) -> None:
     """Run the subprocess: FORMAT RESOLUTION, DOT on stdin, the picture on stdout; of several, each after its length."""
+    from gradtrace.sandbox import confine
+
+    confine.confine(descriptors=[scratch.prepare()])
     sources = sys.stdin.buffer.read().decode().split(SEPARATOR)
     for source in sources:
         try:

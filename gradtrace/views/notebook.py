@@ -17,6 +17,7 @@ from base64 import b64encode
 from html import escape
 from importlib import import_module
 
+from gradtrace import files
 from gradtrace.analysis import stats as statistics
 from gradtrace.analysis import steps as stepping
 from gradtrace.analysis.afterwards import afterwards
@@ -25,7 +26,7 @@ from gradtrace.engine import Tensor
 from gradtrace.trace import live
 from gradtrace.trace.history import bound_names
 from gradtrace.trace.record import Trace
-from gradtrace.views import arrange, dot, files, image, model, render, tree
+from gradtrace.views import arrange, dot, image, model, render, tree
 from gradtrace.views import page as page_view
 from gradtrace.views import stats as stats_view
 from gradtrace.views import steps as steps_view

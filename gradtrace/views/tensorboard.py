@@ -10,12 +10,16 @@ Every input names a node that exists.
 
 from __future__ import annotations
 
+import io
+import os
 import re
 
+from gradtrace import files
 from gradtrace.annotations import Any
-from gradtrace.errors import RenderError, UsageError
+from gradtrace.errors import UsageError
+from gradtrace.sandbox import channel
 from gradtrace.trace.record import Operation, TensorRecord, Trace
-from gradtrace.views import flow, numbers
+from gradtrace.views import event_files, flow, numbers
 
 LONGEST = 1000  # bytes of an attribute; TensorBoard leaves out those of 1,024 and more
 KINDS = {"leaf": "Leaf", "constant": "Const"}
@@ -87,22 +91,17 @@ def write(trace: Trace, folder: str) -> None:
 
     RenderError if tensorboardX is not installed, UsageError if the folder cannot be written.
     """
+    made = io.BytesIO()
+    event_files.EventFile(made, event_files.Messages()).add_graph(graph_def(trace))
+    if channel.is_open():
+        files.write_output(folder, made.getvalue())  # the broker has chosen the file's name
+        return
     try:
-        from tensorboardX import FileWriter
-        from tensorboardX.proto.event_pb2 import Event
-    except ImportError:
-        raise RenderError(
-            "a TensorBoard file needs tensorboardX, which is not installed",
-            "pip install 'gradtrace[tensorboard]'; or -o FILE.html, which needs nothing",
-        ) from None
-    content = graph_def(trace).SerializeToString(deterministic=True)
-    try:
-        writer = FileWriter(folder)
-        writer.add_event(Event(graph_def=content))
-        writer.close()
+        os.makedirs(folder, exist_ok=True)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise UsageError(f"cannot write into '{folder}': {reason}", "choose another --tensorboard") from error
+    files.write_output(os.path.join(folder, event_files.new_name()), made.getvalue())
 
 
 def graph_def(trace: Trace) -> Any:

@@ -1,6 +1,6 @@
 """Every option of every command has a help text and does something.
 
-`test_limits` tries the limits, `test_permission` --allow-write.
+`test_limits` tries the limits, `test_permission` --allow-write, `test_broker` --require-wall.
 """
 
 import pytest
@@ -236,6 +236,7 @@ OWN = {
         "--params": (("x*w", "--data", "t.csv"), ("--params", "p.json")),
         "--seed": (("x*2", "--data", "t.csv"), ("--seed", "none")),
     },
+    "doctor": {"--format": ((), ("--format", "json"))},
     "ops": {"--format": (("mul",), ("--format", "json"))},
     "verify": {
         "--format": (("note.md",), ("--format", "json")),
@@ -243,7 +244,7 @@ OWN = {
         "--strict": (("old.txt",), ("--strict",)),
     },
 }
-WITHOUT_INPUTS = ("ops", "verify", "completion")
+WITHOUT_INPUTS = ("ops", "verify", "doctor", "completion")
 BY_INPUT = ("repl", "tutorial")  # what these read is typed: their options are tried in tests of their own
 # what `run` runs to show an option; with the arguments of SHARED
 SCRIPTS = {
@@ -300,8 +301,8 @@ def test_every_option_is_tried_here_and_has_a_help_text(command, answer):
     known = options(command)
     limits = (
         set()
-        if command in ("ops", "completion", "tutorial")
-        else {"--allow-write", "--allow-import", *(limit.flag for limit in LIMITS)}
+        if command in ("ops", "doctor", "completion", "tutorial")
+        else {"--allow-write", "--allow-import", "--require-wall", *(limit.flag for limit in LIMITS)}
     )
     engine = {"--engine", "--python"} & set(known)  # tests/torch/test_shell.py tries these
     assert command in BY_INPUT or set(known) == {*tried(command), *limits, *engine}

@@ -106,7 +106,8 @@ def test_a_memory_error_of_the_programs_own_is_caught(tmp_path):
 
 def test_no_limit_outlives_a_run(tmp_path):
     text = (
-        "from gradtrace.cli import guard\nimport resource\nfrom gradtrace import lang\nguard.contain()\n"
+        "from gradtrace.cli import grants, guard\nimport resource\nfrom gradtrace import lang\n"
+        "guard.contain(grants.Grants())\n"
         "names = 'CORE CPU AS DATA STACK FSIZE'.split()\n"
         "read = lambda: [resource.getrlimit(getattr(resource, 'RLIMIT_' + n)) for n in names]\n"
         "before = read()\nlang.run(lang.parse('x = 2.0'))\nassert read() == before\nprint('same')\n"

@@ -3,13 +3,15 @@
 import pytest
 
 import gradtrace as torch
+from gradtrace import ops
 from gradtrace.engine.node import DROP, META, SAVE
-from gradtrace.engine.op import KINDS, ZEROS, Op, d, op, records
+from gradtrace.engine.op import KINDS, ZEROS, Op, d, elementwise_op, float_op, op, records, view_op
 
 
 @pytest.fixture
 def made():
     """made(signature, kernel, **fields) -> a record that is forgotten after the test."""
+    ops.load()  # what a test loads would be forgotten, too
     known = dict(records)
     yield op
     for name in records.keys() - known.keys():
@@ -43,6 +45,35 @@ def test_a_name_is_taken_once(made):
     made("unit_of_test(self)", "negative", kind="elementwise")
     with pytest.raises(AssertionError, match="unit_of_test"):
         made("unit_of_test(self)", "negative", kind="elementwise")
+
+
+def test_the_node_is_named_after_the_operator(made):
+    rule = lambda xp, g, out, self: g
+    assert made("unit_of_test(self)", "negative", kind="elementwise", self=d("", rule)).node == "UnitOfTestBackward0"
+    assert made("unit_of_test2(self)", "negative", kind="elementwise", joint=d("", rule)).node == "UnitOfTest2Backward0"
+    assert made("unit_of_test3(self)", "negative", kind="elementwise").node is None
+    assert made("unit_of_test4(self)", "negative", kind="elementwise", node="Other", self=d("", rule)).node == "Other"
+
+
+@pytest.mark.parametrize(
+    ("factory", "kind", "promote", "view"),
+    [
+        (elementwise_op, "elementwise", None, False),
+        (float_op, "elementwise", "float", False),
+        (view_op, "view", None, True),
+    ],
+)
+def test_a_factory_gives_the_kind_and_the_usual_fields(made, factory, kind, promote, view):
+    record = factory("unit_of_test(self)", "negative", "-self")
+    assert (record.kind, record.promote, record.view, record.formula) == (kind, promote, view, "-self")
+    assert view_op("unit_of_test2(self)", "negative", view=False).view is False
+
+
+def test_unsupported_dtypes_are_kinds_and_a_text(made):
+    record = elementwise_op("unit_of_test(self)", "negative", unsupported_dtypes="bi a text of several words")
+    assert record.unsupported_dtypes == ("bi", "a text of several words")
+    with pytest.raises(RuntimeError, match="a text of several words"):
+        record(torch.tensor([1, 2]))
 
 
 def test_a_derivative_splits_the_names_it_needs():
@@ -90,7 +121,7 @@ def test_a_new_record_runs_and_differentiates_to_second_order(made):
         self=d("self", lambda xp, g, out, self: g * 3 * self**2),
     )
     x = torch.tensor([1.0, -2.0], dtype=torch.float64, requires_grad=True)
-    assert record(x).grad_fn.name() == "Unit_Of_TestBackward0"
+    assert record(x).grad_fn.name() == "UnitOfTestBackward0"
     assert torch.autograd.gradcheck(record, (x,)) and torch.autograd.gradgradcheck(record, (x,))
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import gradtrace as torch
 from gradtrace import ops, static
+from gradtrace.analysis.symbolic import of_record
 from gradtrace.batch.mapper import RowMap
 from gradtrace.engine import op as op_module
 from gradtrace.engine.op import KINDS, Op, records
@@ -351,12 +352,12 @@ def test_signs_are_what_python_writes(name: str) -> None:
 def test_symbolic_formulas_are_the_operators(name: str) -> None:
     sympy = pytest.importorskip("sympy")
     record = records[name]
-    written = record.symbolic
-    formula = getattr(sympy, written) if isinstance(written, str) else lambda *own: written(sympy, *own)  # type: ignore[misc]
+    formula = of_record(record)
+    assert formula is not None
     numbers = [0.3, 0.6][: record.arity]
     plain = {"beta": 1.0, "threshold": 20.0, "dtype": None}
     found = record(*(torch.tensor(x, dtype=torch.float64) for x in numbers), *(plain[n] for n in record.plain_names))
-    assert float(formula(*map(sympy.Float, numbers))) == pytest.approx(found.item(), rel=1e-12)
+    assert float(formula(sympy, *map(sympy.Float, numbers))) == pytest.approx(found.item(), rel=1e-12)
 
 
 def test_costs_and_in_place_words() -> None:

@@ -9,22 +9,12 @@ from gradtrace.analysis.flow import reachable_functions
 from gradtrace.analysis.why import explain
 from gradtrace.annotations import Any
 from gradtrace.lang import syntax as ast
+from gradtrace.lazy_names import words
 from gradtrace.trace.record import PassRecord, Span, TensorRecord
 
 # What explains a gradient that is None as a mistake, most serious first.
 CUTS = (
-    *(
-        "copied",
-        "detach",
-        "detach_",
-        ".data",
-        "no_grad",
-        "inference_mode",
-        "set_grad_enabled",
-        "item",
-        "tolist",
-        "numpy",
-    ),
+    *words("copied detach detach_ .data no_grad inference_mode set_grad_enabled item tolist numpy"),
     *("comparison", "integer", "index", "late", "gave None", "rebound", "hidden leaf", "no derivative"),
 )
 

@@ -212,8 +212,7 @@ def call_of(facts: Facts, leaves: list[int]) -> Span | None:
         reading = [facts.trace.operations[index] for index in facts.flow.readers.get(leaf, ())]
         for operation in sorted(reading, key=lambda one: not one.grad_enabled)[:1]:
             modules = [s.span for s in scopes_of(facts, operation) if s.kind == "module" and s.span is not None]
-            found: Span | None = modules[-1] if modules else operation.span
-            return found
+            return modules[-1] if modules else operation.span
     return None
 
 

@@ -9,6 +9,7 @@ from gradtrace.analysis.answer import Facts
 from gradtrace.analysis.causes.cause import Cause, at_line, highest, made_at, method_of, named, operands, operator
 from gradtrace.engine.tables import function_table
 from gradtrace.lang import syntax as ast
+from gradtrace.lazy_names import words
 from gradtrace.trace.record import Operation, TensorRecord, Value
 
 LOSSES = function_table("analysis.causes.silent.LOSSES", ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"))
@@ -18,17 +19,7 @@ PASSING = (
     "slice",
     *function_table(
         "analysis.causes.silent.PASSING",
-        (
-            "view",
-            "reshape",
-            "squeeze",
-            "unsqueeze",
-            "select",
-            "transpose",
-            "t",
-            "permute",
-            "flatten",
-        ),
+        words("view reshape squeeze unsqueeze select transpose t permute flatten"),
     ),
 )
 Pair = tuple[TensorRecord, Value]

@@ -20,6 +20,7 @@ COMMANDS = {
     "plan": "Value and gradients as one static program.",
     "compare": "Dynamic and static graph side by side.",
     "verify": "Notes that check themselves: their cells run, their records compared.",
+    "doctor": "The walls of this machine, and what else gradtrace finds here.",
     "completion": "A script that makes the shell complete commands, options and variables.",
 }
 
@@ -29,5 +30,5 @@ GROUPS = {
     "Pictures": ("graph",),
     "Answers": ("why", "paths", "trace", "stats", "check", "diff"),
     "Tables": ("map",),
-    "Tools": ("tutorial", "repl", "ops", "plan", "compare", "verify", "completion"),
+    "Tools": ("tutorial", "repl", "ops", "plan", "compare", "verify", "doctor", "completion"),
 }

@@ -81,7 +81,7 @@ def recorded(program: Program, inputs: options.Inputs, how: options.Backward, bu
 
 
 def draw(text: str, name: str) -> None:
-    from gradtrace.views import files
+    from gradtrace import files
 
     suffix = name.rpartition(".")[2].lower()
     if suffix == "dot":

@@ -51,7 +51,7 @@ def checked(name: str, among: tuple[str, ...]) -> str:
         render.suffix_of(name, among)
     except UsageError as error:
         raise UsageError(f"-o: {error.message}", error.hint) from None
-    from gradtrace.views import files
+    from gradtrace import files
 
     files.check_place(name)
     return name
@@ -169,7 +169,7 @@ def draw(
     if output_file is None:
         output.write(shown(drawn, look, color))
         return
-    from gradtrace.views import files
+    from gradtrace import files
 
     if suffix in render.DRAWN[:3] and len(drawn.nodes) > MANY:
         report.write(f"gradtrace graph: laying out {len(drawn.nodes):,} nodes; --depth N folds them")
@@ -212,6 +212,11 @@ def depth_number(depth: str | None, look: DotOptions) -> int | None:
 
 def show_file(name: str) -> None:
     """Open a written file in the browser; UsageError if no browser is found."""
+    from gradtrace.sandbox import channel
+
+    if channel.is_open():
+        channel.ask_about(name, "open")
+        return
     import webbrowser
     from pathlib import Path
 

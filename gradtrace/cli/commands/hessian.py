@@ -39,7 +39,7 @@ def hessian(
     inputs = options.take(options.Inputs, flags)
     found = derivatives.at_the_end(program, inputs, options.budget(flags), result, wrt, hessian_of)
     if output_file is not None:
-        from gradtrace.views.files import write_output
+        from gradtrace.files import write_output
 
         write_output(output_file, view.hessian_file(found, output_file.rpartition(".")[2].lower()))
     elif format == "table":

@@ -82,7 +82,7 @@ def jacobian(
     vectors = [values.read(text, "--grad-tensors", read) for text in grad_tensors]
     blocks = derivatives.at_the_end(program, inputs, budget, result, wrt, lambda choice: blocks_of(choice, vectors))
     if output_file is not None:
-        from gradtrace.views.files import write_output
+        from gradtrace.files import write_output
 
         write_output(output_file, view.jacobian_file(blocks, output_file.rpartition(".")[2].lower()))
     elif format == "table":

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from itertools import chain
 
 from gradtrace.annotations import TYPE_CHECKING, Any
-from gradtrace.cli import options, tabular
+from gradtrace.cli import grants, options, output, tabular
 from gradtrace.cli.command import SourceCommand, ToolOption
 from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
+    from gradtrace.batch.cluster import Table
     from gradtrace.lang import Program
 
 HELP = """Evaluate SOURCE for every row of a table: its value and, for each input that is a column, the gradient.
@@ -51,8 +54,10 @@ def map_rows(
     progress: bool,
     **flags: Any,
 ) -> None:
-    from gradtrace.batch import parts, run
+    from gradtrace.batch import cluster, formats, parts, run
     from gradtrace.batch.mapper import RowMap
+    from gradtrace.trace.values import frozen
+    from gradtrace.views.numbers import jsonable
 
     inputs, budget = options.take(options.Inputs, flags), options.budget(flags)
     if not program.tree.body:
@@ -83,10 +88,25 @@ def map_rows(
     )
     mapper = RowMap(plan, {name: tensor._data for name, tensor in tensors.items()})
     refuse_collision(kept, mapper.labels)
+
+    def reopened() -> Any:
+        again = open_table(data, grid, from_)
+        if hasattr(again, "select"):
+            again.select([*bound.columns.values(), *kept])
+        return again
+
     threads = workers or os.cpu_count() or 1
     job = run.Job(table.line, bound.columns, kept, mapper, on_error, threads)
     done = run.Done()
     shown = tabular.Progress(table, done, progress)
+    part = cluster.asked_part()
+    if part is not None:
+        assert output_file is not None
+        read_as = from_ or (formats.SUFFIXES.get(os.path.splitext(data or "")[1].lower()) or "csv")
+        rows = cluster.chunks_of(part, reopened(), data or "", read_as, size)
+        parts.write_part(job, rows, parts.output_folder(output_file), kind, part_rows, done)
+        output.write(json.dumps({"rows": done.rows, "bad": done.bad, "noted": done.noted}) + "\n")
+        return
     if in_parts:
         assert output_file is not None
         facts = {
@@ -103,16 +123,16 @@ def map_rows(
         }
         if data is not None:
             facts["files"] = parts.of_file(data)
-        there = parts.prepare(output_file, facts, resume)
+        folder = parts.output_folder(output_file)
+        there = folder.prepare(facts, resume)
         if scheduler is not None:
-            target = (output_file, kind, part_rows, size)
-            on_cluster(job, table, scheduler, (data, grid, from_), target, there, done, shown)
+            divided = division(table, data, from_, part_rows)
+            constants = {name: jsonable(frozen(t)) for name, t in tensors.items() if name not in bound.columns}
+            on_cluster(divided, constants, there, program.source.text, scheduler, done, shown)
         else:
-            shown.table = fresh = open_table(data, grid, from_)  # from its start
-            if hasattr(fresh, "select"):
-                fresh.select([*bound.columns.values(), *kept])
-            parts.run(job, fresh, output_file, kind, part_rows, there, size, done, shown)
-        parts.finish(output_file, done)
+            shown.table = fresh = reopened()  # from its start
+            parts.run(job, fresh, folder, kind, part_rows, there, size, done, shown)
+        folder.finish(done.rows)
     else:
         whole(job, chain([] if first is None else [first], chunks), output_file, kind, done, shown, empty(job, kept))
     shown.end(done.rows)
@@ -192,8 +212,8 @@ def empty(job: Any, kept: tuple[str, ...]) -> Any:
 
 def whole(job: Any, chunks: Any, name: str | None, kind: str, done: Any, shown: Any, columns: Any) -> None:
     """Write the table as one file, or to stdout."""
+    from gradtrace import files
     from gradtrace.batch import formats, run
-    from gradtrace.batch.target import Target
 
     def fill(writer: Any) -> None:
         for chunk in chunks:
@@ -207,42 +227,43 @@ def whole(job: Any, chunks: Any, name: str | None, kind: str, done: Any, shown: 
         fill(writer)
         writer.close()
         return
-    with Target(name, kind) as writer:
+
+    def write(stream: Any) -> None:
+        writer = formats.writer(stream, kind, os.path.dirname(os.path.realpath(name)))
         fill(writer)
+        writer.close()
+
+    files.write_output(name, write)
 
 
-def on_cluster(job: Any, table: Any, address: str, source: Any, target: Any, there: Any, done: Any, shown: Any) -> None:
-    """Write the parts of the output with the workers of a cluster."""
-    from gradtrace.batch import cluster, formats, lines
+def division(table: Any, data: str | None, read_as: str | None, part_rows: int) -> Table:
+    """Return how the table is divided into parts."""
+    from gradtrace.batch import formats, lines
+    from gradtrace.batch.cluster import Table
 
-    (data, grid, read_as), (folder, kind, part_rows, size) = source, target
-    place, rows = None if data is None else os.path.abspath(data), getattr(table, "rows", None)
-    names: list[str] = []
-    offsets: tuple[int, ...] = ()
-    if rows is None:  # a file of text
-        assert place is not None
-        quoted = (read_as or formats.of_name(place, "--data", "--from")) in formats.TEXT
-        rows, offsets = lines.ranges(place, part_rows, quoted)
-        names = table.names
-    work = cluster.Work(
-        job.mapper.plan,
-        job.mapper.constants,
-        job.bound,
-        job.kept,
-        job.on_error,
-        job.threads,
-        place,
-        grid,
-        read_as,
-        os.path.abspath(folder),
-        kind,
-        part_rows,
-        size,
-        rows,
-        tuple(names),
-        offsets,
-    )
-    cluster.run(work, address, there, done, shown)
+    rows = getattr(table, "rows", None)
+    if rows is not None:
+        return Table(rows, part_rows)
+    assert data is not None  # a file of text
+    quoted = (read_as or formats.of_name(data, "--data", "--from")) in formats.TEXT
+    rows, offsets = lines.ranges(data, part_rows, quoted)
+    return Table(rows, part_rows, tuple(table.names), offsets)
+
+
+def on_cluster(
+    table: Table, constants: dict[str, Any], there: dict[int, int], text: str, address: str, done: Any, shown: Any
+) -> None:
+    """Write the parts of the output with the workers of a cluster, which the broker of a confined process asks."""
+    from gradtrace.batch import cluster
+    from gradtrace.sandbox import channel
+
+    if not channel.is_open():
+        cluster.run(grants.task_of(sys.argv[1:], text, constants), table, there, address, done, shown)
+        return
+    request = {"table": table._asdict(), "there": {str(first): end for first, end in there.items()}}
+    found = channel.ask_with("cluster", json.dumps({**request, "constants": constants}).encode())
+    told = json.loads(found)
+    done.rows, done.there, done.bad, done.noted = told["rows"], told["there"], told["bad"], told["noted"]
 
 
 def versions() -> dict[str, str]:

@@ -126,7 +126,8 @@ def repeated(made: Any, tensors: dict[str, Tensor], runs: int) -> str:
 
 
 def draw(text: str, name: str) -> None:
-    from gradtrace.views import files, render
+    from gradtrace import files
+    from gradtrace.views import render
 
     files.write_output(name, render.render_dot(text, render.suffix_of(name)))
 

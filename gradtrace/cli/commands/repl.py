@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gradtrace.cli import options, report
+from gradtrace.cli import colour, options, report
 from gradtrace.cli.clicked import SectionOption
 from gradtrace.cli.command import ToolOption
 from gradtrace.cli.exits import Exit
@@ -25,28 +25,28 @@ Examples:
   gradtrace repl --history ~/.gradtrace_history
   printf 'w: leaf = 1.0\\ny = (2 + w) * (w + 1)\\ny\\ny.backward()\\nw.grad\\n:why w\\n' | gradtrace repl"""
 
-WELCOME = "gradtrace {version}. :help lists the commands, Ctrl-D ends."
-
 
 def repl(color: str | None, dtype: str | None, seed: int | None, history: str | None, **flags: Any) -> int:
     import gradtrace
     import gradtrace.ops.random.generator
-    from gradtrace.cli import colour, guard, prompt
-    from gradtrace.cli.repl import Repl
+    from gradtrace.cli import guard, prompt
+    from gradtrace.cli.grants import Grants
+    from gradtrace.cli.repl import Repl, remote_entries
+    from gradtrace.sandbox import channel
 
-    guard.contain()
+    budget = options.budget(flags)
+    asked = Grants.within(budget)._replace(
+        seconds=None,  # the parent reads the entries, and its clock begins with each
+        prompt=lambda names: prompt.entries(names, history),
+        entry_seconds=budget.seconds,
+    )
+    guard.contain(asked)
     if seed is not None:
         gradtrace.manual_seed(seed)
-    session = Repl(options.budget(flags), dtype, report.Settings.of(sys.argv)._replace(color=color))
-    if not colour.is_terminal(sys.stdin):
-        status = session.serve(prompt.piped(sys.stdin))
-        return status or (Exit.FAILED if session.failed else Exit.OK)
-    terminal = prompt.Terminal(session.known_names, history)
-    report.write(WELCOME.format(version=gradtrace.__version__))
-    try:
-        return session.serve(terminal.entries())
-    finally:
-        terminal.close()
+    session = Repl(budget, dtype, report.Settings.of(sys.argv)._replace(color=color))
+    names = session.known_names
+    status = session.serve(remote_entries(names) if channel.is_open() else prompt.entries(names, history))
+    return status or (Exit.FAILED if session.failed and not colour.is_terminal(sys.stdin) else Exit.OK)
 
 
 command = click.Command(

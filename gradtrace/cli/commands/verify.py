@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -32,13 +33,18 @@ FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
 def verify(file: str, format: str, color: str | None, update: bool, strict: bool, **flags: Any) -> int:
     from gradtrace.analysis import outputs
-    from gradtrace.cli import verifying
+    from gradtrace.cli import guard, verifying
+    from gradtrace.cli.grants import Grants
     from gradtrace.views import verify as view
 
+    budget = options.budget(flags)
+    place = os.path.expanduser(file.removeprefix("@"))
+    rewritten = ((file.removeprefix("@"), place),) if update else ()
+    guard.contain(Grants.within(budget)._replace(read=(place,), outputs=rewritten))
     name, text, _ = source.read(file, always_file=True)
-    found = verifying.verify(name, text, options.budget(flags))
+    found = verifying.verify(name, text, budget)
     if update:
-        from gradtrace.views.files import write_output
+        from gradtrace.files import write_output
 
         changed = verifying.updated(name, text, found)
         if changed != text:

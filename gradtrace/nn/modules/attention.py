@@ -26,8 +26,7 @@ def additive_mask(mask: Tensor | None, name: str, dtype: Any) -> Tensor | None:
         return mask
     if mask.dtype.name != "bool":
         raise AssertionError(f"only bool and floating types of {name} are supported")
-    added: Tensor = function("zeros")(*mask.shape, dtype=dtype).masked_fill(mask, float("-inf"))
-    return added
+    return function("zeros")(*mask.shape, dtype=dtype).masked_fill(mask, float("-inf"))
 
 
 class MultiheadAttention(Module):

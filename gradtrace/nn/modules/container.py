@@ -65,8 +65,7 @@ class Sequential(Module):
         return iter(self._modules.values())
 
     def __add__(self, other: Any) -> Sequential:
-        joined: Sequential = Sequential().extend(self).extend(_sequential(other))
-        return joined
+        return Sequential().extend(self).extend(_sequential(other))
 
     def __iadd__(self, other: Any) -> Any:
         return self.extend(list(_sequential(other)))
@@ -158,8 +157,7 @@ class ModuleList(Module):
         return self.extend(modules)
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
-        joined: ModuleList = ModuleList(self).extend(other)
-        return joined
+        return ModuleList(self).extend(other)
 
     def append(self, module: Module) -> Any:
         self.add_module(str(len(self)), module)

@@ -33,15 +33,10 @@ from gradtrace.nn.modules._text import indent, typename
 from gradtrace.nn.parameter import Buffer, Parameter, clear_grad
 
 __all__ = [
-    "Module",
-    "register_module_buffer_registration_hook",
-    "register_module_forward_hook",
-    "register_module_forward_pre_hook",
-    "register_module_full_backward_hook",
-    "register_module_full_backward_pre_hook",
-    "register_module_module_registration_hook",
-    "register_module_parameter_registration_hook",
-]
+    "Module", "register_module_buffer_registration_hook", "register_module_forward_hook",
+    "register_module_forward_pre_hook", "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook", "register_module_parameter_registration_hook",
+]  # fmt: skip
 
 
 def _forward_unimplemented(self: Module, *input: Any) -> Any:
@@ -139,7 +134,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
     # ---- attributes
 
     def __getattr__(self, name: str) -> Any:
-        if name[:2] == "__" == name[-2:]:  # numpy asks for special names, which must not be a buffer's or parameter's
+        if name[:2] == "__" == name[-2:]:  # copy and numpy ask for special names, which no parameter may answer
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         state = self.__dict__
         try:
@@ -270,8 +265,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
         module, last = self._get_member(target)
         if last not in module._buffers:
             raise AttributeError(f"`{last}` is not a buffer")
-        buffer: Tensor = getattr(module, last)
-        return buffer
+        return getattr(module, last)
 
     # ---- walking the tree: each object is met once, in order of registration
 

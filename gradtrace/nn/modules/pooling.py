@@ -81,8 +81,7 @@ class _MaxUnpool(_Pool):
         self.padding = repeated(padding, n)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        pooled: Tensor = self._call(input, indices, self.kernel_size, self.stride, self.padding, output_size)
-        return pooled
+        return self._call(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
     def extra_repr(self) -> str:
         return attributes(self, "kernel_size", "stride", "padding")
@@ -130,10 +129,7 @@ class AvgPool1d(_Pool):
         self.count_include_pad = count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
-        pooled: Tensor = self._call(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
-        )
-        return pooled
+        return self._call(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
     def extra_repr(self) -> str:
         return attributes(self, "kernel_size", "stride", "padding")
@@ -158,7 +154,7 @@ class _AvgPool(_Pool):
         self.divisor_override = divisor_override
 
     def forward(self, input: Tensor) -> Tensor:
-        pooled: Tensor = self._call(
+        return self._call(
             input,
             self.kernel_size,
             self.stride,
@@ -167,7 +163,6 @@ class _AvgPool(_Pool):
             self.count_include_pad,
             self.divisor_override,
         )
-        return pooled
 
     def extra_repr(self) -> str:
         return attributes(self, "kernel_size", "stride", "padding")
@@ -194,8 +189,7 @@ class _LPPool(_Pool):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Tensor:
-        pooled: Tensor = self._call(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
-        return pooled
+        return self._call(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
     def extra_repr(self) -> str:
         return attributes(self, "norm_type", "kernel_size", "stride", "ceil_mode")
@@ -250,8 +244,7 @@ class _AdaptiveAvgPool(_Pool):
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Tensor:
-        pooled: Tensor = self._call(input, self.output_size)
-        return pooled
+        return self._call(input, self.output_size)
 
     def extra_repr(self) -> str:
         return attributes(self, "output_size")

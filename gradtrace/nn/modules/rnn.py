@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, elementwise_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
@@ -57,13 +57,7 @@ MODES: dict[str, tuple[RecurrentStep, int]] = {
 
 
 # One layer of a float32 LSTM, which is a single operator in PyTorch on the CPU and in the graph.
-mkldnn_layer = op(
-    "mkldnn_rnn_layer(self)",
-    lambda a: a,
-    kind="elementwise",
-    node="MkldnnRnnLayerBackward0",
-    self=d("", lambda xp, g, out, self: g),
-)
+mkldnn_layer = elementwise_op("mkldnn_rnn_layer(self)", lambda a: a, self=d("", lambda xp, g, out, self: g))
 
 
 def gates_of(weights: dict[str, Any], input: Tensor) -> Tensor:
@@ -76,8 +70,7 @@ def is_single(x: Tensor) -> bool:
 
 
 def _zeros(input: Tensor, *shape: int) -> Tensor:
-    zeros: Tensor = function("zeros")(*shape, dtype=input.dtype)
-    return zeros
+    return function("zeros")(*shape, dtype=input.dtype)
 
 
 class RNNBase(Module):
@@ -244,10 +237,10 @@ class RNNBase(Module):
 
     def _forward(self, input: Tensor, state: State | None, name: str) -> tuple[Tensor, State]:
         """Run the layer; add and remove the batch dimension of an unbatched input."""
-        if type(input).__name__ == "PackedSequence":
+        if isinstance(input, tuple) and hasattr(input, "sorted_indices"):
             from gradtrace.nn.modules.rnn_packed import run_packed
 
-            return run_packed(self, input, state)  # type: ignore[arg-type, return-value]
+            return run_packed(self, input, state)
         if input.dim() not in (2, 3):
             tail = "tensor instead" if name == "RNN" else "instead"
             raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D {tail}")
@@ -413,8 +406,7 @@ class RNNCell(RNNCellBase):
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        hidden: Tensor = self._step(input, None if hx is None else (hx,), f"RNN_{self.nonlinearity.upper()}")[0]
-        return hidden
+        return self._step(input, None if hx is None else (hx,), f"RNN_{self.nonlinearity.upper()}")[0]
 
 
 class LSTMCell(RNNCellBase):
@@ -440,5 +432,4 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        hidden: Tensor = self._step(input, None if hx is None else (hx,), "GRU")[0]
-        return hidden
+        return self._step(input, None if hx is None else (hx,), "GRU")[0]

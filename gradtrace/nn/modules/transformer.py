@@ -28,8 +28,7 @@ def _activation(name: str | Activation) -> Activation:
         return name
     if name not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {name}")
-    activation: Activation = getattr(F, name)
-    return activation
+    return getattr(F, name)
 
 
 def _clones(module: Module, count: int) -> ModuleList:
@@ -81,14 +80,12 @@ class _Layer(Module):
         return norm(x + dropout(block(x)))
 
     def _feed_forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))
-        return out
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
     def _attend(self, attention: Module, x: Tensor, source: Tensor, mask: Any, padding: Any, causal: bool) -> Tensor:
-        attended: Tensor = attention(
+        return attention(
             x, source, source, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=causal
         )[0]
-        return attended
 
 
 class TransformerEncoderLayer(_Layer):
@@ -243,7 +240,7 @@ class Transformer(Module):
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        out: Tensor = self.decoder(
+        return self.decoder(
             tgt,
             memory,
             tgt_mask=tgt_mask,
@@ -253,11 +250,9 @@ class Transformer(Module):
             tgt_is_causal=tgt_is_causal,
             memory_is_causal=memory_is_causal,
         )
-        return out
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """Return a (sz, sz) mask with -inf above the diagonal: no position attends to a later one."""
         full = function("full")((sz, sz), float("-inf"), dtype=dtype)
-        mask: Tensor = function("triu")(full, diagonal=1)
-        return mask
+        return function("triu")(full, diagonal=1)

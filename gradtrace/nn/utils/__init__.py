@@ -16,14 +16,9 @@ from gradtrace.nn.modules._text import typename
 from gradtrace.nn.modules.utils import function
 
 __all__ = [
-    "clip_grad_norm_",
-    "clip_grad_value_",
-    "clip_grads_with_norm_",
-    "get_total_norm",
-    "parameters_to_vector",
-    "rnn",
+    "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector", "rnn",
     "vector_to_parameters",
-]
+]  # fmt: skip
 
 Tensors = Tensor | Iterable[Tensor]
 
@@ -38,8 +33,7 @@ def get_total_norm(
     """Return the norm of all tensors as one vector; optionally raise RuntimeError for inf or nan."""
     listed, norm_type = _listed(tensors), float(norm_type)
     if not listed:
-        zero: Tensor = function("tensor")(0.0)
-        return zero
+        return function("tensor")(0.0)
     with no_grad():
         norms = [linalg.vector_norm(t, norm_type) for t in listed]
         total: Tensor = linalg.vector_norm(function("stack")(norms), norm_type)
@@ -88,8 +82,7 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """Flatten all parameters into one vector."""
-    vector: Tensor = function("cat")([p.view(-1) for p in parameters])
-    return vector
+    return function("cat")([p.view(-1) for p in parameters])
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Tensor]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, gather_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.nn.modules.utils import function
 
@@ -20,22 +20,14 @@ NOT_SORTED = (
     "need ONNX exportability."
 )
 
-pack_rows = op(
-    "pack_padded(self; indices)",
-    lambda a, indices: a[indices],
-    formula="out[i, ...] = self[indices[i], ...]",
-    kind="gather",
-    node="PackPaddedSequenceBackward0",
-    self=d("~self", lambda xp, g, out, self, indices: xp.index_place(None, g, tuple(self.shape), indices)),
-)
-unpack_rows = op(
-    "pad_packed(self; shape, indices, padding)",
-    lambda a, *rest: unpacked(a, *rest),
-    formula="out[j] = padding; out[indices[i]] = self[i]",
-    kind="gather",
-    node="CopySlices",
-    self=d("", lambda xp, g, out, self, shape, indices, padding: xp.index(g, indices)),
-)
+# fmt: off
+pack_rows = gather_op("pack_padded(self; indices)", lambda a, indices: a[indices],
+    "out[i, ...] = self[indices[i], ...]", node="PackPaddedSequenceBackward0",
+    self=d("~self", lambda xp, g, out, self, indices: xp.index_place(None, g, tuple(self.shape), indices)))
+unpack_rows = gather_op("pad_packed(self; shape, indices, padding)", lambda a, *rest: unpacked(a, *rest),
+    "out[j] = padding; out[indices[i]] = self[i]", node="CopySlices",
+    self=d("", lambda xp, g, out, self, shape, indices, padding: xp.index(g, indices)))
+# fmt: on
 
 
 class PackedSequence(NamedTuple):

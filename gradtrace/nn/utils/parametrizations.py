@@ -14,6 +14,7 @@ from gradtrace.nn import functional as F
 from gradtrace.nn.modules import conv
 from gradtrace.nn.modules.module import Module
 from gradtrace.nn.parameter import Parameter
+from gradtrace.nn.utils._targets import put_tensor
 from gradtrace.nn.utils.parametrize import register_parametrization
 
 __all__ = ["spectral_norm", "weight_norm"]
@@ -116,7 +117,7 @@ class WeightNormHook:
         return v * (g / norm_except_dim(v, self.dim))
 
     def __call__(self, module: Module, inputs: Any) -> None:
-        setattr(module, self.name, self.compute_weight(module))
+        put_tensor(module, self.name, self.compute_weight(module))
 
 
 def weight_norm_by_hook(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
@@ -162,7 +163,7 @@ def remove_weight_norm(module: Module, name: str = "weight") -> Module:
     weight = remove_hook(module, name, WeightNormHook, "weight_norm").compute_weight(module)
     delattr(module, name)
     del module._parameters[f"{name}_g"], module._parameters[f"{name}_v"]
-    setattr(module, name, Parameter(weight.data))
+    put_tensor(module, name, Parameter(weight.data))
     return module
 
 
@@ -185,7 +186,7 @@ class SpectralNormHook:
         return weight / u.dot(matrix.mv(v))
 
     def __call__(self, module: Module, inputs: Any) -> None:
-        setattr(module, self.name, self.compute_weight(module, module.training))
+        put_tensor(module, self.name, self.compute_weight(module, module.training))
 
 
 def spectral_norm_by_hook(
@@ -199,7 +200,7 @@ def spectral_norm_by_hook(
         sizes = as_matrix(weight, hook.dim).shape
         u, v = (F.normalize(weight.new_empty(n).normal_(0, 1), dim=0, eps=eps) for n in sizes)
     module.register_parameter(f"{name}_orig", weight)
-    setattr(module, name, weight.data)
+    put_tensor(module, name, weight.data)
     module.register_buffer(f"{name}_u", u)
     module.register_buffer(f"{name}_v", v)
     module.register_forward_pre_hook(hook)

@@ -15,6 +15,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.nn.modules.container import ModuleDict, ModuleList
 from gradtrace.nn.modules.module import Module
 from gradtrace.nn.parameter import Parameter
+from gradtrace.nn.utils._targets import put_tensor
 
 __all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations"]
 
@@ -164,5 +165,5 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     del parametrizations[tensor_name]
     if not parametrizations:
         del module._modules["parametrizations"]
-    setattr(module, tensor_name, original)
+    put_tensor(module, tensor_name, original)
     return module

@@ -11,25 +11,13 @@ from typing import Any
 from gradtrace.engine.tensor import Tensor
 from gradtrace.nn.modules.module import Module
 from gradtrace.nn.modules.utils import function
+from gradtrace.nn.utils._targets import put_tensor
 
 __all__ = [
-    "BasePruningMethod",
-    "CustomFromMask",
-    "Identity",
-    "L1Unstructured",
-    "LnStructured",
-    "RandomStructured",
-    "RandomUnstructured",
-    "custom_from_mask",
-    "global_unstructured",
-    "identity",
-    "is_pruned",
-    "l1_unstructured",
-    "ln_structured",
-    "random_structured",
-    "random_unstructured",
-    "remove",
-]
+    "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "RandomStructured",
+    "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity", "is_pruned", "l1_unstructured",
+    "ln_structured", "random_structured", "random_unstructured", "remove",
+]  # fmt: skip
 
 
 def count_to_prune(amount: float, size: int) -> int:
@@ -60,7 +48,7 @@ class BasePruningMethod:
         return method
 
     def __call__(self, module: Module, inputs: Any) -> None:
-        setattr(module, self._tensor_name, self.apply_mask(module))
+        put_tensor(module, self._tensor_name, self.apply_mask(module))
 
     def apply_mask(self, module: Module) -> Any:
         """Return the masked tensor."""
@@ -255,7 +243,7 @@ def remove(module: Module, name: str) -> Module:
     if name in vars(module):
         delattr(module, name)
     original.data = value.data  # type: ignore[union-attr]
-    setattr(module, name, original)
+    put_tensor(module, name, original)
     return module
 
 

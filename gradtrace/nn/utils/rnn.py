@@ -15,14 +15,9 @@ from gradtrace.nn.utils.packing import (
 )
 
 __all__ = [
-    "PackedSequence",
-    "pack_padded_sequence",
-    "pack_sequence",
-    "pad_packed_sequence",
-    "pad_sequence",
-    "unpack_sequence",
+    "PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence", "unpack_sequence",
     "unpad_sequence",
-]
+]  # fmt: skip
 
 
 def pad_sequence(
@@ -43,8 +38,7 @@ def pad_sequence(
             continue
         filler = s.new_full((missing, *s.shape[1:]), padding_value)
         padded.append(function("cat")([filler, s] if padding_side == "left" else [s, filler]))
-    stacked: Tensor = function("stack")(padded, 0 if batch_first else 1)
-    return stacked
+    return function("stack")(padded, 0 if batch_first else 1)
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine import dtypes
+from gradtrace.engine import describe, dtypes
 from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.describe import device
 from gradtrace.engine.inplace import inplace
@@ -30,7 +30,7 @@ def to(
             dtype = dtypes.as_dtype(argument)
         elif isinstance(argument, Tensor):
             dtype = argument.dtype
-        elif isinstance(argument, str) or type(argument).__name__ == "device":
+        elif isinstance(argument, (str, describe.device)):
             check_device(argument)
     wanted = dtypes.as_dtype(dtype) or self.dtype
     return self if wanted is self.dtype and not copy else cast(self, wanted.np)
@@ -63,9 +63,9 @@ def torch_type(self: Tensor, dtype: dtypes.dtype | str | None = None, non_blocki
     """Return the type's name, or the tensor cast to another dtype (Tensor.type)."""
     if dtype is None:
         return f"torch.{self.dtype.scalar_type}Tensor"
-    if type(dtype).__name__ == "LegacyType":
-        dtype = dtype.dtype  # type: ignore[union-attr]
-    elif not isinstance(dtype, (str, dtypes.dtype)):
+    if isinstance(dtype, type):  # a legacy tensor type
+        dtype = getattr(dtype, "dtype", dtype)
+    if not isinstance(dtype, (str, dtypes.dtype)):
         raise TypeError("dtype must be a type, str, or dtype object")
     if isinstance(dtype, str):
         matches = [d for d in dtypes.ALL if dtype == f"torch.{d.scalar_type}Tensor"]

@@ -7,95 +7,33 @@ from gradtrace.engine import dtypes
 from gradtrace.engine.describe import CPU, Size, device
 from gradtrace.engine.dtypes import as_dtype
 from gradtrace.engine.lazy import is_array, np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, elementwise_op, fill_op
 from gradtrace.engine.tensor import Tensor, hooks_into_ops
 from gradtrace.engine.types import Array, NumpyDtype, Shape
 from gradtrace.ops.api import public, sizes
 
 # PyTorch copies into an empty tensor, which the graph shows as an operand without history.
-copy = op(
-    "copy(empty, self)",
-    lambda empty, a: np.array(a),
-    formula="self",
-    kind="elementwise",
-    identity="self",
+# fmt: off
+copy = elementwise_op("copy(empty, self)", lambda empty, a: np.array(a), "self", identity="self",
     node="torch::autograd::CopyBackwards",
-    empty=d("", lambda xp, g, out, empty, self: xp.zeros_like(g)),
-    self=d("", lambda xp, g, out, empty, self: g),
-)
-in_c_order = op(
-    "contiguous(self)",
-    lambda a: np.array(a, order="C"),
-    formula="self",
-    kind="elementwise",
-    identity="self",
-    scalar=lambda a: a,
-    node="CloneBackward0",
-    self=d("", lambda xp, g, out, self: g),
-)
-clone = op(
-    "clone(self)",
-    lambda a: np.array(a, order="C" if 0 in a.strides else "K"),
-    formula="self",
-    kind="elementwise",
-    identity="self",
-    scalar=lambda a: a,
-    node="CloneBackward0",
-    self=d("", lambda xp, g, out, self: g),
-)
-cast = op(
-    "cast(self; np_dtype)",
-    lambda a, np_dtype: np.asarray(a).astype(np_dtype),
-    formula="self",
-    kind="elementwise",
-    identity="self",
-    public="to",
-    node="ToCopyBackward0",
-    self=d("", lambda xp, g, out, self, np_dtype: g),
-)
-assign = op(
-    "assign(self, source)",
-    lambda a, b: np.broadcast_to(b, np.shape(a)).astype(np.asarray(a).dtype),
-    formula="source",
-    kind="fill",
-    public="copy",
-    aten="copy_",
-    node="torch::autograd::CopyBackwards",
-    self=d("", lambda xp, g, out, self, source: xp.zeros_like(g)),
-    source=d("", lambda xp, g, out, self, source: g),
-)
-fill = op(
-    "fill(self; value)",
-    lambda a, value: full_of(a.shape, value, a.dtype),
-    formula="value",
-    kind="fill",
-    overlap="idempotent",
-    aten="fill_.Scalar",
-    node="FillBackward0",
-    inplace_node="FillBackward2",
-    self=d("", lambda xp, g, out, self, value: xp.zeros_like(g)),
-)
-fill_tensor = op(
-    "fill_tensor(self, value)",
-    lambda a, value: np.full_like(a, value),
-    formula="value",
-    kind="fill",
-    overlap="number",
-    aten="fill_.Scalar",
-    node="FillBackward1",
-    inplace_node="FillBackward3",
-    self=d("", lambda xp, g, out, self, value: xp.zeros_like(g)),
-    value=d("", lambda xp, g, out, self, value: g),
-)
-zero = op(
-    "zero(self)",
-    lambda a: np.zeros_like(a),
-    formula="0",
-    kind="fill",
-    overlap="idempotent",
-    node="ZeroBackward0",
-    self=d("", lambda xp, g, out, self: xp.zeros_like(g)),
-)
+    empty=d("", lambda xp, g, out, empty, self: xp.zeros_like(g)), self=d("", lambda xp, g, out, empty, self: g))
+in_c_order = elementwise_op("contiguous(self)", lambda a: np.array(a, order="C"), "self", identity="self",
+    scalar=lambda a: a, node="CloneBackward0", self=d("", lambda xp, g, out, self: g))
+clone = elementwise_op("clone(self)", lambda a: np.array(a, order="C" if 0 in a.strides else "K"), "self",
+    identity="self", scalar=lambda a: a, self=d("", lambda xp, g, out, self: g))
+cast = elementwise_op("cast(self; np_dtype)", lambda a, np_dtype: np.asarray(a).astype(np_dtype), "self",
+    identity="self", public="to", node="ToCopyBackward0", self=d("", lambda xp, g, out, self, np_dtype: g))
+assign = fill_op("assign(self, source)", lambda a, b: np.broadcast_to(b, np.shape(a)).astype(np.asarray(a).dtype),
+    "source", public="copy", aten="copy_", node="torch::autograd::CopyBackwards",
+    self=d("", lambda xp, g, out, self, source: xp.zeros_like(g)), source=d("", lambda xp, g, out, self, source: g))
+fill = fill_op("fill(self; value)", lambda a, value: full_of(a.shape, value, a.dtype), "value", overlap="idempotent",
+    aten="fill_.Scalar", inplace_node="FillBackward2", self=d("", lambda xp, g, out, self, value: xp.zeros_like(g)))
+fill_tensor = fill_op("fill_tensor(self, value)", lambda a, value: np.full_like(a, value), "value", overlap="number",
+    aten="fill_.Scalar", node="FillBackward1", inplace_node="FillBackward3",
+    self=d("", lambda xp, g, out, self, value: xp.zeros_like(g)), value=d("", lambda xp, g, out, self, value: g))
+zero = fill_op("zero(self)", lambda a: np.zeros_like(a), "0", overlap="idempotent",
+    self=d("", lambda xp, g, out, self: xp.zeros_like(g)))
+# fmt: on
 
 
 NUMBERS = frozenset((bool, int, float))
@@ -134,8 +72,7 @@ def finish(raw: Any, requires_grad: bool = False, place: object = None) -> Tenso
 
 
 def np_of(dtype: dtypes.dtype | None, default: dtypes.dtype | None = None) -> NumpyDtype:
-    out: NumpyDtype = (as_dtype(dtype) or default or dtypes.get_default_dtype()).np
-    return out
+    return (as_dtype(dtype) or default or dtypes.get_default_dtype()).np
 
 
 @public("tensor", forms="f")

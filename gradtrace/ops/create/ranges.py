@@ -19,8 +19,7 @@ def range_dtype(name: str, dtype: Any, default: dtypes.dtype) -> NumpyDtype:
     found = as_dtype(dtype) or default
     if found is dtypes.bool_:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
-    kind: NumpyDtype = found.np
-    return kind
+    return found.np
 
 
 @public("arange", forms="f")
@@ -178,5 +177,4 @@ def from_both_ends(low: Any, high: Any, step: Any, steps: int, *, fused: bool) -
     up, down = number.astype(low.dtype), (steps - 1 - number).astype(low.dtype)
     first = fused_multiply_add(low, step, up) if fused else low + step * up
     last = fused_multiply_add(high, -step, down) if fused else high - step * down
-    values: Array = np.where(number < steps // 2, first, last)
-    return values
+    return np.where(number < steps // 2, first, last)

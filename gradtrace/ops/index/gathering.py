@@ -8,7 +8,7 @@ from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.dtypes import python_number
 from gradtrace.engine.inplace import inplace, place_kernel, refuse_unless_tracked
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, elementwise_op, gather_op
 from gradtrace.engine.saved import watch
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
@@ -29,71 +29,31 @@ from gradtrace.ops.index.records import (
 )
 from gradtrace.ops.pointwise.choice import where
 
-masked_fill = op(
-    "masked_fill(self; mask, value)",
-    lambda a, mask, value: np.where(mask, np.asarray(value).astype(a.dtype), a),
-    formula="where(mask, value, self)",
-    kind="elementwise",
-    zero="mask",
-    overlap="idempotent",
-    aten="masked_fill_.Scalar",
-    c_order=True,
-    node="MaskedFillBackward0",
-    self=d("mask", lambda xp, g, out, self, mask, value: xp.zeroed(g, mask)),
-)
-masked_fill_tensor = op(
-    "masked_fill_tensor(self, value; mask)",
-    lambda a, value, mask: np.where(mask, value.astype(a.dtype), a),
-    formula="where(mask, value, self)",
-    kind="elementwise",
-    zero="mask",
-    overlap="idempotent number",
-    aten="masked_fill_.Tensor",
-    c_order=True,
-    node="MaskedFillBackward1",
+# fmt: off
+masked_fill = elementwise_op("masked_fill(self; mask, value)",
+    lambda a, mask, value: np.where(mask, np.asarray(value).astype(a.dtype), a), "where(mask, value, self)",
+    zero="mask", overlap="idempotent", aten="masked_fill_.Scalar", c_order=True,
+    self=d("mask", lambda xp, g, out, self, mask, value: xp.zeroed(g, mask)))
+masked_fill_tensor = elementwise_op("masked_fill_tensor(self, value; mask)",
+    lambda a, value, mask: np.where(mask, value.astype(a.dtype), a), "where(mask, value, self)", zero="mask",
+    overlap="idempotent number", aten="masked_fill_.Tensor", c_order=True, node="MaskedFillBackward1",
     self=d("mask", lambda xp, g, out, self, value, mask: xp.zeroed(g, mask)),
-    value=d("mask", lambda xp, g, out, self, value, mask: xp.where(mask, g, xp.zeros_like(g))),
-)
-masked_select = op(
-    "masked_select(self; mask)",
+    value=d("mask", lambda xp, g, out, self, value, mask: xp.where(mask, g, xp.zeros_like(g))))
+masked_select = gather_op("masked_select(self; mask)",
     lambda a, mask: np.broadcast_arrays(a, mask)[0][np.broadcast_to(mask, np.broadcast_shapes(a.shape, mask.shape))],
-    formula="out = self[mask]",
-    kind="gather",
-    zero="choice",
-    node="MaskedSelectBackward0",
-    self=d(
-        "~self mask",
-        lambda xp, g, out, self, mask: xp.mask_place(
-            None, g, np.broadcast_to(raw_array(mask), np.broadcast_shapes(tuple(self.shape), tuple(mask.shape)))
-        ),
-    ),
-)
-mask_place = op(
-    "mask_place(onto, source; mask)",
-    lambda onto, source, mask: mask_kernel(source, mask),
-    formula="out[mask] = source",
-    kind="gather",
-    node="MaskedScatterBackward0",
-    onto=d("", no_gradient),
-    source=d("", lambda xp, g, out, onto, source, mask: xp.index(g, (mask,))),
-)
-take_record = op(
-    "take(self; index)",
-    lambda a, index: a.reshape(-1)[index],
-    formula="out[i] = flat(self)[index[i]]",
-    kind="gather",
-    node="TakeBackward0",
-    self=d("~self index", lambda xp, g, out, self, index: xp.put_flat(None, g, index, tuple(self.shape))),
-)
-put_flat = op(
-    "put_flat(zeros, source; index, shape)",
-    lambda zeros, source, index, shape: place_kernel(source, index, shape),
-    formula="out[index[i]] = source[i]",
-    kind="gather",
-    node="PutBackward0",
-    zeros=d("", lambda xp, g, out, zeros, source, index, shape: xp.zeros_like(g)),
-    source=d("", lambda xp, g, out, zeros, source, index, shape: xp.take(g, index)),
-)
+    "out = self[mask]", zero="choice",
+    self=d("~self mask", lambda xp, g, out, self, mask: xp.mask_place(
+        None, g, np.broadcast_to(raw_array(mask), np.broadcast_shapes(tuple(self.shape), tuple(mask.shape))))))
+mask_place = gather_op("mask_place(onto, source; mask)", lambda onto, source, mask: mask_kernel(source, mask),
+    "out[mask] = source", node="MaskedScatterBackward0",
+    onto=d("", no_gradient), source=d("", lambda xp, g, out, onto, source, mask: xp.index(g, (mask,))))
+take_record = gather_op("take(self; index)", lambda a, index: a.reshape(-1)[index], "out[i] = flat(self)[index[i]]",
+    self=d("~self index", lambda xp, g, out, self, index: xp.put_flat(None, g, index, tuple(self.shape))))
+put_flat = gather_op("put_flat(zeros, source; index, shape)",
+    lambda zeros, source, index, shape: place_kernel(source, index, shape), "out[index[i]] = source[i]",
+    node="PutBackward0", zeros=d("", lambda xp, g, out, zeros, source, index, shape: xp.zeros_like(g)),
+    source=d("", lambda xp, g, out, zeros, source, index, shape: xp.take(g, index)))
+# fmt: on
 
 
 def mask_kernel(source: Array, mask: Array) -> Array:
@@ -102,17 +62,13 @@ def mask_kernel(source: Array, mask: Array) -> Array:
     return out
 
 
-index_add = op(
-    "index_add(self, source; dim, index, alpha)",
+# fmt: off
+index_add = gather_op("index_add(self, source; dim, index, alpha)",
     lambda a, source, dim, i, alpha: index_add_kernel(a, source, dim, i, alpha),
-    formula="out[..., index[i], ...] = self[..., index[i], ...] + alpha * source[..., i, ...]",
-    kind="gather",
-    overlap="reads",
-    c_order=True,
-    node="IndexAddBackward0",
+    "out[..., index[i], ...] = self[..., index[i], ...] + alpha * source[..., i, ...]", overlap="reads", c_order=True,
     self=d("", lambda xp, g, out, self, source, dim, index, alpha: g),
-    source=d("index", lambda xp, g, out, self, source, dim, index, alpha: xp.index_select(g, dim, index) * alpha),
-)
+    source=d("index", lambda xp, g, out, self, source, dim, index, alpha: xp.index_select(g, dim, index) * alpha))
+# fmt: on
 
 
 def scatter_by_kernel(a: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
@@ -123,18 +79,15 @@ def scatter_by_kernel(a: Array, dim: int, index: Array, src: Array, reduce: str)
 
 
 # scatter(reduce=...) has no derivative in PyTorch.
-scatter_by = op(
-    "scatter_by(self; dim, index, src, reduce)",
-    scatter_by_kernel,
-    formula="out[..., index[..., i, ...], ...] = reduce(self[..., index[..., i, ...], ...], src[..., i, ...])",
-    kind="gather",
-    undefined="scatter",
-)
+# fmt: off
+scatter_by = gather_op("scatter_by(self; dim, index, src, reduce)", scatter_by_kernel,
+    "out[..., index[..., i, ...], ...] = reduce(self[..., index[..., i, ...], ...], src[..., i, ...])",
+    undefined="scatter")
+# fmt: on
 
 
 def raw_array(value: Any) -> Array:
-    result: Array = value.shared() if isinstance(value, Tensor) else value
-    return result
+    return value.shared() if isinstance(value, Tensor) else value
 
 
 def index_add_kernel(a: Array, source: Array, dim: int, i: Array, alpha: float) -> Array:
@@ -145,16 +98,13 @@ def index_add_kernel(a: Array, source: Array, dim: int, i: Array, alpha: float) 
 
 
 # For two floating dtypes PyTorch casts inside the kernel, so the graph shows no cast.
-where_mixed = op(
-    "where_mixed(condition, self, other; np_dtype)",
-    lambda c, a, b, np_dtype: np.where(c, a.astype(np_dtype), b.astype(np_dtype)),
-    formula="where(condition, self, other)",
-    kind="elementwise",
-    zero="branch",
-    node="WhereBackward0",
+# fmt: off
+where_mixed = elementwise_op("where_mixed(condition, self, other; np_dtype)",
+    lambda c, a, b, np_dtype: np.where(c, a.astype(np_dtype), b.astype(np_dtype)), "where(condition, self, other)",
+    zero="branch", node="WhereBackward0",
     self=d("condition", lambda xp, g, out, c, self, other, np_dtype: xp.where(c, g, xp.zeros_like(g))),
-    other=d("condition", lambda xp, g, out, c, self, other, np_dtype: xp.where(c, xp.zeros_like(g), g)),
-)
+    other=d("condition", lambda xp, g, out, c, self, other, np_dtype: xp.where(c, xp.zeros_like(g), g)))
+# fmt: on
 
 
 @public("where")
@@ -315,8 +265,7 @@ def masked_filled(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     """Return a copy with value where the mask is True (torch.masked_fill)."""
     if state.planner is not None and mask.dtype.category == dtypes.BOOL:  # a record would store the mask's values
         broadcast(tuple(mask.shape), tuple(input.shape))
-        result: Tensor = where_or_nonzero(mask, value, input)
-        return result
+        return where_or_nonzero(mask, value, input)
     record, rest = fill_choice(mask, value)
     broadcast(tuple(mask.shape), tuple(input.shape))
     return watch(record(input, *rest), mask)

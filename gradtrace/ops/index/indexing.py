@@ -176,8 +176,7 @@ def as_index(item: Any) -> Array:
         array = item.shared()
         if array.dtype.kind == "f":
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        result: Array = array.astype(bool) if array.dtype == np.uint8 else array
-        return result
+        return array.astype(bool) if array.dtype == np.uint8 else array
     array = np.asarray(item) if is_array(item) or isinstance(item, bool) else np.asarray(from_nested(item, None))
     return array.astype(np.int64) if array.dtype.kind == "f" else array
 

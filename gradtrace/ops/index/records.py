@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, gather_op, structural_op, view_op
 from gradtrace.engine.types import Array, Shape
 
 
@@ -50,163 +50,75 @@ def add_at(shape: Shape, indices: tuple[Any, ...], g: Array) -> Array:
 
 
 # With the Ellipsis numpy returns a view even of a single element, not a scalar.
-select = op(
-    "select(self; dim, index)",
-    lambda a, dim, index: a[(*along(dim, index), ...)],
-    formula="out = self[..., index, ...]",
-    kind="view",
-    dims="dim",
-    zero="choice",
-    node="SelectBackward0",
-    view=True,
-    self=d("~self", lambda xp, g, out, self, dim, index: xp.select_place(g, tuple(self.shape), dim, index)),
-)
-select_place = op(
-    "select_place(self; shape, dim, index)",
-    lambda g, shape, dim, index: place_along(shape, dim, index, g),
-    formula="out[..., i, ...] = self if i == index else 0",
-    kind="structural",
-    node="SelectBackwardBackward0",
-    self=d("", lambda xp, g, out, self, shape, dim, index: xp.select(g, dim, index)),
-)
-slice_record = op(
-    "slice(self; dim, start, stop, step)",
+# fmt: off
+select = view_op("select(self; dim, index)", lambda a, dim, index: a[(*along(dim, index), ...)],
+    "out = self[..., index, ...]", dims="dim", zero="choice",
+    self=d("~self", lambda xp, g, out, self, dim, index: xp.select_place(g, tuple(self.shape), dim, index)))
+select_place = structural_op("select_place(self; shape, dim, index)",
+    lambda g, shape, dim, index: place_along(shape, dim, index, g), "out[..., i, ...] = self if i == index else 0",
+    node="SelectBackwardBackward0", self=d("", lambda xp, g, out, self, shape, dim, index: xp.select(g, dim, index)))
+slice_record = view_op("slice(self; dim, start, stop, step)",
     lambda a, dim, start, stop, step: a[along(dim, slice(start, stop, step))],
-    formula="out[..., i, ...] = self[..., start + step * i, ...]",
-    kind="view",
-    dims="dim",
-    zero="choice",
-    node="SliceBackward0",
-    view=True,
-    self=d(
-        "~self",
-        lambda xp, g, out, self, dim, start, stop, step: xp.slice_place(g, tuple(self.shape), dim, start, stop, step),
-    ),
-)
-slice_place = op(
-    "slice_place(self; shape, dim, start, stop, step)",
+    "out[..., i, ...] = self[..., start + step * i, ...]", dims="dim", zero="choice",
+    self=d("~self", lambda xp, g, out, self, dim, start, stop, step:
+        xp.slice_place(g, tuple(self.shape), dim, start, stop, step)))
+slice_place = structural_op("slice_place(self; shape, dim, start, stop, step)",
     lambda g, shape, dim, start, stop, step: place_along(shape, dim, slice(start, stop, step), g),
-    formula="out[..., start + step * i, ...] = self[..., i, ...]",
-    kind="structural",
-    node="SliceBackwardBackward0",
-    self=d("", lambda xp, g, out, self, shape, dim, start, stop, step: xp.slice(g, dim, start, stop, step)),
-)
-index = op(
-    "index(self; indices)",
-    lambda a, indices: a[indices],
-    formula="out[i] = self[indices[i]]",
-    kind="gather",
-    zero="choice",
-    node="IndexBackward0",
-    self=d("~self indices", lambda xp, g, out, self, indices: xp.index_place(None, g, tuple(self.shape), indices)),
-)
-index_place = op(
-    "index_place(onto, values; shape, indices)",
-    lambda onto, g, shape, indices: add_at(shape, indices, g),
-    formula="out[j] = sum[i](values[i] if indices[i] == j else 0)",
-    kind="gather",
+    "out[..., start + step * i, ...] = self[..., i, ...]", node="SliceBackwardBackward0",
+    self=d("", lambda xp, g, out, self, shape, dim, start, stop, step: xp.slice(g, dim, start, stop, step)))
+index = gather_op("index(self; indices)", lambda a, indices: a[indices], "out[i] = self[indices[i]]", zero="choice",
+    self=d("~self indices", lambda xp, g, out, self, indices: xp.index_place(None, g, tuple(self.shape), indices)))
+index_place = gather_op("index_place(onto, values; shape, indices)",
+    lambda onto, g, shape, indices: add_at(shape, indices, g), "out[j] = sum[i](values[i] if indices[i] == j else 0)",
     node="IndexPutImplBackward0",
-    onto=d("", no_gradient),
-    values=d("", lambda xp, g, out, onto, values, shape, indices: xp.index(g, indices)),
-)
-index_rows = op(
-    "index_rows(onto, source; shape, dim, index)",
+    onto=d("", no_gradient), values=d("", lambda xp, g, out, onto, values, shape, indices: xp.index(g, indices)))
+index_rows = gather_op("index_rows(onto, source; shape, dim, index)",
     lambda onto, g, shape, dim, index: add_at(shape, along(dim, index) if shape else (...,), g),
-    formula="out[..., j, ...] = sum[i](source[..., i, ...] if index[i] == j else 0)",
-    kind="gather",
-    node="IndexAddBackward0",
+    "out[..., j, ...] = sum[i](source[..., i, ...] if index[i] == j else 0)", node="IndexAddBackward0",
     onto=d("", no_gradient),
-    source=d("", lambda xp, g, out, onto, source, shape, dim, index: xp.index_select(g, dim, index)),
-)
-index_put = op(
-    "index_put(self, values; indices, accumulate)",
+    source=d("", lambda xp, g, out, onto, source, shape, dim, index: xp.index_select(g, dim, index)))
+index_put = gather_op("index_put(self, values; indices, accumulate)",
     lambda a, v, indices, accumulate: put_kernel(a, v, indices, accumulate),
-    formula="out[indices[i]] = self[indices[i]] + values[i] if accumulate else values[i]",
-    kind="gather",
-    overlap="idempotent reads",
-    node="IndexPutBackward0",
-    self=d(
-        "indices",
-        lambda xp, g, out, self, values, indices, accumulate: (
-            g if accumulate else xp.index_put(g, xp.zeros_like(xp.index(g, indices)), indices, False)
-        ),
-    ),
-    values=d("indices", lambda xp, g, out, self, values, indices, accumulate: xp.index(g, indices)),
-)
-gather = op(
-    "gather(self; dim, index)",
-    lambda a, dim, index: take_entries(narrowed(a, index, dim), index, dim),
-    formula="out[..., i, ...] = self[..., index[..., i, ...], ...]",
-    kind="gather",
-    zero="choice",
-    node="GatherBackward0",
-    self=d("self index", lambda xp, g, out, self, dim, index: xp.gather_place(None, g, tuple(self.shape), dim, index)),
-)
+    "out[indices[i]] = self[indices[i]] + values[i] if accumulate else values[i]", overlap="idempotent reads",
+    self=d("indices", lambda xp, g, out, self, values, indices, accumulate:
+        g if accumulate else xp.index_put(g, xp.zeros_like(xp.index(g, indices)), indices, False)),
+    values=d("indices", lambda xp, g, out, self, values, indices, accumulate: xp.index(g, indices)))
+gather = gather_op("gather(self; dim, index)", lambda a, dim, index: take_entries(narrowed(a, index, dim), index, dim),
+    "out[..., i, ...] = self[..., index[..., i, ...], ...]", zero="choice",
+    self=d("self index", lambda xp, g, out, self, dim, index: xp.gather_place(None, g, tuple(self.shape), dim, index)))
+# fmt: on
 
 
 def _place(name: str, node: str) -> None:
-    op(
-        f"{name}(onto, src; shape, dim, index)",
+    gather_op(f"{name}(onto, src; shape, dim, index)",
         lambda onto, g, shape, dim, index: add_at(shape, grid(index, dim), g),
-        formula="out[..., j, ...] = sum[i](src[..., i, ...] if index[..., i, ...] == j else 0)",
-        kind="gather",
-        node=node,
+        "out[..., j, ...] = sum[i](src[..., i, ...] if index[..., i, ...] == j else 0)", node=node,
         onto=d("", no_gradient),
-        src=d("", lambda xp, g, out, onto, src, shape, dim, index: xp.gather(g, dim, index)),
-    )
+        src=d("", lambda xp, g, out, onto, src, shape, dim, index: xp.gather(g, dim, index)))  # fmt: skip
 
 
 _place("gather_place", "ScatterAddBackward0")
 _place("order_place", "ScatterBackward0")  # each position occurs once
-scatter = op(
-    "scatter(self, src; dim, index)",
-    lambda a, src, dim, index: scatter_kernel(a, src, dim, index),
-    formula="out[..., index[..., i, ...], ...] = src[..., i, ...]",
-    kind="gather",
-    overlap="reads",
-    c_order=True,
-    node="ScatterBackward0",
+# fmt: off
+scatter = gather_op("scatter(self, src; dim, index)", lambda a, src, dim, index: scatter_kernel(a, src, dim, index),
+    "out[..., index[..., i, ...], ...] = src[..., i, ...]", overlap="reads", c_order=True,
     self=d("index", lambda xp, g, out, self, src, dim, index: xp.scatter_value(g, dim, index, 0.0)),
-    src=d("index", lambda xp, g, out, self, src, dim, index: xp.gather(g, dim, index)),
-)
-scatter_value = op(
-    "scatter_value(self; dim, index, value)",
+    src=d("index", lambda xp, g, out, self, src, dim, index: xp.gather(g, dim, index)))
+scatter_value = gather_op("scatter_value(self; dim, index, value)",
     lambda a, dim, index, value: scatter_kernel(a, None, dim, index, value),
-    formula="out[..., index[..., i, ...], ...] = value",
-    kind="gather",
-    c_order=True,
-    node="ScatterBackward1",
-    self=d("index", lambda xp, g, out, self, dim, index, value: xp.scatter_value(g, dim, index, 0.0)),
-)
-scatter_add = op(
-    "scatter_add(self, src; dim, index)",
+    "out[..., index[..., i, ...], ...] = value", c_order=True, node="ScatterBackward1",
+    self=d("index", lambda xp, g, out, self, dim, index, value: xp.scatter_value(g, dim, index, 0.0)))
+scatter_add = gather_op("scatter_add(self, src; dim, index)",
     lambda a, src, dim, index: scatter_kernel(a, src, dim, index, add=True),
-    formula="out[..., j, ...] = self[..., j, ...] + sum[i](src[..., i, ...] if index[..., i, ...] == j else 0)",
-    kind="gather",
-    overlap="reads",
-    c_order=True,
-    node="ScatterAddBackward0",
-    self=d("", lambda xp, g, out, self, src, dim, index: g),
-    src=d("index", lambda xp, g, out, self, src, dim, index: xp.gather(g, dim, index)),
-)
-fit = op(
-    "fit(self; shape)",
-    lambda a, shape: fit_kernel(a, shape),
-    formula="out[i] = self[i] if i < n else 0",
-    kind="structural",
-    node="SliceBackward0",
-    self=d("~self", lambda xp, g, out, self, shape: xp.fit(g, tuple(self.shape))),
-)
-index_select = op(
-    "index_select(self; dim, index)",
-    lambda a, dim, index: take_slices(a, index, dim),
-    formula="out[..., i, ...] = self[..., index[i], ...]",
-    kind="gather",
-    dims="dim",
-    zero="choice",
-    node="IndexSelectBackward0",
-    self=d("~self index", lambda xp, g, out, self, dim, index: xp.index_rows(None, g, tuple(self.shape), dim, index)),
-)
+    "out[..., j, ...] = self[..., j, ...] + sum[i](src[..., i, ...] if index[..., i, ...] == j else 0)",
+    overlap="reads", c_order=True, self=d("", lambda xp, g, out, self, src, dim, index: g),
+    src=d("index", lambda xp, g, out, self, src, dim, index: xp.gather(g, dim, index)))
+fit = structural_op("fit(self; shape)", lambda a, shape: fit_kernel(a, shape), "out[i] = self[i] if i < n else 0",
+    node="SliceBackward0", self=d("~self", lambda xp, g, out, self, shape: xp.fit(g, tuple(self.shape))))
+index_select = gather_op("index_select(self; dim, index)", lambda a, dim, index: take_slices(a, index, dim),
+    "out[..., i, ...] = self[..., index[i], ...]", dims="dim", zero="choice",
+    self=d("~self index", lambda xp, g, out, self, dim, index: xp.index_rows(None, g, tuple(self.shape), dim, index)))
+# fmt: on
 
 
 def fit_kernel(a: Array, shape: Shape) -> Array:

@@ -8,7 +8,7 @@ from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.function import delayed_error
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Derivative, OneResult, d, op
+from gradtrace.engine.op import Derivative, OneResult, d, gather_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, NumpyDtype, Operand, Shape
 from gradtrace.ops.api import check_dim, public
@@ -131,87 +131,38 @@ def reduced(name: str) -> Derivative:
     )
 
 
-scatter_reduce_record = op(
-    "scatter_reduce(self, src; dim, index, reduce, include_self)",
-    scatter_reduce_kernel,
-    formula="out[..., index[..., i, ...], ...] = reduce(self[..., index[..., i, ...], ...], src[..., i, ...])",
-    kind="gather",
-    overlap="reads",
-    node="ScatterReduceBackward0",
-    joint=reduced("scatter_reduce"),
-)
-index_reduce_record = op(
-    "index_reduce(self, src; dim, index, reduce, include_self)",
-    scatter_reduce_kernel,
-    formula="out[..., index[i], ...] = reduce(self[..., index[i], ...], src[..., i, ...])",
-    kind="gather",
-    node="IndexReduceBackward0",
-    joint=reduced("index_reduce"),
-)
-index_fill_record = op(
-    "index_fill(self; dim, index, value)",
-    fill_at,
-    formula="out[..., index[i], ...] = value",
-    kind="gather",
-    overlap="idempotent",
-    node="IndexFillBackward0",
-    self=d("index", lambda xp, g, out, self, dim, index, value: xp.index_fill(g, dim, index, 0)),
-)
-index_fill_tensor = op(
-    "index_fill_tensor(self, value; dim, index)",
-    lambda a, value, dim, index: fill_at(a, dim, index, value),
-    formula="out[..., index[i], ...] = value",
-    kind="gather",
-    overlap="idempotent",
-    node="IndexFillBackward1",
+# fmt: off
+scatter_reduce_record = gather_op("scatter_reduce(self, src; dim, index, reduce, include_self)", scatter_reduce_kernel,
+    "out[..., index[..., i, ...], ...] = reduce(self[..., index[..., i, ...], ...], src[..., i, ...])",
+    overlap="reads", joint=reduced("scatter_reduce"))
+index_reduce_record = gather_op("index_reduce(self, src; dim, index, reduce, include_self)", scatter_reduce_kernel,
+    "out[..., index[i], ...] = reduce(self[..., index[i], ...], src[..., i, ...])", joint=reduced("index_reduce"))
+index_fill_record = gather_op("index_fill(self; dim, index, value)", fill_at, "out[..., index[i], ...] = value",
+    overlap="idempotent", self=d("index", lambda xp, g, out, self, dim, index, value: xp.index_fill(g, dim, index, 0)))
+index_fill_tensor = gather_op("index_fill_tensor(self, value; dim, index)",
+    lambda a, value, dim, index: fill_at(a, dim, index, value), "out[..., index[i], ...] = value",
+    overlap="idempotent", node="IndexFillBackward1",
     self=d("index", lambda xp, g, out, self, value, dim, index: xp.index_fill(g, dim, index, 0)),
-    value=d(
-        "index",
-        lambda xp, g, out, self, value, dim, index: xp.index_select(g, dim, distinct(index, tuple(g.shape), dim)),
-    ),
-)
-index_copy_record = op(
-    "index_copy(self, source; dim, index)",
-    lambda a, source, dim, index: fill_at(a, dim, index, source),
-    formula="out[..., index[i], ...] = source[..., i, ...]",
-    kind="gather",
-    overlap="reads",
-    node="IndexCopyBackward0",
-    self=d("index", lambda xp, g, out, self, source, dim, index: xp.index_fill(g, dim, index, 0)),
-    source=d("index", lambda xp, g, out, self, source, dim, index: xp.index_select(g, dim, index)),
-)
-masked_scatter_record = op(
-    "masked_scatter(self, source; mask)",
+    value=d("index", lambda xp, g, out, self, value, dim, index:
+        xp.index_select(g, dim, distinct(index, tuple(g.shape), dim))))
+index_copy_record = gather_op("index_copy(self, source; dim, index)",
+    lambda a, source, dim, index: fill_at(a, dim, index, source), "out[..., index[i], ...] = source[..., i, ...]",
+    overlap="reads", self=d("index", lambda xp, g, out, self, source, dim, index: xp.index_fill(g, dim, index, 0)),
+    source=d("index", lambda xp, g, out, self, source, dim, index: xp.index_select(g, dim, index)))
+masked_scatter_record = gather_op("masked_scatter(self, source; mask)",
     lambda a, source, mask: masked_scatter_kernel(a, source, mask),
-    formula="out[mask] = source; out[not mask] = self[not mask]",
-    kind="gather",
-    node="MaskedScatterBackward0",
+    "out[mask] = source; out[not mask] = self[not mask]",
     self=d("mask", lambda xp, g, out, self, source, mask: xp.where(mask, xp.zeros_like(g), g)),
-    source=d(
-        "~source mask",
-        lambda xp, g, out, self, source, mask: xp.reshape(
-            xp.fit(xp.index(g, (mask,)), (int(np.prod(tuple(source.shape))),)), tuple(source.shape)
-        ),
-    ),
-)
-put_record = op(
-    "put(self, source; index, accumulate)",
+    source=d("~source mask", lambda xp, g, out, self, source, mask:
+        xp.reshape(xp.fit(xp.index(g, (mask,)), (int(np.prod(tuple(source.shape))),)), tuple(source.shape))))
+put_record = gather_op("put(self, source; index, accumulate)",
     lambda a, source, index, accumulate: put_kernel(a, source, index, accumulate),
-    formula="out[index[i]] = self[index[i]] + source[i] if accumulate else source[i]",
-    kind="gather",
-    overlap="reads",
-    node="PutBackward0",
-    self=d(
-        "index",
-        lambda xp, g, out, self, source, index, accumulate: (
-            g if accumulate else xp.put(g, xp.zeros_like(xp.take_flat(g, index)), index, False)
-        ),
-    ),
-    source=d(
-        "~source index",
-        lambda xp, g, out, self, source, index, accumulate: xp.reshape(xp.take_flat(g, index), tuple(source.shape)),
-    ),
-)
+    "out[index[i]] = self[index[i]] + source[i] if accumulate else source[i]", overlap="reads",
+    self=d("index", lambda xp, g, out, self, source, index, accumulate:
+        g if accumulate else xp.put(g, xp.zeros_like(xp.take_flat(g, index)), index, False)),
+    source=d("~source index", lambda xp, g, out, self, source, index, accumulate:
+        xp.reshape(xp.take_flat(g, index), tuple(source.shape))))
+# fmt: on
 
 
 def masked_scatter_kernel(a: Array, source: Array, mask: Array) -> Array:

@@ -10,7 +10,7 @@ import math
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, linalg_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand, Shape
 from gradtrace.ops.arguments import torch_function
@@ -62,8 +62,7 @@ def pinv_kernel(a: Array, atol: float, rtol: float, hermitian: bool) -> Array:
     size = np.abs(values)
     keep = size > np.maximum(atol, rtol * size.max(axis=-1, keepdims=True))
     inverse = np.where(keep, 1 / np.where(keep, values, 1), 0).astype(a.dtype)
-    out: Array = (right.swapaxes(-1, -2) * inverse[..., None, :]) @ left.swapaxes(-1, -2)
-    return out
+    return (right.swapaxes(-1, -2) * inverse[..., None, :]) @ left.swapaxes(-1, -2)
 
 
 def lstsq_kernel(a: Array, b: Array, rcond: float, driver: str, vector: bool) -> tuple[Array, ...]:
@@ -220,75 +219,33 @@ def count_of(x: Operand) -> int:
     return math.prod(x.shape)
 
 
-eigh_record = op(
-    "eigh(A; lower)",
-    eigh_kernel,
-    formula="A == Q @ diag(L) @ T(Q); T(Q) @ Q == I",
-    kind="linalg",
-    cost=("length", 9),
-    node="LinalgEighBackward0",
-    outputs=2,
-    undefined_grad="none",
-    A=d("out", lambda xp, g, out, A, lower: eigh_grad(xp, g, out)),
-)
-svd_record = op(
-    "svd(A; full_matrices)",
-    svd_kernel,
-    formula="A == U @ diag(S) @ T(V); T(U) @ U == I; T(V) @ V == I",
-    kind="linalg",
-    cost=("length", 22),
-    node="LinalgSvdBackward0",
-    outputs=3,
-    undefined_grad="none",
-    A=d("out", lambda xp, g, out, A, full_matrices: svd_grad(xp, g, out)),
-)
-qr_record = op(
-    "qr(A; mode)",
-    qr_kernel,
-    formula="A == Q @ R; T(Q) @ Q == I",
-    kind="linalg",
-    cost=("length", 4),
-    node="LinalgQrBackward0",
-    outputs=2,
-    undefined_grad="none",
-    A=d("~A out", lambda xp, g, out, A, mode: qr_grad(xp, g, out, A.shape, mode)),
-)
-pinv_record = op(
-    "pinv(A; atol, rtol, hermitian)",
-    pinv_kernel,
-    formula="A @ out @ A == A; out @ A @ out == out; T(A @ out) == A @ out; T(out @ A) == out @ A",
-    kind="linalg",
-    cost=("length", 24),
-    node="LinalgPinvBackward0",
-    A=d("A out", lambda xp, g, out, A, atol, rtol, hermitian: pinv_grad(xp, g, A, out)),
-)
-lstsq_record = op(
-    "lstsq(A, B; rcond, driver, vector)",
-    lstsq_kernel,
-    formula="argmin[X](norm(A @ X - B))",
-    kind="linalg",
-    cost=("length", 24),
-    node="LinalgLstsqBackward0",
-    outputs=4,
-    differentiable=(0, 1),
-    undefined_grad="none",
-    joint=d("A B out0 out1", lstsq_grad),
-)
-matrix_rank_record = op(
-    "matrix_rank(A; atol, rtol, hermitian)",
+# fmt: off
+eigh_record = linalg_op("eigh(A; lower)", eigh_kernel, "A == Q @ diag(L) @ T(Q); T(Q) @ Q == I", cost=("length", 9),
+    node="LinalgEighBackward0", outputs=2, undefined_grad="none",
+    A=d("out", lambda xp, g, out, A, lower: eigh_grad(xp, g, out)))
+svd_record = linalg_op("svd(A; full_matrices)", svd_kernel, "A == U @ diag(S) @ T(V); T(U) @ U == I; T(V) @ V == I",
+    cost=("length", 22), node="LinalgSvdBackward0", outputs=3, undefined_grad="none",
+    A=d("out", lambda xp, g, out, A, full_matrices: svd_grad(xp, g, out)))
+qr_record = linalg_op("qr(A; mode)", qr_kernel, "A == Q @ R; T(Q) @ Q == I", cost=("length", 4),
+    node="LinalgQrBackward0", outputs=2, undefined_grad="none",
+    A=d("~A out", lambda xp, g, out, A, mode: qr_grad(xp, g, out, A.shape, mode)))
+pinv_record = linalg_op("pinv(A; atol, rtol, hermitian)", pinv_kernel,
+    "A @ out @ A == A; out @ A @ out == out; T(A @ out) == A @ out; T(out @ A) == out @ A", cost=("length", 24),
+    node="LinalgPinvBackward0", A=d("A out", lambda xp, g, out, A, atol, rtol, hermitian: pinv_grad(xp, g, A, out)))
+lstsq_record = linalg_op("lstsq(A, B; rcond, driver, vector)", lstsq_kernel, "argmin[X](norm(A @ X - B))",
+    cost=("length", 24), node="LinalgLstsqBackward0", outputs=4, differentiable=(0, 1), undefined_grad="none",
+    joint=d("A B out0 out1", lstsq_grad))
+matrix_rank_record = linalg_op("matrix_rank(A; atol, rtol, hermitian)",
     lambda a, atol, rtol, hermitian: rank_kernel(a, atol, rtol, hermitian),
-    formula="sum[i](1 if singular(A)[i] > max(atol, rtol * max[j](singular(A)[j])) else 0)",
-    kind="linalg",
-    cost=("length", 22),
-)
+    "sum[i](1 if singular(A)[i] > max(atol, rtol * max[j](singular(A)[j])) else 0)", cost=("length", 22))
+# fmt: on
 
 
 def rank_kernel(a: Array, atol: float, rtol: float, hermitian: bool) -> Array:
     if not a.size:
         return np.zeros(a.shape[:-2], np.int64)
     size = np.abs(np.linalg.eigvalsh(a)) if hermitian else np.linalg.svd(a, compute_uv=False)
-    out: Array = np.count_nonzero(size > np.maximum(atol, rtol * size.max(axis=-1, keepdims=True)), axis=-1)
-    return out
+    return np.count_nonzero(size > np.maximum(atol, rtol * size.max(axis=-1, keepdims=True)), axis=-1)
 
 
 # ---- the public names
@@ -450,8 +407,7 @@ def cond(input: Tensor, p: float | str | None = None) -> Tensor:
         values = svdvals(input)
         n = values.shape[-1]
         high, low = values.narrow(-1, 0, 1), values.narrow(-1, n - 1, 1)
-        out: Tensor = (low / high if p == -2 else high / low).squeeze(-1)
-        return out
+        return (low / high if p == -2 else high / low).squeeze(-1)
     if p not in ("fro", "nuc") and (isinstance(p, str) or abs(p) not in (1, math.inf)):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     check_square(f"linalg.cond(ord={p})", input)

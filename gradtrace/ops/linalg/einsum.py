@@ -186,8 +186,7 @@ def align(operand: Tensor, subscripts: Subscripts, order: Subscripts, position: 
         if s not in subscripts:
             operand = operand.unsqueeze(operand.ndim)
             subscripts.append(s)
-    out: Tensor = operand.permute([subscripts.index(s) for s in order])
-    return out
+    return operand.permute([subscripts.index(s) for s in order])
 
 
 def multiply(a: Tensor, b: Tensor, done: list[int]) -> Tensor:
@@ -220,8 +219,7 @@ def batched_product(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
     two = b.permute(shared + summed + right + left).reshape(batch, inner, columns)
     shape = [a.shape[k] for k in shared + left] + [1] * len(summed) + [b.shape[k] for k in right]
     order = shared + left + summed + right
-    out: Tensor = bmm(one, two).view(shape).permute([order.index(k) for k in range(a.ndim)])
-    return out
+    return bmm(one, two).view(shape).permute([order.index(k) for k in range(a.ndim)])
 
 
 def numel(t: Tensor, dims: list[int]) -> int:

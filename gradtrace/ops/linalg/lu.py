@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, linalg_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, NumpyDtype, Operand
 from gradtrace.ops.arguments import torch_function
@@ -185,61 +185,23 @@ def householder_grad(
     return xp.tril(of_vectors, -1), of_tau
 
 
-lu_factor_ex_record = op(
-    "lu_factor_ex(A)",
-    eliminate,
-    formula="A == P @ L @ U",
-    kind="linalg",
-    cost=("length", 1),
-    node="LinalgLuFactorExBackward0",
-    outputs=3,
-    differentiable=(0,),
-    A=d("out", lambda xp, g, out, A: lu_factor_grad(xp, g[0], out)),
-)
-lu_record = op(
-    "lu(A)",
-    lu_kernel,
-    formula="A == P @ L @ U",
-    kind="linalg",
-    cost=("length", 1),
-    node="LinalgLuBackward0",
-    outputs=3,
-    differentiable=(1, 2),
-    undefined_grad="none",
-    A=d("out", lambda xp, g, out, A: plu_grad(xp, g[1], g[2], *out)),
-)
-lu_unpack_record = op(
-    "lu_unpack(LU, pivots; unpack_data, unpack_pivots)",
-    lu_unpack_kernel,
-    formula="A == P @ L @ U",
-    kind="linalg",
-    cost=("length", 1),
-    node="LuUnpackBackward0",
-    outputs=3,
-    differentiable=(1, 2),
-    undefined_grad="none",
-    LU=d("~LU", lambda xp, g, out, LU, *_: lu_unpack_grad(xp, g, LU)),
-)
-lu_solve_record = op(
-    "lu_solve(LU, pivots, B; adjoint)",
-    lu_solve_kernel,
-    formula="inverse(P @ L @ U) @ B",
-    kind="linalg",
-    cost=("length", 2),
-    node="LinalgLuSolveBackward0",
-    joint=d("LU pivots out", lu_solve_grad),
-    nondifferentiable=("pivots",),
-)
-householder_record = op(
-    "householder_product(input, tau)",
-    householder_kernel,
-    formula="prod[i](I - tau[i] * outer(input[:, i], input[:, i]))",
-    kind="linalg",
-    cost=("length", 4),
-    node="LinalgHouseholderProductBackward0",
-    unsupported_dtypes=("bi", "orgqr_cpu"),
-    joint=d("input tau", householder_grad),
-)
+# fmt: off
+lu_factor_ex_record = linalg_op("lu_factor_ex(A)", eliminate, "A == P @ L @ U", cost=("length", 1),
+    node="LinalgLuFactorExBackward0", outputs=3, differentiable=(0,),
+    A=d("out", lambda xp, g, out, A: lu_factor_grad(xp, g[0], out)))
+lu_record = linalg_op("lu(A)", lu_kernel, "A == P @ L @ U", cost=("length", 1), node="LinalgLuBackward0", outputs=3,
+    differentiable=(1, 2), undefined_grad="none", A=d("out", lambda xp, g, out, A: plu_grad(xp, g[1], g[2], *out)))
+lu_unpack_record = linalg_op("lu_unpack(LU, pivots; unpack_data, unpack_pivots)", lu_unpack_kernel, "A == P @ L @ U",
+    cost=("length", 1), outputs=3, differentiable=(1, 2), undefined_grad="none",
+    LU=d("~LU", lambda xp, g, out, LU, *_: lu_unpack_grad(xp, g, LU)))
+lu_solve_record = linalg_op("lu_solve(LU, pivots, B; adjoint)", lu_solve_kernel, "inverse(P @ L @ U) @ B",
+    cost=("length", 2), node="LinalgLuSolveBackward0", nondifferentiable=("pivots",),
+    joint=d("LU pivots out", lu_solve_grad))
+householder_record = linalg_op("householder_product(input, tau)", householder_kernel,
+    "prod[i](I - tau[i] * outer(input[:, i], input[:, i]))", cost=("length", 4),
+    node="LinalgHouseholderProductBackward0", unsupported_dtypes="bi orgqr_cpu",
+    joint=d("input tau", householder_grad))
+# fmt: on
 
 
 # ---- the public names
@@ -313,8 +275,7 @@ def linalg_lu_solve(
     check_sizes("linalg.lu_solve", input, tuple(other.shape), left)
     if left:
         return lu_solve_record(input, pivots, other, adjoint)
-    out: Tensor = lu_solve_record(input, pivots, other.mT, not adjoint).mT
-    return out
+    return lu_solve_record(input, pivots, other.mT, not adjoint).mT
 
 
 @torch_function("lu_solve", renamed={"b": "input", "LU_data": "LU", "LU_pivots": "pivots"})

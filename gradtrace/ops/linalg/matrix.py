@@ -7,7 +7,7 @@ from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import Meta
-from gradtrace.engine.op import Op, d, op, records
+from gradtrace.engine.op import Op, contraction_op, d, records
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand, Shape
@@ -26,8 +26,7 @@ def product(a: Array, b: Array) -> Array:
     if state.spend is not None:
         state.spend(2 * a.size * (b.shape[-1] if b.ndim > 1 else 1))
     if a.dtype.itemsize == 2 and a.dtype.kind == "f":
-        out: Array = np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
-        return out
+        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     if a.dtype.kind == "b":
         kernel = ("dot", "addmv_impl_cpu")[a.ndim - 1] if b.ndim == 1 else "bmm" if a.ndim == 3 else "addmm_impl_cpu_"
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
@@ -218,135 +217,52 @@ def mm_mat2(xp: XP, g: Operand, self: Operand, mat2: Operand) -> Operand:
     return xp.t(xp.mm(xp.t(g), self)) if columns_first(mat2) else xp.mm(xp.t(self), g)
 
 
-mm = op(
-    "mm(self, mat2)",
-    mm_kernel,
-    formula="out[i, j] = sum[k](self[i, k] * mat2[k, j])",
-    kind="contraction",
-    commutative=False,
-    sign="@",
-    zero="product",
-    node="MmBackward0",
-    self=d("mat2 ~self", lambda xp, g, out, self, mat2: mm_self(xp, g, self, mat2)),
-    mat2=d("self ~mat2", lambda xp, g, out, self, mat2: mm_mat2(xp, g, self, mat2)),
-)
-mv = op(
-    "mv(self, vec)",
-    mv_kernel,
-    formula="out[i] = sum[k](self[i, k] * vec[k])",
-    kind="contraction",
-    commutative=False,
-    sign="@",
-    zero="product",
-    node="MvBackward0",
-    self=d("vec", lambda xp, g, out, self, vec: columns(xp, g, vec)),
-    vec=d("self", lambda xp, g, out, self, vec: xp.mv(flipped(xp, self), g)),
-)
-dot = op(
-    "dot(self, tensor)",
-    dot_kernel,
-    formula="sum[i](self[i] * tensor[i])",
-    kind="contraction",
-    zero="product",
-    node="DotBackward0",
+# fmt: off
+mm = contraction_op("mm(self, mat2)", mm_kernel, "out[i, j] = sum[k](self[i, k] * mat2[k, j])", commutative=False,
+    sign="@", zero="product", self=d("mat2 ~self", lambda xp, g, out, self, mat2: mm_self(xp, g, self, mat2)),
+    mat2=d("self ~mat2", lambda xp, g, out, self, mat2: mm_mat2(xp, g, self, mat2)))
+mv = contraction_op("mv(self, vec)", mv_kernel, "out[i] = sum[k](self[i, k] * vec[k])", commutative=False, sign="@",
+    zero="product", self=d("vec", lambda xp, g, out, self, vec: columns(xp, g, vec)),
+    vec=d("self", lambda xp, g, out, self, vec: xp.mv(flipped(xp, self), g)))
+dot = contraction_op("dot(self, tensor)", dot_kernel, "sum[i](self[i] * tensor[i])", zero="product",
     self=d("tensor", lambda xp, g, out, self, tensor: g * tensor),
-    tensor=d("self", lambda xp, g, out, self, tensor: g * self),
-)
-vdot = op(
-    "vdot(self, other)",
-    dot_kernel,
-    formula="sum[i](self[i] * other[i])",
-    kind="contraction",
-    zero="product",
-    node="VdotBackward0",
+    tensor=d("self", lambda xp, g, out, self, tensor: g * self))
+vdot = contraction_op("vdot(self, other)", dot_kernel, "sum[i](self[i] * other[i])", zero="product",
     self=d("other", lambda xp, g, out, self, other: g * other),
-    other=d("self", lambda xp, g, out, self, other: g * self),
-)
-bmm = op(
-    "bmm(self, mat2)",
-    bmm_kernel,
-    formula="out[b, i, j] = sum[k](self[b, i, k] * mat2[b, k, j])",
-    kind="contraction",
-    commutative=False,
-    sign="@",
-    zero="product",
-    node="BmmBackward0",
+    other=d("self", lambda xp, g, out, self, other: g * self))
+bmm = contraction_op("bmm(self, mat2)", bmm_kernel, "out[b, i, j] = sum[k](self[b, i, k] * mat2[b, k, j])",
+    commutative=False, sign="@", zero="product",
     self=d("mat2", lambda xp, g, out, self, mat2: xp.bmm(g, flipped(xp, mat2))),
-    mat2=d("self", lambda xp, g, out, self, mat2: xp.bmm(flipped(xp, self), g)),
-)
-addmm = op(
-    "addmm(self, mat1, mat2; beta, alpha)",
-    addmm_kernel,
-    formula="beta * self + alpha * (mat1 @ mat2)",
-    kind="contraction",
-    zero="product",
-    node="AddmmBackward0",
-    self=d("", lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(g, beta)),
-    mat1=d(
-        "mat2 ~mat1",
-        lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(mm_self(xp, g, mat1, mat2), alpha),
-    ),
-    mat2=d(
-        "mat1 ~mat2",
-        lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(mm_mat2(xp, g, mat1, mat2), alpha),
-    ),
-)
-addmv = op(
-    "addmv(self, mat, vec; beta, alpha)",
-    addmv_kernel,
-    formula="beta * self + alpha * (mat @ vec)",
-    kind="contraction",
-    zero="product",
-    node="AddmvBackward0",
-    self=d("", lambda xp, g, out, self, mat, vec, beta, alpha: scaled(g, beta)),
+    mat2=d("self", lambda xp, g, out, self, mat2: xp.bmm(flipped(xp, self), g)))
+addmm = contraction_op("addmm(self, mat1, mat2; beta, alpha)", addmm_kernel, "beta * self + alpha * (mat1 @ mat2)",
+    zero="product", self=d("", lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(g, beta)),
+    mat1=d("mat2 ~mat1", lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(mm_self(xp, g, mat1, mat2), alpha)),
+    mat2=d("mat1 ~mat2", lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(mm_mat2(xp, g, mat1, mat2), alpha)))
+addmv = contraction_op("addmv(self, mat, vec; beta, alpha)", addmv_kernel, "beta * self + alpha * (mat @ vec)",
+    zero="product", self=d("", lambda xp, g, out, self, mat, vec, beta, alpha: scaled(g, beta)),
     mat=d("vec", lambda xp, g, out, self, mat, vec, beta, alpha: scaled(columns(xp, g, vec), alpha)),
-    vec=d("mat", lambda xp, g, out, self, mat, vec, beta, alpha: scaled(xp.mv(flipped(xp, mat), g), alpha)),
-)
-addr = op(
-    "addr(self, vec1, vec2; beta, alpha)",
-    addr_kernel,
-    formula="out[i, j] = beta * self[i, j] + alpha * vec1[i] * vec2[j]",
-    kind="contraction",
-    node="AddrBackward0",
+    vec=d("mat", lambda xp, g, out, self, mat, vec, beta, alpha: scaled(xp.mv(flipped(xp, mat), g), alpha)))
+addr = contraction_op("addr(self, vec1, vec2; beta, alpha)", addr_kernel,
+    "out[i, j] = beta * self[i, j] + alpha * vec1[i] * vec2[j]",
     self=d("", lambda xp, g, out, self, vec1, vec2, beta, alpha: scaled(g, beta)),
     vec1=d("vec2", lambda xp, g, out, self, vec1, vec2, beta, alpha: scaled(xp.mv(g, vec2), alpha)),
-    vec2=d("vec1", lambda xp, g, out, self, vec1, vec2, beta, alpha: scaled(xp.mv(flipped(xp, g), vec1), alpha)),
-)
-addbmm = op(
-    "addbmm(self, batch1, batch2; beta, alpha)",
-    addbmm_kernel,
-    formula="beta * self + alpha * sum[b](batch1[b] @ batch2[b])",
-    kind="contraction",
-    node="AddbmmBackward0",
+    vec2=d("vec1", lambda xp, g, out, self, vec1, vec2, beta, alpha: scaled(xp.mv(flipped(xp, g), vec1), alpha)))
+addbmm = contraction_op("addbmm(self, batch1, batch2; beta, alpha)", addbmm_kernel,
+    "beta * self + alpha * sum[b](batch1[b] @ batch2[b])",
     self=d("", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(g, beta)),
-    batch1=d(
-        "batch2",
-        lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(
-            xp.bmm(batched(xp, g, batch2.shape[0]), flipped(xp, batch2)), alpha
-        ),
-    ),
-    batch2=d(
-        "batch1",
-        lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(
-            xp.bmm(flipped(xp, batch1), batched(xp, g, batch1.shape[0])), alpha
-        ),
-    ),
-)
-baddbmm = op(
-    "baddbmm(self, batch1, batch2; beta, alpha)",
+    batch1=d("batch2", lambda xp, g, out, self, batch1, batch2, beta, alpha:
+        scaled(xp.bmm(batched(xp, g, batch2.shape[0]), flipped(xp, batch2)), alpha)),
+    batch2=d("batch1", lambda xp, g, out, self, batch1, batch2, beta, alpha:
+        scaled(xp.bmm(flipped(xp, batch1), batched(xp, g, batch1.shape[0])), alpha)))
+baddbmm = contraction_op("baddbmm(self, batch1, batch2; beta, alpha)",
     lambda input, a, b, beta, alpha: scaled_sum(input, beta, bmm_kernel(a, b), alpha),
-    formula="beta * self[b] + alpha * (batch1[b] @ batch2[b])",
-    kind="contraction",
-    zero="product",
-    node="BaddbmmBackward0",
+    "beta * self[b] + alpha * (batch1[b] @ batch2[b])", zero="product",
     self=d("", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(g, beta)),
-    batch1=d(
-        "batch2", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(xp.bmm(g, flipped(xp, batch2)), alpha)
-    ),
-    batch2=d(
-        "batch1", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(xp.bmm(flipped(xp, batch1), g), alpha)
-    ),
-)
+    batch1=d("batch2", lambda xp, g, out, self, batch1, batch2, beta, alpha:
+        scaled(xp.bmm(g, flipped(xp, batch2)), alpha)),
+    batch2=d("batch1", lambda xp, g, out, self, batch1, batch2, beta, alpha:
+        scaled(xp.bmm(flipped(xp, batch1), g), alpha)))
+# fmt: on
 
 
 # ---- the public names
@@ -358,8 +274,7 @@ def _pair(record: Op, second: str) -> None:
     def function(input: Tensor, other: Tensor) -> Tensor:
         if not isinstance(other, Tensor):
             raise not_a_tensor(name, second, 2, other)
-        out: Tensor = record(input, other)
-        return out
+        return record(input, other)
 
     function.__doc__ = f"Product of `input` and `{second}`, without broadcasting (torch.{name})."
     torch_function(name, renamed={second: "other"})(function)
@@ -373,8 +288,7 @@ def _added(record: Op) -> None:
     name, renamed = record.name, dict(zip(record.tensor_names[1:], ("first", "second"), strict=True))
 
     def function(input: Tensor, first: Tensor, second: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-        out: Tensor = record(input, first, second, beta, alpha)
-        return out
+        return record(input, first, second, beta, alpha)
 
     def method(self: Tensor, first: Tensor, second: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
         return inplace(record, self, first, second, beta, alpha)
@@ -403,8 +317,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     if left == 2 and right == 1:
         return mv(input, other)
     if left == 1 and right == 2:
-        out: Tensor = mm(input.unsqueeze(0), other).squeeze_(0)
-        return out
+        return mm(input.unsqueeze(0), other).squeeze_(0)
     if folds(input, other):
         return folded(input, other)
     return by_batches(input, other)
@@ -431,8 +344,7 @@ def folded(a: Tensor, b: Tensor) -> Tensor:
     shape = tuple(big.shape[:-1])
     rows = big.reshape(-1 if big.shape[-1] else int(np.prod(shape)), big.shape[-1])
     if small.ndim == 1:
-        result: Tensor = records["unsafe_view"](mv(rows, small), shape)
-        return result
+        return records["unsafe_view"](mv(rows, small), shape)
     out = records["unsafe_view"](mm(rows, small), (*shape, small.shape[1]))
     result = out.mT.contiguous() if swap else out
     return result
@@ -451,8 +363,7 @@ def by_batches(a: Tensor, b: Tensor) -> Tensor:
     shape = (*batch, *((n,) if a.ndim > 1 else ()))
     if b.ndim == 1:
         right = b.expand((*batch, b.shape[0])).reshape(count, b.shape[0]).unsqueeze(2)
-        out: Tensor = records["unsafe_view"](bmm(left, right).squeeze(-1), shape)
-        return out
+        return records["unsafe_view"](bmm(left, right).squeeze(-1), shape)
     right = b.expand((*batch, *b.shape[-2:])).reshape(count, *b.shape[-2:])
     out = records["unsafe_view"](bmm(left, right), (*shape, b.shape[-1]))
     return out
@@ -479,10 +390,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if bias is None:
         return matmul(input, weight.t())
     if input.ndim == 2:
-        summed: Tensor = addmm.call(bias, input, weight.t(), 1, 1)
-        return summed
+        return addmm.call(bias, input, weight.t(), 1, 1)
     if not input.is_contiguous():
         return matmul(input, weight.t()) + bias
     rows = input.view(-1, input.shape[-1])
-    out: Tensor = addmm(bias, rows, weight.t(), 1, 1).view((*input.shape[:-1], weight.shape[0]))
-    return out
+    return addmm(bias, rows, weight.t(), 1, 1).view((*input.shape[:-1], weight.shape[0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, linalg_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import functions, public
@@ -15,21 +15,9 @@ from gradtrace.ops.linalg.solve import check_float, check_square, constant, inve
 
 # The [13/13] Pade approximant of exp, exact to double precision up to this norm (Higham 2005).
 PADE = (
-    64764752532480000.0,
-    32382376266240000.0,
-    7771770303897600.0,
-    1187353796428800.0,
-    129060195264000.0,
-    10559470521600.0,
-    670442572800.0,
-    33522128640.0,
-    1323241920.0,
-    40840800.0,
-    960960.0,
-    16380.0,
-    182.0,
-    1.0,
-)
+    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
+    10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
+)  # fmt: skip
 PADE_NORM = 5.371920351148152
 
 
@@ -71,15 +59,10 @@ def exp_grad(xp: XP, g: Operand, a: Operand) -> Operand:
     return xp.matmul(flipped(xp, first), xp.matmul(xp.matrix_exp(whole), second))
 
 
-matrix_exp = op(
-    "matrix_exp(self)",
-    exp_kernel,
-    formula="sum[k, 0, inf](self**k / factorial(k))",
-    kind="linalg",
-    cost=("length", 60),
-    node="LinalgMatrixExpBackward0",
-    self=d("self", lambda xp, g, out, self: exp_grad(xp, g, self)),
-)
+# fmt: off
+matrix_exp = linalg_op("matrix_exp(self)", exp_kernel, "sum[k, 0, inf](self**k / factorial(k))", cost=("length", 60),
+    node="LinalgMatrixExpBackward0", self=d("self", lambda xp, g, out, self: exp_grad(xp, g, self)))
+# fmt: on
 
 
 @torch_function("matrix_exp", forms="fml", renamed={"A": "input"})
@@ -164,8 +147,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
         return chain[i] if i == j else mm(product(i, split[i][j]), product(split[i][j] + 1, j))
 
     shape = ([] if first else [chain[0].shape[0]]) + ([] if last else [chain[-1].shape[1]])
-    result: Tensor = product(0, len(chain) - 1).view(shape)
-    return result
+    return product(0, len(chain) - 1).view(shape)
 
 
 @public("chain_matmul", forms="f")
@@ -182,8 +164,7 @@ def vecdot(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     if input.ndim == 1 and other.ndim == 1:
         return vdot(input, other)
     product: Any = input
-    out: Tensor = (product * other).sum(dim)
-    return out
+    return (product * other).sum(dim)
 
 
 @torch_function("vander", forms="l")
@@ -197,8 +178,7 @@ def linalg_vander(input: Tensor, *, N: int | None = None) -> Tensor:
     column = input.unsqueeze(-1)
     ones = Tensor._wrap(np.ones(column.shape, input.dtype.np))
     powers = column.expand((*input.shape, n - 1)).cumprod(-1)
-    out: Tensor = functions["cat"]([ones, powers], -1)
-    return out
+    return functions["cat"]([ones, powers], -1)
 
 
 @torch_function("vander", forms="f")
@@ -216,5 +196,4 @@ def vander(input: Tensor, N: int | None = None, increasing: bool = False) -> Ten
 @torch_function("diagonal", forms="l", renamed={"A": "input"})
 def linalg_diagonal(input: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Diagonals of matrices, as a view (torch.linalg.diagonal)."""
-    out: Tensor = input.diagonal(offset, dim1, dim2)
-    return out
+    return input.diagonal(offset, dim1, dim2)

@@ -11,7 +11,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace, refuse_unless_tracked
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import Op, arith_op, contraction_op, d, elementwise_op
 from gradtrace.engine.rounding import blend, multiply_add
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand, Raw
@@ -43,99 +43,46 @@ def cdist_grad(xp: XP, g: Operand, out: Operand, x1: Operand, x2: Operand, p: fl
 
 
 def lerp_kernel(a: Array, b: Array, weight: Raw) -> Array:
-    out: Array = blend(a, b, np.asarray(weight).astype(a.dtype))
-    return out
+    return blend(a, b, np.asarray(weight).astype(a.dtype))
 
 
 def addcmul_kernel(a: Array, b: Array, c: Array, value: float) -> Array:
     if a.dtype.kind == "f":
-        out: Array = multiply_add(a, value * b, c)
-        return out
+        return multiply_add(a, value * b, c)
     return a + (int(value) if a.dtype.kind in "iu" else value) * b * c
 
 
-cross = op(
-    "cross(self, other; dim)",
-    cross_kernel,
-    formula="out[i] = self[j] * other[k] - self[k] * other[j]; j = (i + 1) % 3; k = (i + 2) % 3",
-    kind="contraction",
-    node="LinalgCrossBackward0",
-    promote="arith",
-    unsupported_dtypes=("b", "cross"),
+# fmt: off
+cross = contraction_op("cross(self, other; dim)", cross_kernel,
+    "out[i] = self[j] * other[k] - self[k] * other[j]; j = (i + 1) % 3; k = (i + 2) % 3", node="LinalgCrossBackward0",
+    promote="arith", unsupported_dtypes="b cross",
     self=d("other", lambda xp, g, out, self, other, dim: xp.cross(other, g, dim)),
-    other=d("self", lambda xp, g, out, self, other, dim: xp.cross(g, self, dim)),
-)
-cdist = op(
-    "cdist(x1, x2; p)",
-    cdist_kernel,
-    formula="out[i, j] = sum[k](abs(x1[i, k] - x2[j, k])**p)**(1 / p)",
-    kind="contraction",
-    cost=("pairs", 3),
-    node="CdistBackward0",
-    promote="arith",
-    x1=d(
-        "x1 x2 out",
-        lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 0),
-        lambda xp, g, out, x1, x2, p: xp.cdist_backward(g, x1, x2, out, p, 0),
-    ),
-    x2=d(
-        "x1 x2 out",
-        lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 1),
-        lambda xp, g, out, x1, x2, p: xp.cdist_backward(g, x1, x2, out, p, 1),
-    ),
-)
-not_differentiable(
-    "cdist_backward(g, x1, x2, out; p, which)",
-    lambda xp, g, x1, x2, out, p, which: cdist_grad(xp, g, out, x1, x2, p, which),
-    "CdistBackwardBackward0",
-    "_cdist_backward",
-    kind="contraction",
-)
-lerp_scalar = op(
-    "lerp_scalar(self, end; weight)",
-    lerp_kernel,
-    formula="self + weight * (end - self)",
-    kind="elementwise",
-    node="LerpBackward0",
-    self=d("", lambda xp, g, out, self, end, weight: g * (1 - weight)),
-    end=d("", lambda xp, g, out, self, end, weight: g * weight),
-)
-lerp = op(
-    "lerp(self, end, weight)",
-    lerp_kernel,
-    formula="self + weight * (end - self)",
-    kind="elementwise",
-    node="LerpBackward1",
+    other=d("self", lambda xp, g, out, self, other, dim: xp.cross(g, self, dim)))
+cdist = contraction_op("cdist(x1, x2; p)", cdist_kernel, "out[i, j] = sum[k](abs(x1[i, k] - x2[j, k])**p)**(1 / p)",
+    cost=("pairs", 3), promote="arith",
+    x1=d("x1 x2 out", lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 0),
+        lambda xp, g, out, x1, x2, p: xp.cdist_backward(g, x1, x2, out, p, 0)),
+    x2=d("x1 x2 out", lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 1),
+        lambda xp, g, out, x1, x2, p: xp.cdist_backward(g, x1, x2, out, p, 1)))
+not_differentiable("cdist_backward(g, x1, x2, out; p, which)",
+    lambda xp, g, x1, x2, out, p, which: cdist_grad(xp, g, out, x1, x2, p, which), kind="contraction")
+lerp_scalar = elementwise_op("lerp_scalar(self, end; weight)", lerp_kernel, "self + weight * (end - self)",
+    node="LerpBackward0", self=d("", lambda xp, g, out, self, end, weight: g * (1 - weight)),
+    end=d("", lambda xp, g, out, self, end, weight: g * weight))
+lerp = elementwise_op("lerp(self, end, weight)", lerp_kernel, "self + weight * (end - self)", node="LerpBackward1",
     self=d("weight", lambda xp, g, out, self, end, weight: g * (1 - weight)),
     end=d("weight", lambda xp, g, out, self, end, weight: g * weight),
-    weight=d("self end", lambda xp, g, out, self, end, weight: g * (end - self)),
-)
-addcmul = op(
-    "addcmul(self, tensor1, tensor2; value)",
-    addcmul_kernel,
-    formula="self + value * tensor1 * tensor2",
-    kind="elementwise",
-    node="AddcmulBackward0",
-    promote="arith",
-    unsupported_dtypes=("b", "addcmul_cpu_out"),
-    self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
+    weight=d("self end", lambda xp, g, out, self, end, weight: g * (end - self)))
+addcmul = arith_op("addcmul(self, tensor1, tensor2; value)", addcmul_kernel, "self + value * tensor1 * tensor2",
+    unsupported_dtypes="b addcmul_cpu_out", self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
     tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor2 * value)),
-    tensor2=d("tensor1", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor1 * value)),
-)
-addcdiv = op(
-    "addcdiv(self, tensor1, tensor2; value)",
-    lambda a, b, c, value: a + value * b / c,
-    formula="self + value * tensor1 / tensor2",
-    kind="elementwise",
-    node="AddcdivBackward0",
-    promote="arith",
-    self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
+    tensor2=d("tensor1", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor1 * value)))
+addcdiv = arith_op("addcdiv(self, tensor1, tensor2; value)", lambda a, b, c, value: a + value * b / c,
+    "self + value * tensor1 / tensor2", self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
     tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * (value / tensor2)),
-    tensor2=d(
-        "tensor1 tensor2",
-        lambda xp, g, out, self, tensor1, tensor2, value: -g * (value * tensor1 / (tensor2 * tensor2)),
-    ),
-)
+    tensor2=d("tensor1 tensor2", lambda xp, g, out, self, tensor1, tensor2, value:
+        -g * (value * tensor1 / (tensor2 * tensor2))))
+# fmt: on
 
 
 # ---- the public names
@@ -147,8 +94,7 @@ def outer(input: Tensor, other: Tensor) -> Tensor:
     for one, name in ((input, "self"), (other, "vec2")):
         if one.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {one.ndim}-D")
-    out: Tensor = input.reshape(-1, 1) * other
-    return out
+    return input.reshape(-1, 1) * other
 
 
 @torch_function("inner")
@@ -200,8 +146,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     left, right = a.permute(free_a + first), b.permute(second + free_b)
     shape = (*(a.shape[i] for i in free_a), *(b.shape[i] for i in free_b))
     if count(shape) == 1:
-        out: Tensor = dot(left.flatten(), right.flatten()).reshape(shape)
-        return out
+        return dot(left.flatten(), right.flatten()).reshape(shape)
     rows, columns = count(a.shape, tuple(free_a)), count(b.shape, tuple(free_b))
     out = mm(left.reshape(rows, sizes), right.reshape(sizes, columns)).reshape(shape)
     return out
@@ -281,8 +226,7 @@ def pairwise_distances(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: obj
 def interpolated(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     """Linear interpolation: input + weight * (end - input) (torch.lerp)."""
     record = check_lerp(input, end, weight)
-    out: Tensor = record(input, end, weight)
-    return out
+    return record(input, end, weight)
 
 
 def check_lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Op:

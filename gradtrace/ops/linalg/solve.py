@@ -10,7 +10,7 @@ import math
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op, records
+from gradtrace.engine.op import contraction_op, d, linalg_op, records
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
@@ -148,8 +148,7 @@ def inverse_kernel(a: Array) -> tuple[Array, Array]:
 
 def det_kernel(a: Array) -> Array:
     if a.shape[-1] > SMALL:
-        result: Array = np.linalg.det(a)
-        return result
+        return np.linalg.det(a)
     lu, pivots, _ = eliminate(a)
     swaps = np.count_nonzero(pivots != np.arange(1, a.shape[-1] + 1), axis=-1)
     out = np.multiply.reduce(np.diagonal(lu, axis1=-2, axis2=-1), axis=-1)
@@ -173,8 +172,7 @@ def adjugate(xp: XP, a: Operand) -> Operand:
     for k in range(1, n):
         am = xp.matmul(a, m)
         m = am - xp.sum_dim(am * unit, (a.ndim - 2, a.ndim - 1), True) / k * unit
-    out: Operand = m * (-1) ** (n - 1)
-    return out
+    return m * (-1) ** (n - 1)
 
 
 def det_grad_of_arrays(xp: XP, g: Array, a: Array, out: Array) -> Array:
@@ -214,63 +212,23 @@ def solve_grad(
     return -of_a, of_b if wanted[1] else None
 
 
-matmul = op(
-    "matmul(self, other)",
-    "matmul",
-    formula="out[..., i, j] = sum[k](self[..., i, k] * other[..., k, j])",
-    kind="contraction",
-    commutative=False,
-    sign="@",
-    zero="product",
-    node="BmmBackward0",
+# fmt: off
+matmul = contraction_op("matmul(self, other)", "matmul", "out[..., i, j] = sum[k](self[..., i, k] * other[..., k, j])",
+    commutative=False, sign="@", zero="product", node="BmmBackward0",
     self=d("other", lambda xp, g, out, self, other: xp.matmul(g, transposed(xp, other))),
-    other=d("self", lambda xp, g, out, self, other: xp.matmul(transposed(xp, self), g)),
-)
-inv_ex = op(
-    "inv_ex(A)",
-    inverse_kernel,
-    formula="inverse(A)",
-    kind="linalg",
-    cost=("length", 2),
-    node="LinalgInvExBackward0",
-    outputs=2,
-    differentiable=(0,),
-    A=d("out0", lambda xp, g, out, A: inverse_grad(xp, g[0], out[0])),
-)
-solve_ex = op(
-    "solve_ex(A, B; left, vector)",
-    solve_kernel,
-    formula="A @ out == B if left else out @ A == B",
-    kind="linalg",
-    cost=("length", 2),
-    node="LinalgSolveExBackward0",
-    outputs=2,
-    differentiable=(0,),
-    joint=d("A out0", solve_grad),
-)
-det = op(
-    "det(A)",
-    det_kernel,
-    formula="sum[s](sign(s) * prod[i](A[i, s[i]]))",
-    kind="linalg",
-    cost=("length", 1),
+    other=d("self", lambda xp, g, out, self, other: xp.matmul(transposed(xp, self), g)))
+inv_ex = linalg_op("inv_ex(A)", inverse_kernel, "inverse(A)", cost=("length", 2), node="LinalgInvExBackward0",
+    outputs=2, differentiable=(0,), A=d("out0", lambda xp, g, out, A: inverse_grad(xp, g[0], out[0])))
+solve_ex = linalg_op("solve_ex(A, B; left, vector)", solve_kernel, "A @ out == B if left else out @ A == B",
+    cost=("length", 2), node="LinalgSolveExBackward0", outputs=2, differentiable=(0,), joint=d("A out0", solve_grad))
+det = linalg_op("det(A)", det_kernel, "sum[s](sign(s) * prod[i](A[i, s[i]]))", cost=("length", 1),
     node="LinalgDetBackward0",
-    A=d(
-        "A out",
-        lambda xp, g, out, A: det_grad_of_arrays(xp, g, A, out),
-        traced=lambda xp, g, out, A: det_grad(xp, g, A, out),
-    ),
-)
-slogdet = op(
-    "slogdet(A)",
-    lambda a: tuple(np.linalg.slogdet(a)),
-    formula="sign(det(A)), log(abs(det(A)))",
-    kind="linalg",
-    cost=("length", 1),
-    node="LinalgSlogdetBackward0",
-    outputs=2,
-    A=d("A", lambda xp, g, out, A: xp.reshape(g[1], (*A.shape[:-2], 1, 1)) * transposed(xp, xp.inv_ex(A)[0])),
-)
+    A=d("A out", lambda xp, g, out, A: det_grad_of_arrays(xp, g, A, out),
+        traced=lambda xp, g, out, A: det_grad(xp, g, A, out)))
+slogdet = linalg_op("slogdet(A)", lambda a: tuple(np.linalg.slogdet(a)), "sign(det(A)), log(abs(det(A)))",
+    cost=("length", 1), node="LinalgSlogdetBackward0", outputs=2,
+    A=d("A", lambda xp, g, out, A: xp.reshape(g[1], (*A.shape[:-2], 1, 1)) * transposed(xp, xp.inv_ex(A)[0])))
+# fmt: on
 
 
 # ---- the public names
@@ -339,8 +297,7 @@ def logdet(input: Tensor) -> Tensor:
     """Logarithms of determinants, nan for negative ones (torch.logdet)."""
     sign, logabs = sign_and_log("logdet", input)
     nan = Tensor._wrap(np.asarray(math.nan, logabs.dtype.np))
-    out: Tensor = records["where"](sign == -1, nan, logabs)
-    return out
+    return records["where"](sign == -1, nan, logabs)
 
 
 def check_solve(name: str, a: Tensor, b: Tensor, left: bool) -> bool:
@@ -401,8 +358,7 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{m} != {n}"
         )
-    out: Tensor = inv(input.reshape(n, m)).reshape((*last, *first))
-    return out
+    return inv(input.reshape(n, m)).reshape((*last, *first))
 
 
 @torch_function("tensorsolve", forms="l", renamed={"B": "other"})
@@ -417,5 +373,4 @@ def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None)
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
             f"but got {n} != {math.prod(input.shape[: other.ndim])}"
         )
-    out: Tensor = solve(input.reshape(m, n), other.reshape(-1)).reshape(shape)
-    return out
+    return solve(input.reshape(m, n), other.reshape(-1)).reshape(shape)

@@ -6,7 +6,7 @@ import math
 
 from gradtrace.annotations import Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, linalg_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import NOT_GIVEN
@@ -135,68 +135,26 @@ def old_triangular_kernel(b: Array, a: Array, upper: bool, transpose: bool, unit
     return substitute(source, b, upper != transpose, unit), a.copy()
 
 
-solve_triangular_record = op(
-    "solve_triangular(A, B; upper, left, unitriangular)",
-    solve_triangular_kernel,
-    formula="A @ out == B if left else out @ A == B",
-    kind="linalg",
-    cost=("length", 1),
-    node="LinalgSolveTriangularBackward0",
-    unsupported_dtypes=("bi", "triangular_solve_cpu"),
-    joint=d("A out", solve_triangular_grad),
-)
-triangular_solve_record = op(
-    "triangular_solve(self, A; upper, transpose, unitriangular)",
-    old_triangular_kernel,
-    formula="A @ out == self",
-    kind="linalg",
-    cost=("length", 1),
-    outputs=2,
-    undefined_grad="none",
-    node="TriangularSolveBackward0",
-    unsupported_dtypes=("bi", "triangular_solve_cpu"),
-    joint=d("A out0", triangular_solve_grad),
-)
-cholesky_ex_record = op(
-    "cholesky_ex(A; upper)",
-    cholesky_kernel,
-    formula="A == L @ T(L); out = T(L) if upper else L",
-    kind="linalg",
-    cost=("length", 1),
-    node="LinalgCholeskyExBackward0",
-    outputs=2,
-    differentiable=(0,),
-    A=d("out0", lambda xp, g, out, A, upper: cholesky_grad(xp, g[0], out[0], upper)),
-)
-old_cholesky_record = op(
-    "cholesky(A; upper)",
-    lambda a, upper: cholesky_kernel(a, upper)[0],
-    formula="A == L @ T(L); out = T(L) if upper else L",
-    kind="linalg",
-    cost=("length", 1),
-    node="CholeskyBackward0",
-    A=d("out", lambda xp, g, out, A, upper: cholesky_grad(xp, g, out, upper)),
-)
-cholesky_inverse_record = op(
-    "cholesky_inverse(self; upper)",
-    cholesky_inverse_kernel,
-    formula="inverse(self @ T(self))",
-    kind="linalg",
-    cost=("length", 2),
-    node="CholeskyInverseBackward0",
-    unsupported_dtypes=("bi", "cholesky_inverse_out_cpu"),
-    self=d("self out", lambda xp, g, out, self, upper: cholesky_inverse_grad(xp, g, out, self, upper)),
-)
-cholesky_solve_record = op(
-    "cholesky_solve(self, factor; upper)",
-    cholesky_solve_kernel,
-    formula="inverse(factor @ T(factor)) @ self",
-    kind="linalg",
-    cost=("length", 2),
-    node="CholeskySolveBackward0",
-    unsupported_dtypes=("bi", "cholesky_solve_cpu"),
-    joint=d("factor out", cholesky_solve_grad),
-)
+# fmt: off
+solve_triangular_record = linalg_op("solve_triangular(A, B; upper, left, unitriangular)", solve_triangular_kernel,
+    "A @ out == B if left else out @ A == B", cost=("length", 1), node="LinalgSolveTriangularBackward0",
+    unsupported_dtypes="bi triangular_solve_cpu", joint=d("A out", solve_triangular_grad))
+triangular_solve_record = linalg_op("triangular_solve(self, A; upper, transpose, unitriangular)",
+    old_triangular_kernel, "A @ out == self", cost=("length", 1), outputs=2, undefined_grad="none",
+    unsupported_dtypes="bi triangular_solve_cpu", joint=d("A out0", triangular_solve_grad))
+cholesky_ex_record = linalg_op("cholesky_ex(A; upper)", cholesky_kernel, "A == L @ T(L); out = T(L) if upper else L",
+    cost=("length", 1), node="LinalgCholeskyExBackward0", outputs=2, differentiable=(0,),
+    A=d("out0", lambda xp, g, out, A, upper: cholesky_grad(xp, g[0], out[0], upper)))
+old_cholesky_record = linalg_op("cholesky(A; upper)", lambda a, upper: cholesky_kernel(a, upper)[0],
+    "A == L @ T(L); out = T(L) if upper else L", cost=("length", 1),
+    A=d("out", lambda xp, g, out, A, upper: cholesky_grad(xp, g, out, upper)))
+cholesky_inverse_record = linalg_op("cholesky_inverse(self; upper)", cholesky_inverse_kernel,
+    "inverse(self @ T(self))", cost=("length", 2), unsupported_dtypes="bi cholesky_inverse_out_cpu",
+    self=d("self out", lambda xp, g, out, self, upper: cholesky_inverse_grad(xp, g, out, self, upper)))
+cholesky_solve_record = linalg_op("cholesky_solve(self, factor; upper)", cholesky_solve_kernel,
+    "inverse(factor @ T(factor)) @ self", cost=("length", 2), unsupported_dtypes="bi cholesky_solve_cpu",
+    joint=d("factor out", cholesky_solve_grad))
+# fmt: on
 
 
 # ---- the public names

@@ -12,7 +12,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, normalization_op, reduction_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Dims, NumpyDtype, Operand
 from gradtrace.ops import load
@@ -32,8 +32,7 @@ def norm_kernel(
     if p == 2 and a.dtype.itemsize >= 4:
         if dims is None and a.flags.c_contiguous:
             flat = a.reshape(-1)
-            result: Array = np.sqrt(flat.dot(flat))
-            return result
+            return np.sqrt(flat.dot(flat))
         return np.sqrt(add_up(a * a, dims, keepdim))
     wide = np.abs(a, dtype=np.float32) if a.dtype.itemsize == 2 else np.abs(a)
     if p == math.inf:
@@ -111,8 +110,7 @@ def renorm_scale(xp: XP, norm: Operand, maxnorm: float) -> Operand:
 
 def renorm_kernel(a: Array, p: float, dim: int, maxnorm: float) -> Array:
     norm = norm_kernel(a, p, tuple(i for i in range(a.ndim) if i != dim), True)
-    out: Array = a * np.where(norm > maxnorm, maxnorm / (norm + 1e-7), np.ones_like(norm)).astype(a.dtype)
-    return out
+    return a * np.where(norm > maxnorm, maxnorm / (norm + 1e-7), np.ones_like(norm)).astype(a.dtype)
 
 
 def renorm_grad(xp: XP, g: Operand, self: Operand, p: float, dim: int, maxnorm: float) -> Operand:
@@ -129,37 +127,19 @@ def dist_grad(xp: XP, g: Operand, out: Operand, self: Operand, other: Operand, p
     return part if part is None or sign > 0 else -part
 
 
-vector_norm = op(
-    "vector_norm(self; ord, dim, keepdim, dtype)",
-    norm_kernel,
-    formula="sum[i](abs(self[..., i, ...])**ord)**(1 / ord)",
-    kind="reduction",
-    dims="dim",
-    node="LinalgVectorNormBackward0",
-    self=d(
-        "self out",
-        lambda xp, g, out, self, ord, dim, keepdim, dtype=None: norm_grad(xp, g, self, out, ord, dim, keepdim),
-    ),
-)
-dist = op(
-    "dist(self, other; p)",
-    lambda a, b, p: norm_kernel(a - b, p, None, False),
-    formula="sum[i](abs(self[i] - other[i])**p)**(1 / p)",
-    kind="reduction",
-    node="DistBackward0",
-    promote="arith",
+# fmt: off
+vector_norm = reduction_op("vector_norm(self; ord, dim, keepdim, dtype)", norm_kernel,
+    "sum[i](abs(self[..., i, ...])**ord)**(1 / ord)", dims="dim", node="LinalgVectorNormBackward0",
+    self=d("self out", lambda xp, g, out, self, ord, dim, keepdim, dtype=None:
+        norm_grad(xp, g, self, out, ord, dim, keepdim)))
+dist = reduction_op("dist(self, other; p)", lambda a, b, p: norm_kernel(a - b, p, None, False),
+    "sum[i](abs(self[i] - other[i])**p)**(1 / p)", promote="arith",
     self=d("self other out", lambda xp, g, out, self, other, p: dist_grad(xp, g, out, self, other, p, 1)),
-    other=d("self other out", lambda xp, g, out, self, other, p: dist_grad(xp, g, out, self, other, p, -1)),
-)
-renorm = op(
-    "renorm(self; p, dim, maxnorm)",
-    renorm_kernel,
-    formula="out[..., i, ...] = self[..., i, ...] * min(1, maxnorm / norm(self[..., i, ...], p))",
-    kind="normalization",
-    c_order=True,
-    node="RenormBackward0",
-    self=d("self", lambda xp, g, out, self, p, dim, maxnorm: renorm_grad(xp, g, self, p, dim, maxnorm)),
-)
+    other=d("self other out", lambda xp, g, out, self, other, p: dist_grad(xp, g, out, self, other, p, -1)))
+renorm = normalization_op("renorm(self; p, dim, maxnorm)", renorm_kernel,
+    "out[..., i, ...] = self[..., i, ...] * min(1, maxnorm / norm(self[..., i, ...], p))", c_order=True,
+    self=d("self", lambda xp, g, out, self, p, dim, maxnorm: renorm_grad(xp, g, self, p, dim, maxnorm)))
+# fmt: on
 
 
 # ---- the public names
@@ -233,20 +213,17 @@ def norm_of_matrix(
         return out
     batch = [i for i in range(input.ndim) if i not in dims]
     order = [*batch, *dims]
-    result: Tensor = out.unsqueeze(-1).permute([order.index(i) for i in range(input.ndim)])
-    return result
+    return out.unsqueeze(-1).permute([order.index(i) for i in range(input.ndim)])
 
 
 def extreme(values: Tensor, ord: Any, dim: int, keepdim: bool) -> Tensor:
-    out: Tensor = values.amax(dim, keepdim) if ord > 0 else values.amin(dim, keepdim)
-    return out
+    return values.amax(dim, keepdim) if ord > 0 else values.amin(dim, keepdim)
 
 
 def linalg_name(name: str) -> Callable[..., Tensor]:
     if name not in linalg:
         load()
-    out: Callable[..., Tensor] = linalg[name]
-    return out
+    return linalg[name]
 
 
 @torch_function("norm", forms="l")

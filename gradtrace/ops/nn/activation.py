@@ -11,7 +11,7 @@ import math
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.inplace import inplace as in_place
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Derivative, OneResult, d, op
+from gradtrace.engine.op import Derivative, OneResult, arith_op, d, elementwise_op, structural_op
 from gradtrace.engine.rounding import in_float64
 from gradtrace.engine.select import select
 from gradtrace.engine.tensor import Tensor
@@ -28,8 +28,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 def gelu_kernel(x: Array, approximate: str) -> Array:
     if approximate == "tanh":
-        result: Array = 0.5 * x * (1 + np.tanh(KAPPA * (x + CUBIC * x * x * x)))
-        return result
+        return 0.5 * x * (1 + np.tanh(KAPPA * (x + CUBIC * x * x * x)))
     from gradtrace.ops.special.error_functions import erf
 
     result = 0.5 * x * (1 + erf.kernel(x * ROOT_HALF))
@@ -45,13 +44,11 @@ def gelu_of_float(x: float, approximate: str) -> float:
 def softplus_kernel(x: Array, beta: float, threshold: float) -> Array:
     scaled = x * beta
     low = np.where(scaled > threshold, np.zeros_like(x), scaled)
-    result: Array = select(scaled > threshold, x, log1p(exponential(low)) / beta)
-    return result
+    return select(scaled > threshold, x, log1p(exponential(low)) / beta)
 
 
 def elu_kernel(x: Array, alpha: float, scale: float, input_scale: float) -> Array:
-    result: Array = select(x < 0, expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(x.dtype)
-    return result
+    return select(x < 0, expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(x.dtype)
 
 
 def silu_grad(xp: XP, g: Operand, x: Operand) -> Operand:
@@ -65,14 +62,12 @@ def mish_grad(xp: XP, g: Operand, x: Operand, softplus: Operand) -> Operand:
 
 
 def silu_kernel(x: Array) -> Array:
-    result: Array = x / (1 + exponential(-x))
-    return result
+    return x / (1 + exponential(-x))
 
 
 def glu_kernel(x: Array, dim: int) -> Array:
     a, b = np.split(x, 2, dim)
-    result: Array = a * sigmoid_kernel(b)
-    return result
+    return a * sigmoid_kernel(b)
 
 
 def softshrink_kernel(x: Array, lambd: float) -> Array:
@@ -87,179 +82,61 @@ def back(name: str) -> Derivative:
     return d("self", lambda xp, g, out, self, *numbers: getattr(xp, name)(g, self, *numbers))
 
 
-gelu_record = op(
-    "gelu(self; approximate)",
-    gelu_kernel,
-    formula="self / 2 * (1 + erf(self / sqrt(2))) if approximate == 'none' "
-    "else self / 2 * (1 + tanh(sqrt(2 / pi) * (self + 0.044715 * self**3)))",
-    kind="elementwise",
-    zero="saturated",
-    scalar=gelu_of_float,
-    node="GeluBackward0",
-    unsupported_dtypes=("bi", "GeluKernelImpl"),
-    self=back("gelu_backward"),
-)
-silu_record = op(
-    "silu(self)",
-    silu_kernel,
-    formula="self / (1 + exp(-self))",
-    kind="elementwise",
-    scalar=scalars.silu,
-    node="SiluBackward0",
-    unsupported_dtypes=("bi", "silu_cpu"),
-    self=d("self", lambda xp, g, out, self: silu_grad(xp, g, self)),
-)
-softplus_record = op(
-    "softplus(self; beta, threshold)",
-    softplus_kernel,
-    formula="where(beta * self > threshold, self, log(1 + exp(beta * self)) / beta)",
-    kind="elementwise",
-    zero="saturated",
-    symbolic=lambda s, a: s.log(1 + s.exp(a)),
-    scalar=scalars.softplus,
-    node="SoftplusBackward0",
-    unsupported_dtypes=("bi", "softplus_cpu"),
-    self=back("softplus_backward"),
-)
-mish_record = op(
-    "mish(self)",
-    lambda x: x * tanh(softplus_kernel(x, 1.0, 20.0)),
-    formula="self * tanh(log(1 + exp(self)))",
-    kind="elementwise",
-    node="MishBackward0",
-    unsupported_dtypes=("bi", "mish_cpu"),
-    self=d(
-        "self",
-        lambda xp, g, out, self: mish_grad(xp, g, self, xp.softplus(self, 1.0, 20.0)),
-        lambda xp, g, out, self: mish_grad(xp, g, self, xp.log1p(xp.exp(self))),
-    ),
-)
-leaky_relu_record = op(
-    "leaky_relu(self; slope)",
-    lambda x, slope: select(x > 0, x, x * slope),
-    formula="where(self > 0, self, slope * self)",
-    kind="elementwise",
-    zero="rectifier",
-    scalar=scalars.leaky_relu,
-    node="LeakyReluBackward0",
-    inplace_node="LeakyReluBackward1",
-    unsupported_dtypes=("bi", "leaky_relu_cpu"),
-    self=back("leaky_relu_backward"),
-)
-elu_record = op(
-    "elu(self; alpha, scale, input_scale)",
-    elu_kernel,
-    formula="scale * where(self > 0, self, alpha * (exp(input_scale * self) - 1))",
-    kind="elementwise",
-    zero="rectifier",
-    scalar=scalars.elu,
-    node="EluBackward0",
-    inplace_node="EluBackward1",
-    unsupported_dtypes=("bi", "elu_cpu"),
-    self=back("elu_backward"),
-)
-celu_record = op(
-    "celu(self; alpha)",
-    lambda x, alpha: elu_kernel(x, alpha, 1.0, 1 / alpha),
-    formula="where(self > 0, self, alpha * (exp(self / alpha) - 1))",
-    kind="elementwise",
-    node="CeluBackward0",
-    inplace_node="CeluBackward1",
-    unsupported_dtypes=("bi", "elu_cpu"),
-    self=d("self", lambda xp, g, out, self, alpha: xp.elu_backward(g, self, alpha, 1.0, 1 / float(np.float32(alpha)))),
-)  # PyTorch has a float32 here, too
-hardtanh_record = op(
-    "hardtanh(self; low, high)",
-    lambda x, low, high: np.clip(x, low, high).astype(x.dtype),
-    formula="min(max(self, low), high)",
-    kind="elementwise",
-    zero="clamp",
-    node="HardtanhBackward0",
-    unsupported_dtypes=("b", "Bool inputs not supported for hardtanh"),
-    self=back("hardtanh_backward"),
-)
-hardswish_record = op(
-    "hardswish(self)",
-    lambda x: (x * np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
-    formula="self * min(max(self + 3, 0), 6) / 6",
-    kind="elementwise",
-    zero="saturated",
-    node="HardswishBackward0",
-    unsupported_dtypes=("bi", "hardswish_cpu"),
-    self=back("hardswish_backward"),
-)
-hardsigmoid_record = op(
-    "hardsigmoid(self)",
-    lambda x: (np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
-    formula="min(max(self + 3, 0), 6) / 6",
-    kind="elementwise",
-    zero="clamp",
-    node="HardsigmoidBackward0",
-    unsupported_dtypes=("bi", "hardsigmoid_cpu"),
-    self=back("hardsigmoid_backward"),
-)
-logsigmoid_record = op(
-    "log_sigmoid(self)",
-    lambda x: np.minimum(x, 0) - log1p(exponential(-np.abs(x))),
-    formula="-log(1 + exp(-self))",
-    kind="elementwise",
-    c_order=True,
-    scalar=scalars.log_sigmoid,
-    node="LogSigmoidBackward0",
-    unsupported_dtypes=("bi", "log_sigmoid_cpu"),
-    self=back("log_sigmoid_backward"),
-)
-prelu_record = op(
-    "prelu(self, weight)",
-    lambda x, w: select(x > 0, x, x * w),
-    formula="where(self > 0, self, weight * self)",
-    kind="elementwise",
-    node="PreluKernelBackward0",
-    unsupported_dtypes=("bi", "prelu_cpu"),
-    promote="arith",
+# fmt: off
+gelu_record = elementwise_op("gelu(self; approximate)", gelu_kernel,
+    "self / 2 * (1 + erf(self / sqrt(2))) if approximate == 'none' "
+        "else self / 2 * (1 + tanh(sqrt(2 / pi) * (self + 0.044715 * self**3)))", zero="saturated",
+    scalar=gelu_of_float, unsupported_dtypes="bi GeluKernelImpl", self=back("gelu_backward"))
+silu_record = elementwise_op("silu(self)", silu_kernel, "self / (1 + exp(-self))", scalar=scalars.silu,
+    unsupported_dtypes="bi silu_cpu", self=d("self", lambda xp, g, out, self: silu_grad(xp, g, self)))
+softplus_record = elementwise_op("softplus(self; beta, threshold)", softplus_kernel,
+    "where(beta * self > threshold, self, log(1 + exp(beta * self)) / beta)", zero="saturated",
+    symbolic=lambda s, a: s.log(1 + s.exp(a)), scalar=scalars.softplus, unsupported_dtypes="bi softplus_cpu",
+    self=back("softplus_backward"))
+mish_record = elementwise_op("mish(self)", lambda x: x * tanh(softplus_kernel(x, 1.0, 20.0)),
+    "self * tanh(log(1 + exp(self)))", unsupported_dtypes="bi mish_cpu",
+    self=d("self", lambda xp, g, out, self: mish_grad(xp, g, self, xp.softplus(self, 1.0, 20.0)), lambda xp, g, out,
+        self: mish_grad(xp, g, self, xp.log1p(xp.exp(self)))))
+leaky_relu_record = elementwise_op("leaky_relu(self; slope)", lambda x, slope: select(x > 0, x, x * slope),
+    "where(self > 0, self, slope * self)", zero="rectifier", scalar=scalars.leaky_relu,
+    inplace_node="LeakyReluBackward1", unsupported_dtypes="bi leaky_relu_cpu", self=back("leaky_relu_backward"))
+elu_record = elementwise_op("elu(self; alpha, scale, input_scale)", elu_kernel,
+    "scale * where(self > 0, self, alpha * (exp(input_scale * self) - 1))", zero="rectifier", scalar=scalars.elu,
+    inplace_node="EluBackward1", unsupported_dtypes="bi elu_cpu", self=back("elu_backward"))
+# PyTorch has a float32 in celu's rule, too.
+celu_record = elementwise_op("celu(self; alpha)", lambda x, alpha: elu_kernel(x, alpha, 1.0, 1 / alpha),
+    "where(self > 0, self, alpha * (exp(self / alpha) - 1))", inplace_node="CeluBackward1",
+    unsupported_dtypes="bi elu_cpu",
+    self=d("self", lambda xp, g, out, self, alpha: xp.elu_backward(g, self, alpha, 1.0, 1 / float(np.float32(alpha)))))
+hardtanh_record = elementwise_op("hardtanh(self; low, high)",
+    lambda x, low, high: np.clip(x, low, high).astype(x.dtype), "min(max(self, low), high)", zero="clamp",
+    unsupported_dtypes="b Bool inputs not supported for hardtanh", self=back("hardtanh_backward"))
+hardswish_record = elementwise_op("hardswish(self)", lambda x: (x * np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
+    "self * min(max(self + 3, 0), 6) / 6", zero="saturated", unsupported_dtypes="bi hardswish_cpu",
+    self=back("hardswish_backward"))
+hardsigmoid_record = elementwise_op("hardsigmoid(self)", lambda x: (np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
+    "min(max(self + 3, 0), 6) / 6", zero="clamp", unsupported_dtypes="bi hardsigmoid_cpu",
+    self=back("hardsigmoid_backward"))
+logsigmoid_record = elementwise_op("log_sigmoid(self)", lambda x: np.minimum(x, 0) - log1p(exponential(-np.abs(x))),
+    "-log(1 + exp(-self))", c_order=True, scalar=scalars.log_sigmoid, unsupported_dtypes="bi log_sigmoid_cpu",
+    self=back("log_sigmoid_backward"))
+prelu_record = arith_op("prelu(self, weight)", lambda x, w: select(x > 0, x, x * w),
+    "where(self > 0, self, weight * self)", node="PreluKernelBackward0", unsupported_dtypes="bi prelu_cpu",
     self=d("self weight", lambda xp, g, out, self, weight: xp.prelu_input_backward(g, self, weight)),
-    weight=d("self weight", lambda xp, g, out, self, weight: xp.prelu_weight_backward(g, self, weight)),
-)
-threshold_record = op(
-    "threshold(self; threshold, value)",
+    weight=d("self weight", lambda xp, g, out, self, weight: xp.prelu_weight_backward(g, self, weight)))
+threshold_record = elementwise_op("threshold(self; threshold, value)",
     lambda x, threshold, value: np.where(x <= threshold, np.asarray(value, x.dtype), x),
-    formula="where(self > threshold, self, value)",
-    kind="elementwise",
-    zero="rectifier",
-    node="ThresholdBackward0",
-    inplace_node="ThresholdBackward1",
-    self=d("self", lambda xp, g, out, self, threshold, value: xp.threshold_backward(g, self, threshold)),
-)
-softshrink_record = op(
-    "softshrink(self; lambd)",
-    softshrink_kernel,
-    formula="where(self > lambd, self - lambd, where(self < -lambd, self + lambd, 0))",
-    kind="elementwise",
-    zero="rectifier",
-    node="SoftshrinkBackward0",
-    unsupported_dtypes=("bi", "softshrink_check"),
-    self=back("softshrink_backward"),
-)
-hardshrink_record = op(
-    "hardshrink(self; lambd)",
-    lambda x, lambd: np.where((x >= -lambd) & (x <= lambd), np.zeros_like(x), x),
-    formula="where(abs(self) > lambd, self, 0)",
-    kind="elementwise",
-    zero="rectifier",
-    node="HardshrinkBackward0",
-    unsupported_dtypes=("bi", "hardshrink_cpu"),
-    self=back("hardshrink_backward"),
-)
-glu_record = op(
-    "glu(self; dim)",
-    glu_kernel,
-    formula="a / (1 + exp(-b)); (a, b) = chunk(self, 2, dim)",
-    kind="structural",
-    dims="dim",
-    node="GluBackward0",
-    unsupported_dtypes=("bi", "glu_cpu"),
-    self=back("glu_backward"),
-)
+    "where(self > threshold, self, value)", zero="rectifier", inplace_node="ThresholdBackward1",
+    self=d("self", lambda xp, g, out, self, threshold, value: xp.threshold_backward(g, self, threshold)))
+softshrink_record = elementwise_op("softshrink(self; lambd)", softshrink_kernel,
+    "where(self > lambd, self - lambd, where(self < -lambd, self + lambd, 0))", zero="rectifier",
+    unsupported_dtypes="bi softshrink_check", self=back("softshrink_backward"))
+hardshrink_record = elementwise_op("hardshrink(self; lambd)",
+    lambda x, lambd: np.where((x >= -lambd) & (x <= lambd), np.zeros_like(x), x), "where(abs(self) > lambd, self, 0)",
+    zero="rectifier", unsupported_dtypes="bi hardshrink_cpu", self=back("hardshrink_backward"))
+glu_record = structural_op("glu(self; dim)", glu_kernel, "a / (1 + exp(-b)); (a, b) = chunk(self, 2, dim)", dims="dim",
+    unsupported_dtypes="bi glu_cpu", self=back("glu_backward"))
+# fmt: on
 
 
 # ---- public names
@@ -448,33 +325,16 @@ def rrelu(
     return apply(rrelu_record, input, inplace, slopes.astype(input.dtype.np))
 
 
-rrelu_record = op(
-    "rrelu(self; slopes)",
-    lambda x, slopes: x * slopes,
-    formula="slopes * self",
-    kind="elementwise",
-    node="RreluWithNoiseBackward0",
-    inplace_node="RreluWithNoiseBackward1",
-    self=d("self", lambda xp, g, out, self, slopes: xp.rrelu_backward(g, self, slopes)),
-)
-rrelu_middle = op(
-    "rrelu_middle(self; slope)",
-    lambda x, slope: select(x > 0, x, x * slope),
-    formula="where(self > 0, self, slope * self)",
-    kind="elementwise",
-    node="RreluWithNoiseBackward0",
-    inplace_node="RreluWithNoiseBackward1",
-    unsupported_dtypes=("bi", "leaky_relu_cpu"),
-    self=back("rrelu_middle_backward"),
-)
-times_array = op(
-    "times_array(self; array)",
-    lambda x, array: x * array,
-    formula="self * array",
-    kind="elementwise",
-    node="MulBackward0",
-    self=d("", lambda xp, g, out, self, array: xp.times_array(g, array)),
-)
+# fmt: off
+rrelu_record = elementwise_op("rrelu(self; slopes)", lambda x, slopes: x * slopes, "slopes * self",
+    node="RreluWithNoiseBackward0", inplace_node="RreluWithNoiseBackward1",
+    self=d("self", lambda xp, g, out, self, slopes: xp.rrelu_backward(g, self, slopes)))
+rrelu_middle = elementwise_op("rrelu_middle(self; slope)", lambda x, slope: select(x > 0, x, x * slope),
+    "where(self > 0, self, slope * self)", node="RreluWithNoiseBackward0", inplace_node="RreluWithNoiseBackward1",
+    unsupported_dtypes="bi leaky_relu_cpu", self=back("rrelu_middle_backward"))
+times_array = elementwise_op("times_array(self; array)", lambda x, array: x * array, "self * array",
+    node="MulBackward0", self=d("", lambda xp, g, out, self, array: xp.times_array(g, array)))
+# fmt: on
 
 
 def _with_underscore(function: Callable[..., Tensor], *forms: str) -> None:
@@ -489,14 +349,9 @@ def _with_underscore(function: Callable[..., Tensor], *forms: str) -> None:
     expose(call, name, forms="".join(forms))
 
 
-for _function, _forms in (
-    (leaky_relu, "n"),
-    (elu, "n"),
-    (hardtanh, "n"),
-    (selu, "fn"),
-    (celu, "fn"),
-    (rrelu, "fn"),
-    (threshold, "fn"),
-):
-    _with_underscore(_function, _forms)
+_function: Callable[..., Tensor]
+for _function in (leaky_relu, elu, hardtanh):
+    _with_underscore(_function, "n")
+for _function in (selu, celu, rrelu, threshold):
+    _with_underscore(_function, "fn")
 expose(lambda input: apply(relu_record, input, True), "relu_", forms="fn")

@@ -12,7 +12,7 @@ import math
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, SCALAR
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, elementwise_op
 from gradtrace.engine.rounding import in_float64
 from gradtrace.engine.select import select as either
 from gradtrace.engine.select import where_kept
@@ -41,74 +41,35 @@ def masked(
     name: str,
     numbers: str,
     kernel: Callable[..., Any],
-    node: str,
     formula: str,
     scalar: Callable[..., float] | None = None,
+    node: str | None = None,
 ) -> None:
     """Return a record "NAME_backward(g, self; numbers)" that is linear in g and has no gradient for its input."""
     backward = f"{name}_backward"
-    op(
-        f"{backward}(g, self; {numbers})",
-        lambda g, x, *more: kernel(g, x, *more).astype(g.dtype),
-        formula=formula,
-        kind="elementwise",
-        scalar=scalar,
-        node=node,
+    elementwise_op(f"{backward}(g, self; {numbers})", lambda g, x, *more: kernel(g, x, *more).astype(g.dtype), formula,
+        scalar=scalar, node=node,
         self=d("", zeros),
-        g=d("self", lambda xp, gg, out, g, self, *more: getattr(xp, backward)(gg, self, *more)),
-    )
+        g=d("self", lambda xp, gg, out, g, self, *more: getattr(xp, backward)(gg, self, *more)))  # fmt: skip
 
 
-masked(
-    "leaky_relu",
-    "slope",
-    lambda g, x, slope: either(x > 0, g, g * slope),
-    "LeakyReluBackwardBackward0",
-    "where(self > 0, g, slope * g)",
-    lambda g, x, slope: g if x > 0 else g * slope,
-)
-masked(
-    "rrelu_middle",
-    "slope",
-    lambda g, x, slope: either(x > 0, g, g * slope),
-    "RreluWithNoiseBackwardBackward0",
-    "where(self > 0, g, slope * g)",
-)
-masked(
-    "hardtanh",
-    "low, high",
-    lambda g, x, low, high: where_kept(~((x <= low) | (x >= high)), g),
-    "HardtanhBackwardBackward0",
-    "where((low < self) & (self < high), g, 0)",
-)
-masked(
-    "threshold",
-    "threshold",
-    lambda g, x, threshold: where_kept(~(x <= threshold), g),
-    "ThresholdBackwardBackward0",
-    "where(self > threshold, g, 0)",
-)
-masked(
-    "hardshrink",
-    "lambd",
-    lambda g, x, lambd: where_kept(~((x >= -lambd) & (x <= lambd)), g),
-    "HardshrinkBackwardBackward0",
-    "where(abs(self) > lambd, g, 0)",
-)
-masked(
-    "softshrink",
-    "lambd",
-    lambda g, x, lambd: where_kept(~((x >= -lambd) & (x <= lambd)), g),
-    "SoftshrinkBackwardBackward0",
-    "where(abs(self) > lambd, g, 0)",
-)
-hardsigmoid = op(
-    "hardsigmoid_backward(g, self)",
-    lambda g, x: np.where((x > -3) & (x < 3), g * SIXTH, 0).astype(g.dtype),
-    formula="where(abs(self) < 3, g / 6, 0)",
-    kind="elementwise",
-    undefined=True,
-)
+# fmt: off
+masked("leaky_relu", "slope", lambda g, x, slope: either(x > 0, g, g * slope), "where(self > 0, g, slope * g)",
+    lambda g, x, slope: g if x > 0 else g * slope)
+masked("rrelu_middle", "slope", lambda g, x, slope: either(x > 0, g, g * slope), "where(self > 0, g, slope * g)",
+    node="RreluWithNoiseBackwardBackward0")
+masked("hardtanh", "low, high", lambda g, x, low, high: where_kept(~((x <= low) | (x >= high)), g),
+    "where((low < self) & (self < high), g, 0)")
+masked("threshold", "threshold", lambda g, x, threshold: where_kept(~(x <= threshold), g),
+    "where(self > threshold, g, 0)")
+masked("hardshrink", "lambd", lambda g, x, lambd: where_kept(~((x >= -lambd) & (x <= lambd)), g),
+    "where(abs(self) > lambd, g, 0)")
+masked("softshrink", "lambd", lambda g, x, lambd: where_kept(~((x >= -lambd) & (x <= lambd)), g),
+    "where(abs(self) > lambd, g, 0)")
+hardsigmoid = elementwise_op("hardsigmoid_backward(g, self)",
+    lambda g, x: np.where((x > -3) & (x < 3), g * SIXTH, 0).astype(g.dtype), "where(abs(self) < 3, g / 6, 0)",
+    undefined=True)
+# fmt: on
 
 
 # ---- functions with a nonzero second derivative
@@ -133,8 +94,7 @@ def hardswish_grad(g: Array, x: Array) -> Array:
 def softplus_grad(g: Array, x: Array, beta: float, threshold: float) -> Array:
     scaled = x * beta
     z = exponential(np.minimum(scaled, threshold))
-    result: Array = either(scaled > threshold, g, g * z / (z + 1)).astype(g.dtype)
-    return result
+    return either(scaled > threshold, g, g * z / (z + 1)).astype(g.dtype)
 
 
 def softplus_curve(xp: XP, g: Operand, x: Operand, beta: float, threshold: float) -> Operand:
@@ -145,8 +105,7 @@ def softplus_curve(xp: XP, g: Operand, x: Operand, beta: float, threshold: float
 def log_sigmoid_grad(g: Array, x: Array) -> Array:
     z = exponential(-np.abs(x))
     share = z / (1 + z)
-    result: Array = either(x < 0, 1 - share, share) * g
-    return result
+    return either(x < 0, 1 - share, share) * g
 
 
 def log_sigmoid_curve(xp: XP, g: Operand, x: Operand) -> Operand:
@@ -154,55 +113,29 @@ def log_sigmoid_curve(xp: XP, g: Operand, x: Operand) -> Operand:
     return g * (z - 1) * z
 
 
-op(
-    "elu_backward(g, self; alpha, scale, input_scale)",
+# fmt: off
+elementwise_op("elu_backward(g, self; alpha, scale, input_scale)",
     lambda g, x, a, s, i: either(x <= 0, g * i * (a * s) * exponential(np.minimum(x, 0) * i), g * s).astype(g.dtype),
-    formula="g * scale * where(self > 0, 1, alpha * input_scale * exp(input_scale * self))",
-    kind="elementwise",
-    scalar=scalars.elu_backward,
-    node="EluBackwardBackward0",
+    "g * scale * where(self > 0, 1, alpha * input_scale * exp(input_scale * self))", scalar=scalars.elu_backward,
     g=d("self", lambda xp, gg, out, g, self, *more: xp.elu_backward(gg, self, *more)),
-    self=d(
-        "g self",
-        lambda xp, gg, out, g, self, a, s, i: select(xp, self < 0, gg * g * elu_slope(xp, self, i, a * s * i * i), gg),
-    ),
-)
-op(
-    "hardswish_backward(g, self)",
-    hardswish_grad,
-    formula="g * where(self <= -3, 0, where(self < 3, self / 3 + 1 / 2, 1))",
-    kind="elementwise",
-    node="HardswishBackwardBackward0",
+    self=d("g self", lambda xp, gg, out, g, self, a, s, i:
+        select(xp, self < 0, gg * g * elu_slope(xp, self, i, a * s * i * i), gg)))
+elementwise_op("hardswish_backward(g, self)", hardswish_grad,
+    "g * where(self <= -3, 0, where(self < 3, self / 3 + 1 / 2, 1))",
     g=d("self", lambda xp, gg, out, g, self: xp.hardswish_backward(gg, self)),
-    self=d("g self", lambda xp, gg, out, g, self: select(xp, xp.logical_and(self > -3, self < 3), gg * g / 3, gg)),
-)
-op(
-    "softplus_backward(g, self; beta, threshold)",
-    softplus_grad,
-    formula="where(beta * self > threshold, g, g / (1 + exp(-beta * self)))",
-    kind="elementwise",
-    node="SoftplusBackwardBackward0",
+    self=d("g self", lambda xp, gg, out, g, self: select(xp, xp.logical_and(self > -3, self < 3), gg * g / 3, gg)))
+elementwise_op("softplus_backward(g, self; beta, threshold)", softplus_grad,
+    "where(beta * self > threshold, g, g / (1 + exp(-beta * self)))",
     scalar=lambda g, x, beta, threshold: g if x * beta > threshold else g * scalars.sigmoid(x * beta),
     g=d("self", lambda xp, gg, out, g, self, *more: xp.softplus_backward(gg, self, *more)),
-    self=d("g self", lambda xp, gg, out, g, self, *more: softplus_curve(xp, gg * g, self, *more)),
-)
-op(
-    "log_sigmoid_backward(g, self)",
-    log_sigmoid_grad,
-    formula="g / (1 + exp(self))",
-    kind="elementwise",
-    node="LogSigmoidBackwardBackward0",
+    self=d("g self", lambda xp, gg, out, g, self, *more: softplus_curve(xp, gg * g, self, *more)))
+elementwise_op("log_sigmoid_backward(g, self)", log_sigmoid_grad, "g / (1 + exp(self))",
     scalar=lambda g, x: g * scalars.sigmoid(-x),
     g=d("self", lambda xp, gg, out, g, self: xp.log_sigmoid_backward(gg, self)),
-    self=d("g self", lambda xp, gg, out, g, self: log_sigmoid_curve(xp, gg * g, self)),
-)
-fused(
-    "gelu_backward(g, self; approximate)",
-    gelu_grad,
-    "GeluBackwardBackward0",
-    kind="elementwise",
-    scalar=lambda g, x, approximate: gelu_grad(SCALAR, g, x, approximate),
-)
+    self=d("g self", lambda xp, gg, out, g, self: log_sigmoid_curve(xp, gg * g, self)))
+fused("gelu_backward(g, self; approximate)", gelu_grad, kind="elementwise",
+    scalar=lambda g, x, approximate: gelu_grad(SCALAR, g, x, approximate))
+# fmt: on
 
 
 # ---- functions of several operands
@@ -227,34 +160,18 @@ def below_zero(xp: XP, x: Operand, a: Operand) -> Operand:
     return xp.where(x >= 0, xp.zeros_like(a), a)
 
 
-fused("glu_backward(g, self; dim)", glu_grad, "GluBackwardBackward0", kind="structural")
+# fmt: off
+fused("glu_backward(g, self; dim)", glu_grad, kind="structural")
 # PyTorch's operator has two results. At 0 its first derivative is that of the negative side, its second one 0.
-op(
-    "prelu_input_backward(g, self, weight)",
-    lambda g, x, weight: prelu_input_grad(ARRAY, g, x, weight),
-    formula="where(self > 0, g, weight * g)",
-    kind="elementwise",
-    node="PreluKernelBackwardBackward0",
-    g=d("self weight", lambda xp, gg, out, g, self, weight: xp.where(self >= 0, gg, gg * weight)),
-    self=d("", zeros),
-    weight=d("g self", lambda xp, gg, out, g, self, weight: below_zero(xp, self, gg * g)),
-)
-op(
-    "prelu_weight_backward(g, self, weight)",
-    lambda g, x, weight: prelu_weight_grad(ARRAY, g, x, weight),
-    formula="where(self > 0, 0, self * g)",
-    kind="elementwise",
-    node="PreluKernelBackwardBackward0",
+elementwise_op("prelu_input_backward(g, self, weight)", lambda g, x, weight: prelu_input_grad(ARRAY, g, x, weight),
+    "where(self > 0, g, weight * g)", node="PreluKernelBackwardBackward0",
+    g=d("self weight", lambda xp, gg, out, g, self, weight: xp.where(self >= 0, gg, gg * weight)), self=d("", zeros),
+    weight=d("g self", lambda xp, gg, out, g, self, weight: below_zero(xp, self, gg * g)))
+elementwise_op("prelu_weight_backward(g, self, weight)", lambda g, x, weight: prelu_weight_grad(ARRAY, g, x, weight),
+    "where(self > 0, 0, self * g)", node="PreluKernelBackwardBackward0",
     g=d("self", lambda xp, gg, out, g, self, weight: below_zero(xp, self, gg * self)),
-    self=d("g self", lambda xp, gg, out, g, self, weight: below_zero(xp, self, gg * g)),
-    weight=d("", zeros),
-)
-op(
-    "rrelu_backward(g, self; slopes)",
-    lambda g, x, slopes: g * slopes,
-    formula="slopes * g",
-    kind="elementwise",
+    self=d("g self", lambda xp, gg, out, g, self, weight: below_zero(xp, self, gg * g)), weight=d("", zeros))
+elementwise_op("rrelu_backward(g, self; slopes)", lambda g, x, slopes: g * slopes, "slopes * g",
     node="RreluWithNoiseBackwardBackward0",
-    g=d("self", lambda xp, gg, out, g, self, slopes: xp.rrelu_backward(gg, self, slopes)),
-    self=d("", zeros),
-)
+    g=d("self", lambda xp, gg, out, g, self, slopes: xp.rrelu_backward(gg, self, slopes)), self=d("", zeros))
+# fmt: on

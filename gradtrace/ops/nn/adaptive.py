@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, d, op
+from gradtrace.engine.op import OneResult, d, window_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops.api import expose, named
@@ -69,22 +69,12 @@ WINDOW = "floor(x * n / sizes) <= i < ceil((x + 1) * n / sizes)"
 
 def average_record(n: int) -> OneResult:
     name, node = f"adaptive_avg_pool{n}d", f"AdaptiveAvgPool{n}DBackward"
-    op(
-        f"{name}_back(g, self)",
-        lambda g, x: average_back(g, x.shape[-n:]),
-        kind="window",
-        node=node + "Backward0",
+    window_op(f"{name}_back(g, self)", lambda g, x: average_back(g, x.shape[-n:]), node=node + "Backward0",
         g=d("~g", lambda xp, gg, out, g, self: getattr(xp, name)(gg, tuple(g.shape[-n:]))),
-        self=d("self", zero_input_grad),
-    )
-    return op(
-        f"{name}(self; sizes)",
-        average_kernel,
-        formula=f"out[x] = sum[i](self[i]) / n; {WINDOW}",
-        kind="window",
+        self=d("self", zero_input_grad))  # fmt: skip
+    return window_op(f"{name}(self; sizes)", average_kernel, f"out[x] = sum[i](self[i]) / n; {WINDOW}",
         node=node + "0",
-        self=d("self", lambda xp, g, out, self, sizes: getattr(xp, name + "_back")(g, self)),
-    )
+        self=d("self", lambda xp, g, out, self, sizes: getattr(xp, name + "_back")(g, self)))  # fmt: skip
 
 
 averages = {n: average_record(n) for n in (2, 3)}

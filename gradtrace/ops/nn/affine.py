@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import contraction_op, d
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, NumpyDtype
 from gradtrace.ops.api import expose
@@ -22,25 +22,17 @@ def base_grid(sizes: Ints, corners: bool, dtype: NumpyDtype) -> Array:
     return np.stack([m.reshape(-1) for m in reversed(mesh)] + [np.ones(size_of(sizes))], 1).astype(dtype)
 
 
-affine_grid_record = op(
-    "affine_grid(theta; sizes, corners)",
-    lambda theta, sizes, corners: np.matmul(base_grid(sizes, corners, theta.dtype), theta.swapaxes(1, 2)).reshape(
-        len(theta), *sizes, len(sizes)
-    ),
-    formula="out[n, h, w] = theta[n] @ (x[w], y[h], 1)",
-    kind="contraction",
-    node="AffineGridGeneratorBackward0",
-    theta=d("", lambda xp, g, out, theta, sizes, corners: xp.affine_grid_back(g, sizes, corners)),
-)
-affine_grid_back = op(
-    "affine_grid_back(g; sizes, corners)",
-    lambda g, sizes, corners: np.matmul(
-        g.reshape(len(g), -1, len(sizes)).swapaxes(1, 2), base_grid(sizes, corners, g.dtype)
-    ),
-    kind="contraction",
-    node="BmmBackward0",
-    g=d("", lambda xp, gg, out, g, sizes, corners: xp.affine_grid(gg, sizes, corners)),
-)
+# fmt: off
+affine_grid_record = contraction_op("affine_grid(theta; sizes, corners)",
+    lambda theta, sizes, corners: np.matmul(base_grid(sizes, corners, theta.dtype), theta.swapaxes(1, 2))
+        .reshape(len(theta), *sizes, len(sizes)),
+    "out[n, h, w] = theta[n] @ (x[w], y[h], 1)", node="AffineGridGeneratorBackward0",
+    theta=d("", lambda xp, g, out, theta, sizes, corners: xp.affine_grid_back(g, sizes, corners)))
+affine_grid_back = contraction_op("affine_grid_back(g; sizes, corners)",
+    lambda g, sizes, corners:
+        np.matmul(g.reshape(len(g), -1, len(sizes)).swapaxes(1, 2), base_grid(sizes, corners, g.dtype)),
+    node="BmmBackward0", g=d("", lambda xp, gg, out, g, sizes, corners: xp.affine_grid(gg, sizes, corners)))
+# fmt: on
 
 
 # ---- the public names

@@ -11,7 +11,7 @@ import math
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY
-from gradtrace.engine.op import d, op, records
+from gradtrace.engine.op import contraction_op, d, normalization_op, records
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
@@ -26,15 +26,11 @@ def safe_softmax_kernel(a: Array, dim: int) -> Array:
     return np.where(empty, np.zeros_like(a), softmax_kernel(np.where(empty, np.zeros_like(a), a), (dim,)))
 
 
-safe_softmax = op(
-    "safe_softmax(self; dim)",
-    safe_softmax_kernel,
-    formula="out[..., i, ...] = exp(self[..., i, ...]) / sum[k](exp(self[..., k, ...]))",
-    kind="normalization",
-    dims="dim",
-    node="SafeSoftmaxBackward0",
-    self=d("out", lambda xp, g, out, self, dim: xp.softmax_backward(g, out, (dim,))),
-)
+# fmt: off
+safe_softmax = normalization_op("safe_softmax(self; dim)", safe_softmax_kernel,
+    "out[..., i, ...] = exp(self[..., i, ...]) / sum[k](exp(self[..., k, ...]))", dims="dim",
+    self=d("out", lambda xp, g, out, self, dim: xp.softmax_backward(g, out, (dim,))))
+# fmt: on
 
 
 def weights_kernel(q: Array, k: Array, mask: Array | None, scale: float) -> Array:
@@ -45,8 +41,7 @@ def weights_kernel(q: Array, k: Array, mask: Array | None, scale: float) -> Arra
 
 
 def attention_kernel(q: Array, k: Array, v: Array, mask: Array | None, scale: float) -> Array:
-    result: Array = np.matmul(weights_kernel(q, k, mask, scale), v)
-    return result
+    return np.matmul(weights_kernel(q, k, mask, scale), v)
 
 
 def attention_grad(
@@ -80,22 +75,16 @@ def attention_traced(
     return [f if asked else None for f, asked in zip(result, wanted, strict=True)]
 
 
-fused = op(
-    "scaled_dot_product_attention(query, key, value; mask, scale)",
-    attention_kernel,
-    formula="out[i] = sum[j](softmax[j](scale * (query[i] @ key[j]) + mask[i, j]) * value[j])",
-    kind="contraction",
+# fmt: off
+fused = contraction_op("scaled_dot_product_attention(query, key, value; mask, scale)", attention_kernel,
+    "out[i] = sum[j](softmax[j](scale * (query[i] @ key[j]) + mask[i, j]) * value[j])",
     node="ScaledDotProductFlashAttentionForCpuBackward0",
-    joint=d("query key value out", attention_grad, attention_traced),
-)
+    joint=d("query key value out", attention_grad, attention_traced))
 # PyTorch's fused kernel has no second derivative.
-op(
-    "_scaled_dot_product_flash_attention_for_cpu_backward(g, query, key, value, out; mask, scale)",
-    lambda g, q, k, v, out, *rest: tuple(attention_grad(ARRAY, (True,) * 3, g, None, q, k, v, *rest)),
-    kind="contraction",
-    outputs=3,
-    undefined=True,
-)
+contraction_op("_scaled_dot_product_flash_attention_for_cpu_backward(g, query, key, value, out; mask, scale)",
+    lambda g, q, k, v, out, *rest: tuple(attention_grad(ARRAY, (True,) * 3, g, None, q, k, v, *rest)), outputs=3,
+    undefined=True)
+# fmt: on
 
 
 def additive_mask(mask: Tensor | None, causal: bool, query: Tensor, key: Tensor) -> Tensor | None:
@@ -175,5 +164,4 @@ def composed(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, sca
         from gradtrace.ops.nn.dropout import drop
 
         weights = drop(weights, dropout_p, True, False)
-    result: Tensor = weights @ value
-    return result
+    return weights @ value

@@ -7,12 +7,12 @@ import math
 from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, loss_op
 from gradtrace.engine.rounding import in_float64
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import public
-from gradtrace.ops.nn.loss import loss_op, reduction_named
+from gradtrace.ops.nn.loss import reduction_named, weighted_loss
 from gradtrace.ops.nn.loss_arguments import check_broadcasts, check_castable, check_has_size, check_same_dtype
 
 EPS = 1e-12
@@ -20,8 +20,7 @@ TINY = 9.999999960041972e-13  # 1e-12 rounded to float32, as in PyTorch
 
 
 def log_sigmoid(x: Array) -> Array:
-    result: Array = np.minimum(x, 0) - in_float64("log1p")(in_float64("exp")(-np.abs(x)))
-    return result
+    return np.minimum(x, 0) - in_float64("log1p")(in_float64("exp")(-np.abs(x)))
 
 
 def bce_slope(xp: XP, g: Operand, x: Operand, t: Operand) -> Operand:
@@ -40,50 +39,31 @@ def in_mean(xp: XP, result: Operand, x: Operand, weight: Array | None, reduction
     return result if weight is None else xp.times_array(result, weight)
 
 
-bce_backward = op(
-    "binary_cross_entropy_backward(g, self, target; weight, reduction)",
+# fmt: off
+bce_backward = loss_op("binary_cross_entropy_backward(g, self, target; weight, reduction)",
     lambda g, x, t, *rest: in_mean(ARRAY, bce_slope(ARRAY, g, x, t), x, *rest),
-    kind="loss",
-    node="BinaryCrossEntropyBackwardBackward0",
     g=d("self target", lambda xp, gg, out, g, x, t, *rest: in_mean(xp, bce_slope(xp, gg, x, t), x, *rest)),
     self=d("g self target", lambda xp, gg, out, g, x, t, *rest: in_mean(xp, bce_curve(xp, gg * g, x, t), x, *rest)),
-    target=d(
-        "g self",
-        lambda xp, gg, out, g, x, t, *rest: in_mean(xp, -gg * g / xp.clamp_min((1 - x) * x, TINY), x, *rest),
-    ),
-)
-bce = loss_op(
-    "binary_cross_entropy(self, target)",
+    target=d("g self", lambda xp, gg, out, g, x, t, *rest:
+        in_mean(xp, -gg * g / xp.clamp_min((1 - x) * x, TINY), x, *rest)))
+bce = weighted_loss("binary_cross_entropy(self, target)",
     lambda x, t: (t - 1) * np.maximum(np.log1p(-x), -100) - t * np.maximum(np.log(x), -100),
-    "BinaryCrossEntropyBackward0",
-    "self target",
-    "binary_cross_entropy",
-    formula="reduction[i](weight[i] * -(target[i] * log(self[i]) + (1 - target[i]) * log(1 - self[i])))",
+    "reduction[i](weight[i] * -(target[i] * log(self[i]) + (1 - target[i]) * log(1 - self[i])))", "self target",
+    "binary_cross_entropy", backward=bce_backward,
     self=lambda xp, g, n, self, target: g * (self - target) / xp.clamp_min((1 - self) * self, TINY) / n,
-    target=lambda xp, g, n, self, target: divided(-xp.logit(self, None) * g, n),
-    backward=bce_backward,
-)
-bce_logits = loss_op(
-    "binary_cross_entropy_with_logits(self, target)",
-    lambda x, t: (1 - t) * x - log_sigmoid(x),
-    "BinaryCrossEntropyWithLogitsBackward0",
-    "self target",
-    "log_sigmoid_cpu",
-    formula="reduction[i](weight[i] * (log(1 + exp(self[i])) - target[i] * self[i]))",
+    target=lambda xp, g, n, self, target: divided(-xp.logit(self, None) * g, n))
+bce_logits = weighted_loss("binary_cross_entropy_with_logits(self, target)", lambda x, t: (1 - t) * x - log_sigmoid(x),
+    "reduction[i](weight[i] * (log(1 + exp(self[i])) - target[i] * self[i]))", "self target", "log_sigmoid_cpu",
     self=lambda xp, g, n, self, target: divided((xp.sigmoid(self) - target) * g, n),
-    target=lambda xp, g, n, self, target: divided(-self * g, n),
-)
-bce_pos_weight = loss_op(
-    "binary_cross_entropy_with_pos_weight(self, target, pos_weight)",
+    target=lambda xp, g, n, self, target: divided(-self * g, n))
+bce_pos_weight = weighted_loss("binary_cross_entropy_with_pos_weight(self, target, pos_weight)",
     lambda x, t, p: (1 - t) * x - (1 + (p - 1) * t) * log_sigmoid(x),
-    "BinaryCrossEntropyWithLogitsBackward0",
-    "self target pos_weight",
-    "log_sigmoid_cpu",
-    formula="reduction[i](weight[i] * ((1 - target[i]) * self[i]"
-    " + (1 + (pos_weight - 1) * target[i]) * log(1 + exp(-self[i]))))",
+    "reduction[i](weight[i] * ((1 - target[i]) * self[i]"
+        " + (1 + (pos_weight - 1) * target[i]) * log(1 + exp(-self[i]))))", "self target pos_weight",
+    "log_sigmoid_cpu", node="BinaryCrossEntropyWithLogitsBackward0",
     self=lambda xp, g, n, self, target, pos_weight: divided(pos_weight_slope(xp, self, target, pos_weight) * g, n),
-    target=lambda xp, g, n, self, target, pos_weight: divided(((1 - pos_weight) * xp.log_sigmoid(self) - self) * g, n),
-)
+    target=lambda xp, g, n, self, target, pos_weight: divided(((1 - pos_weight) * xp.log_sigmoid(self) - self) * g, n))
+# fmt: on
 
 
 def divided(x: Operand, n: float) -> Operand:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, d, op
+from gradtrace.engine.op import OneResult, d, loss_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import public
@@ -36,8 +36,7 @@ def nll_kernel(x: Array, target: Array, weight: Array | None, reduction: str, ig
         if reduction == "none":
             return each
         total = np.add.reduce(each)
-        result: Array = total if reduction == "sum" else total / x.dtype.type(target.size)
-        return result
+        return total if reduction == "sum" else total / x.dtype.type(target.size)
     index, w = class_weights(x, target, weight, ignore)
     each = np.where(w == 0, np.zeros_like(w), -x[index] * w) if weight is None else -x[index] * w
     if reduction == "none":
@@ -50,8 +49,7 @@ def nll_kernel(x: Array, target: Array, weight: Array | None, reduction: str, ig
 def nll_factor(x: Array, target: Array, weight: Array | None, reduction: str, ignore: int) -> Array:
     """Return the derivative of each loss (or of their sum or mean) with respect to x, in the shape of x."""
     if x.ndim == 1:
-        result: Array = nll_factor(x[None], target.reshape(1), weight, reduction, ignore)[0]
-        return result
+        return nll_factor(x[None], target.reshape(1), weight, reduction, ignore)[0]
     index, w = class_weights(x, target, weight, ignore)
     out = np.zeros(x.shape, x.dtype)
     total = w.sum(dtype=x.dtype)
@@ -85,34 +83,21 @@ def nll_double_backward(
     return xp.sum_dim(products, (1,)) if reduction == "none" and len(gg.shape) > 1 else xp.sum(products)
 
 
-def _nll(name: str, node: str, formula: str) -> OneResult:
+def _nll(name: str, formula: str) -> OneResult:
     backward = f"{name}_backward"
-    op(
-        f"{backward}(g, self; target, weight, reduction, ignore)",
-        nll_grad,
-        kind="loss",
-        node=f"{node[:-1]}Backward0",
+    loss_op(f"{backward}(g, self; target, weight, reduction, ignore)", nll_grad,
         g=d("~self", lambda xp, gg, out, g, self, *rest: nll_double_backward(xp, gg, self, *rest)),
-        self=d("", zeros),
-    )
-    return op(
-        f"{name}(self; target, weight, reduction, ignore)",
-        nll_kernel,
-        formula=formula,
-        kind="loss",
-        node=node,
-        self=d("self", lambda xp, g, out, self, *rest: getattr(xp, backward)(g, self, *rest)),
-    )
+        self=d("", zeros))  # fmt: skip
+    return loss_op(f"{name}(self; target, weight, reduction, ignore)", nll_kernel, formula,
+        self=d("self", lambda xp, g, out, self, *rest: getattr(xp, backward)(g, self, *rest)))  # fmt: skip
 
 
 def zeros(xp: XP, g: Operand, *_: object) -> Operand:
     return xp.zeros_like(g)
 
 
-nll_record = _nll("nll_loss", "NllLossBackward0", "reduction[n](-weight[target[n]] * self[n, target[n]])")
-nll2d_record = _nll(
-    "nll_loss2d", "NllLoss2DBackward0", "reduction[n, x](-weight[target[n, x]] * self[n, target[n, x], x])"
-)
+nll_record = _nll("nll_loss", "reduction[n](-weight[target[n]] * self[n, target[n]])")
+nll2d_record = _nll("nll_loss2d", "reduction[n, x](-weight[target[n, x]] * self[n, target[n, x], x])")
 
 
 @public("nll_loss", forms="n")
@@ -223,5 +208,4 @@ def smoothed(
         else:
             used = weight.array[np.where(ignored.array, 0, target.array)]
             every = every.sum() / float(np.where(ignored.array, 0, used).sum())
-    result: Tensor = hard * (1 - smoothing) + every * (smoothing / classes)
-    return result
+    return hard * (1 - smoothing) + every * (smoothing / classes)

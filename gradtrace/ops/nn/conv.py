@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import contraction_op, d
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand, Shape
 from gradtrace.ops.api import expose, named, not_a_tensor
@@ -101,69 +101,38 @@ def zeros_from(xp: XP, g: Operand, like: Operand) -> Operand:
     return xp.place_flat(g, np.zeros(g.shape, np.int64), tuple(like.shape))
 
 
-convolution = op(
-    "convolution(input, weight, bias; stride, padding, dilation, transposed, output_padding, groups)",
-    convolve,
-    formula="out[n, o, x] = bias[o] + sum[c, k](weight[o, c, k] * input[n, c, stride * x + dilation * k - padding])",
-    kind="contraction",
+# fmt: off
+convolution = contraction_op(
+    "convolution(input, weight, bias; stride, padding, dilation, transposed, output_padding, groups)", convolve,
+    "out[n, o, x] = bias[o] + sum[c, k](weight[o, c, k] * input[n, c, stride * x + dilation * k - padding])",
     zero="product",
-    node="ConvolutionBackward0",
-    input=d(
-        "~input weight",
-        lambda xp, g, out, input, weight, bias, s, p, e, transposed, more, groups: input_grad(
-            xp, g, input, weight, (s, p, e), transposed, groups
-        ),
-    ),
-    weight=d(
-        "input ~weight",
-        lambda xp, g, out, input, weight, bias, s, p, e, transposed, more, groups: weight_grad(
-            xp, g, input, weight, (s, p, e), transposed, groups
-        ),
-    ),
-    bias=d("~bias", lambda xp, g, out, input, weight, bias, *_: bias_grad(xp, g, bias)),
-)
+    input=d("~input weight", lambda xp, g, out, input, weight, bias, s, p, e, transposed, more, groups:
+        input_grad(xp, g, input, weight, (s, p, e), transposed, groups)),
+    weight=d("input ~weight", lambda xp, g, out, input, weight, bias, s, p, e, transposed, more, groups:
+        weight_grad(xp, g, input, weight, (s, p, e), transposed, groups)),
+    bias=d("~bias", lambda xp, g, out, input, weight, bias, *_: bias_grad(xp, g, bias)))
 AGAIN = "ConvolutionBackwardBackward0"
-slide_record = op(
-    "slide(input, weight; sizes, stride, padding, dilation, groups)",
-    slide,
-    formula="out[n, o, x] = sum[c, k](weight[o, c, k] * input[n, c, stride * x + dilation * k - padding])",
-    kind="contraction",
-    node=AGAIN,
-    input=d(
-        "~input weight",
-        lambda xp, g, out, input, weight, sizes, *rest: xp.spread_back(g, weight, spatial(input), *rest),
-    ),
-    weight=d(
-        "input ~weight", lambda xp, g, out, input, weight, sizes, *rest: xp.weigh(g, input, spatial(weight), *rest)
-    ),
-)
-spread_back_record = op(
-    "spread_back(output, weight; sizes, stride, padding, dilation, groups)",
+slide_record = contraction_op("slide(input, weight; sizes, stride, padding, dilation, groups)", slide,
+    "out[n, o, x] = sum[c, k](weight[o, c, k] * input[n, c, stride * x + dilation * k - padding])", node=AGAIN,
+    input=d("~input weight", lambda xp, g, out, input, weight, sizes, *rest:
+        xp.spread_back(g, weight, spatial(input), *rest)),
+    weight=d("input ~weight", lambda xp, g, out, input, weight, sizes, *rest:
+        xp.weigh(g, input, spatial(weight), *rest)))
+spread_back_record = contraction_op("spread_back(output, weight; sizes, stride, padding, dilation, groups)",
     spread_back,
-    formula="out[n, c, y] = sum[o, k](weight[o, c, k] * output[n, o, x]); stride * x + dilation * k - padding == y",
-    kind="contraction",
+    "out[n, c, y] = sum[o, k](weight[o, c, k] * output[n, o, x]); stride * x + dilation * k - padding == y",
     node=AGAIN,
-    output=d(
-        "~output weight", lambda xp, g, out, output, weight, sizes, *rest: xp.slide(g, weight, spatial(output), *rest)
-    ),
-    weight=d(
-        "output ~weight", lambda xp, g, out, output, weight, sizes, *rest: xp.weigh(output, g, spatial(weight), *rest)
-    ),
-)
-weigh_record = op(
-    "weigh(output, input; kernel, stride, padding, dilation, groups)",
-    weigh,
-    formula="out[o, c, k] = sum[n, x](output[n, o, x] * input[n, c, stride * x + dilation * k - padding])",
-    kind="contraction",
-    node=AGAIN,
-    output=d(
-        "~output input", lambda xp, g, out, output, input, kernel, *rest: xp.slide(input, g, spatial(output), *rest)
-    ),
-    input=d(
-        "output ~input",
-        lambda xp, g, out, output, input, kernel, *rest: xp.spread_back(output, g, spatial(input), *rest),
-    ),
-)
+    output=d("~output weight", lambda xp, g, out, output, weight, sizes, *rest:
+        xp.slide(g, weight, spatial(output), *rest)),
+    weight=d("output ~weight", lambda xp, g, out, output, weight, sizes, *rest:
+        xp.weigh(output, g, spatial(weight), *rest)))
+weigh_record = contraction_op("weigh(output, input; kernel, stride, padding, dilation, groups)", weigh,
+    "out[o, c, k] = sum[n, x](output[n, o, x] * input[n, c, stride * x + dilation * k - padding])", node=AGAIN,
+    output=d("~output input", lambda xp, g, out, output, input, kernel, *rest:
+        xp.slide(input, g, spatial(output), *rest)),
+    input=d("output ~input", lambda xp, g, out, output, input, kernel, *rest:
+        xp.spread_back(output, g, spatial(input), *rest)))
+# fmt: on
 
 
 # ---- the public names

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, loss_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops.api import functional, public
@@ -86,18 +86,14 @@ def slopes(
     return out
 
 
-ctc_backward = op(
-    "_ctc_loss_backward(g, log_probs; labels, lengths, blank, zero_infinity)", slopes, kind="loss", undefined=True
-)
-ctc = op(
-    "_ctc_loss(log_probs; labels, lengths, blank, zero_infinity)",
+# fmt: off
+ctc_backward = loss_op("_ctc_loss_backward(g, log_probs; labels, lengths, blank, zero_infinity)", slopes,
+    undefined=True)
+ctc = loss_op("_ctc_loss(log_probs; labels, lengths, blank, zero_infinity)",
     lambda x, labels, lengths, blank, zero_infinity: negative_logs(x, labels, lengths, blank),
-    formula="-log(sum[a](prod[t](exp(log_probs[t, a[t]])))); collapse(a) == labels",
-    kind="loss",
-    node="CtcLossBackward0",
-    unsupported_dtypes=("bi", "ctc_loss_cpu"),
-    log_probs=d("log_probs", lambda xp, g, out, log_probs, *how: xp._ctc_loss_backward(g, log_probs, *how)),
-)
+    "-log(sum[a](prod[t](exp(log_probs[t, a[t]])))); collapse(a) == labels", unsupported_dtypes="bi ctc_loss_cpu",
+    log_probs=d("log_probs", lambda xp, g, out, log_probs, *how: xp._ctc_loss_backward(g, log_probs, *how)))
+# fmt: on
 
 
 def as_lengths(name: str, value: int | Sequence[int] | Tensor, batch: int) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable, Sequence
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import contraction_op, d, reduction_op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
@@ -17,48 +17,29 @@ from gradtrace.ops.numbers import add_number
 from gradtrace.ops.pointwise.arithmetic import number_minus
 from gradtrace.ops.shape.expansion import broadcast_tensors
 
-norm_of = op(
-    "norm_of(self; p, dims, keepdim)",
-    norm_kernel,
-    formula="sum[i](abs(self[..., i, ...])**p)**(1 / p)",
-    kind="reduction",
-    dims="dims",
-    node="NormBackward1",
-    promote="float",
-    self=d("self out", lambda xp, g, out, self, p, dims, keepdim: norm_grad(xp, g, self, out, p, dims, keepdim)),
-)
-trilinear = op(
-    "trilinear(a, weight, b)",
+# fmt: off
+norm_of = reduction_op("norm_of(self; p, dims, keepdim)", norm_kernel, "sum[i](abs(self[..., i, ...])**p)**(1 / p)",
+    dims="dims", node="NormBackward1", promote="float",
+    self=d("self out", lambda xp, g, out, self, p, dims, keepdim: norm_grad(xp, g, self, out, p, dims, keepdim)))
+trilinear = contraction_op("trilinear(a, weight, b)",
     lambda a, w, b: np.einsum("ni,oij,nj->no", a, w, b, optimize=True),
-    formula="out[n, o] = sum[i, j](a[n, i] * weight[o, i, j] * b[n, j])",
-    kind="contraction",
-    zero="product",
-    node="TrilinearBackward0",
+    "out[n, o] = sum[i, j](a[n, i] * weight[o, i, j] * b[n, j])", zero="product",
     a=d("weight b", lambda xp, g, out, a, weight, b: xp.bilinear_rows(g, weight, b)),
     weight=d("a b", lambda xp, g, out, a, weight, b: xp.outer_sum(g, a, b)),
-    b=d("a weight", lambda xp, g, out, a, weight, b: xp.bilinear_rows(g, xp.transpose(weight, 1, 2), a)),
-)
+    b=d("a weight", lambda xp, g, out, a, weight, b: xp.bilinear_rows(g, xp.transpose(weight, 1, 2), a)))
 # sum_oj g[n,o] w[o,i,j] b[n,j], and sum_n g[n,o] a[n,i] b[n,j]: derivatives of trilinear and of each other.
-bilinear_rows = op(
-    "bilinear_rows(g, weight, b)",
+bilinear_rows = contraction_op("bilinear_rows(g, weight, b)",
     lambda g, w, b: np.einsum("no,oij,nj->ni", g, w, b, optimize=True),
-    formula="out[n, i] = sum[o, j](g[n, o] * weight[o, i, j] * b[n, j])",
-    kind="contraction",
-    node="TrilinearBackward0",
+    "out[n, i] = sum[o, j](g[n, o] * weight[o, i, j] * b[n, j])", node="TrilinearBackward0",
     g=d("weight b", lambda xp, h, out, g, weight, b: xp.trilinear(h, weight, b)),
     weight=d("g b", lambda xp, h, out, g, weight, b: xp.outer_sum(g, h, b)),
-    b=d("g weight", lambda xp, h, out, g, weight, b: xp.bilinear_rows(g, xp.transpose(weight, 1, 2), h)),
-)
-outer_sum = op(
-    "outer_sum(g, a, b)",
-    lambda g, a, b: np.einsum("no,ni,nj->oij", g, a, b, optimize=True),
-    formula="out[o, i, j] = sum[n](g[n, o] * a[n, i] * b[n, j])",
-    kind="contraction",
-    node="TrilinearBackward0",
+    b=d("g weight", lambda xp, h, out, g, weight, b: xp.bilinear_rows(g, xp.transpose(weight, 1, 2), h)))
+outer_sum = contraction_op("outer_sum(g, a, b)", lambda g, a, b: np.einsum("no,ni,nj->oij", g, a, b, optimize=True),
+    "out[o, i, j] = sum[n](g[n, o] * a[n, i] * b[n, j])", node="TrilinearBackward0",
     g=d("a b", lambda xp, h, out, g, a, b: xp.trilinear(a, h, b)),
     a=d("g b", lambda xp, h, out, g, a, b: xp.bilinear_rows(g, h, b)),
-    b=d("g a", lambda xp, h, out, g, a, b: xp.bilinear_rows(g, xp.transpose(h, 1, 2), a)),
-)
+    b=d("g a", lambda xp, h, out, g, a, b: xp.bilinear_rows(g, xp.transpose(h, 1, 2), a)))
+# fmt: on
 
 
 @public("normalize", forms="n")
@@ -115,22 +96,13 @@ def pdist_grad(xp: XP, g: Operand, x: Operand, out: Operand, p: float, first: Ar
     return xp.index_place(None, share, shape, (first,)) - xp.index_place(None, share, shape, (second,))
 
 
-pdist_record = op(
-    "pdist(self; p, first, second)",
+# fmt: off
+pdist_record = contraction_op("pdist(self; p, first, second)",
     lambda x, p, i, j: norm_kernel(x[i] - x[j], p, (1,), False),
-    formula="out[i, j] = sum[k](abs(self[i, k] - self[j, k])**p)**(1 / p); i < j",
-    kind="contraction",
-    cost=("pairs", 3),
-    node="PdistBackward0",
-    self=d("self out", lambda xp, g, out, self, p, first, second: xp.pdist_backward(g, self, out, p, first, second)),
-)
-not_differentiable(
-    "pdist_backward(g, self, pdist; p, first, second)",
-    pdist_grad,
-    "PdistBackwardBackward0",
-    "_pdist_backward",
-    kind="contraction",
-)
+    "out[i, j] = sum[k](abs(self[i, k] - self[j, k])**p)**(1 / p); i < j", cost=("pairs", 3),
+    self=d("self out", lambda xp, g, out, self, p, first, second: xp.pdist_backward(g, self, out, p, first, second)))
+# fmt: on
+not_differentiable("pdist_backward(g, self, pdist; p, first, second)", pdist_grad, kind="contraction")
 
 
 @public("bilinear", forms="fn")

@@ -29,8 +29,7 @@ def mask(input: Tensor, p: float, channels: bool) -> Array:
     if channels:
         like = np.empty(input.shape[:2] + (1,) * (input.ndim - 2), like.dtype)
     kept = distributions.bernoulli(draw(None), 1 - p, like.size)
-    result: Array = in_memory_order(kept.astype(like.dtype), like)
-    return result
+    return in_memory_order(kept.astype(like.dtype), like)
 
 
 def times(input: Tensor, factor: Array, inplace: bool) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any
 from gradtrace.engine.inplace import change_data
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, gather_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, NumpyDtype, Operand, Shape
 from gradtrace.ops.api import public
@@ -17,8 +17,7 @@ def embedding_weights(indices: Array, padding: int, by_frequency: bool, dtype: N
     if by_frequency:
         _, inverse, counts = np.unique(indices, return_inverse=True, return_counts=True)
         factor /= counts[inverse].reshape(indices.shape).astype(dtype)
-    result: Array = factor[..., None]
-    return result
+    return factor[..., None]
 
 
 def scatter_rows(g: Array, shape: Shape, indices: Array) -> Array:
@@ -43,26 +42,15 @@ def looked_up_again(xp: XP, gg: Operand, indices: Array, padding: int) -> Operan
     return xp.zeroed(rows, is_padding) if is_padding.any() else rows
 
 
-embedding_record = op(
-    "embedding(weight; indices, padding, by_frequency)",
-    lambda w, indices, *_: w[indices],
-    formula="out[i, j] = weight[indices[i], j]",
-    kind="gather",
-    zero="padding",
-    node="EmbeddingBackward0",
-    weight=d("~weight indices", lambda xp, g, out, weight, *rest: embedding_grad(xp, g, weight, *rest)),
-)
-embedding_rows_record = op(
-    "embedding_rows(g; shape, indices, padding, by_frequency)",
-    embedding_rows,
-    formula="out[v, j] = sum[i](g[i, j] if indices[i] == v else 0)",
-    kind="gather",
-    node="EmbeddingDenseBackwardBackward0",
-    g=d(
-        "indices",
-        lambda xp, gg, out, g, shape, indices, padding, by_frequency: looked_up_again(xp, gg, indices, padding),
-    ),
-)
+# fmt: off
+embedding_record = gather_op("embedding(weight; indices, padding, by_frequency)", lambda w, indices, *_: w[indices],
+    "out[i, j] = weight[indices[i], j]", zero="padding",
+    weight=d("~weight indices", lambda xp, g, out, weight, *rest: embedding_grad(xp, g, weight, *rest)))
+embedding_rows_record = gather_op("embedding_rows(g; shape, indices, padding, by_frequency)", embedding_rows,
+    "out[v, j] = sum[i](g[i, j] if indices[i] == v else 0)", node="EmbeddingDenseBackwardBackward0",
+    g=d("indices", lambda xp, gg, out, g, shape, indices, padding, by_frequency:
+        looked_up_again(xp, gg, indices, padding)))
+# fmt: on
 
 
 def sum_of_bags(
@@ -105,35 +93,18 @@ def max_of_bags_grad(xp: XP, g: Operand, weight: Operand, index: Array, bag: Arr
     return xp.place_flat(given, np.maximum(places, 0), tuple(weight.shape))
 
 
-embedding_bag_sum = op(
-    "embedding_bag_sum(weight, factors; index, bag, share, frequency, count)",
-    sum_of_bags,
-    formula="out[b, j] = sum[i](factors[i] * weight[index[i], j] if bag[i] == b else 0)",
-    kind="gather",
-    zero="padding",
+# fmt: off
+embedding_bag_sum = gather_op("embedding_bag_sum(weight, factors; index, bag, share, frequency, count)", sum_of_bags,
+    "out[b, j] = sum[i](factors[i] * weight[index[i], j] if bag[i] == b else 0)", zero="padding",
     node="EmbeddingBagBackward0",
-    weight=d(
-        "~weight factors",
-        lambda xp, g, out, weight, factors, index, bag, share, frequency, count: bag_rows_grad(
-            xp, g, weight, factors, index, bag, share, frequency
-        ),
-    ),
-    factors=d(
-        "weight",
-        lambda xp, g, out, weight, factors, index, bag, share, frequency, count: xp.sum_dim(
-            xp.times_array(xp.index(g, (bag,)) * xp.index(weight, (index,)), share[:, None]), (1,)
-        ),
-    ),
-)
-embedding_bag_max = op(
-    "embedding_bag_max(weight; index, bag, count)",
-    max_of_bags,
-    formula="out[b, j] = max[i](weight[index[i], j] if bag[i] == b else -inf)",
-    kind="gather",
-    zero="choice",
-    node="EmbeddingBagBackward0",
-    weight=d("weight", lambda xp, g, out, weight, *rest: max_of_bags_grad(xp, g, weight, *rest)),
-)
+    weight=d("~weight factors", lambda xp, g, out, weight, factors, index, bag, share, frequency, count:
+        bag_rows_grad(xp, g, weight, factors, index, bag, share, frequency)),
+    factors=d("weight", lambda xp, g, out, weight, factors, index, bag, share, frequency, count:
+        xp.sum_dim(xp.times_array(xp.index(g, (bag,)) * xp.index(weight, (index,)), share[:, None]), (1,))))
+embedding_bag_max = gather_op("embedding_bag_max(weight; index, bag, count)", max_of_bags,
+    "out[b, j] = max[i](weight[index[i], j] if bag[i] == b else -inf)", zero="choice", node="EmbeddingBagBackward0",
+    weight=d("weight", lambda xp, g, out, weight, *rest: max_of_bags_grad(xp, g, weight, *rest)))
+# fmt: on
 
 
 def checked_indices(input: Tensor, rows: int) -> Array:

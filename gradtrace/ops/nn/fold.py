@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, window_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops.api import expose
@@ -40,22 +40,14 @@ def image_kernel(columns: Array, sizes: Ints, kernel: Ints, dilation: Ints, padd
     return image if columns.ndim == 3 else image[0]
 
 
-im2col = op(
-    "im2col(self; kernel, dilation, padding, stride)",
-    columns_kernel,
-    formula="out[n, c * K + k, x] = self[n, c, stride * x + dilation * k - padding]",
-    kind="window",
-    node="Im2ColBackward0",
-    self=d("~self", lambda xp, g, out, self, *window: xp.col2im(g, tuple(self.shape[-2:]), *window)),
-)
-col2im = op(
-    "col2im(self; sizes, kernel, dilation, padding, stride)",
-    image_kernel,
-    formula="out[n, c, y] = sum[k, x](self[n, c * K + k, x]); stride * x + dilation * k - padding == y",
-    kind="window",
-    node="Col2ImBackward0",
-    self=d("", lambda xp, g, out, self, sizes, *window: xp.im2col(g, *window)),
-)
+# fmt: off
+im2col = window_op("im2col(self; kernel, dilation, padding, stride)", columns_kernel,
+    "out[n, c * K + k, x] = self[n, c, stride * x + dilation * k - padding]",
+    self=d("~self", lambda xp, g, out, self, *window: xp.col2im(g, tuple(self.shape[-2:]), *window)))
+col2im = window_op("col2im(self; sizes, kernel, dilation, padding, stride)", image_kernel,
+    "out[n, c, y] = sum[k, x](self[n, c * K + k, x]); stride * x + dilation * k - padding == y",
+    self=d("", lambda xp, g, out, self, sizes, *window: xp.im2col(g, *window)))
+# fmt: on
 
 
 def window(

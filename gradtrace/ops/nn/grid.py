@@ -12,7 +12,7 @@ from itertools import product
 from gradtrace.annotations import Any, Iterable, NamedTuple, Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY as xp
-from gradtrace.engine.op import OneResult, d, op
+from gradtrace.engine.op import OneResult, d, gather_op, window_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import expose
@@ -62,8 +62,7 @@ def within(x: Array, size: int, padding: int, corners: bool) -> tuple[Array, Arr
 
 
 def raw(value: Any) -> Array:
-    result: Array = value.array if isinstance(value, Tensor) else value
-    return result
+    return value.array if isinstance(value, Tensor) else value
 
 
 def coordinate(xp: XP, grid: Any, size: int, mode: int, padding: int, corners: bool) -> tuple[Any, Any, Any]:
@@ -158,22 +157,12 @@ def pick_back(g: Array, index: Array, size: int) -> Array:
     return planes_put(g, np.broadcast_to(index[:, None], g.shape), (size,))
 
 
-op(
-    "grid_pick(self; index)",
-    pick,
-    formula="flat(out)[i] = flat(self)[index[i]]",
-    kind="gather",
-    node="GatherBackward0",
-    self=d("~self", lambda xp, g, out, self, index: xp.grid_pick_back(g, index, self.shape[2])),
-)
-op(
-    "grid_pick_back(g; index, size)",
-    pick_back,
-    formula="out[j] = sum[i](g[i] if index[i] == j else 0)",
-    kind="gather",
-    node="ScatterAddBackward0",
-    g=d("", lambda xp, gg, out, g, index, size: xp.grid_pick(gg, index)),
-)
+# fmt: off
+gather_op("grid_pick(self; index)", pick, "flat(out)[i] = flat(self)[index[i]]", node="GatherBackward0",
+    self=d("~self", lambda xp, g, out, self, index: xp.grid_pick_back(g, index, self.shape[2])))
+gather_op("grid_pick_back(g; index, size)", pick_back, "out[j] = sum[i](g[i] if index[i] == j else 0)",
+    node="ScatterAddBackward0", g=d("", lambda xp, gg, out, g, index, size: xp.grid_pick(gg, index)))
+# fmt: on
 
 
 def points(xp: XP, grid: Operand) -> Operand:
@@ -225,14 +214,10 @@ def sample_grads(
 
 
 def sample_record(n: int) -> OneResult:
-    return op(
-        f"grid_sampler_{n}d(input, grid; mode, padding, corners)",
-        sample_kernel,
-        formula="out[n, c, x] = sum[i](w[grid[n, x] - i] * input[n, c, i]); w[u] = prod[k](max(0, 1 - abs(u[k])))",
-        kind="window",
+    return window_op(f"grid_sampler_{n}d(input, grid; mode, padding, corners)", sample_kernel,
+        "out[n, c, x] = sum[i](w[grid[n, x] - i] * input[n, c, i]); w[u] = prod[k](max(0, 1 - abs(u[k])))",
         node=f"GridSampler{n}DBackward0",
-        joint=d("input grid", sample_grads),
-    )
+        joint=d("input grid", sample_grads))  # fmt: skip
 
 
 samplers = {n: sample_record(n) for n in (2, 3)}

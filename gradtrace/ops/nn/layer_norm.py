@@ -9,7 +9,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable, Iterable, Sequence
 from gradtrace.engine.inplace import write
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import SeveralResults, d, op
+from gradtrace.engine.op import SeveralResults, d, normalization_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand, Rule
 from gradtrace.ops.api import functions
@@ -72,8 +72,7 @@ def running_stats_kernel(
     x = widen_half(a)
     out = (x - mean.reshape(shape)) * (1 / np.sqrt(var + var.dtype.type(eps))).reshape(shape)
     affine(out, weight, bias, others)
-    result: Array = out.astype(a.dtype, copy=False)
-    return result
+    return out.astype(a.dtype, copy=False)
 
 
 # ---- rules
@@ -143,7 +142,7 @@ def select_wanted(wanted: Sequence[bool], grads: Iterable[Operand | None]) -> li
 
 
 def normalise_record(
-    name: str, node: str, needs: str, traced: Rule | None = None, exact: Callable[..., Array] | None = None
+    name: str, needs: str, traced: Rule | None = None, exact: Callable[..., Array] | None = None
 ) -> SeveralResults:
     """Return a record of normalisation; `exact` computes the input's gradient in float32 with PyTorch's rounding."""
 
@@ -156,17 +155,9 @@ def normalise_record(
         result[0] = exact(g[0], input, weight, out[1], out[2], *rest)
         return result
 
-    return op(
-        f"{name}(input, weight, bias; seen, over, others, eps)",
-        normalise_kernel,
-        formula="weight * (input - mean) / sqrt(var + eps) + bias",
-        kind="normalization",
-        node=node,
-        outputs=3,
-        differentiable=(0,),
-        undefined_grad="none",
-        joint=d(needs, rule, traced),
-    )
+    return normalization_op(f"{name}(input, weight, bias; seen, over, others, eps)", normalise_kernel,
+        "weight * (input - mean) / sqrt(var + eps) + bias", outputs=3, differentiable=(0,), undefined_grad="none",
+        joint=d(needs, rule, traced))  # fmt: skip
 
 
 def adapt_exact_grad(input_grad: Callable[..., Array], of_layer: bool) -> Callable[..., Array]:
@@ -191,76 +182,37 @@ def adapt_exact_grad(input_grad: Callable[..., Array], of_layer: bool) -> Callab
 
 
 # Backward records: PyTorch passes mean and inverse deviation, here they are recomputed from the input.
-batch_backward = fused(
-    "native_batch_norm_backward(g, input, weight, mean, inverse; wanted, seen, over, others, eps)",
+# fmt: off
+batch_backward = fused("native_batch_norm_backward(g, input, weight, mean, inverse; wanted, seen, over, others, eps)",
     lambda xp, g, input, weight, _, __, wanted, *rest: normalise_grads(xp, wanted, g, input, weight, None, *rest),
-    "NativeBatchNormBackwardBackward0",
-    kind="normalization",
-    outputs=3,
-)
-fixed_backward = fused(
-    "batch_norm_fixed_backward(g, input, weight, _, __; mean, var, wanted, eps)",
-    lambda xp, g, input, weight, _, __, mean, var, wanted, eps: running_stats_grads(
-        xp, wanted, g, input, weight, mean, var, eps
-    ),
-    "NativeBatchNormBackwardBackward0",
-    kind="normalization",
-    outputs=3,
-)
+    kind="normalization", outputs=3)
+fixed_backward = fused("batch_norm_fixed_backward(g, input, weight, _, __; mean, var, wanted, eps)",
+    lambda xp, g, input, weight, _, __, mean, var, wanted, eps:
+        running_stats_grads(xp, wanted, g, input, weight, mean, var, eps), node="NativeBatchNormBackwardBackward0",
+    kind="normalization", outputs=3)
 layer_backward = fused(
     "native_layer_norm_backward(g, input, mean, inverse, weight, bias; wanted, seen, over, others, eps)",
-    lambda xp, g, input, _, __, weight, bias, wanted, *rest: normalise_grads(xp, wanted, g, input, weight, None, *rest),
-    "NativeLayerNormBackwardBackward0",
-    kind="normalization",
-    outputs=3,
-)
-batch_normal = normalise_record(
-    "native_batch_norm",
-    "NativeBatchNormBackward0",
-    "input weight out1 out2",
-    lambda xp, wanted, g, out, input, weight, bias, *rest: select_wanted(
-        wanted, batch_backward(g[0], input, weight, None, None, wanted, *rest)
-    ),
-    adapt_exact_grad(batch_input_grad, of_layer=False),
-)
-layer_normal = normalise_record(
-    "native_layer_norm",
-    "NativeLayerNormBackward0",
-    "input weight bias out1 out2",
-    lambda xp, wanted, g, out, input, weight, bias, *rest: select_wanted(
-        wanted, layer_backward(g[0], input, None, None, weight, bias, wanted, *rest)
-    ),
-    adapt_exact_grad(layer_input_grad, of_layer=True),
-)
-group_normal = normalise_record(
-    "native_group_norm",
-    "NativeGroupNormBackward0",
-    "input weight out1 out2",
-    lambda xp, wanted, g, out, input, weight, bias, *rest: normalise_grads(
-        xp, wanted, g[0], input, weight, None, *rest
-    ),
-)
-batch_fixed = op(
-    "batch_norm_fixed(input, weight, bias, mean, var; eps)",
-    running_stats_kernel,
-    formula="weight * (input - mean) / sqrt(var + eps) + bias",
-    kind="normalization",
-    node="NativeBatchNormBackward0",
+    lambda xp, g, input, _, __, weight, bias, wanted, *rest:
+        normalise_grads(xp, wanted, g, input, weight, None, *rest), kind="normalization", outputs=3)
+batch_normal = normalise_record("native_batch_norm", "input weight out1 out2",
+    lambda xp, wanted, g, out, input, weight, bias, *rest:
+        select_wanted(wanted, batch_backward(g[0], input, weight, None, None, wanted, *rest)),
+    adapt_exact_grad(batch_input_grad, of_layer=False))
+layer_normal = normalise_record("native_layer_norm", "input weight bias out1 out2",
+    lambda xp, wanted, g, out, input, weight, bias, *rest:
+        select_wanted(wanted, layer_backward(g[0], input, None, None, weight, bias, wanted, *rest)),
+    adapt_exact_grad(layer_input_grad, of_layer=True))
+group_normal = normalise_record("native_group_norm", "input weight out1 out2",
+    lambda xp, wanted, g, out, input, weight, bias, *rest:
+        normalise_grads(xp, wanted, g[0], input, weight, None, *rest))
+batch_fixed = normalization_op("batch_norm_fixed(input, weight, bias, mean, var; eps)", running_stats_kernel,
+    "weight * (input - mean) / sqrt(var + eps) + bias", node="NativeBatchNormBackward0",
     nondifferentiable=("mean", "var"),
-    joint=d(
-        "input weight mean var",
-        lambda xp, wanted, g, out, input, weight, bias, mean, var, eps: [
-            *running_stats_grads(xp, wanted, g, input, weight, mean, var, eps),
-            None,
-            None,
-        ],
-        lambda xp, wanted, g, out, input, weight, bias, mean, var, eps: [
-            *select_wanted(wanted, fixed_backward(g, input, weight, None, None, mean, var, wanted, eps)),
-            None,
-            None,
-        ],
-    ),
-)
+    joint=d("input weight mean var", lambda xp, wanted, g, out, input, weight, bias, mean, var, eps:
+        [*running_stats_grads(xp, wanted, g, input, weight, mean, var, eps), None, None],
+        lambda xp, wanted, g, out, input, weight, bias, mean, var, eps: [*select_wanted(
+            wanted, fixed_backward(g, input, weight, None, None, mean, var, wanted, eps)), None, None]))
+# fmt: on
 
 
 # ---- batch norm
@@ -288,8 +240,7 @@ def batch_norm(
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     elif eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
-    result: Tensor = normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
-    return result
+    return normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
 def normalise_batch(
@@ -323,8 +274,7 @@ def empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Te
     out: Any = clone(input)
     if weight is not None:
         out = out * weight[0]
-    result: Tensor = out if bias is None else out + bias[0]
-    return result
+    return out if bias is None else out + bias[0]
 
 
 @torch_function("batch_norm", forms="f")
@@ -340,8 +290,7 @@ def torch_batch_norm(
     cudnn_enabled: bool = False,
 ) -> Tensor:
     """functional.batch_norm with its arguments in another order (torch.batch_norm)."""
-    result: Tensor = normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
-    return result
+    return normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
 @torch_function("native_batch_norm", forms="f")
@@ -404,8 +353,7 @@ def torch_instance_norm(
     for running, new in ((running_mean, mean), (running_var, var)):
         if running is not None and new is not None:
             running.detach().copy_(new.view(samples, channels).mean(0))
-    result: Tensor = out.view(*input.shape)
-    return result
+    return out.view(*input.shape)
 
 
 # ---- layer norm and group norm
@@ -435,8 +383,7 @@ def layer_norm(
 
     Raises RuntimeError if the shapes do not match.
     """
-    result: Tensor = normalise_layer(input, normalized_shape, weight, bias, eps)[0]
-    return result
+    return normalise_layer(input, normalized_shape, weight, bias, eps)[0]
 
 
 @torch_function("native_layer_norm", forms="f")
@@ -466,8 +413,7 @@ def group_norm(
     check_kind(input, "GroupNormKernelImpl")
     each = count(input.shape[1:]) // num_groups
     seen = (input.shape[0], num_groups, each)
-    result: Tensor = group_normal(input, weight, bias, seen, (2,), (0, *range(2, input.ndim)), eps)[0]
-    return result
+    return group_normal(input, weight, bias, seen, (2,), (0, *range(2, input.ndim)), eps)[0]
 
 
 # ---- composed
@@ -512,5 +458,4 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         square = square.view(input.shape[0], 1, input.shape[1], input.shape[2], -1)
         square = pad(square, (0, 0, 0, 0, *around))
         square = average_pools[3](square, (size, 1, 1), stride=1).squeeze(1).view(*input.shape)
-    result: Tensor = input / square.mul(alpha).add(k).pow(beta)
-    return result
+    return input / square.mul(alpha).add(k).pow(beta)

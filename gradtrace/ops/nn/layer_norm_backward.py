@@ -63,5 +63,4 @@ def batch_input_grad(
     total = np.add.reduce(g, axis=others, dtype=np.float64, keepdims=True).astype(F32)
     product = np.add.reduce(np.multiply(away, g, dtype=np.float64), axis=others, keepdims=True).astype(F32)
     share = (g - total / n - away * (product * inverse * inverse / n)) * inverse
-    result: Array = share if weight is None else share * weight
-    return result
+    return share if weight is None else share * weight

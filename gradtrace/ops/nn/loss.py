@@ -1,8 +1,8 @@
 """Losses of torch.nn.functional that compare an input with a target elementwise.
 
-PyTorch computes each of them, with its reduction, in one kernel with one grad_fn. `loss_op` makes such a record from a
-kernel for the elements and from rules `rule(xp, g, n, *operands)`, where n is what the mean divides by. Most have a
-separate backward operator too, which the graph of a gradient shows (`backward_node`).
+PyTorch computes each of them, with its reduction, in one kernel with one grad_fn. `weighted_loss` makes such a record
+from a kernel for the elements and from rules `rule(xp, g, n, *operands)`, where n is what the mean divides by. Most
+have a separate backward operator too, which the graph of a gradient shows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import warnings
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, Op, d, op
+from gradtrace.engine.op import OneResult, Op, d, loss_op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
@@ -49,25 +49,23 @@ def reduce_array(each: Array, weight: Array | None, reduction: str) -> Array:
     if reduction == "none":
         return each
     if reduction == "sum":
-        result: Array = each.sum(dtype=each.dtype)
-        return result
+        return each.sum(dtype=each.dtype)
     return each.mean() if each.size else np.asarray(np.nan, each.dtype)  # mean() warns for an empty array
 
 
-def loss_op(
+def weighted_loss(
     signature: str,
     each: Callable[..., Any],
-    node: str,
+    formula: str,
     needs: str,
     kernel_name: str,
-    formula: str,
-    backward_node: str | None = None,
+    node: str | None = None,
     backward: Op | None = None,
     **rules: Callable[..., Any],
 ) -> OneResult:
     """Return a record "NAME(operands; weight, reduction)" of the losses `each(*operands)`, weighted and reduced.
 
-    For the gradient of the first operand, `backward_node` gives the node name, or `backward` the record.
+    `backward` is the record for the gradient of the first operand.
     """
     name, _, operands = signature.rstrip(")").partition("(")
     n = len(operands.split(","))
@@ -88,25 +86,11 @@ def loss_op(
     traced: dict[str, Any] = {}
     if backward is not None:
         traced[next(iter(reduced_rules))] = lambda xp, g, out, *args: backward(g, *args)
-    if backward_node is not None:
-        first = next(iter(reduced_rules))
-        backward_record = fused(
-            f"{name}_backward(g, {operands}; weight, reduction)", reduced_rules[first], backward_node, kind="loss"
-        )
-        traced[first] = lambda xp, g, out, *args: backward_record(g, *args)
     derivatives = {
         argument: d(needs, without_result(rule), traced.get(argument)) for argument, rule in reduced_rules.items()
     }
-    return op(
-        f"{name}({operands}; weight, reduction)",
-        kernel,
-        formula=formula,
-        kind="loss",
-        node=node,
-        promote="arith",
-        unsupported_dtypes=("bi", kernel_name),
-        **derivatives,
-    )
+    return loss_op(f"{name}({operands}; weight, reduction)", kernel, formula, node=node, promote="arith",
+        unsupported_dtypes=f"bi {kernel_name}", **derivatives)  # fmt: skip
 
 
 def without_result(rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -124,83 +108,41 @@ def soft_margin_slope(xp: XP, g: Operand, x: Operand, y: Operand, n: float) -> O
 
 
 def bounded(
-    name: str, node: str, kernel_name: str, kernel: Callable[..., Any], slope: Callable[..., Any], formula: str
+    name: str, kernel_name: str, kernel: Callable[..., Any], slope: Callable[..., Any], formula: str
 ) -> OneResult:
     """Return a record "NAME(self, target; bound, reduction)" of a loss of |self - target| with a bound."""
 
     def rule(xp: XP, g: Operand, a: Operand, b: Operand, bound: float, reduction: str) -> Operand:
         norm = 1 / max(math.prod(a.shape), 1) if reduction == "mean" else 1
-        result: Operand = slope(xp, a - b, bound) * norm * g
-        return result
+        return slope(xp, a - b, bound) * norm * g
 
-    backward = fused(f"{name}_backward(g, self, target; bound, reduction)", rule, f"{node[:-1]}Backward0", kind="loss")
-    return op(
-        f"{name}(self, target; bound, reduction)",
+    backward = fused(f"{name}_backward(g, self, target; bound, reduction)", rule, kind="loss")
+    return loss_op(f"{name}(self, target; bound, reduction)",
         lambda a, b, bound, reduction: reduce_array(kernel(np.abs(a - b), bound).astype(a.dtype), None, reduction),
-        formula=formula,
-        kind="loss",
-        node=node,
-        promote="arith",
-        unsupported_dtypes=("bi", kernel_name),
-        self=d(
-            "self target",
-            lambda xp, g, out, self, target, *rest: rule(xp, g, self, target, *rest),
-            lambda xp, g, out, self, target, *rest: backward(g, self, target, *rest),
-        ),
-        target=d(
-            "self target",
-            lambda xp, g, out, self, target, *rest: rule(xp, g, target, self, *rest),
-            lambda xp, g, out, self, target, *rest: backward(g, target, self, *rest),
-        ),
-    )
+        formula, promote="arith", unsupported_dtypes=f"bi {kernel_name}",
+        self=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, self, target, *rest),
+            lambda xp, g, out, self, target, *rest: backward(g, self, target, *rest)),
+        target=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, target, self, *rest),
+            lambda xp, g, out, self, target, *rest: backward(g, target, self, *rest)))  # fmt: skip
 
 
-mse = bounded(
-    "mse_loss",
-    "MseLossBackward0",
-    "mse_cpu",
-    lambda z, _: z * z,
-    lambda xp, x, _: 2 * x,
-    "reduction[i]((self[i] - target[i])**2)",
-)
-soft_margin = op(
-    "soft_margin_loss(self, target; reduction)",
+# fmt: off
+mse = bounded("mse_loss", "mse_cpu", lambda z, _: z * z, lambda xp, x, _: 2 * x,
+    "reduction[i]((self[i] - target[i])**2)")
+soft_margin = loss_op("soft_margin_loss(self, target; reduction)",
     lambda a, y, reduction: reduce_array(np.log(1 + np.exp(-y * a)), None, reduction),
-    formula="reduction[i](log(1 + exp(-target[i] * self[i])))",
-    kind="loss",
-    node="SoftMarginLossBackward0",
-    promote="arith",
-    unsupported_dtypes=("bi", "log_vml_cpu"),
-    self=d(
-        "self target",
-        lambda xp, g, out, self, target, reduction: xp.soft_margin_loss_backward(
-            g, self, target, math.prod(self.shape) if reduction == "mean" else 1
-        ),
-    ),
-)
-fused(
-    "soft_margin_loss_backward(g, self, target; n)",
-    soft_margin_slope,
-    "SoftMarginLossBackwardBackward0",
-    kind="loss",
-    nondifferentiable=("target",),
-)
-smooth_l1 = bounded(
-    "smooth_l1_loss",
-    "SmoothL1LossBackward0",
-    "smooth_l1_cpu",
+    "reduction[i](log(1 + exp(-target[i] * self[i])))", promote="arith", unsupported_dtypes="bi log_vml_cpu",
+    self=d("self target", lambda xp, g, out, self, target, reduction:
+        xp.soft_margin_loss_backward(g, self, target, math.prod(self.shape) if reduction == "mean" else 1)))
+fused("soft_margin_loss_backward(g, self, target; n)", soft_margin_slope, kind="loss", nondifferentiable=("target",))
+smooth_l1 = bounded("smooth_l1_loss", "smooth_l1_cpu",
     lambda z, beta: np.where(z < beta, 0.5 * z * z / beta, z - 0.5 * beta),
     lambda xp, x, beta: xp.where(xp.abs(x) >= beta, xp.sign(x), x / beta),
-    "reduction[i](z**2 / (2 * bound) if z < bound else z - bound / 2); z = abs(self[i] - target[i])",
-)
-huber = bounded(
-    "huber_loss",
-    "HuberLossBackward0",
-    "huber_cpu",
-    lambda z, delta: np.where(z <= delta, 0.5 * z * z, delta * (z - 0.5 * delta)),
-    huber_slope,
-    "reduction[i](z**2 / 2 if z <= bound else bound * (z - bound / 2)); z = abs(self[i] - target[i])",
-)
+    "reduction[i](z**2 / (2 * bound) if z < bound else z - bound / 2); z = abs(self[i] - target[i])")
+huber = bounded("huber_loss", "huber_cpu",
+    lambda z, delta: np.where(z <= delta, 0.5 * z * z, delta * (z - 0.5 * delta)), huber_slope,
+    "reduction[i](z**2 / 2 if z <= bound else bound * (z - bound / 2)); z = abs(self[i] - target[i])")
+# fmt: on
 
 
 def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -329,8 +271,7 @@ def kl_div(
     if not (input.is_floating_point() and target.is_floating_point()):
         raise RuntimeError("kl_div: Integral inputs not supported.")
     if reduction == "batchmean":
-        result: Tensor = kl_div(input, target, reduction="sum", log_target=log_target) / input.shape[0]
-        return result
+        return kl_div(input, target, reduction="sum", log_target=log_target) / input.shape[0]
     reduction = reduction_named(reduction, size_average, reduce)
     if log_target:
         return reduced(target.exp() * (target - input), reduction)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, loss_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Shape
 from gradtrace.ops.api import public
@@ -116,42 +116,24 @@ def reduced_rows(losses: Array, target_shape: Shape, reduction: str) -> Array:
     return losses.reshape(target_shape) if reduction == "none" else reduce_array(losses, None, reduction)
 
 
-multi_margin = op(
-    "multi_margin_loss(self; target, p, margin, weight, reduction)",
-    lambda x, target, p, margin, weight, reduction: reduced_rows(
-        multi_margin_parts(x, target, p, margin, weight)[0], target.shape, reduction
-    ),
-    formula="reduction[n](sum[j](max(0, margin - self[n, y] + self[n, j])**p) / C); y = target[n]; j != y",
-    kind="loss",
-    node="MultiMarginLossBackward0",
-    unsupported_dtypes=("bi", "multi_margin_loss_cpu_kernel"),
-    self=d("self", lambda xp, g, out, self, *rest: xp.multi_margin_loss_backward(g, self, *rest)),
-)
-op(
-    "multi_margin_loss_backward(g, self; target, p, margin, weight, reduction)",
-    lambda g, x, target, p, margin, weight, reduction: rows_grad(
-        g, multi_margin_parts(x, target, p, margin, weight)[1], reduction
-    ),
-    kind="loss",
-    undefined=True,
-)
-multilabel_margin = op(
-    "multilabel_margin_loss(self; target, reduction)",
+# fmt: off
+multi_margin = loss_op("multi_margin_loss(self; target, p, margin, weight, reduction)",
+    lambda x, target, p, margin, weight, reduction:
+        reduced_rows(multi_margin_parts(x, target, p, margin, weight)[0], target.shape, reduction),
+    "reduction[n](sum[j](max(0, margin - self[n, y] + self[n, j])**p) / C); y = target[n]; j != y",
+    unsupported_dtypes="bi multi_margin_loss_cpu_kernel",
+    self=d("self", lambda xp, g, out, self, *rest: xp.multi_margin_loss_backward(g, self, *rest)))
+loss_op("multi_margin_loss_backward(g, self; target, p, margin, weight, reduction)",
+    lambda g, x, target, p, margin, weight, reduction:
+        rows_grad(g, multi_margin_parts(x, target, p, margin, weight)[1], reduction), undefined=True)
+multilabel_margin = loss_op("multilabel_margin_loss(self; target, reduction)",
     lambda x, target, reduction: reduced_rows(multilabel_parts(x, target)[0], x.shape[:-1], reduction),
-    formula="reduction[n](sum[j, k](max(0, 1 - (self[n, target[n, j]] - self[n, k]))) / C); k not in target[n]",
-    kind="loss",
-    node="MultilabelMarginLossBackward0",
-    self=d(
-        "self",
-        lambda xp, g, out, self, target, reduction: xp.multilabel_margin_loss_backward(g, self, target, reduction),
-    ),
-)
-op(
-    "multilabel_margin_loss_backward(g, self; target, reduction)",
-    lambda g, x, target, reduction: rows_grad(g, multilabel_parts(x, target)[1], reduction),
-    kind="loss",
-    undefined=True,
-)
+    "reduction[n](sum[j, k](max(0, 1 - (self[n, target[n, j]] - self[n, k]))) / C); k not in target[n]",
+    self=d("self", lambda xp, g, out, self, target, reduction:
+        xp.multilabel_margin_loss_backward(g, self, target, reduction)))
+loss_op("multilabel_margin_loss_backward(g, self; target, reduction)",
+    lambda g, x, target, reduction: rows_grad(g, multilabel_parts(x, target)[1], reduction), undefined=True)
+# fmt: on
 
 
 @public("multi_margin_loss", forms="n")

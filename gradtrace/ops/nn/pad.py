@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, d, op
+from gradtrace.engine.op import OneResult, d, structural_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Kernel
 from gradtrace.ops.api import expose
@@ -74,35 +74,21 @@ def repeating_back(kind: str) -> Kernel:
 
 # ---- records
 
-constant_pad = op(
-    "constant_pad(self; pads, value)",
-    constant_kernel,
-    formula="out[i] = self[i - before] if 0 <= i - before < n else value",
-    kind="structural",
-    node="ConstantPadNdBackward0",
-    self=d("", lambda xp, g, out, self, pads, value: xp.constant_pad(g, tuple(-p for p in pads), 0)),
-)
+# fmt: off
+constant_pad = structural_op("constant_pad(self; pads, value)", constant_kernel,
+    "out[i] = self[i - before] if 0 <= i - before < n else value", node="ConstantPadNdBackward0",
+    self=d("", lambda xp, g, out, self, pads, value: xp.constant_pad(g, tuple(-p for p in pads), 0)))
+# fmt: on
 
 
 def _repeating(kind: str, name: str, n: int, formula: str) -> OneResult:
     record, node = f"{name}_pad{n}d", f"{name.title()}Pad{n}DBackward"
     back = record + "_back"
-    op(
-        f"{back}(g, self; pads)",
-        repeating_back(kind),
-        kind="structural",
-        node=node + "Backward0",
+    structural_op(f"{back}(g, self; pads)", repeating_back(kind), node=node + "Backward0",
         g=d("", lambda xp, gg, out, g, self, pads: getattr(xp, record)(gg, pads)),
-        self=d("self", lambda xp, gg, out, g, self, pads: xp.zeros_like(self)),
-    )
-    return op(
-        f"{record}(self; pads)",
-        repeating_kernel(kind),
-        formula=formula,
-        kind="structural",
-        node=node + "0",
-        self=d("self", lambda xp, g, out, self, pads: getattr(xp, back)(g, self, pads)),
-    )
+        self=d("self", lambda xp, gg, out, g, self, pads: xp.zeros_like(self)))  # fmt: skip
+    return structural_op(f"{record}(self; pads)", repeating_kernel(kind), formula, node=node + "0",
+        self=d("self", lambda xp, g, out, self, pads: getattr(xp, back)(g, self, pads)))  # fmt: skip
 
 
 repeating = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, SeveralResults, d, op
+from gradtrace.engine.op import OneResult, SeveralResults, d, gather_op, window_op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Kernel, Operand
@@ -76,8 +76,7 @@ def divisors(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: 
 
 def divided(total: Array, by: Array | int) -> Array:
     if total.dtype.kind == "f":
-        result: Array = total / np.asarray(by).astype(total.dtype)
-        return result
+        return total / np.asarray(by).astype(total.dtype)
     return np.trunc(total / by).astype(total.dtype)
 
 
@@ -121,22 +120,14 @@ def average_back(
 
 # ---- records
 
-planes_take_record = op(
-    "planes_take(self; index, n)",
-    planes_take,
-    formula="out[i] = self[index[i]]",
-    kind="gather",
+# fmt: off
+planes_take_record = gather_op("planes_take(self; index, n)", planes_take, "out[i] = self[index[i]]",
     node="GatherBackward0",
-    self=d("~self", lambda xp, g, out, self, index, n: xp.planes_put(g, index, tuple(self.shape[-n:]))),
-)
-planes_put_record = op(
-    "planes_put(g; index, sizes)",
-    planes_put,
-    formula="out[j] = sum[i](g[i] if index[i] == j else 0)",
-    kind="gather",
-    node="ScatterAddBackward0",
-    g=d("", lambda xp, gg, out, g, index, sizes: xp.planes_take(gg, index, len(sizes))),
-)
+    self=d("~self", lambda xp, g, out, self, index, n: xp.planes_put(g, index, tuple(self.shape[-n:]))))
+planes_put_record = gather_op("planes_put(g; index, sizes)", planes_put,
+    "out[j] = sum[i](g[i] if index[i] == j else 0)", node="ScatterAddBackward0",
+    g=d("", lambda xp, gg, out, g, index, sizes: xp.planes_take(gg, index, len(sizes))))
+# fmt: on
 
 
 def zero_input_grad(xp: XP, gg: Operand, out: Operand, g: Operand, self: Operand, *_: object) -> Operand:
@@ -147,47 +138,24 @@ def zero_input_grad(xp: XP, gg: Operand, out: Operand, g: Operand, self: Operand
 def index_record(signature: str, kernel: Kernel, node: str, n: int, formula: str) -> SeveralResults:
     """Return a record with the results (values, indices); the gradient of values goes to the positions in indices."""
     back = signature.partition("(")[0] + "_back"
-    op(
-        f"{back}(g, self; index, sizes)",
-        lambda g, _, *places: planes_put(g, *places),
-        kind="window",
-        node=node + "Backward0",
+    window_op(f"{back}(g, self; index, sizes)", lambda g, _, *places: planes_put(g, *places), node=node + "Backward0",
         g=d("", lambda xp, gg, out, g, self, index, sizes: xp.planes_take(gg, index, n)),
-        self=d("self", zero_input_grad),
-    )
-    return op(
-        signature,
-        kernel,
-        formula=formula,
-        kind="window",
-        zero="choice",
-        node=node + "0",
-        outputs=2,
-        differentiable=(0,),
-        self=d("self out1", lambda xp, g, out, self, *_: getattr(xp, back)(g[0], self, out[1], tuple(self.shape[-n:]))),
-    )
+        self=d("self", zero_input_grad))  # fmt: skip
+    return window_op(signature, kernel, formula, zero="choice", node=node + "0", outputs=2, differentiable=(0,),
+        self=d("self out1", lambda xp, g, out, self, *_:
+            getattr(xp, back)(g[0], self, out[1], tuple(self.shape[-n:]))))  # fmt: skip
 
 
 def average_record(n: int) -> OneResult:
     node, name = f"AvgPool{n}DBackward", f"avg_pool{n}d"
-    op(
-        f"{name}_back(g, self; sizes, kernel, stride, padding, ceil_mode, include_pad, divisor)",
-        lambda g, _, *rest: average_back(g, *rest),
-        kind="window",
-        node=node + "Backward0",
+    window_op(f"{name}_back(g, self; sizes, kernel, stride, padding, ceil_mode, include_pad, divisor)",
+        lambda g, _, *rest: average_back(g, *rest), node=node + "Backward0",
         g=d("", lambda xp, gg, out, g, self, sizes, *rest: getattr(xp, name)(gg, *rest)),
-        self=d("self", zero_input_grad),
-    )
-    return op(
-        f"{name}(self; kernel, stride, padding, ceil_mode, include_pad, divisor)",
-        average_kernel,
-        formula="out[x] = sum[k](self[stride * x + k - padding]) / n",
-        kind="window",
-        node=node + "0",
-        self=d(
-            "self", lambda xp, g, out, self, *rest: getattr(xp, name + "_back")(g, self, tuple(self.shape[-n:]), *rest)
-        ),
-    )
+        self=d("self", zero_input_grad))  # fmt: skip
+    return window_op(f"{name}(self; kernel, stride, padding, ceil_mode, include_pad, divisor)", average_kernel,
+        "out[x] = sum[k](self[stride * x + k - padding]) / n", node=node + "0",
+        self=d("self", lambda xp, g, out, self, *rest:
+            getattr(xp, name + "_back")(g, self, tuple(self.shape[-n:]), *rest)))  # fmt: skip
 
 
 maxima = {

@@ -10,7 +10,7 @@ import warnings
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, d, op
+from gradtrace.engine.op import OneResult, d, window_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Kernel, NumpyDtype
 from gradtrace.ops.api import expose
@@ -87,24 +87,11 @@ def resample_back(kind: str) -> Kernel:
 
 def resample_record(kind: str, n: int, shown: str) -> OneResult:
     name, node = f"upsample_{shown.lower()}", f"Upsample{shown}Backward"
-    op(
-        f"{name}_back(g; sizes, corners, scales)",
-        resample_back(kind),
-        kind="window",
-        node=node + "Backward0",
-        g=d("~g", lambda xp, gg, out, g, sizes, *rest: getattr(xp, name)(gg, tuple(g.shape[-n:]), *rest)),
-    )
-    return op(
-        f"{name}(self; sizes, corners, scales)",
-        resample_kernel(kind),
-        formula=FORMULAS[kind],
-        kind="window",
-        node=node + "0",
-        self=d(
-            "~self",
-            lambda xp, g, out, self, sizes, *rest: getattr(xp, name + "_back")(g, tuple(self.shape[-n:]), *rest),
-        ),
-    )
+    window_op(f"{name}_back(g; sizes, corners, scales)", resample_back(kind), node=node + "Backward0",
+        g=d("~g", lambda xp, gg, out, g, sizes, *rest: getattr(xp, name)(gg, tuple(g.shape[-n:]), *rest)))  # fmt: skip
+    return window_op(f"{name}(self; sizes, corners, scales)", resample_kernel(kind), FORMULAS[kind], node=node + "0",
+        self=d("~self", lambda xp, g, out, self, sizes, *rest:
+            getattr(xp, name + "_back")(g, tuple(self.shape[-n:]), *rest)))  # fmt: skip
 
 
 records = {(kind, n): resample_record(kind, n, shown) for (kind, n), shown in NAMES.items()}
@@ -143,8 +130,7 @@ def interpolate(
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
     if mode == "area" and n in (1, 2, 3):
-        result: Tensor = adaptive_avg_pools[n](input, outs)
-        return result
+        return adaptive_avg_pools[n](input, outs)
     kind = kind_of(mode, n, input.ndim, align_corners, antialias)
     check_sizes(input, outs, kind)
     return records[kind, n](input, outs, bool(align_corners), scales)

@@ -38,8 +38,7 @@ def picked(n: int, out: int, scale: float | None, centre: float) -> Table:
 
 def sources(n: int, out: int, corners: bool, scale: float | None, dtype: NumpyDtype) -> Array:
     outputs, width = np.arange(out, dtype=dtype), dtype.type(source_spacing(n, out, corners, scale))
-    result: Array = width * outputs if corners else width * (outputs + dtype.type(0.5)) - dtype.type(0.5)
-    return result
+    return width * outputs if corners else width * (outputs + dtype.type(0.5)) - dtype.type(0.5)
 
 
 def linear(n: int, out: int, corners: bool, scale: float | None, dtype: NumpyDtype) -> Table:
@@ -74,8 +73,7 @@ def cubic_far(x: Any, a: float) -> Any:
 
 
 def triangle(x: Array) -> Array:
-    result: Array = np.maximum(1 - np.abs(x), 0)
-    return result
+    return np.maximum(1 - np.abs(x), 0)
 
 
 def keys(x: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, structural_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops.api import expose
@@ -32,39 +32,21 @@ def between_groups(a: Array, groups: int) -> Array:
     return np.array(split.swapaxes(1, 2), order="C").reshape(a.shape)
 
 
-pixel_shuffle_record = op(
-    "pixel_shuffle(self; factor)",
-    to_pixels,
-    formula="out[n, c, h * r + i, w * r + j] = self[n, c * r**2 + i * r + j, h, w]; r = factor",
-    kind="structural",
-    node="PixelShuffleBackward0",
-    self=d("", lambda xp, g, out, self, factor: xp.pixel_unshuffle(g, factor)),
-)
-pixel_unshuffle_record = op(
-    "pixel_unshuffle(self; factor)",
-    to_channels,
-    formula="out[n, c * r**2 + i * r + j, h, w] = self[n, c, h * r + i, w * r + j]; r = factor",
-    kind="structural",
-    node="PixelUnshuffleBackward0",
-    self=d("", lambda xp, g, out, self, factor: xp.pixel_shuffle(g, factor)),
-)
+# fmt: off
+pixel_shuffle_record = structural_op("pixel_shuffle(self; factor)", to_pixels,
+    "out[n, c, h * r + i, w * r + j] = self[n, c * r**2 + i * r + j, h, w]; r = factor",
+    self=d("", lambda xp, g, out, self, factor: xp.pixel_unshuffle(g, factor)))
+pixel_unshuffle_record = structural_op("pixel_unshuffle(self; factor)", to_channels,
+    "out[n, c * r**2 + i * r + j, h, w] = self[n, c, h * r + i, w * r + j]; r = factor",
+    self=d("", lambda xp, g, out, self, factor: xp.pixel_shuffle(g, factor)))
 
 
-channel_shuffle_record = op(
-    "channel_shuffle(self; groups)",
-    between_groups,
-    formula="out[n, k * groups + m] = self[n, m * (C / groups) + k]",
-    kind="structural",
-    node="ChannelShuffleBackward0",
-    self=d("~self", lambda xp, g, out, self, groups: xp.channel_shuffle(g, self.shape[1] // groups)),
-)
-native_channel_shuffle_record = op(
-    "native_channel_shuffle(self; groups)",
-    between_groups,
-    formula="out[n, k * groups + m] = self[n, m * (C / groups) + k]",
-    kind="structural",
-    undefined=True,
-)
+channel_shuffle_record = structural_op("channel_shuffle(self; groups)", between_groups,
+    "out[n, k * groups + m] = self[n, m * (C / groups) + k]",
+    self=d("~self", lambda xp, g, out, self, groups: xp.channel_shuffle(g, self.shape[1] // groups)))
+native_channel_shuffle_record = structural_op("native_channel_shuffle(self; groups)", between_groups,
+    "out[n, k * groups + m] = self[n, m * (C / groups) + k]", undefined=True)
+# fmt: on
 
 
 def check_factor(name: str, which: str, input: Tensor, factor: int) -> None:

@@ -8,7 +8,7 @@ from gradtrace.annotations import Callable, Sequence
 from gradtrace.engine import dtypes
 from gradtrace.engine.dtypes import as_dtype
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, d, op
+from gradtrace.engine.op import OneResult, d, normalization_op, reduction_op
 from gradtrace.engine.rounding import in_float64
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
@@ -23,8 +23,7 @@ exp, log = in_float64("exp"), in_float64("log")
 def log_sum_exp(a: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
     a = np.asarray(a)
     if not a.size:
-        result: Array = np.log(fold("add", a, dims, keepdim))
-        return result
+        return np.log(fold("add", a, dims, keepdim))
     top = fold("maximum", a, dims, True)
     top = np.where(np.isinf(top), np.zeros_like(top), top)
     out = np.log(add_up(np.exp(a - top), dims, True)) + top
@@ -51,76 +50,36 @@ def log_softmax_kernel(a: Array, dims: tuple[int, ...]) -> Array:
 
 def softmax_grad(g: Array, result: Array, dims: tuple[int, ...]) -> Array:
     product = np.asarray(g * result)
-    value: Array = result * (g - add_up(product, dims, True))
-    return value
+    return result * (g - add_up(product, dims, True))
 
 
 def log_softmax_grad(g: Array, result: Array, dims: tuple[int, ...]) -> Array:
-    value: Array = g - np.exp(result) * add_up(np.asarray(g), dims, True)
-    return value
+    return g - np.exp(result) * add_up(np.asarray(g), dims, True)
 
 
-logsumexp = op(
-    "logsumexp(self; dim, keepdim)",
-    log_sum_exp,
-    formula="log(sum[i](exp(self[..., i, ...])))",
-    kind="reduction",
-    dims="dim",
-    node="LogsumexpBackward0",
-    promote="float",
-    self=d(
-        "self out",
-        lambda xp, g, out, self, dim, keepdim: (
-            broadcast_back(xp, g, self.shape, dim, keepdim)
-            * xp.exp(self - broadcast_back(xp, out, self.shape, dim, keepdim))
-        ),
-    ),
-)
-softmax = op(
-    "softmax(self; dim)",
-    softmax_kernel,
-    formula="out[..., i, ...] = exp(self[..., i, ...]) / sum[k](exp(self[..., k, ...]))",
-    kind="normalization",
-    dims="dim",
-    zero="saturated",
-    c_order=True,
-    node="SoftmaxBackward0",
-    self=d("out", lambda xp, g, out, self, dim: xp.softmax_backward(g, out, dim)),
-)
-softmax_backward = op(
-    "softmax_backward(g, result; dim)",
-    softmax_grad,
-    formula="out[..., i, ...] = result[..., i, ...] * (g[..., i, ...] - sum[k](g[..., k, ...] * result[..., k, ...]))",
-    kind="normalization",
+# fmt: off
+logsumexp = reduction_op("logsumexp(self; dim, keepdim)", log_sum_exp, "log(sum[i](exp(self[..., i, ...])))",
+    dims="dim", promote="float",
+    self=d("self out", lambda xp, g, out, self, dim, keepdim: broadcast_back(xp, g, self.shape, dim, keepdim)
+        * xp.exp(self - broadcast_back(xp, out, self.shape, dim, keepdim))))
+softmax = normalization_op("softmax(self; dim)", softmax_kernel,
+    "out[..., i, ...] = exp(self[..., i, ...]) / sum[k](exp(self[..., k, ...]))", dims="dim", zero="saturated",
+    c_order=True, self=d("out", lambda xp, g, out, self, dim: xp.softmax_backward(g, out, dim)))
+softmax_backward = normalization_op("softmax_backward(g, result; dim)", softmax_grad,
+    "out[..., i, ...] = result[..., i, ...] * (g[..., i, ...] - sum[k](g[..., k, ...] * result[..., k, ...]))",
     node="SoftmaxBackwardDataBackward0",
     g=d("result", lambda xp, gg, out, g, result, dim: xp.softmax_backward(gg, result, dim)),
-    result=d(
-        "g result",
-        lambda xp, gg, out, g, result, dim: (
-            g * gg - xp.sum_dim(result * g, dim, True) * gg - g * xp.sum_dim(result * gg, dim, True)
-        ),
-    ),
-)
-log_softmax = op(
-    "log_softmax(self; dim)",
-    log_softmax_kernel,
-    formula="out[..., i, ...] = self[..., i, ...] - log(sum[k](exp(self[..., k, ...])))",
-    kind="normalization",
-    dims="dim",
-    zero="saturated",
-    c_order=True,
-    node="LogSoftmaxBackward0",
-    self=d("out", lambda xp, g, out, self, dim: xp.log_softmax_backward(g, out, dim)),
-)
-log_softmax_backward = op(
-    "log_softmax_backward(g, result; dim)",
-    log_softmax_grad,
-    formula="out[..., i, ...] = g[..., i, ...] - exp(result[..., i, ...]) * sum[k](g[..., k, ...])",
-    kind="normalization",
+    result=d("g result", lambda xp, gg, out, g, result, dim:
+        g * gg - xp.sum_dim(result * g, dim, True) * gg - g * xp.sum_dim(result * gg, dim, True)))
+log_softmax = normalization_op("log_softmax(self; dim)", log_softmax_kernel,
+    "out[..., i, ...] = self[..., i, ...] - log(sum[k](exp(self[..., k, ...])))", dims="dim", zero="saturated",
+    c_order=True, self=d("out", lambda xp, g, out, self, dim: xp.log_softmax_backward(g, out, dim)))
+log_softmax_backward = normalization_op("log_softmax_backward(g, result; dim)", log_softmax_grad,
+    "out[..., i, ...] = g[..., i, ...] - exp(result[..., i, ...]) * sum[k](g[..., k, ...])",
     node="LogSoftmaxBackwardDataBackward0",
     g=d("result", lambda xp, gg, out, g, result, dim: gg - xp.sum_dim(gg * xp.exp(result), dim, True)),
-    result=d("g result", lambda xp, gg, out, g, result, dim: -xp.sum_dim(g, dim, True) * xp.exp(result) * gg),
-)
+    result=d("g result", lambda xp, gg, out, g, result, dim: -xp.sum_dim(g, dim, True) * xp.exp(result) * gg))
+# fmt: on
 
 
 # ---- the public names
@@ -142,8 +101,7 @@ def _normalised(name: str, record: OneResult) -> Callable[..., Tensor]:
         if not wanted.is_floating_point:
             last = "lastdim_" if axis == max(input.ndim - 1, 0) else ""
             raise NotImplementedError(f"\"{name}_{last}kernel_impl\" not implemented for '{input.dtype.scalar_type}'")
-        normalised: Tensor = record.call(input, (axis,) if input.ndim else ())
-        return normalised
+        return record.call(input, (axis,) if input.ndim else ())
 
     function.__doc__ = f"{name} over `dim`, after a cast to `dtype` (torch.{name})."
     return torch_function(name, forms="fms")(function)

@@ -6,7 +6,7 @@ import math
 
 from gradtrace.annotations import Callable, Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, d, op
+from gradtrace.engine.op import OneResult, d, gather_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops.api import expose, named
@@ -27,15 +27,9 @@ def place_kernel(a: Array, index: Array, sizes: Ints) -> Array:
 
 
 def unpool_record(n: int) -> OneResult:
-    return op(
-        f"max_unpool{n}d(self; index, sizes)",
-        place_kernel,
-        formula="out[index[i]] = self[i]",
-        kind="gather",
-        node=f"MaxUnpool{n}DBackward0",
-        unsupported_dtypes=("bi", f"max_unpool{n}d"),
-        self=d("", lambda xp, g, out, self, index, sizes: xp.planes_take(g, index, n)),
-    )
+    return gather_op(f"max_unpool{n}d(self; index, sizes)", place_kernel, "out[index[i]] = self[i]",
+        unsupported_dtypes=f"bi max_unpool{n}d",
+        self=d("", lambda xp, g, out, self, index, sizes: xp.planes_take(g, index, n)))  # fmt: skip
 
 
 records = {n: unpool_record(n) for n in (2, 3)}
@@ -134,8 +128,7 @@ def _power_average(n: int) -> Callable[..., Tensor]:
         if math.isinf(norm_type):
             pool, size = max_pools[n], input.abs()
             rest = (kernel_size, stride, 0, 1, ceil_mode)
-            result: Tensor = pool(size, *rest) if norm_type > 0 else -pool(-size, *rest)
-            return result
+            return pool(size, *rest) if norm_type > 0 else -pool(-size, *rest)
         cells = size_of(lengths(name, "kernel_size", kernel_size, n))
         mean = average_pools[n](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
         result = (mean.sign() * mean.abs().relu()).mul(cells).pow(1.0 / norm_type)

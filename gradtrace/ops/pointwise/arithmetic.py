@@ -12,7 +12,7 @@ from gradtrace.engine import call
 from gradtrace.engine.dtypes import python_number
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import arith_op, d, float_op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import (
@@ -32,124 +32,40 @@ from gradtrace.ops.pointwise.arithmetic_kernels import (
     scaled,
 )
 
-ARITH = {"promote": "arith"}
-
-add = op(
-    "add(self, other)",
-    "add",
-    formula="self + other",
-    kind="elementwise",
-    commutative=True,
-    sign="+",
-    aten="add_.Tensor",
-    symbolic=lambda s, a, b, alpha=1: a + alpha * b,
-    scalar=py.add,
-    node="AddBackward0",
-    number="add_number",
-    **ARITH,
-    self=d("", lambda xp, g, out, self, other: g),
-    other=d("", lambda xp, g, out, self, other: g),
-)
-add_scaled = op(
-    "add_scaled(self, other; alpha)",
-    lambda a, b, alpha: plus_scaled(a, b, alpha),
-    formula="self + alpha * other",
-    kind="elementwise",
-    aten="add_.Tensor",
-    scalar=lambda a, b, alpha: a + b * alpha,
-    node="AddBackward0",
-    **ARITH,
+# fmt: off
+add = arith_op("add(self, other)", "add", "self + other", commutative=True, sign="+", aten="add_.Tensor",
+    symbolic=lambda s, a, b, alpha=1: a + alpha * b, scalar=py.add, number="add_number",
+    self=d("", lambda xp, g, out, self, other: g), other=d("", lambda xp, g, out, self, other: g))
+add_scaled = arith_op("add_scaled(self, other; alpha)", lambda a, b, alpha: plus_scaled(a, b, alpha),
+    "self + alpha * other", aten="add_.Tensor", scalar=lambda a, b, alpha: a + b * alpha, node="AddBackward0",
     self=d("", lambda xp, g, out, self, other, alpha: g),
-    other=d("", lambda xp, g, out, self, other, alpha: g * alpha),
-)
-sub = op(
-    "sub(self, other)",
-    "subtract",
-    formula="self - other",
-    kind="elementwise",
-    commutative=False,
-    sign="-",
-    aten="sub_.Tensor",
-    symbolic=lambda s, a, b, alpha=1: a - alpha * b,
-    unsupported_dtypes=refuse_bools,
-    scalar=py.sub,
-    node="SubBackward0",
+    other=d("", lambda xp, g, out, self, other, alpha: g * alpha))
+sub = arith_op("sub(self, other)", "subtract", "self - other", commutative=False, sign="-", aten="sub_.Tensor",
+    symbolic=lambda s, a, b, alpha=1: a - alpha * b, unsupported_dtypes=refuse_bools, scalar=py.sub,
     number="sub_number",
-    **ARITH,
-    self=d("", lambda xp, g, out, self, other: g),
-    other=d("", lambda xp, g, out, self, other: -g),
-)
-sub_scaled = op(
-    "sub_scaled(self, other; alpha)",
-    lambda a, b, alpha: minus_scaled(a, b, alpha),
-    formula="self - alpha * other",
-    kind="elementwise",
-    aten="sub_.Tensor",
-    unsupported_dtypes=refuse_bools,
-    scalar=lambda a, b, alpha: a - b * alpha,
-    node="SubBackward0",
-    **ARITH,
+    self=d("", lambda xp, g, out, self, other: g), other=d("", lambda xp, g, out, self, other: -g))
+sub_scaled = arith_op("sub_scaled(self, other; alpha)", lambda a, b, alpha: minus_scaled(a, b, alpha),
+    "self - alpha * other", aten="sub_.Tensor", unsupported_dtypes=refuse_bools,
+    scalar=lambda a, b, alpha: a - b * alpha, node="SubBackward0",
     self=d("", lambda xp, g, out, self, other, alpha: g),
-    other=d("", lambda xp, g, out, self, other, alpha: -g * alpha),
-)
-rsub_scalar = op(
-    "rsub_scalar(self, other)",
-    reversed_subtract,
-    formula="other - self",
-    kind="elementwise",
-    public="sub",
-    reversed_operands=True,
-    scalar=lambda a, b: b - a,
-    node="RsubBackward1",
-    **ARITH,
-    unsupported_dtypes=refuse_bools,
-    self=d("", lambda xp, g, out, self, other: -g),
-)
-rsub_tensor = op(
-    "rsub(self, other; alpha)",
-    lambda a, b, alpha: np.subtract(b, scaled(a, alpha)),
-    formula="other - alpha * self",
-    kind="elementwise",
-    node="RsubBackward0",
-    unsupported_dtypes=refuse_bools,
-    **ARITH,
+    other=d("", lambda xp, g, out, self, other, alpha: -g * alpha))
+rsub_scalar = arith_op("rsub_scalar(self, other)", reversed_subtract, "other - self", public="sub",
+    reversed_operands=True, scalar=lambda a, b: b - a, node="RsubBackward1", unsupported_dtypes=refuse_bools,
+    self=d("", lambda xp, g, out, self, other: -g))
+rsub_tensor = arith_op("rsub(self, other; alpha)", lambda a, b, alpha: np.subtract(b, scaled(a, alpha)),
+    "other - alpha * self", unsupported_dtypes=refuse_bools,
     self=d("", lambda xp, g, out, self, other, alpha: -g * alpha),
-    other=d("", lambda xp, g, out, self, other, alpha: g),
-)
+    other=d("", lambda xp, g, out, self, other, alpha: g))
 # A number operand counts as a tensor in the rule, which therefore multiplies by name and not by `*`.
-mul = op(
-    "mul(self, other)",
-    "multiply",
-    formula="self * other",
-    kind="elementwise",
-    commutative=True,
-    sign="*",
-    zero="mask",
-    aten="mul_.Tensor",
-    symbolic=lambda s, a, b: a * b,
-    scalar=py.mul,
-    node="MulBackward0",
-    number="mul_number",
-    **ARITH,
+mul = arith_op("mul(self, other)", "multiply", "self * other", commutative=True, sign="*", zero="mask",
+    aten="mul_.Tensor", symbolic=True, scalar=py.mul, number="mul_number",
     self=d("other", lambda xp, g, out, self, other: g * other, lambda xp, g, out, self, other: xp.mul(g, other)),
-    other=d("self", lambda xp, g, out, self, other: g * self),
-)
-div = op(
-    "div(self, other)",
-    "true_divide",
-    formula="self / other",
-    kind="elementwise",
-    commutative=False,
-    sign="/",
-    aten="div_.Tensor",
-    symbolic=lambda s, a, b: a / b,
-    scalar=py.truediv,
-    node="DivBackward0",
-    number="div_number",
-    promote="float",
+    other=d("self", lambda xp, g, out, self, other: g * self))
+div = float_op("div(self, other)", "true_divide", "self / other", commutative=False, sign="/", aten="div_.Tensor",
+    symbolic=True, scalar=py.truediv, number="div_number",
     self=d("other", lambda xp, g, out, self, other: g / other, lambda xp, g, out, self, other: xp.div(g, other)),
-    other=d("self other", lambda xp, g, out, self, other: -g * ((self / other) / other)),
-)
+    other=d("self other", lambda xp, g, out, self, other: -g * ((self / other) / other)))
+# fmt: on
 
 
 def as_tensor(number: float, x: Tensor) -> Tensor:
@@ -162,55 +78,20 @@ def number_minus(number: float, x: Tensor) -> Tensor:
     return sub(as_tensor(number, x), x)
 
 
-div_mode = op(
-    "div_mode(self, other; mode)",
-    rounded_division,
-    formula="floor(self / other) if mode == 'floor' else trunc(self / other)",
-    kind="elementwise",
-    public="div",
-    aten="div_.Tensor_mode",
-    scalar=scalars.div_mode,
-    node="DivBackward2",
-    **ARITH,
-    unsupported_dtypes=lambda raws: no_rounding_of_bools(raws),
+# fmt: off
+div_mode = arith_op("div_mode(self, other; mode)", rounded_division,
+    "floor(self / other) if mode == 'floor' else trunc(self / other)", public="div", aten="div_.Tensor_mode",
+    scalar=scalars.div_mode, node="DivBackward2", unsupported_dtypes=lambda raws: no_rounding_of_bools(raws),
     self=d("other", lambda xp, g, out, self, other, mode: xp.zeros_like(g)),
-    other=d("self other", lambda xp, g, out, self, other, mode: xp.zeros_like(g)),
-)
+    other=d("self other", lambda xp, g, out, self, other, mode: xp.zeros_like(g)))
 # With rounding_mode=None the division is the same, but its node has another name.
-div_none = op(
-    "div_none(self, other)",
-    "true_divide",
-    formula="self / other",
-    kind="elementwise",
-    scalar=py.truediv,
-    node="DivBackward2",
-    promote="float",
+div_none = float_op("div_none(self, other)", "true_divide", "self / other", scalar=py.truediv, node="DivBackward2",
     self=d("other", lambda xp, g, out, self, other: g / other),
-    other=d("self other", lambda xp, g, out, self, other: -g * ((self / other) / other)),
-)
-floor_divide = op(
-    "floor_divide(self, other)",
-    floor_division,
-    formula="floor(self / other)",
-    kind="elementwise",
-    commutative=False,
-    sign="//",
-    zero="flat",
-    undefined=True,
-    unsupported_dtypes=("b", "div_floor_cpu"),
-    **ARITH,
-)
-neg = op(
-    "neg(self)",
-    negate,
-    formula="-self",
-    kind="elementwise",
-    symbolic=lambda s, a: -a,
-    scalar=py.neg,
-    node="NegBackward0",
-    promote="arith",
-    self=d("", lambda xp, g, out, self: -g),
-)
+    other=d("self other", lambda xp, g, out, self, other: -g * ((self / other) / other)))
+floor_divide = arith_op("floor_divide(self, other)", floor_division, "floor(self / other)", commutative=False,
+    sign="//", zero="flat", undefined=True, unsupported_dtypes="b div_floor_cpu")
+neg = arith_op("neg(self)", negate, "-self", symbolic=True, scalar=py.neg, self=d("", lambda xp, g, out, self: -g))
+# fmt: on
 # ---- the public names
 
 

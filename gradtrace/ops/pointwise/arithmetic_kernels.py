@@ -60,8 +60,7 @@ def power_kernel(a: Raw, b: Raw) -> Array:
         return integer_power(a, b)
     if a.dtype.kind == "f" and b.ndim == 0 and b == 2:
         return a * a
-    out: Array = power_once(a, b)
-    return out
+    return power_once(a, b)
 
 
 def integer_power(a: Array, b: Array) -> Array:
@@ -140,5 +139,4 @@ def rounded_division(a: Raw, b: Raw, mode: str) -> Array:
     if a.size and bool((b == 0).any()):
         raise RuntimeError("ZeroDivisionError")
     quotient = np.abs(a) // np.abs(b)
-    out: Array = (np.sign(a) * np.sign(b) * quotient).astype(a.dtype)
-    return out
+    return (np.sign(a) * np.sign(b) * quotient).astype(a.dtype)

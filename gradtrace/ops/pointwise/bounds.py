@@ -7,119 +7,50 @@ import math
 from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, op, records
+from gradtrace.engine.op import Op, arith_op, d, elementwise_op, records
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand, Raw
 from gradtrace.ops import scalars
 from gradtrace.ops.api import not_a_tensor, public, unary
 
-clamp = op(
-    "clamp(self; min, max)",
-    lambda x, low, high: clamp_kernel(x, low, high),
-    formula="minimum(maximum(self, min), max)",
-    kind="elementwise",
-    zero="clamp",
-    scalar=scalars.clamp,
-    node="ClampBackward1",
-    self=d("self", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)),
-)
-clamp_min = op(
-    "clamp_min(self; min)",
-    lambda x, low: clamp_kernel(x, low, None),
-    formula="maximum(self, min)",
-    kind="elementwise",
-    zero="clamp",
-    scalar=lambda x, low: scalars.clamp(x, low, None),
-    node="ClampMinBackward0",
-    self=d("self", lambda xp, g, out, self, min: clamp_grad(xp, g, self, min, None)),
-)
-clamp_max = op(
-    "clamp_max(self; max)",
-    lambda x, high: clamp_kernel(x, None, high),
-    formula="minimum(self, max)",
-    kind="elementwise",
-    zero="clamp",
-    scalar=lambda x, high: scalars.clamp(x, None, high),
-    node="ClampMaxBackward0",
-    self=d("self", lambda xp, g, out, self, max: clamp_grad(xp, g, self, None, max)),
-)
-clamp_tensor = op(
-    "clamp_tensor(self, min, max)",
-    lambda x, low, high: clamp_kernel(x, low, high),
-    formula="minimum(maximum(self, min), max)",
-    kind="elementwise",
-    zero="clamp",
-    promote="arith",
-    unsupported_dtypes=("b", "clamp_cpu"),
-    node="ClampBackward0",
+# fmt: off
+clamp = elementwise_op("clamp(self; min, max)", lambda x, low, high: clamp_kernel(x, low, high),
+    "minimum(maximum(self, min), max)", zero="clamp", scalar=scalars.clamp, node="ClampBackward1",
+    self=d("self", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)))
+clamp_min = elementwise_op("clamp_min(self; min)", lambda x, low: clamp_kernel(x, low, None), "maximum(self, min)",
+    zero="clamp", scalar=lambda x, low: scalars.clamp(x, low, None),
+    self=d("self", lambda xp, g, out, self, min: clamp_grad(xp, g, self, min, None)))
+clamp_max = elementwise_op("clamp_max(self; max)", lambda x, high: clamp_kernel(x, None, high), "minimum(self, max)",
+    zero="clamp", scalar=lambda x, high: scalars.clamp(x, None, high),
+    self=d("self", lambda xp, g, out, self, max: clamp_grad(xp, g, self, None, max)))
+clamp_tensor = arith_op("clamp_tensor(self, min, max)", lambda x, low, high: clamp_kernel(x, low, high),
+    "minimum(maximum(self, min), max)", zero="clamp", unsupported_dtypes="b clamp_cpu", node="ClampBackward0",
     self=d("self min max", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)),
-    min=d(
-        "self min max",
-        lambda xp, g, out, self, min, max: bound_grad(
-            xp, g, self < min if max is None else xp.logical_and(self < min, min < max)
-        ),
-    ),
-    max=d(
-        "self min max",
-        lambda xp, g, out, self, min, max: bound_grad(
-            xp, g, self > max if min is None else xp.logical_or(self > max, max < min)
-        ),
-    ),
-)
-clamp_min_tensor = op(
-    "clamp_min_tensor(self, min)",
-    lambda x, low: clamp_kernel(x, low, None),
-    formula="maximum(self, min)",
-    kind="elementwise",
-    zero="clamp",
-    promote="arith",
-    node="ClampMinBackward1",
+    min=d("self min max", lambda xp, g, out, self, min, max:
+        bound_grad(xp, g, self < min if max is None else xp.logical_and(self < min, min < max))),
+    max=d("self min max", lambda xp, g, out, self, min, max:
+        bound_grad(xp, g, self > max if min is None else xp.logical_or(self > max, max < min))))
+clamp_min_tensor = arith_op("clamp_min_tensor(self, min)", lambda x, low: clamp_kernel(x, low, None),
+    "maximum(self, min)", zero="clamp", node="ClampMinBackward1",
     self=d("self min", lambda xp, g, out, self, min: clamp_grad(xp, g, self, min, None)),
-    min=d("self min", lambda xp, g, out, self, min: bound_grad(xp, g, self < min)),
-)
-clamp_max_tensor = op(
-    "clamp_max_tensor(self, max)",
-    lambda x, high: clamp_kernel(x, None, high),
-    formula="minimum(self, max)",
-    kind="elementwise",
-    zero="clamp",
-    promote="arith",
-    node="ClampMaxBackward1",
+    min=d("self min", lambda xp, g, out, self, min: bound_grad(xp, g, self < min)))
+clamp_max_tensor = arith_op("clamp_max_tensor(self, max)", lambda x, high: clamp_kernel(x, None, high),
+    "minimum(self, max)", zero="clamp", node="ClampMaxBackward1",
     self=d("self max", lambda xp, g, out, self, max: clamp_grad(xp, g, self, None, max)),
-    max=d("self max", lambda xp, g, out, self, max: bound_grad(xp, g, self > max)),
-)
-nan_to_num = op(
-    "nan_to_num(self; nan, posinf, neginf)",
+    max=d("self max", lambda xp, g, out, self, max: bound_grad(xp, g, self > max)))
+nan_to_num = elementwise_op("nan_to_num(self; nan, posinf, neginf)",
     lambda x, nan, posinf, neginf: np.nan_to_num(x, nan=nan or 0.0, posinf=posinf, neginf=neginf),
-    formula="where(isnan(self), nan, where(self == inf, posinf, where(self == -inf, neginf, self)))",
-    kind="elementwise",
-    node="NanToNumBackward0",
-    self=d(
-        "self", lambda xp, g, out, self, *_: g * xp.where(xp.isfinite(self), xp.ones_like(self), xp.zeros_like(self))
-    ),
-)
-isnan = op("isnan(self)", "isnan", formula="1 if self != self else 0", kind="elementwise", scalar=math.isnan)
-isinf = op("isinf(self)", "isinf", formula="1 if abs(self) == inf else 0", kind="elementwise", scalar=math.isinf)
-isfinite = op(
-    "isfinite(self)", "isfinite", formula="1 if abs(self) < inf else 0", kind="elementwise", scalar=math.isfinite
-)
-isposinf = op(
-    "isposinf(self)", "isposinf", formula="1 if self == inf else 0", kind="elementwise", scalar=lambda x: x == math.inf
-)
-isneginf = op(
-    "isneginf(self)",
-    "isneginf",
-    formula="1 if self == -inf else 0",
-    kind="elementwise",
-    scalar=lambda x: x == -math.inf,
-)
-signbit = op(
-    "signbit(self)",
-    "signbit",
-    formula="1 if copysign(1, self) < 0 else 0",
-    kind="elementwise",
-    scalar=lambda x: math.copysign(1.0, x) < 0,
-)
+    "where(isnan(self), nan, where(self == inf, posinf, where(self == -inf, neginf, self)))",
+    self=d("self", lambda xp, g, out, self, *_:
+        g * xp.where(xp.isfinite(self), xp.ones_like(self), xp.zeros_like(self))))
+isnan = elementwise_op("isnan(self)", "isnan", "1 if self != self else 0", scalar=math.isnan)
+isinf = elementwise_op("isinf(self)", "isinf", "1 if abs(self) == inf else 0", scalar=math.isinf)
+isfinite = elementwise_op("isfinite(self)", "isfinite", "1 if abs(self) < inf else 0", scalar=math.isfinite)
+isposinf = elementwise_op("isposinf(self)", "isposinf", "1 if self == inf else 0", scalar=lambda x: x == math.inf)
+isneginf = elementwise_op("isneginf(self)", "isneginf", "1 if self == -inf else 0", scalar=lambda x: x == -math.inf)
+signbit = elementwise_op("signbit(self)", "signbit", "1 if copysign(1, self) < 0 else 0",
+    scalar=lambda x: math.copysign(1.0, x) < 0)
+# fmt: on
 
 
 def clamp_kernel(x: Array, low: Raw | None, high: Raw | None) -> Array:
@@ -156,8 +87,7 @@ def clamped(input: Tensor, min: Tensor | float | None = None, max: Tensor | floa
     """Clamp input to [min, max]; a bound may be a tensor or None (torch.clamp)."""
     min, max = dtypes.python_number(min), dtypes.python_number(max)
     record, rest = choose_clamp(input, min, max)
-    out: Tensor = record(in_bounds_dtype(input, min, max), *rest)
-    return out
+    return record(in_bounds_dtype(input, min, max), *rest)
 
 
 def choose_clamp(

@@ -4,165 +4,51 @@ from __future__ import annotations
 
 import operator as py
 
-from gradtrace.engine.op import op
+from gradtrace.engine.op import arith_op, elementwise_op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.lazy_names import words
 from gradtrace.ops.api import binary, operator, unary
-from gradtrace.ops.pointwise.arithmetic import ARITH
 
-COMPARE = {"promote": "compare"}
-eq = op(
-    "eq(self, other)",
-    "equal",
-    formula="1 if self == other else 0",
-    kind="elementwise",
-    commutative=True,
-    sign="==",
-    scalar=py.eq,
-    **COMPARE,
-)
-ne = op(
-    "ne(self, other)",
-    "not_equal",
-    formula="1 if self != other else 0",
-    kind="elementwise",
-    commutative=True,
-    sign="!=",
-    scalar=py.ne,
-    **COMPARE,
-)
-lt = op(
-    "lt(self, other)",
-    "less",
-    formula="1 if self < other else 0",
-    kind="elementwise",
-    commutative=False,
-    sign="<",
-    scalar=py.lt,
-    **COMPARE,
-)
-le = op(
-    "le(self, other)",
-    "less_equal",
-    formula="1 if self <= other else 0",
-    kind="elementwise",
-    commutative=False,
-    sign="<=",
-    scalar=py.le,
-    **COMPARE,
-)
-gt = op(
-    "gt(self, other)",
-    "greater",
-    formula="1 if self > other else 0",
-    kind="elementwise",
-    commutative=False,
-    sign=">",
-    scalar=py.gt,
-    **COMPARE,
-)
-ge = op(
-    "ge(self, other)",
-    "greater_equal",
-    formula="1 if self >= other else 0",
-    kind="elementwise",
-    commutative=False,
-    sign=">=",
-    scalar=py.ge,
-    **COMPARE,
-)
-logical_and = op(
-    "logical_and(self, other)",
-    "logical_and",
-    formula="1 if self != 0 and other != 0 else 0",
-    kind="elementwise",
-    scalar=lambda a, b: bool(a) and bool(b),
-)
-logical_or = op(
-    "logical_or(self, other)",
-    "logical_or",
-    formula="1 if self != 0 or other != 0 else 0",
-    kind="elementwise",
-    scalar=lambda a, b: bool(a) or bool(b),
-)
-logical_xor = op(
-    "logical_xor(self, other)",
-    "logical_xor",
-    formula="1 if (self != 0) != (other != 0) else 0",
-    kind="elementwise",
-    scalar=lambda a, b: bool(a) != bool(b),
-)
-logical_not = op(
-    "logical_not(self)", "logical_not", formula="1 if self == 0 else 0", kind="elementwise", scalar=lambda a: not a
-)
-bitwise_and = op(
-    "bitwise_and(self, other)",
-    "bitwise_and",
-    formula="self & other",
-    kind="elementwise",
-    sign="&",
-    unsupported_dtypes=("f", "bitwise_and_cpu"),
-    **ARITH,
-)
-bitwise_or = op(
-    "bitwise_or(self, other)",
-    "bitwise_or",
-    formula="self | other",
-    kind="elementwise",
-    sign="|",
-    unsupported_dtypes=("f", "bitwise_or_cpu"),
-    **ARITH,
-)
-bitwise_xor = op(
-    "bitwise_xor(self, other)",
-    "bitwise_xor",
-    formula="self ^ other",
-    kind="elementwise",
-    sign="^",
-    unsupported_dtypes=("f", "bitwise_xor_cpu"),
-    **ARITH,
-)
-bitwise_not = op(
-    "bitwise_not(self)", "invert", formula="-self - 1", kind="elementwise", unsupported_dtypes=("f", "bitwise_not_cpu")
-)
-bitwise_left_shift = op(
-    "bitwise_left_shift(self, other)",
-    "left_shift",
-    formula="self * 2**other",
-    kind="elementwise",
-    sign="<<",
-    unsupported_dtypes=("bf", "lshift_cpu"),
-    **ARITH,
-)
-bitwise_right_shift = op(
-    "bitwise_right_shift(self, other)",
-    "right_shift",
-    formula="floor(self / 2**other)",
-    kind="elementwise",
-    sign=">>",
-    unsupported_dtypes=("bf", "rshift_cpu"),
-    **ARITH,
-)
+# fmt: off
+eq = elementwise_op("eq(self, other)", "equal", "1 if self == other else 0", commutative=True, sign="==", scalar=py.eq,
+    promote="compare")
+ne = elementwise_op("ne(self, other)", "not_equal", "1 if self != other else 0", commutative=True, sign="!=",
+    scalar=py.ne, promote="compare")
+lt = elementwise_op("lt(self, other)", "less", "1 if self < other else 0", commutative=False, sign="<", scalar=py.lt,
+    promote="compare")
+le = elementwise_op("le(self, other)", "less_equal", "1 if self <= other else 0", commutative=False, sign="<=",
+    scalar=py.le, promote="compare")
+gt = elementwise_op("gt(self, other)", "greater", "1 if self > other else 0", commutative=False, sign=">",
+    scalar=py.gt, promote="compare")
+ge = elementwise_op("ge(self, other)", "greater_equal", "1 if self >= other else 0", commutative=False, sign=">=",
+    scalar=py.ge, promote="compare")
+logical_and = elementwise_op("logical_and(self, other)", "logical_and", "1 if self != 0 and other != 0 else 0",
+    scalar=lambda a, b: bool(a) and bool(b))
+logical_or = elementwise_op("logical_or(self, other)", "logical_or", "1 if self != 0 or other != 0 else 0",
+    scalar=lambda a, b: bool(a) or bool(b))
+logical_xor = elementwise_op("logical_xor(self, other)", "logical_xor", "1 if (self != 0) != (other != 0) else 0",
+    scalar=lambda a, b: bool(a) != bool(b))
+logical_not = elementwise_op("logical_not(self)", "logical_not", "1 if self == 0 else 0", scalar=lambda a: not a)
+bitwise_and = arith_op("bitwise_and(self, other)", "bitwise_and", "self & other", sign="&",
+    unsupported_dtypes="f bitwise_and_cpu")
+bitwise_or = arith_op("bitwise_or(self, other)", "bitwise_or", "self | other", sign="|",
+    unsupported_dtypes="f bitwise_or_cpu")
+bitwise_xor = arith_op("bitwise_xor(self, other)", "bitwise_xor", "self ^ other", sign="^",
+    unsupported_dtypes="f bitwise_xor_cpu")
+bitwise_not = elementwise_op("bitwise_not(self)", "invert", "-self - 1", unsupported_dtypes="f bitwise_not_cpu")
+bitwise_left_shift = arith_op("bitwise_left_shift(self, other)", "left_shift", "self * 2**other", sign="<<",
+    unsupported_dtypes="bf lshift_cpu")
+bitwise_right_shift = arith_op("bitwise_right_shift(self, other)", "right_shift", "floor(self / 2**other)", sign=">>",
+    unsupported_dtypes="bf rshift_cpu")
+# fmt: on
 
-for _record, _alias in (
-    (eq, "eq"),
-    (ne, "not_equal"),
-    (lt, "less"),
-    (le, "less_equal"),
-    (gt, "greater"),
-    (ge, "greater_equal"),
-):
+binary(eq, "eq")
+for _record, _alias in zip((ne, lt, le, gt, ge), words("not_equal less less_equal greater greater_equal"), strict=True):
     binary(_record, _alias)
-for _record in (
-    logical_and,
-    logical_or,
-    logical_xor,
-    bitwise_and,
-    bitwise_or,
-    bitwise_xor,
-    bitwise_left_shift,
-    bitwise_right_shift,
-):
-    binary(_record, numbers=_record not in (logical_and, logical_or, logical_xor))
+for _record in (logical_and, logical_or, logical_xor):
+    binary(_record, numbers=False)
+for _record in (bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift):
+    binary(_record)
 unary(logical_not)
 unary(bitwise_not)
 

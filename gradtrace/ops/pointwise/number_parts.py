@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import arith_op, d, elementwise_op, float_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Operand
 from gradtrace.ops.api import binary, not_a_tensor, public
@@ -17,88 +17,29 @@ def copysign_grad(xp: XP, g: Operand, out: Operand, x: Operand) -> Operand:
     return g * xp.where(x == 0, xp.zeros_like(ratio), ratio)
 
 
-copysign = op(
-    "copysign(self, other)",
-    "copysign",
-    formula="where(signbit(other), -abs(self), abs(self))",
-    kind="elementwise",
-    node="CopysignBackward0",
-    promote="float",
-    self=d(
-        "self out",
-        lambda xp, g, out, self, other: copysign_grad(xp, g, out, self),
-        lambda xp, g, out, self, other: g * xp.zeroed(out / self, self == 0),
-    ),
-    other=d("", lambda xp, g, out, self, other: xp.zeros_like(g)),
-)
-copysign_number = op(
-    "copysign_number(self, other)",
-    "copysign",
-    formula="where(signbit(other), -abs(self), abs(self))",
-    kind="elementwise",
+# fmt: off
+copysign = float_op("copysign(self, other)", "copysign", "where(signbit(other), -abs(self), abs(self))",
+    self=d("self out", lambda xp, g, out, self, other: copysign_grad(xp, g, out, self),
+        lambda xp, g, out, self, other: g * xp.zeroed(out / self, self == 0)),
+    other=d("", lambda xp, g, out, self, other: xp.zeros_like(g)))
+copysign_number = float_op("copysign_number(self, other)", "copysign", "where(signbit(other), -abs(self), abs(self))",
     node="CopysignBackward1",
-    promote="float",
-    self=d(
-        "self out",
-        lambda xp, g, out, self, other: copysign_grad(xp, g, out, self),
-        lambda xp, g, out, self, other: g * xp.zeroed(out / self, self == 0),
-    ),
-)
-heaviside = op(
-    "heaviside(self, values)",
-    lambda a, b: np.heaviside(a, b).astype(a.dtype),
-    formula="where(self == 0, values, where(self > 0, 1, 0))",
-    kind="elementwise",
-    zero="flat",
-    promote="arith",
-    undefined=True,
-)
-nextafter = op(
-    "nextafter(self, other)",
-    "nextafter",
-    kind="elementwise",
-    promote="arith",
-    node="NextafterBackward0",
-    unsupported_dtypes=("bi", "nextafter_cpu"),
+    self=d("self out", lambda xp, g, out, self, other: copysign_grad(xp, g, out, self),
+        lambda xp, g, out, self, other: g * xp.zeroed(out / self, self == 0)))
+heaviside = arith_op("heaviside(self, values)", lambda a, b: np.heaviside(a, b).astype(a.dtype),
+    "where(self == 0, values, where(self > 0, 1, 0))", zero="flat", undefined=True)
+nextafter = arith_op("nextafter(self, other)", "nextafter", unsupported_dtypes="bi nextafter_cpu",
     self=d("self other", lambda xp, g, out, self, other: xp.where(self == other, xp.zeros_like(g), g)),
-    other=d("", lambda xp, g, out, self, other: xp.zeros_like(g)),
-)
-gcd = op(
-    "gcd(self, other)",
-    "gcd",
-    formula="gcd(self, other)",
-    kind="elementwise",
-    promote="arith",
-    unsupported_dtypes=("fb", "gcd_cpu"),
-)
-lcm = op(
-    "lcm(self, other)",
-    "lcm",
-    formula="abs(self * other) / gcd(self, other)",
-    kind="elementwise",
-    promote="arith",
-    unsupported_dtypes=("fb", "lcm_cpu"),
-)
-ldexp_record = op(
-    "ldexp(self, other)",
-    lambda a, b: a * np.exp2(b),
-    formula="self * 2**other",
-    kind="elementwise",
-    node="LdexpBackward0",
-    promote="float",
+    other=d("", lambda xp, g, out, self, other: xp.zeros_like(g)))
+gcd = arith_op("gcd(self, other)", "gcd", "gcd(self, other)", unsupported_dtypes="fb gcd_cpu")
+lcm = arith_op("lcm(self, other)", "lcm", "abs(self * other) / gcd(self, other)", unsupported_dtypes="fb lcm_cpu")
+ldexp_record = float_op("ldexp(self, other)", lambda a, b: a * np.exp2(b), "self * 2**other",
     self=d("other", lambda xp, g, out, self, other: g * xp.exp2(other)),
-    other=d("out", lambda xp, g, out, self, other: g * out * float(np.log(2.0))),
-)
-frexp_record = op(
-    "frexp(self)",
-    lambda a: np.frexp(a),
-    formula="self == mantissa * 2**exponent; 1 / 2 <= abs(mantissa) < 1",
-    kind="elementwise",
-    node="FrexpBackward0",
-    outputs=2,
-    differentiable=(0,),
-    self=d("out1", lambda xp, g, out, self: mantissa_grad(xp, g[0], out[1])),
-)
+    other=d("out", lambda xp, g, out, self, other: g * out * float(np.log(2.0))))
+frexp_record = elementwise_op("frexp(self)", lambda a: np.frexp(a),
+    "self == mantissa * 2**exponent; 1 / 2 <= abs(mantissa) < 1", outputs=2, differentiable=(0,),
+    self=d("out1", lambda xp, g, out, self: mantissa_grad(xp, g[0], out[1])))
+# fmt: on
 
 
 def mantissa_grad(xp: XP, g: Operand, exponent: Operand) -> Operand:

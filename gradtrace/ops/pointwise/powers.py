@@ -8,12 +8,12 @@ from gradtrace.annotations import Any
 from gradtrace.engine import call
 from gradtrace.engine.dtypes import get_default_dtype, python_number
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op, records
+from gradtrace.engine.op import arith_op, d, elementwise_op, records
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, NumpyDtype, Operand
 from gradtrace.ops import scalars
 from gradtrace.ops.api import not_a_tensor, public
-from gradtrace.ops.pointwise.arithmetic import ARITH, inplace_method, is_number
+from gradtrace.ops.pointwise.arithmetic import inplace_method, is_number
 from gradtrace.ops.pointwise.arithmetic_kernels import (
     power_kernel,
     power_scalar_kernel,
@@ -36,45 +36,21 @@ def pow_exponent_grad(xp: XP, g: Operand, self: Operand, exponent: Operand, out:
     return g * xp.where(flat, xp.zeros_like(out), out * xp.log(self))
 
 
-pow_scalar = op(
-    "pow_scalar(self; exponent)",
-    power_scalar_kernel,
-    formula="self**exponent",
-    kind="elementwise",
-    aten="pow_.Scalar",
-    scalar=scalars.power_of,
-    node="PowBackward0",
-    self=d("self", lambda xp, g, out, self, exponent: pow_scalar_grad(xp, g, self, exponent)),
-)
-pow_record = op(
-    "pow(self, exponent)",
-    power_kernel,
-    formula="self**exponent",
-    kind="elementwise",
-    commutative=False,
-    sign="**",
-    aten="pow_.Tensor",
-    symbolic=lambda s, a, b: a**b,
-    scalar=scalars.power,
-    node="PowBackward1",
-    **ARITH,
-    unsupported_dtypes=("b", "pow"),
+# fmt: off
+pow_scalar = elementwise_op("pow_scalar(self; exponent)", power_scalar_kernel, "self**exponent", aten="pow_.Scalar",
+    scalar=scalars.power_of, node="PowBackward0",
+    self=d("self", lambda xp, g, out, self, exponent: pow_scalar_grad(xp, g, self, exponent)))
+pow_record = arith_op("pow(self, exponent)", power_kernel, "self**exponent", commutative=False, sign="**",
+    aten="pow_.Tensor", symbolic=True, scalar=scalars.power, node="PowBackward1", unsupported_dtypes="b pow",
     self=d("self exponent", lambda xp, g, out, self, exponent: pow_base_grad(xp, g, self, exponent)),
-    exponent=d("self exponent out", lambda xp, g, out, self, exponent: pow_exponent_grad(xp, g, self, exponent, out)),
-)
-pow_of_scalar = op(
-    "pow_of_scalar(exponent; base)",
-    lambda exponent, base: power_kernel(
-        np.asarray(base, exponent.dtype if exponent.dtype.kind == "f" else None), exponent
-    ),
-    formula="base**exponent",
-    kind="elementwise",
-    public="pow",
-    reversed_operands=True,
-    scalar=lambda exponent, base: scalars.power(base, exponent),
-    node="PowBackward2",
-    exponent=d("exponent out", lambda xp, g, out, exponent, base: pow_of_scalar_grad(xp, g, out, exponent, base)),
-)
+    exponent=d("self exponent out", lambda xp, g, out, self, exponent: pow_exponent_grad(xp, g, self, exponent, out)))
+pow_of_scalar = elementwise_op("pow_of_scalar(exponent; base)",
+    lambda exponent, base:
+        power_kernel(np.asarray(base, exponent.dtype if exponent.dtype.kind == "f" else None), exponent),
+    "base**exponent", public="pow", reversed_operands=True,
+    scalar=lambda exponent, base: scalars.power(base, exponent), node="PowBackward2",
+    exponent=d("exponent out", lambda xp, g, out, exponent, base: pow_of_scalar_grad(xp, g, out, exponent, base)))
+# fmt: on
 
 
 def pow_of_scalar_grad(xp: XP, g: Operand, out: Operand, exponent: Operand, base: float) -> Operand:
@@ -96,8 +72,7 @@ def power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
             raise not_a_tensor("pow", "input", 1, input)
         return reflected_power(exponent, python_number(input))
     if isinstance(exponent, Tensor):
-        out: Tensor = power_of_tensors(input, exponent)
-        return out
+        return power_of_tensors(input, exponent)
     return power_number(input, python_number(exponent))
 
 
@@ -111,8 +86,7 @@ def power_number(input: Tensor, exponent: float) -> Tensor:
         input = records["cast"](input, np.dtype("int64"))
     if input.dtype.category == 1 and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
-    out: Tensor = power_of_number(input, exponent)
-    return out
+    return power_of_number(input, exponent)
 
 
 power_of_number = call.with_number(pow_scalar)
@@ -125,16 +99,14 @@ def reflected_power(exponent: Tensor, base: float) -> Tensor:
             if isinstance(base, int)
             else pow_record(Tensor._wrap(np.asarray(base, dtype=_default_np())), exponent)
         )
-    out: Tensor = number_to_power(exponent, base)
-    return out
+    return number_to_power(exponent, base)
 
 
 number_to_power = call.with_number(pow_of_scalar)
 
 
 def _default_np() -> NumpyDtype:
-    out: NumpyDtype = get_default_dtype().np
-    return out
+    return get_default_dtype().np
 
 
 def _power(a: Tensor, b: Any) -> Any:

@@ -7,75 +7,33 @@ import math
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.dtypes import python_number
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import Op, arith_op, d
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import scalars
 from gradtrace.ops.api import expose, named
-from gradtrace.ops.pointwise.arithmetic import ARITH, inplace_method, is_number, require_tensor
+from gradtrace.ops.pointwise.arithmetic import inplace_method, is_number, require_tensor
 from gradtrace.ops.pointwise.arithmetic_kernels import (
     python_remainder,
     truncated_remainder,
 )
 
-remainder = op(
-    "remainder(self, other)",
-    python_remainder,
-    formula="self - other * floor(self / other)",
-    kind="elementwise",
-    commutative=False,
-    sign="%",
-    scalar=scalars.remainder,
-    node="RemainderBackward1",
-    **ARITH,
-    unsupported_dtypes=("b", "remainder_cpu"),
-    self=d("", lambda xp, g, out, self, other: g),
-    other=d("self other", lambda xp, g, out, self, other: -g * xp.div_mode(self, other, "floor")),
-)
-remainder_scalar = op(
-    "remainder_scalar(self, other)",
-    python_remainder,
-    formula="self - other * floor(self / other)",
-    kind="elementwise",
-    scalar=scalars.remainder,
-    node="RemainderBackward0",
-    **ARITH,
-    self=d("", lambda xp, g, out, self, other: g),
-)
-remainder_of_number = op(
-    "remainder_of_number(self, other)",
+# fmt: off
+remainder = arith_op("remainder(self, other)", python_remainder, "self - other * floor(self / other)",
+    commutative=False, sign="%", scalar=scalars.remainder, node="RemainderBackward1",
+    unsupported_dtypes="b remainder_cpu", self=d("", lambda xp, g, out, self, other: g),
+    other=d("self other", lambda xp, g, out, self, other: -g * xp.div_mode(self, other, "floor")))
+remainder_scalar = arith_op("remainder_scalar(self, other)", python_remainder, "self - other * floor(self / other)",
+    scalar=scalars.remainder, node="RemainderBackward0", self=d("", lambda xp, g, out, self, other: g))
+remainder_of_number = arith_op("remainder_of_number(self, other)",
     lambda a, b: python_remainder(np.asarray(b, a.dtype if a.dtype.kind == "f" else None), a),
-    formula="other - self * floor(other / self)",
-    kind="elementwise",
-    scalar=lambda a, b: scalars.remainder(b, a),
-    undefined="remainder",
-    **ARITH,
-)
-fmod = op(
-    "fmod(self, other)",
-    truncated_remainder,
-    formula="self - other * trunc(self / other)",
-    kind="elementwise",
-    scalar=math.fmod,
-    node="FmodBackward1",
-    unsupported_dtypes=("b", "fmod_cpu"),
-    **ARITH,
-    self=d("", lambda xp, g, out, self, other: g),
-    other=d(
-        "self other",
-        lambda xp, g, out, self, other: -g * xp.trunc(self / other),
-        lambda xp, g, out, self, other: -g * xp.div_mode(self, other, "trunc"),
-    ),
-)
-fmod_scalar = op(
-    "fmod_scalar(self, other)",
-    truncated_remainder,
-    formula="self - other * trunc(self / other)",
-    kind="elementwise",
-    scalar=math.fmod,
-    node="FmodBackward0",
-    **ARITH,
-    self=d("", lambda xp, g, out, self, other: g),
-)
+    "other - self * floor(other / self)", scalar=lambda a, b: scalars.remainder(b, a), undefined="remainder")
+fmod = arith_op("fmod(self, other)", truncated_remainder, "self - other * trunc(self / other)", scalar=math.fmod,
+    node="FmodBackward1", unsupported_dtypes="b fmod_cpu", self=d("", lambda xp, g, out, self, other: g),
+    other=d("self other", lambda xp, g, out, self, other:
+        -g * xp.trunc(self / other), lambda xp, g, out, self, other: -g * xp.div_mode(self, other, "trunc")))
+fmod_scalar = arith_op("fmod_scalar(self, other)", truncated_remainder, "self - other * trunc(self / other)",
+    scalar=math.fmod, node="FmodBackward0", self=d("", lambda xp, g, out, self, other: g))
+# fmt: on
 # ---- the public names
 
 
@@ -85,8 +43,7 @@ def _tensor_or_number(with_tensor: Op, with_number: Op, name: str) -> Callable[.
             return remainder_of_number(other, input)
         require_tensor(name, input, other)
         other = python_number(other)
-        out: Tensor = with_tensor(input, other) if isinstance(other, Tensor) else with_number(input, other)
-        return out
+        return with_tensor(input, other) if isinstance(other, Tensor) else with_number(input, other)
 
     return expose(named(function, name, f"Elementwise {name} (torch.{name})."), name)
 

@@ -6,7 +6,7 @@ import math
 
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, elementwise_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops import scalars
@@ -18,74 +18,23 @@ def round_decimals(x: Array, decimals: int) -> Array:
     if decimals == 0:
         return np.rint(x)
     scale = np.asarray(10.0 ** abs(decimals)).astype(x.dtype)
-    out: Array = np.rint(x * scale) / scale if decimals >= 0 else np.rint(x / scale) * scale
-    return out
+    return np.rint(x * scale) / scale if decimals >= 0 else np.rint(x / scale) * scale
 
 
-floor = op(
-    "floor(self)",
-    "floor",
-    formula="floor(self)",
-    kind="elementwise",
-    zero="flat",
-    scalar=scalars.floor,
-    node="FloorBackward0",
-    unsupported_dtypes=("b", "floor_vml_cpu"),
-    self=d("", zero),
-)
-ceil = op(
-    "ceil(self)",
-    "ceil",
-    formula="ceil(self)",
-    kind="elementwise",
-    zero="flat",
-    scalar=scalars.ceil,
-    node="CeilBackward0",
-    unsupported_dtypes=("b", "ceil_vml_cpu"),
-    self=d("", zero),
-)
-trunc = op(
-    "trunc(self)",
-    "trunc",
-    formula="where(self < 0, ceil(self), floor(self))",
-    kind="elementwise",
-    zero="flat",
-    scalar=scalars.trunc,
-    node="TruncBackward0",
-    unsupported_dtypes=("b", "trunc_vml_cpu"),
-    self=d("", zero),
-)
-round_record = op(
-    "round(self)",
-    lambda x: np.rint(x) if x.dtype.kind == "f" else x.copy(),
-    formula="round(self)",
-    kind="elementwise",
-    zero="flat",
-    scalar=scalars.round_half_even,
-    node="RoundBackward0",
-    unsupported_dtypes=("b", "round_vml_cpu"),
-    self=d("", zero),
-)
-round_to = op(
-    "round_to(self; decimals)",
-    round_decimals,
-    formula="round(self * 10**decimals) / 10**decimals",
-    kind="elementwise",
-    zero="flat",
-    node="RoundBackward1",
-    unsupported_dtypes=("bi", "round_cpu"),
-    self=d("", zero),
-)
-frac = op(
-    "frac(self)",
-    lambda x: x - np.trunc(x),
-    formula="self - trunc(self)",
-    kind="elementwise",
-    scalar=lambda x: x - math.trunc(x) + 0.0,
-    node="FracBackward0",
-    unsupported_dtypes=("bi", "frac_cpu"),
-    self=d("", lambda xp, g, out, self: g),
-)
+# fmt: off
+floor = elementwise_op("floor(self)", "floor", "floor(self)", zero="flat", scalar=scalars.floor,
+    unsupported_dtypes="b floor_vml_cpu", self=d("", zero))
+ceil = elementwise_op("ceil(self)", "ceil", "ceil(self)", zero="flat", scalar=scalars.ceil,
+    unsupported_dtypes="b ceil_vml_cpu", self=d("", zero))
+trunc = elementwise_op("trunc(self)", "trunc", "where(self < 0, ceil(self), floor(self))", zero="flat",
+    scalar=scalars.trunc, unsupported_dtypes="b trunc_vml_cpu", self=d("", zero))
+round_record = elementwise_op("round(self)", lambda x: np.rint(x) if x.dtype.kind == "f" else x.copy(), "round(self)",
+    zero="flat", scalar=scalars.round_half_even, unsupported_dtypes="b round_vml_cpu", self=d("", zero))
+round_to = elementwise_op("round_to(self; decimals)", round_decimals, "round(self * 10**decimals) / 10**decimals",
+    zero="flat", node="RoundBackward1", unsupported_dtypes="bi round_cpu", self=d("", zero))
+frac = elementwise_op("frac(self)", lambda x: x - np.trunc(x), "self - trunc(self)",
+    scalar=lambda x: x - math.trunc(x) + 0.0, unsupported_dtypes="bi frac_cpu", self=d("", lambda xp, g, out, self: g))
+# fmt: on
 # ---- the public names
 
 for _record in (floor, ceil, frac):

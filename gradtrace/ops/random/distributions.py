@@ -30,8 +30,7 @@ def each(name: str, x: Array) -> Array:
             return np.fromiter(map(getattr(math, name), x.tolist()), np.float64, x.size)
         except (OverflowError, ValueError):  # Python reports a pole or an overflow as an error
             pass
-    result: Array = getattr(np, name)(x)
-    return result
+    return getattr(np, name)(x)
 
 
 def fused(x: Array, factor: float, addend: float) -> Array:
@@ -55,8 +54,7 @@ def fused(x: Array, factor: float, addend: float) -> Array:
     factor_high = factor * SPLIT - (factor * SPLIT - factor)
     factor_low = factor - factor_high
     error = ((high * factor_high - product) + high * factor_low + low * factor_high) + low * factor_low
-    exact: Array = total + (lost + error)
-    return exact
+    return total + (lost + error)
 
 
 # ---- uniform numbers and integers
@@ -91,8 +89,7 @@ def all_integers(stream: Stream, n: int, kind: NumpyDtype) -> Array:
         bits %= bits.dtype.type(2 ** (np.finfo(kind).nmant + 1) + 1)
     else:
         bits &= bits.dtype.type(1 if kind.kind == "b" else np.iinfo(kind).max)
-    numbers: Array = bits.astype(kind)
-    return numbers
+    return bits.astype(kind)
 
 
 def permutation(stream: Stream, n: int) -> Array:
@@ -197,8 +194,7 @@ def normal_pairs(stream: Stream, n: int) -> Array:
 
 def bernoulli(stream: Stream, p: float, n: int) -> Array:
     """Return True with probability p."""
-    smaller: Array = stream.bits53(n) < math.ceil(p * 2**53)
-    return smaller
+    return stream.bits53(n) < math.ceil(p * 2**53)
 
 
 def exponential(stream: Stream, n: int, rate: float) -> Array:
@@ -206,8 +202,7 @@ def exponential(stream: Stream, n: int, rate: float) -> Array:
 
 
 def geometric(stream: Stream, n: int, p: float) -> Array:
-    trials: Array = np.ceil(each("log", stream.uniform64(n)) / math.log1p(-p))
-    return trials
+    return np.ceil(each("log", stream.uniform64(n)) / math.log1p(-p))
 
 
 def log_normal(stream: Stream, n: int, mean: float, std: float) -> Array:

@@ -6,7 +6,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace, refuse_unless_tracked
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import Op, d, random_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops.api import public
@@ -29,50 +29,34 @@ def redraw(name: str, node: str, formula: str, public: str = "", aten: str = "")
 
     `public` is the public name (default `name`), `aten` PyTorch's name of the operator (default: `public` with "_").
     """
-    return op(
-        f"{name}(self; values)",
-        lambda a, values: values,
-        formula=formula,
-        kind="random",
-        public=public or name,
-        aten=aten or f"{public or name}_",
-        node=node,
-        self=d("", lambda xp, g, out, self, values: xp.zeros_like(g)),
-    )
+    return random_op(f"{name}(self; values)", lambda a, values: values, formula, public=public or name,
+        aten=aten or f"{public or name}_", node=node,
+        self=d("", lambda xp, g, out, self, values: xp.zeros_like(g)))  # fmt: skip
 
 
 uniform = redraw("uniform", "UniformBackward0", "out[i] ~ Uniform(low, high)")
 normal = redraw("normal_fill", "NormalBackward0", "out[i] ~ Normal(mean, std**2)", "normal")
-random_from_to = redraw(
-    "random_from_to", "RandomBackward0", "out[i] ~ DiscreteUniform(low, high - 1)", "random", "random_.from"
-)
+# fmt: off
+random_from_to = redraw("random_from_to", "RandomBackward0", "out[i] ~ DiscreteUniform(low, high - 1)", "random",
+    "random_.from")
 random_to = redraw("random_to", "RandomBackward1", "out[i] ~ DiscreteUniform(0, high - 1)", "random", "random_.to")
 random_any = redraw("random_any", "RandomBackward2", "out[i] ~ DiscreteUniform(0, 2**digits)", "random")
-bernoulli_sample = redraw(
-    "bernoulli_sample", "BernoulliBackward0", "out[i] ~ Bernoulli(self[i])", "bernoulli", "bernoulli"
-)
-bernoulli_each = op(
-    "bernoulli_each(self, p; values)",
-    lambda a, p, values: values,
-    formula="out[i] ~ Bernoulli(p[i])",
-    kind="random",
-    public="bernoulli",
-    aten="bernoulli_.Tensor",
-    node="BernoulliBackward1",
+bernoulli_sample = redraw("bernoulli_sample", "BernoulliBackward0", "out[i] ~ Bernoulli(self[i])", "bernoulli",
+    "bernoulli")
+bernoulli_each = random_op("bernoulli_each(self, p; values)", lambda a, p, values: values, "out[i] ~ Bernoulli(p[i])",
+    public="bernoulli", aten="bernoulli_.Tensor", node="BernoulliBackward1",
     self=d("", lambda xp, g, out, self, p, values: xp.zeros_like(g)),
-    p=d("p", lambda xp, g, out, self, p, values: xp.zeros_like(p)),
-)
-bernoulli_fill = redraw(
-    "bernoulli_fill", "BernoulliBackward2", "out[i] ~ Bernoulli(p)", "bernoulli", "bernoulli_.float"
-)
+    p=d("p", lambda xp, g, out, self, p, values: xp.zeros_like(p)))
+bernoulli_fill = redraw("bernoulli_fill", "BernoulliBackward2", "out[i] ~ Bernoulli(p)", "bernoulli",
+    "bernoulli_.float")
 exponential = redraw("exponential", "ExponentialBackward0", "out[i] ~ Exponential(lambd)")
 log_normal = redraw("log_normal", "LogNormalBackward0", "log(out[i]) ~ Normal(mean, std**2)")
 cauchy = redraw("cauchy", "CauchyBackward0", "out[i] ~ Cauchy(median, sigma)")
 geometric = redraw("geometric", "GeometricBackward0", "out[i] ~ Geometric(p)")
 poisson_sample = redraw("poisson_sample", "PoissonBackward0", "out[i] ~ Poisson(self[i])", "poisson", "poisson")
-binomial_sample = redraw(
-    "binomial_sample", "BinomialBackward0", "out[i] ~ Binomial(count[i], prob[i])", "binomial", "binomial"
-)
+binomial_sample = redraw("binomial_sample", "BinomialBackward0", "out[i] ~ Binomial(count[i], prob[i])", "binomial",
+    "binomial")
+# fmt: on
 
 
 def fill(
@@ -184,8 +168,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     if p is not None:
         return bernoulli_(Tensor._wrap(like), p, generator=generator)
     drawn = by_chance(draw(generator), probabilities(input), like)
-    result: Tensor = bernoulli_sample(input, drawn.astype(like.dtype))
-    return result
+    return bernoulli_sample(input, drawn.astype(like.dtype))
 
 
 @public("exponential_", forms="m")
@@ -251,8 +234,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     if not (rates >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     drawn = counts.poisson(draw(generator), rates.reshape(-1).tolist())
-    result: Tensor = poisson_sample(input, np.array(drawn, rates.dtype).reshape(rates.shape))
-    return result
+    return poisson_sample(input, np.array(drawn, rates.dtype).reshape(rates.shape))
 
 
 @public("binomial", forms="f")
@@ -263,5 +245,4 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     if trials.dtype != chances.dtype:
         raise RuntimeError(f"Found dtype {prob.dtype.scalar_type} but expected {count.dtype.scalar_type}")
     drawn = counts.binomial(draw(generator), trials.reshape(-1).tolist(), chances.reshape(-1).tolist(), trials.dtype)
-    result: Tensor = binomial_sample(count, np.array(drawn, trials.dtype).reshape(trials.shape))
-    return result
+    return binomial_sample(count, np.array(drawn, trials.dtype).reshape(trials.shape))

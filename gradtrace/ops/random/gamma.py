@@ -9,7 +9,7 @@ import math
 
 from gradtrace.annotations import NoReturn
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import Op, d, random_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops.random.distributions import normal_pairs
@@ -30,23 +30,16 @@ def sample_record(name: str, aten: str, node: str, formula: str) -> Op:
             "rsample()"
         )
 
-    return op(
-        f"{name}(self; values)",
-        lambda a, values: values,
-        formula=formula,
-        kind="random",
-        aten=aten,
-        node=node,
-        self=d("", refuse),
-    )
+    return random_op(f"{name}(self; values)", lambda a, values: values, formula, aten=aten, node=node,
+        self=d("", refuse))  # fmt: skip
 
 
-gamma_record = sample_record(
-    "standard_gamma_sample", "_standard_gamma", "StandardGammaBackward0", "out[i] ~ Gamma(self[i], 1)"
-)
-dirichlet_record = sample_record(
-    "dirichlet_sample", "_sample_dirichlet", "_DirichletBackward", "out[..., :] ~ Dirichlet(self[..., :])"
-)
+# fmt: off
+gamma_record = sample_record("standard_gamma_sample", "_standard_gamma", "StandardGammaBackward0",
+    "out[i] ~ Gamma(self[i], 1)")
+dirichlet_record = sample_record("dirichlet_sample", "_sample_dirichlet", "_DirichletBackward",
+    "out[..., :] ~ Dirichlet(self[..., :])")
+# fmt: on
 
 
 def gamma_number(alpha: float, narrow: bool, stream: Stream) -> float:
@@ -86,8 +79,7 @@ def standard_gamma(concentration: Tensor) -> Tensor:
     alpha = concentration.shared()
     require_floats(alpha.dtype, "gamma_cpu", least=4)
     numbers = gamma_numbers(draw(None), alpha, alpha.dtype.itemsize == 4).astype(alpha.dtype)
-    result: Tensor = gamma_record(concentration, np.maximum(numbers, np.finfo(alpha.dtype).tiny))
-    return result
+    return gamma_record(concentration, np.maximum(numbers, np.finfo(alpha.dtype).tiny))
 
 
 def sample_dirichlet(concentration: Tensor) -> Tensor:
@@ -97,5 +89,4 @@ def sample_dirichlet(concentration: Tensor) -> Tensor:
     numbers = np.maximum(gamma_numbers(draw(None), alpha, False), np.finfo(np.float64).tiny)
     shares = (numbers / numbers.sum(-1, keepdims=True)).astype(alpha.dtype)
     info = np.finfo(alpha.dtype)
-    result: Tensor = dirichlet_record(concentration, np.clip(shares, info.tiny, 1 - info.epsneg))
-    return result
+    return dirichlet_record(concentration, np.clip(shares, info.tiny, 1 - info.epsneg))

@@ -5,12 +5,12 @@ A tensor is filled in the order of its memory, as in PyTorch, so the values at i
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, NumpyDtype
-from gradtrace.ops.api import NOT_GIVEN, public, sizes
+from gradtrace.ops.api import NOT_GIVEN, expose, named, public, sizes
 from gradtrace.ops.create.factories import finish, np_of, plain_number
 from gradtrace.ops.random import distributions
 from gradtrace.ops.random.generator import Generator, draw
@@ -52,64 +52,43 @@ def normal_like(stream: Stream, like: Array, mean: float = 0.0, std: float = 1.0
     return in_memory_order(numbers, like)
 
 
-@public("rand", forms="f")
-def rand(
-    *size: Any,
-    generator: Generator | None = None,
-    dtype: dtypes.dtype | None = None,
-    device: object = None,
-    requires_grad: bool = False,
-    **named: Any,
-) -> Tensor:
-    """Sample uniformly from [0, 1) (torch.rand)."""
-    like = np.empty(shape_of(size, named), np_of(dtype))
-    return finish(uniform_like(draw(generator), like), requires_grad, device)
-
-
-@public("randn", forms="f")
-def randn(
-    *size: Any,
-    generator: Generator | None = None,
-    dtype: dtypes.dtype | None = None,
-    device: object = None,
-    requires_grad: bool = False,
-    **named: Any,
-) -> Tensor:
-    """Sample the standard normal distribution (torch.randn)."""
-    like = np.empty(shape_of(size, named), np_of(dtype))
-    return finish(normal_like(draw(generator), like), requires_grad, device)
-
-
 def empty_like(input: Tensor, dtype: dtypes.dtype | None) -> Array:
     """Return an empty array with the shape and the order of dims that `rand_like(input)` has."""
     like = input.laid_out()
     return np.empty_like(like, np_of(dtype, input.dtype), order="C" if 0 in like.strides else "K")
 
 
-@public("rand_like", forms="f")
-def rand_like(
-    input: Tensor,
-    *,
-    generator: Generator | None = None,
-    dtype: dtypes.dtype | None = None,
-    device: object = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """`rand` with the shape, dtype and layout of `input` (torch.rand_like)."""
-    return finish(uniform_like(draw(generator), empty_like(input, dtype)), requires_grad, device)
+def _drawn(name: str, numbers: Callable[[Stream, Array], Array], doc: str) -> None:
+    """Expose NAME and NAME_like, which fill new tensors with `numbers(stream, like)`."""
+
+    def make(
+        *size: Any,
+        generator: Generator | None = None,
+        dtype: dtypes.dtype | None = None,
+        device: object = None,
+        requires_grad: bool = False,
+        **named: Any,
+    ) -> Tensor:
+        like = np.empty(shape_of(size, named), np_of(dtype))
+        return finish(numbers(draw(generator), like), requires_grad, device)
+
+    def make_like(
+        input: Tensor,
+        *,
+        generator: Generator | None = None,
+        dtype: dtypes.dtype | None = None,
+        device: object = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        return finish(numbers(draw(generator), empty_like(input, dtype)), requires_grad, device)
+
+    expose(named(make, name, f"{doc} (torch.{name})."), forms="f")
+    like_doc = f"`{name}` with the shape, dtype and layout of `input` (torch.{name}_like)."
+    expose(named(make_like, f"{name}_like", like_doc), forms="f")
 
 
-@public("randn_like", forms="f")
-def randn_like(
-    input: Tensor,
-    *,
-    generator: Generator | None = None,
-    dtype: dtypes.dtype | None = None,
-    device: object = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """`randn` with the shape, dtype and layout of `input` (torch.randn_like)."""
-    return finish(normal_like(draw(generator), empty_like(input, dtype)), requires_grad, device)
+_drawn("rand", uniform_like, "Sample uniformly from [0, 1)")
+_drawn("randn", normal_like, "Sample the standard normal distribution")
 
 
 @public("randint", forms="f")

@@ -42,8 +42,7 @@ class Stream:
     def uint32(self, n: int) -> Array:
         """Return n random uint32 numbers, one word each."""
         if n < SMALL:
-            few: Array = self.bits.random_raw(n).astype(np.uint32)
-            return few
+            return self.bits.random_raw(n).astype(np.uint32)
         return self.words.randint(0, 2**32, n, np.uint32)
 
     def uint64(self, n: int, mask: int = 2**64 - 1) -> Array:

@@ -7,7 +7,7 @@ import math
 from gradtrace.annotations import Any, Callable, NoReturn, Sequence
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, gather_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Rule
 from gradtrace.ops.api import check_dim, public
@@ -16,20 +16,13 @@ from gradtrace.ops.index.records import take_entries
 from gradtrace.ops.reduce.sorting import order_of
 from gradtrace.ops.results import Result, result_type, values_and_indices
 
-kth = op(
-    "kthvalue(self; dim, index)",
-    lambda a, dim, index: take_entries(a, index, dim).squeeze(dim if a.ndim else ()),
-    formula="sort(self[..., i, ...])[k - 1]",
-    kind="gather",
+# fmt: off
+kth = gather_op("kthvalue(self; dim, index)",
+    lambda a, dim, index: take_entries(a, index, dim).squeeze(dim if a.ndim else ()), "sort(self[..., i, ...])[k - 1]",
     zero="choice",
-    node="KthvalueBackward0",
-    self=d(
-        "~self index",
-        lambda xp, g, out, self, dim, index: xp.gather_place(
-            None, xp.unsqueeze(g, dim) if index.ndim else g, tuple(self.shape), dim, index
-        ),
-    ),
-)
+    self=d("~self index", lambda xp, g, out, self, dim, index:
+        xp.gather_place(None, xp.unsqueeze(g, dim) if index.ndim else g, tuple(self.shape), dim, index)))
+# fmt: on
 
 
 def wrap(array: Array) -> Tensor:
@@ -65,24 +58,14 @@ def no_derivative(name: str) -> Rule:
     return refuse
 
 
-unique_record = op(
-    "unique2(self; values)",
-    lambda a, values: values,
-    formula="out[i] < out[i + 1]; {out[i]} == {self[j]}",
-    kind="gather",
-    node="Unique2Backward0",
-    self=d("", no_derivative("_unique2")),
-)
+# fmt: off
+unique_record = gather_op("unique2(self; values)", lambda a, values: values,
+    "out[i] < out[i + 1]; {out[i]} == {self[j]}", self=d("", no_derivative("_unique2")))
 
 
-unique_consecutive_record = op(
-    "unique_consecutive(self; values)",
-    lambda a, values: values,
-    formula="out[i] != out[i + 1]; {out[i]} == {self[j]}",
-    kind="gather",
-    node="UniqueConsecutiveBackward0",
-    self=d("", no_derivative("unique_consecutive")),
-)
+unique_consecutive_record = gather_op("unique_consecutive(self; values)", lambda a, values: values,
+    "out[i] != out[i + 1]; {out[i]} == {self[j]}", self=d("", no_derivative("unique_consecutive")))
+# fmt: on
 
 
 @public("unique")

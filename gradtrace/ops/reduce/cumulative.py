@@ -12,7 +12,7 @@ from gradtrace.annotations import Sequence
 from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import Op, d, scan_op, structural_op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Kernel, NumpyDtype, Operand
@@ -42,8 +42,7 @@ def running(ufunc: str) -> Kernel:
         wanted = dtype or (a.dtype if a.dtype.kind == "f" else np.dtype(np.int64))
         if not a.ndim:
             return a.astype(wanted)
-        out: Array = getattr(np, ufunc).accumulate(a, axis=dim, dtype=wanted)
-        return out
+        return getattr(np, ufunc).accumulate(a, axis=dim, dtype=wanted)
 
     return kernel
 
@@ -101,45 +100,19 @@ def positive_part(xp: XP, g: Operand, self: Operand, out: Operand, dim: int) -> 
     return xp.exp(xp.flip(xp.logcumsumexp(xp.flip(logs, (dim,)), dim), (dim,)) + self)
 
 
-shift = op(
-    "shift(self; dim, steps, fill)",
-    shift_kernel,
-    formula="out[..., i, ...] = self[..., i - steps, ...]",
-    kind="structural",
-    dims="dim",
-    node="ConstantPadNdBackward0",
-    self=d("", lambda xp, g, out, self, dim, steps, fill: xp.shift(g, dim, -steps, 0)),
-)
-cumsum = op(
-    "cumsum(self; dim, dtype)",
-    running("add"),
-    formula="out[..., i, ...] = sum[k, 0, i](self[..., k, ...])",
-    kind="scan",
-    dims="dim",
-    c_order=True,
-    node="CumsumBackward0",
-    self=d("", lambda xp, g, out, self, dim, dtype=None: backwards(xp, "cumsum", g, dim)),
-)
-cumprod = op(
-    "cumprod(self; dim, dtype)",
-    running("multiply"),
-    formula="out[..., i, ...] = prod[k, 0, i](self[..., k, ...])",
-    kind="scan",
-    dims="dim",
-    c_order=True,
-    node="CumprodBackward0",
-    self=d("self out", lambda xp, g, out, self, dim, dtype=None: cumprod_grad(xp, g, self, out, dim)),
-)
-logcumsumexp = op(
-    "logcumsumexp(self; dim)",
-    running_log_sum,
-    formula="out[..., i, ...] = log(sum[k, 0, i](exp(self[..., k, ...])))",
-    kind="scan",
-    dims="dim",
-    c_order=True,
-    node="LogcumsumexpBackward0",
-    self=d("self out", lambda xp, g, out, self, dim: logcumsumexp_grad(xp, g, self, out, dim)),
-)
+# fmt: off
+shift = structural_op("shift(self; dim, steps, fill)", shift_kernel, "out[..., i, ...] = self[..., i - steps, ...]",
+    dims="dim", node="ConstantPadNdBackward0",
+    self=d("", lambda xp, g, out, self, dim, steps, fill: xp.shift(g, dim, -steps, 0)))
+cumsum = scan_op("cumsum(self; dim, dtype)", running("add"), "out[..., i, ...] = sum[k, 0, i](self[..., k, ...])",
+    dims="dim", c_order=True, self=d("", lambda xp, g, out, self, dim, dtype=None: backwards(xp, "cumsum", g, dim)))
+cumprod = scan_op("cumprod(self; dim, dtype)", running("multiply"),
+    "out[..., i, ...] = prod[k, 0, i](self[..., k, ...])", dims="dim", c_order=True,
+    self=d("self out", lambda xp, g, out, self, dim, dtype=None: cumprod_grad(xp, g, self, out, dim)))
+logcumsumexp = scan_op("logcumsumexp(self; dim)", running_log_sum,
+    "out[..., i, ...] = log(sum[k, 0, i](exp(self[..., k, ...])))", dims="dim", c_order=True,
+    self=d("self out", lambda xp, g, out, self, dim: logcumsumexp_grad(xp, g, self, out, dim)))
+# fmt: on
 
 
 # ---- the public names
@@ -147,8 +120,7 @@ logcumsumexp = op(
 
 def _running(name: str, record: Op) -> None:
     def function(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-        out: Tensor = record(input, one_dim(name, dim, input.ndim), numpy_dtype(input, dtype))
-        return out
+        return record(input, one_dim(name, dim, input.ndim), numpy_dtype(input, dtype))
 
     function.__doc__ = f"Cumulative {name[3:]} along `dim`; integers give int64 (torch.{name})."
     torch_function(name)(function)
@@ -216,8 +188,7 @@ def spacing_of(name: str, x: Tensor, y: Tensor, dim: int) -> Tensor:
         if x.shape[0] != y.shape[dim]:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
         widths = difference(x)
-        out: Tensor = widths.reshape([-1 if i == dim else 1 for i in range(y.ndim)])
-        return out
+        return widths.reshape([-1 if i == dim else 1 for i in range(y.ndim)])
     return difference(x, dim=dim - y.ndim)
 
 
@@ -228,8 +199,7 @@ def trapezoid(input: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int
     n = input.shape[axis]
     if x is None:
         if n == 0:
-            out: Tensor = functions["zeros_like"](input.sum(axis))
-            return out
+            return functions["zeros_like"](input.sum(axis))
         ends = mul_number(input.select(axis, 0) + input.select(axis, n - 1), 0.5)
         out = mul_number(input.sum(axis) - ends, dx)
         return out
@@ -245,8 +215,7 @@ def cumulative_trapezoid(input: Tensor, x: Tensor | None = None, *, dx: float = 
     axis = dim_of_samples(input, dim)
     later, earlier = neighbours(input, axis)
     if x is None:
-        out: Tensor = mul_number(later + earlier, dx / 2.0).cumsum(axis)
-        return out
+        return mul_number(later + earlier, dx / 2.0).cumsum(axis)
     out = div_number(((later + earlier) * spacing_of("cumulative_trapezoid", x, input, axis)).cumsum(axis), 2.0)
     return out
 
@@ -293,8 +262,7 @@ def slope(x: Tensor, dim: int, step: float | Tensor, edge_order: int) -> Tensor:
         return slope_at_points(x, dim, step, edge_order)
 
     def at(i: int) -> Tensor:
-        out: Tensor = x.narrow(dim, i % n, 1)
-        return out
+        return x.narrow(dim, i % n, 1)
 
     inner = div_number(div_number(x.narrow(dim, 2, n - 2) - x.narrow(dim, 0, n - 2), 2), step)
     if edge_order == 1:
@@ -302,8 +270,7 @@ def slope(x: Tensor, dim: int, step: float | Tensor, edge_order: int) -> Tensor:
     else:
         first = div_number(mul_number(at(0), -1.5) + mul_number(at(1), 2) - mul_number(at(2), 0.5), step)
         last = div_number(mul_number(at(-3), 0.5) - mul_number(at(-2), 2) + mul_number(at(-1), 1.5), step)
-    out: Tensor = functions["cat"]([first, inner, last], dim)
-    return out
+    return functions["cat"]([first, inner, last], dim)
 
 
 def slope_at_points(x: Tensor, dim: int, points: Tensor, edge_order: int) -> Tensor:
@@ -312,12 +279,10 @@ def slope_at_points(x: Tensor, dim: int, points: Tensor, edge_order: int) -> Ten
     widths = difference(points).reshape([-1 if i == dim else 1 for i in range(x.ndim)])
 
     def at(i: int) -> Tensor:
-        out: Tensor = x.narrow(dim, i % n, 1)
-        return out
+        return x.narrow(dim, i % n, 1)
 
     def width(i: int) -> Tensor:
-        out: Tensor = widths.narrow(dim, i % (n - 1), 1)
-        return out
+        return widths.narrow(dim, i % (n - 1), 1)
 
     left, right = widths.narrow(dim, 0, n - 2), widths.narrow(dim, 1, n - 2)
     inner = (
@@ -331,5 +296,4 @@ def slope_at_points(x: Tensor, dim: int, points: Tensor, edge_order: int) -> Ten
         a, b, c, e = width(0), width(1), width(-2), width(-1)
         first = at(0) * (-(2 * a + b) / (a * (a + b))) + at(1) * ((a + b) / (a * b)) + at(2) * (-a / (b * (a + b)))
         last = at(-3) * (e / (c * (c + e))) + at(-2) * (-(e + c) / (c * e)) + at(-1) * ((2 * e + c) / (e * (c + e)))
-    out: Tensor = functions["cat"]([first, inner, last], dim)
-    return out
+    return functions["cat"]([first, inner, last], dim)

@@ -10,7 +10,7 @@ import math
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import Op, d, gather_op, reduction_op, scan_op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Kernel, Operand
@@ -87,8 +87,7 @@ def median_of_all(ignore_nan: bool) -> Kernel:
         flat = a.reshape(-1)
         if not flat.size:
             return np.asarray(math.nan).astype(a.dtype)
-        out: Array = flat[middle_order(flat, ignore_nan)][0]
-        return out
+        return flat[middle_order(flat, ignore_nan)][0]
 
     return kernel
 
@@ -154,8 +153,7 @@ def index_grad(
         return g
     if not keepdim:
         g, index = xp.unsqueeze(g, dim), xp.unsqueeze(index, dim)
-    placed: Operand = getattr(xp, placing)(None, g, index, dim, self.shape[dim])
-    return placed
+    return getattr(xp, placing)(None, g, index, dim, self.shape[dim])
 
 
 def aminmax_grad(
@@ -170,148 +168,76 @@ def aminmax_grad(
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
-fill_where = op(
-    "fill_where(onto, value; mask)",
-    lambda onto, value, mask: np.where(mask, value, 0).astype(value.dtype),
-    formula="where(mask, value, 0)",
-    kind="gather",
-    node="MaskedFillBackward1",
-    onto=d("", no_gradient),
-    value=d("", lambda xp, g, out, onto, value, mask: xp.sum(xp.where(mask, g, xp.zeros_like(g)))),
-)
-pick = op(
-    "pick(self, index; dim)",
-    pick_kernel,
-    formula="out = self[..., index, ...]",
-    kind="gather",
-    node="GatherBackward0",
-    self=d("~self index", lambda xp, g, out, self, index, dim: index_grad(xp, g, index, self, dim)),
-)
+# fmt: off
+fill_where = gather_op("fill_where(onto, value; mask)",
+    lambda onto, value, mask: np.where(mask, value, 0).astype(value.dtype), "where(mask, value, 0)",
+    node="MaskedFillBackward1", onto=d("", no_gradient),
+    value=d("", lambda xp, g, out, onto, value, mask: xp.sum(xp.where(mask, g, xp.zeros_like(g)))))
+pick = gather_op("pick(self, index; dim)", pick_kernel, "out = self[..., index, ...]", node="GatherBackward0",
+    self=d("~self index", lambda xp, g, out, self, index, dim: index_grad(xp, g, index, self, dim)))
+# fmt: on
 
 
 def _place(name: str, node: str, formula: str) -> None:
-    op(
-        f"{name}(onto, src; index, dim, size)",
-        lambda onto, g, *rest: place_kernel(g, *rest),
-        formula=formula,
-        kind="gather",
-        node=node,
-        onto=d("", no_gradient),
-        src=d("", lambda xp, g, out, onto, src, index, dim, size: xp.pick(g, index, dim)),
-    )
+    gather_op(f"{name}(onto, src; index, dim, size)", lambda onto, g, *rest: place_kernel(g, *rest),
+        formula, node=node, onto=d("", no_gradient),
+        src=d("", lambda xp, g, out, onto, src, index, dim, size: xp.pick(g, index, dim)))  # fmt: skip
 
 
 _place("place", "ScatterAddBackward0", "out[..., j, ...] = src if j == index else 0")
 _place("place_chosen", "ScatterBackward0", "out[..., j, ...] = src if j == index else 0")
 
 
-def _of_all(name: str, kernel: str | Kernel, node: str, formula: str) -> Op:
-    return op(
-        f"{name}(self)",
-        kernel,
-        formula=formula,
-        kind="reduction",
-        zero="choice",
-        node=node,
-        self=d("self out", lambda xp, g, out, self: even_grad(xp, g, self, out)),
-    )
+def _of_all(name: str, kernel: str | Kernel, formula: str, node: str | None = None) -> Op:
+    return reduction_op(f"{name}(self)", kernel, formula, zero="choice", node=node,
+        self=d("self out", lambda xp, g, out, self: even_grad(xp, g, self, out)))  # fmt: skip
 
 
-def _along(name: str, kernel: Kernel, node: str, formula: str) -> Op:
-    return op(
-        f"{name}(self; dim, keepdim)",
-        kernel,
-        formula=formula,
-        kind="reduction",
-        dims="dim",
-        zero="choice",
-        node=node,
-        outputs=2,
-        differentiable=(0,),
-        undefined_grad="none",
-        self=d(
-            "~self out1",
-            lambda xp, g, out, self, dim, keepdim: index_grad(xp, g[0], out[1], self, dim, keepdim, "place_chosen"),
-        ),
-    )
+def _along(name: str, kernel: Kernel, formula: str, node: str | None = None) -> Op:
+    return reduction_op(f"{name}(self; dim, keepdim)", kernel, formula, dims="dim", zero="choice", node=node,
+        outputs=2, differentiable=(0,), undefined_grad="none",
+        self=d("~self out1", lambda xp, g, out, self, dim, keepdim:
+            index_grad(xp, g[0], out[1], self, dim, keepdim, "place_chosen")))  # fmt: skip
 
 
-def _in_groups(name: str, ufunc: str, node: str, formula: str) -> Op:
-    return op(
-        f"{name}(self; dim, keepdim)",
-        lambda a, dims, keepdim: fold(ufunc, a, dims, keepdim),
-        formula=formula,
-        kind="reduction",
-        dims="dim",
-        zero="choice",
-        node=node,
-        self=d("self out", lambda xp, g, out, self, dim, keepdim: group_grad(xp, g, self, out, dim, keepdim)),
-    )
+def _in_groups(name: str, ufunc: str, formula: str) -> Op:
+    return reduction_op(f"{name}(self; dim, keepdim)", lambda a, dims, keepdim: fold(ufunc, a, dims, keepdim), formula,
+        dims="dim", zero="choice",
+        self=d("self out", lambda xp, g, out, self, dim, keepdim:
+            group_grad(xp, g, self, out, dim, keepdim)))  # fmt: skip
 
 
-def _running(name: str, ufunc: str, node: str, formula: str) -> Op:
-    return op(
-        f"{name}(self; dim)",
-        running_extreme(ufunc),
-        formula=formula,
-        kind="scan",
-        dims="dim",
-        node=node,
-        outputs=2,
-        c_order=True,
-        differentiable=(0,),
-        undefined_grad="none",
-        self=d("~self out1", lambda xp, g, out, self, dim: index_grad(xp, g[0], out[1], self, dim)),
-    )
+def _running(name: str, ufunc: str, formula: str) -> Op:
+    return scan_op(f"{name}(self; dim)", running_extreme(ufunc), formula, dims="dim", outputs=2, c_order=True,
+        differentiable=(0,), undefined_grad="none",
+        self=d("~self out1", lambda xp, g, out, self, dim: index_grad(xp, g[0], out[1], self, dim)))  # fmt: skip
 
 
-max_all = _of_all("max", lambda a: fold("maximum", a, None), "MaxBackward1", "max[i](self[i])")
-min_all = _of_all("min", lambda a: fold("minimum", a, None), "MinBackward1", "min[i](self[i])")
-median_all = _of_all("median", median_of_all(False), "MedianBackward0", "sort(self)[(n - 1) // 2]")
-nanmedian_all = _of_all(
-    "nanmedian", median_of_all(True), "NanmedianBackward0", "sort(z)[(n - 1) // 2]; z = self[not isnan(self)]"
-)
-max_dim = _along(
-    "max_dim", extreme_along("argmax"), "MaxBackward0", "max[i](self[..., i, ...]), argmax[i](self[..., i, ...])"
-)
-min_dim = _along(
-    "min_dim", extreme_along("argmin"), "MinBackward0", "min[i](self[..., i, ...]), argmin[i](self[..., i, ...])"
-)
-median_dim = _along("median_dim", median_along(False), "MedianBackward1", "sort[i](self[..., i, ...])[(n - 1) // 2]")
-nanmedian_dim = _along(
-    "nanmedian_dim",
-    median_along(True),
-    "NanmedianBackward1",
-    "sort[i](self[..., i, ...])[(n - 1) // 2]; not isnan(self[..., i, ...])",
-)
-mode = _along("mode", mode_along, "ModeBackward0", "argmax[v](sum[i](1 if self[..., i, ...] == v else 0))")
-amax = _in_groups("amax", "maximum", "AmaxBackward0", "max[i](self[..., i, ...])")
-amin = _in_groups("amin", "minimum", "AminBackward0", "min[i](self[..., i, ...])")
-aminmax = op(
-    "aminmax(self; dim, keepdim)",
-    lowest_and_highest,
-    formula="min[i](self[..., i, ...]), max[i](self[..., i, ...])",
-    kind="reduction",
-    dims="dim",
-    node="AminmaxBackward0",
-    outputs=2,
-    undefined_grad="none",
-    self=d("self out", lambda xp, g, out, self, dim, keepdim: aminmax_grad(xp, g, self, out, dim, keepdim)),
-)
-cummax = _running("cummax", "maximum", "CummaxBackward0", "out[..., i, ...] = max[k, 0, i](self[..., k, ...])")
-cummin = _running("cummin", "minimum", "CumminBackward0", "out[..., i, ...] = min[k, 0, i](self[..., k, ...])")
-argmax = op(
-    "argmax(self; dim, keepdim)",
-    lambda a, dim, keepdim: np.argmax(a, axis=dim, keepdims=keepdim),
-    formula="argmax[i](self[..., i, ...])",
-    kind="reduction",
-)
-argmin = op(
-    "argmin(self; dim, keepdim)",
-    lambda a, dim, keepdim: np.argmin(a, axis=dim, keepdims=keepdim),
-    formula="argmin[i](self[..., i, ...])",
-    kind="reduction",
-)
+max_all = _of_all("max", lambda a: fold("maximum", a, None), "max[i](self[i])", "MaxBackward1")
+min_all = _of_all("min", lambda a: fold("minimum", a, None), "min[i](self[i])", "MinBackward1")
+median_all = _of_all("median", median_of_all(False), "sort(self)[(n - 1) // 2]")
+# fmt: off
+nanmedian_all = _of_all("nanmedian", median_of_all(True), "sort(z)[(n - 1) // 2]; z = self[not isnan(self)]")
+max_dim = _along("max_dim", extreme_along("argmax"), "max[i](self[..., i, ...]), argmax[i](self[..., i, ...])",
+    "MaxBackward0")
+min_dim = _along("min_dim", extreme_along("argmin"), "min[i](self[..., i, ...]), argmin[i](self[..., i, ...])",
+    "MinBackward0")
+median_dim = _along("median_dim", median_along(False), "sort[i](self[..., i, ...])[(n - 1) // 2]", "MedianBackward1")
+nanmedian_dim = _along("nanmedian_dim", median_along(True),
+    "sort[i](self[..., i, ...])[(n - 1) // 2]; not isnan(self[..., i, ...])", "NanmedianBackward1")
+mode = _along("mode", mode_along, "argmax[v](sum[i](1 if self[..., i, ...] == v else 0))")
+amax = _in_groups("amax", "maximum", "max[i](self[..., i, ...])")
+amin = _in_groups("amin", "minimum", "min[i](self[..., i, ...])")
+aminmax = reduction_op("aminmax(self; dim, keepdim)", lowest_and_highest,
+    "min[i](self[..., i, ...]), max[i](self[..., i, ...])", dims="dim", outputs=2, undefined_grad="none",
+    self=d("self out", lambda xp, g, out, self, dim, keepdim: aminmax_grad(xp, g, self, out, dim, keepdim)))
+cummax = _running("cummax", "maximum", "out[..., i, ...] = max[k, 0, i](self[..., k, ...])")
+cummin = _running("cummin", "minimum", "out[..., i, ...] = min[k, 0, i](self[..., k, ...])")
+argmax = reduction_op("argmax(self; dim, keepdim)", lambda a, dim, keepdim: np.argmax(a, axis=dim, keepdims=keepdim),
+    "argmax[i](self[..., i, ...])")
+argmin = reduction_op("argmin(self; dim, keepdim)", lambda a, dim, keepdim: np.argmin(a, axis=dim, keepdims=keepdim),
+    "argmin[i](self[..., i, ...])")
+# fmt: on
 
 
 # ---- the public names
@@ -388,8 +314,7 @@ def _group_extreme(name: str, record: Op) -> None:
     def function(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
         dims = some_dims(name, dim, input.ndim)
         need_elements(f"{name}()", input, None if dim is None or dim == () else dims)
-        out: Tensor = record(input, dims, keepdim)
-        return out
+        return record(input, dims, keepdim)
 
     function.__doc__ = f"The extreme over `dim` (all by default); ties share the gradient (torch.{name})."
     torch_function(name)(function)
@@ -418,8 +343,7 @@ def _arg_extreme(name: str, record: Op) -> None:
             raise RuntimeError(f"{name}(): does not support bool input")
         axis = None if dim is None else one_dim(name, dim, input.ndim)
         need_elements(f"{name}()", input, None if axis is None else (axis,), IndexError)
-        out: Tensor = record(input, axis if input.ndim else None, keepdim)
-        return out
+        return record(input, axis if input.ndim else None, keepdim)
 
     function.__doc__ = f"Index of the first extreme, int64; nan counts as the extreme (torch.{name})."
     torch_function(name)(function)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, gather_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops.api import check_dim, public
@@ -23,33 +23,18 @@ def in_order(a: Array, dim: int, order: Array) -> Array:
     return copy_like(a, take_entries(a, order, dim))
 
 
-sort_by = op(
-    "sort(self; dim, order)",
-    in_order,
-    formula="out[..., i, ...] = self[..., order[..., i, ...], ...]; out[..., i, ...] <= out[..., i + 1, ...]",
-    kind="gather",
-    zero="choice",
-    node="SortBackward0",
-    self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(None, g, tuple(self.shape), dim, order)),
-)
-sort_stable = op(
-    "sort_stable(self; dim, order)",
-    in_order,
-    formula="out[..., i, ...] = self[..., order[..., i, ...], ...]; out[..., i, ...] <= out[..., i + 1, ...]",
-    kind="gather",
-    zero="choice",
+# fmt: off
+sort_by = gather_op("sort(self; dim, order)", in_order,
+    "out[..., i, ...] = self[..., order[..., i, ...], ...]; out[..., i, ...] <= out[..., i + 1, ...]", zero="choice",
+    self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(None, g, tuple(self.shape), dim, order)))
+sort_stable = gather_op("sort_stable(self; dim, order)", in_order,
+    "out[..., i, ...] = self[..., order[..., i, ...], ...]; out[..., i, ...] <= out[..., i + 1, ...]", zero="choice",
     node="SortBackward1",
-    self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(None, g, tuple(self.shape), dim, order)),
-)
-topk_by = op(
-    "topk(self; dim, order)",
-    lambda a, dim, order: take_entries(a, order, dim),
-    formula="out[..., i, ...] = sort(self[..., j, ...], descending)[i]; 0 <= i < k",
-    kind="gather",
-    zero="choice",
-    node="TopkBackward0",
-    self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(None, g, tuple(self.shape), dim, order)),
-)
+    self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(None, g, tuple(self.shape), dim, order)))
+topk_by = gather_op("topk(self; dim, order)", lambda a, dim, order: take_entries(a, order, dim),
+    "out[..., i, ...] = sort(self[..., j, ...], descending)[i]; 0 <= i < k", zero="choice",
+    self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(None, g, tuple(self.shape), dim, order)))
+# fmt: on
 
 
 @public("allclose")

@@ -38,8 +38,7 @@ def covariance(
     freedom = freedom.clamp(min=0) if isinstance(freedom, Tensor) else max(freedom, 0)
     away = rows - mean.unsqueeze(1)
     weighted = away if weights is None else away * weights
-    out: Tensor = (away.mm(weighted.t()) / freedom).squeeze()
-    return out
+    return (away.mm(weighted.t()) / freedom).squeeze()
 
 
 def check_weights(name: str, kind: str, weights: Tensor | None, count: int) -> None:
@@ -75,8 +74,7 @@ def correlation(input: Tensor) -> Tensor:
         return c / c
     deviation = c.diagonal().sqrt()
     c = c / deviation.view(-1, 1) / deviation.view(1, -1)
-    out: Tensor = c.clip(-1, 1)
-    return out
+    return c.clip(-1, 1)
 
 
 def check_quantile(input: Tensor, q: Tensor | float, interpolation: str) -> None:
@@ -105,8 +103,7 @@ def sorted_rows(input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     """Return the elements that each quantile is taken of, sorted along a new or moved last dim."""
     if dim is None or not input.ndim:
         rows, _ = input.reshape(-1).sort(-1)
-        out: Tensor = rows.view([1] * (input.ndim if keepdim else 0) + [-1])
-        return out
+        return rows.view([1] * (input.ndim if keepdim else 0) + [-1])
     rows, _ = (input if dim == input.ndim - 1 else input.unsqueeze(-1).transpose(dim, -1)).sort(-1)
     kept = [1 if i == dim else n for i, n in enumerate(input.shape) if keepdim or i != dim]
     out = rows.view([*kept, -1])
@@ -122,8 +119,7 @@ def ranks_of(rows: Tensor, q: Tensor, ignore_nan: bool) -> Tensor:
         return q * Tensor._wrap(np.maximum(last - nans, 0).astype(raw.dtype))
     ranks = q * last
     if not nans.any():
-        out: Tensor = ranks.expand((*raw.shape[:-1], ranks.shape[0]))
-        return out
+        return ranks.expand((*raw.shape[:-1], ranks.shape[0]))
     return Tensor._wrap(np.where(nans > 0, raw.dtype.type(last), ranks.detach().array))
 
 
@@ -147,8 +143,7 @@ def quantiles(
         values = values.lerp(pick(rows, above, last), weight)
     if several:
         values = values.unsqueeze_(0).transpose_(0, -1)
-    out: Tensor = values.squeeze_(-1)
-    return out
+    return values.squeeze_(-1)
 
 
 def _quantile(name: str, ignore_nan: bool) -> None:

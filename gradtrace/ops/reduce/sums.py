@@ -12,7 +12,7 @@ import warnings
 from gradtrace.annotations import Any, Callable, Sequence
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import Op, d, reduction_op, structural_op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Dims, Kernel, NumpyDtype, Operand, Shape
@@ -32,8 +32,7 @@ FEW = 256  # elements
 
 def fold(ufunc: str, a: Array, dims: tuple[int, ...] | None, keepdim: bool = False, dtype: Any = None) -> Array:
     """Apply the method `reduce` of numpy's function `ufunc` over `dims`."""
-    out: Array = getattr(np, ufunc).reduce(a, axis=dims, dtype=dtype, keepdims=keepdim)
-    return out
+    return getattr(np, ufunc).reduce(a, axis=dims, dtype=dtype, keepdims=keepdim)
 
 
 def add_up(
@@ -84,8 +83,7 @@ def variance(a: Array, dims: tuple[int, ...] | None, correction: float, keepdim:
     away = wide - average(wide, dims, True)
     freedom = max(count(a.shape, dims) - correction, 0)
     total = add_up(away * away, dims, keepdim)
-    out: Array = (total / total.dtype.type(freedom)).astype(a.dtype)
-    return out
+    return (total / total.dtype.type(freedom)).astype(a.dtype)
 
 
 def deviation(a: Array, dims: tuple[int, ...] | None, correction: float, keepdim: bool) -> Array:
@@ -200,170 +198,59 @@ def pair_grad(
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
-sum_all = op(
-    "sum(self; dtype)",
-    lambda a, dtype=None: add_up(a, None, False, dtype),
-    formula="sum[i](self[i])",
-    kind="reduction",
-    symbolic=lambda s, a, *_: a,
-    scalar=reduce_float,
-    node="SumBackward0",
-    self=d("~self", lambda xp, g, out, self, dtype=None: broadcast_back(xp, g, self.shape)),
-)
-sum_dim = op(
-    "sum_dim(self; dim, keepdim, dtype)",
-    add_up,
-    formula="sum[i](self[..., i, ...])",
-    kind="reduction",
-    dims="dim",
+# fmt: off
+sum_all = reduction_op("sum(self; dtype)", lambda a, dtype=None: add_up(a, None, False, dtype), "sum[i](self[i])",
+    symbolic=lambda s, a, *_: a, scalar=reduce_float,
+    self=d("~self", lambda xp, g, out, self, dtype=None: broadcast_back(xp, g, self.shape)))
+sum_dim = reduction_op("sum_dim(self; dim, keepdim, dtype)", add_up, "sum[i](self[..., i, ...])", dims="dim",
     node="SumBackward1",
-    self=d(
-        "~self",
-        lambda xp, g, out, self, dim, keepdim=False, dtype=None: broadcast_back(xp, g, self.shape, dim, keepdim),
-    ),
-)
-mean_all = op(
-    "mean(self; dtype)",
-    lambda a, dtype=None: average(a, None, False, dtype),
-    formula="sum[i](self[i]) / n",
-    kind="reduction",
-    symbolic=lambda s, a, *_: a,
-    scalar=reduce_float,
-    node="MeanBackward0",
-    self=d("~self", lambda xp, g, out, self, dtype=None: broadcast_mean(xp, g, count(self.shape), self.shape)),
-)
-mean_dim = op(
-    "mean_dim(self; dim, keepdim, dtype)",
-    average,
-    formula="sum[i](self[..., i, ...]) / n",
-    kind="reduction",
-    dims="dim",
+    self=d("~self", lambda xp, g, out, self, dim, keepdim=False, dtype=None:
+        broadcast_back(xp, g, self.shape, dim, keepdim)))
+mean_all = reduction_op("mean(self; dtype)", lambda a, dtype=None: average(a, None, False, dtype),
+    "sum[i](self[i]) / n", symbolic=lambda s, a, *_: a, scalar=reduce_float,
+    self=d("~self", lambda xp, g, out, self, dtype=None: broadcast_mean(xp, g, count(self.shape), self.shape)))
+mean_dim = reduction_op("mean_dim(self; dim, keepdim, dtype)", average, "sum[i](self[..., i, ...]) / n", dims="dim",
     node="MeanBackward1",
-    self=d(
-        "~self",
-        lambda xp, g, out, self, dim, keepdim=False, dtype=None: broadcast_mean(
-            xp, g, count(self.shape, dim), self.shape, dim, keepdim
-        ),
-    ),
-)
-prod_all = op(
-    "prod(self; dtype)",
-    lambda a, dtype=None: multiply_up(a, None, False, dtype),
-    formula="prod[i](self[i])",
-    kind="reduction",
-    node="ProdBackward0",
-    self=d("self out", lambda xp, g, out, self, dtype=None: prod_grad(xp, g, self, out)),
-)
-prod_dim = op(
-    "prod_dim(self; dim, keepdim, dtype)",
-    multiply_up,
-    formula="prod[i](self[..., i, ...])",
-    kind="reduction",
-    dims="dim",
+    self=d("~self", lambda xp, g, out, self, dim, keepdim=False, dtype=None:
+        broadcast_mean(xp, g, count(self.shape, dim), self.shape, dim, keepdim)))
+prod_all = reduction_op("prod(self; dtype)", lambda a, dtype=None: multiply_up(a, None, False, dtype),
+    "prod[i](self[i])", self=d("self out", lambda xp, g, out, self, dtype=None: prod_grad(xp, g, self, out)))
+prod_dim = reduction_op("prod_dim(self; dim, keepdim, dtype)", multiply_up, "prod[i](self[..., i, ...])", dims="dim",
     node="ProdBackward1",
-    self=d(
-        "self out", lambda xp, g, out, self, dim, keepdim=False, dtype=None: prod_grad(xp, g, self, out, dim, keepdim)
-    ),
-)
-var = op(
-    "var(self; dim, correction, keepdim)",
-    variance,
-    formula="sum[i]((self[..., i, ...] - mean)**2) / (n - correction)",
-    kind="reduction",
-    dims="dim",
-    node="VarBackward0",
-    self=d("self", lambda xp, g, out, self, dim, correction, keepdim: var_grad(xp, g, self, dim, correction, keepdim)),
-)
-std = op(
-    "std(self; dim, correction, keepdim)",
-    deviation,
-    formula="sqrt(sum[i]((self[..., i, ...] - mean)**2) / (n - correction))",
-    kind="reduction",
-    dims="dim",
-    node="StdBackward0",
-    self=d(
-        "self out",
-        lambda xp, g, out, self, dim, correction, keepdim: std_grad(xp, g, self, out, dim, correction, keepdim),
-    ),
-)
-var_mean = op(
-    "var_mean(self; dim, correction, keepdim)",
-    with_average(variance),
-    formula="sum[i]((self[..., i, ...] - mean)**2) / (n - correction), mean",
-    kind="reduction",
-    dims="dim",
-    node="VarMeanBackward0",
-    outputs=2,
+    self=d("self out", lambda xp, g, out, self, dim, keepdim=False, dtype=None:
+        prod_grad(xp, g, self, out, dim, keepdim)))
+var = reduction_op("var(self; dim, correction, keepdim)", variance,
+    "sum[i]((self[..., i, ...] - mean)**2) / (n - correction)", dims="dim",
+    self=d("self", lambda xp, g, out, self, dim, correction, keepdim: var_grad(xp, g, self, dim, correction, keepdim)))
+std = reduction_op("std(self; dim, correction, keepdim)", deviation,
+    "sqrt(sum[i]((self[..., i, ...] - mean)**2) / (n - correction))", dims="dim",
+    self=d("self out", lambda xp, g, out, self, dim, correction, keepdim:
+        std_grad(xp, g, self, out, dim, correction, keepdim)))
+var_mean = reduction_op("var_mean(self; dim, correction, keepdim)", with_average(variance),
+    "sum[i]((self[..., i, ...] - mean)**2) / (n - correction), mean", dims="dim", outputs=2, undefined_grad="none",
+    self=d("self", lambda xp, g, out, self, dim, correction, keepdim:
+        pair_grad(xp, g, self, dim, keepdim, lambda first: var_grad(xp, first, self, dim, correction, keepdim))))
+std_mean = reduction_op("std_mean(self; dim, correction, keepdim)", with_average(deviation),
+    "sqrt(sum[i]((self[..., i, ...] - mean)**2) / (n - correction)), mean", dims="dim", outputs=2,
     undefined_grad="none",
-    self=d(
-        "self",
-        lambda xp, g, out, self, dim, correction, keepdim: pair_grad(
-            xp, g, self, dim, keepdim, lambda first: var_grad(xp, first, self, dim, correction, keepdim)
-        ),
-    ),
-)
-std_mean = op(
-    "std_mean(self; dim, correction, keepdim)",
-    with_average(deviation),
-    formula="sqrt(sum[i]((self[..., i, ...] - mean)**2) / (n - correction)), mean",
-    kind="reduction",
-    dims="dim",
-    node="StdMeanBackward0",
-    outputs=2,
-    undefined_grad="none",
-    self=d(
-        "self out0",
-        lambda xp, g, out, self, dim, correction, keepdim: pair_grad(
-            xp, g, self, dim, keepdim, lambda first: std_grad(xp, first, self, out[0], dim, correction, keepdim)
-        ),
-    ),
-)
-nansum = op(
-    "nansum(self; dim, keepdim, dtype)",
-    lambda a, dim=None, keepdim=False, dtype=None: add_up(
-        np.where(np.isnan(a), a.dtype.type(0), a), dim, keepdim, dtype
-    ),
-    formula="sum[i](0 if isnan(self[..., i, ...]) else self[..., i, ...])",
-    kind="reduction",
-    dims="dim",
-    node="NansumBackward0",
-    self=d(
-        "self",
-        lambda xp, g, out, self, dim=None, keepdim=False, dtype=None: (
-            broadcast_back(xp, g, self.shape, dim, keepdim) * (self == self)
-        ),
-    ),
-)
-any_record = op(
-    "any(self; dim, keepdim)", logical("logical_or"), formula="any[i](self[..., i, ...])", kind="reduction", dims="dim"
-)
-all_record = op(
-    "all(self; dim, keepdim)", logical("logical_and"), formula="all[i](self[..., i, ...])", kind="reduction", dims="dim"
-)
-count_nonzero = op(
-    "count_nonzero(self; dim)",
-    lambda a, dim: np.count_nonzero(a, axis=dim or None),
-    formula="sum[i](1 if self[..., i, ...] != 0 else 0)",
-    kind="reduction",
-    dims="dim",
-)
-trace = op(
-    "trace(self)",
-    lambda a: add_up(np.diagonal(a)),
-    formula="sum[i](self[i, i])",
-    kind="reduction",
-    node="TraceBackward0",
-    unsupported_dtypes=("b", "trace"),
-    self=d("~self", lambda xp, g, out, self: xp.on_diagonal(g, self.shape)),
-)
-on_diagonal = op(
-    "on_diagonal(self; shape)",
-    lambda a, shape: np.eye(*shape, dtype=a.dtype) * a,
-    formula="out[i, j] = self if i == j else 0",
-    kind="structural",
-    node="TraceBackward0",
-    self=d("", lambda xp, g, out, self, shape: xp.trace(g)),
-)
+    self=d("self out0", lambda xp, g, out, self, dim, correction, keepdim: pair_grad(xp, g, self, dim, keepdim,
+        lambda first: std_grad(xp, first, self, out[0], dim, correction, keepdim))))
+nansum = reduction_op("nansum(self; dim, keepdim, dtype)",
+    lambda a, dim=None, keepdim=False, dtype=None:
+        add_up(np.where(np.isnan(a), a.dtype.type(0), a), dim, keepdim, dtype),
+    "sum[i](0 if isnan(self[..., i, ...]) else self[..., i, ...])", dims="dim",
+    self=d("self", lambda xp, g, out, self, dim=None, keepdim=False, dtype=None:
+        broadcast_back(xp, g, self.shape, dim, keepdim) * (self == self)))
+any_record = reduction_op("any(self; dim, keepdim)", logical("logical_or"), "any[i](self[..., i, ...])", dims="dim")
+all_record = reduction_op("all(self; dim, keepdim)", logical("logical_and"), "all[i](self[..., i, ...])", dims="dim")
+count_nonzero = reduction_op("count_nonzero(self; dim)", lambda a, dim: np.count_nonzero(a, axis=dim or None),
+    "sum[i](1 if self[..., i, ...] != 0 else 0)", dims="dim")
+trace = reduction_op("trace(self)", lambda a: add_up(np.diagonal(a)), "sum[i](self[i, i])",
+    unsupported_dtypes="b trace", self=d("~self", lambda xp, g, out, self: xp.on_diagonal(g, self.shape)))
+on_diagonal = structural_op("on_diagonal(self; shape)", lambda a, shape: np.eye(*shape, dtype=a.dtype) * a,
+    "out[i, j] = self if i == j else 0", node="TraceBackward0",
+    self=d("", lambda xp, g, out, self, shape: xp.trace(g)))
+# fmt: on
 
 
 # ---- the public names
@@ -376,8 +263,7 @@ def numpy_dtype(input: Tensor, dtype: dtypes.dtype | None) -> NumpyDtype | None:
         return None
     if input.requires_grad and not wanted.is_floating_point:
         raise RuntimeError(f"Autograd not support dtype: {wanted.scalar_type}")
-    out: NumpyDtype | None = wanted.np
-    return out
+    return wanted.np
 
 
 @torch_function("sum")
@@ -437,8 +323,7 @@ def _spread_measure(name: str, record: Op) -> None:
         dims = None if dim is None else some_dims(name, dim, input.ndim)
         if count(input.shape, dims) <= correction:
             warnings.warn(DEGREES_WARNING.format(name), UserWarning, stacklevel=3)
-        out: Tensor | tuple[Tensor, ...] = record(input, dims, correction, keepdim)
-        return out
+        return record(input, dims, correction, keepdim)
 
     function.__doc__ = f"torch.{name} of all elements, or over `dim`; the divisor is n - correction (1 by default)."
     torch_function(name, forms="fm" if name in ("std", "var") else "f")(function)
@@ -467,16 +352,14 @@ def mean_without_nan(
     """Mean of the elements that are not nan (torch.nanmean)."""
     require_float(input, "nanmean(): expected input to have floating point or complex dtype but got {}")
     valid = input.detach().isnan().logical_not().sum(dim, keepdim=keepdim)  # type: ignore[arg-type]
-    out: Tensor = sum_without_nan(input, dim, keepdim, dtype=dtype) / valid
-    return out
+    return sum_without_nan(input, dim, keepdim, dtype=dtype) / valid
 
 
 def _logical(name: str, record: Op) -> None:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
         if dim is not None and not is_int(dim) and not len(dim):  # unlike for sums, () is not a dim
             return input.bool()
-        out: Tensor = record(input, None if dim is None else some_dims(name, dim, input.ndim), keepdim)
-        return out
+        return record(input, None if dim is None else some_dims(name, dim, input.ndim), keepdim)
 
     function.__doc__ = f"Whether {name} of the elements are true, over all or over `dim` (torch.{name})."
     torch_function(name)(function)

@@ -9,7 +9,7 @@ from operator import index
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, structural_op, view_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Shape
 from gradtrace.ops.api import check_dim, public
@@ -35,24 +35,14 @@ def windows_back(g: Array, shape: Shape, dim: int, size: int, step: int) -> Arra
     return out
 
 
-unfold_record = op(
-    "unfold(self; dim, size, step)",
-    windows_kernel,
-    formula="out[..., i, ..., k] = self[..., step * i + k, ...]",
-    kind="view",
-    dims="dim",
-    node="UnfoldBackward0",
-    view=True,
-    self=d("~self", lambda xp, g, out, self, *rest: xp.unfold_place(g, tuple(self.shape), *rest)),
-)
-unfold_place = op(
-    "unfold_place(self; shape, dim, size, step)",
-    windows_back,
-    formula="out[..., j, ...] = sum[i, k](self[..., i, ..., k] if step * i + k == j else 0)",
-    kind="structural",
-    node="UnfoldBackwardBackward0",
-    self=d("", lambda xp, g, out, self, shape, *rest: xp.unfold(g, *rest)),
-)
+# fmt: off
+unfold_record = view_op("unfold(self; dim, size, step)", windows_kernel,
+    "out[..., i, ..., k] = self[..., step * i + k, ...]", dims="dim",
+    self=d("~self", lambda xp, g, out, self, *rest: xp.unfold_place(g, tuple(self.shape), *rest)))
+unfold_place = structural_op("unfold_place(self; shape, dim, size, step)", windows_back,
+    "out[..., j, ...] = sum[i, k](self[..., i, ..., k] if step * i + k == j else 0)", node="UnfoldBackwardBackward0",
+    self=d("", lambda xp, g, out, self, shape, *rest: xp.unfold(g, *rest)))
+# fmt: on
 
 
 @public("unfold", forms="m")
@@ -175,8 +165,7 @@ def positive(input: Tensor) -> Tensor:
 @public("msort")
 def msort(input: Tensor) -> Tensor:
     """Sort along the first dim (torch.msort)."""
-    result: Tensor = input.sort(0)[0]
-    return result
+    return input.sort(0)[0]
 
 
 @public("zero_", forms="f")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Callable, Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, structural_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import check_dim, public
@@ -31,70 +31,36 @@ def overwritten(a: Array, part: Callable[[Array], Array], src: Array) -> Array:
     return out
 
 
-diagonal_copy = op(
-    "diagonal_copy(self; offset, dim1, dim2)",
-    lambda a, *rest: np.array(np.diagonal(a, *rest)),
-    formula="out[..., k] = self[..., k, k + offset]",
-    kind="structural",
-    dims="dim1 dim2",
+# fmt: off
+diagonal_copy = structural_op("diagonal_copy(self; offset, dim1, dim2)",
+    lambda a, *rest: np.array(np.diagonal(a, *rest)), "out[..., k] = self[..., k, k + offset]", dims="dim1 dim2",
     node="DiagonalBackward0_copy",
-    self=d("~self", lambda xp, g, out, self, *rest: xp.diagonal_place(g, tuple(self.shape), *rest)),
-)
-diag_embed_record = op(
-    "diag_embed(self; offset, dim1, dim2)",
-    embed_kernel,
-    formula="out[..., i, j] = self[..., min(i, j)] if j - i == offset else 0",
-    kind="structural",
-    node="DiagEmbedBackward0",
-    self=d("", lambda xp, g, out, self, *rest: xp.diagonal(g, *rest)),
-)
-diagonal_scatter_record = op(
-    "diagonal_scatter(self, src; offset, dim1, dim2)",
+    self=d("~self", lambda xp, g, out, self, *rest: xp.diagonal_place(g, tuple(self.shape), *rest)))
+diag_embed_record = structural_op("diag_embed(self; offset, dim1, dim2)", embed_kernel,
+    "out[..., i, j] = self[..., min(i, j)] if j - i == offset else 0",
+    self=d("", lambda xp, g, out, self, *rest: xp.diagonal(g, *rest)))
+diagonal_scatter_record = structural_op("diagonal_scatter(self, src; offset, dim1, dim2)",
     lambda a, src, *rest: overwritten(a, lambda x: writable(x, *rest), src),
-    formula="out[..., i, j] = src[..., min(i, j)] if j - i == offset else self[..., i, j]",
-    kind="structural",
-    node="DiagonalScatterBackward0",
-    self=d(
-        "~src", lambda xp, g, out, self, src, *rest: xp.diagonal_scatter(g, xp.zeros_like(xp.diagonal(g, *rest)), *rest)
-    ),
-    src=d("", lambda xp, g, out, self, src, *rest: xp.diagonal(g, *rest)),
-)
-select_scatter_record = op(
-    "select_scatter(self, src; dim, index)",
+    "out[..., i, j] = src[..., min(i, j)] if j - i == offset else self[..., i, j]",
+    self=d("~src", lambda xp, g, out, self, src, *rest:
+        xp.diagonal_scatter(g, xp.zeros_like(xp.diagonal(g, *rest)), *rest)),
+    src=d("", lambda xp, g, out, self, src, *rest: xp.diagonal(g, *rest)))
+select_scatter_record = structural_op("select_scatter(self, src; dim, index)",
     lambda a, src, dim, index: overwritten(a, lambda x: x[(*along(dim, index), ...)], src),
-    formula="out[..., i, ...] = src if i == index else self[..., i, ...]",
-    kind="structural",
-    node="SelectScatterBackward0",
-    self=d(
-        "",
-        lambda xp, g, out, self, src, dim, index: xp.select_scatter(
-            g, xp.zeros_like(xp.select(g, dim, index)), dim, index
-        ),
-    ),
-    src=d("", lambda xp, g, out, self, src, dim, index: xp.select(g, dim, index)),
-)
-slice_scatter_record = op(
-    "slice_scatter(self, src; dim, start, stop, step)",
+    "out[..., i, ...] = src if i == index else self[..., i, ...]",
+    self=d("", lambda xp, g, out, self, src, dim, index:
+        xp.select_scatter(g, xp.zeros_like(xp.select(g, dim, index)), dim, index)),
+    src=d("", lambda xp, g, out, self, src, dim, index: xp.select(g, dim, index)))
+slice_scatter_record = structural_op("slice_scatter(self, src; dim, start, stop, step)",
     lambda a, src, dim, *ends: overwritten(a, lambda x: x[along(dim, slice(*ends))], src),
-    formula="out[..., start + step * i, ...] = src[..., i, ...]",
-    kind="structural",
-    node="SliceScatterBackward0",
-    self=d(
-        "",
-        lambda xp, g, out, self, src, dim, *ends: xp.slice_scatter(
-            g, xp.zeros_like(xp.slice(g, dim, *ends)), dim, *ends
-        ),
-    ),
-    src=d("", lambda xp, g, out, self, src, dim, *ends: xp.slice(g, dim, *ends)),
-)
-block_diag_record = op(
-    "block_diag(*tensors)",
-    lambda arrays: blocks(arrays),
-    formula="out[i, j] = tensors[k][i - r[k], j - c[k]] if r[k] <= i < r[k + 1] and c[k] <= j < c[k + 1] else 0",
-    kind="structural",
-    node="BlockDiagBackward0",
-    joint=d("~tensors", lambda xp, wanted, g, out, tensors: block_grads(xp, wanted, g, tensors)),
-)
+    "out[..., start + step * i, ...] = src[..., i, ...]",
+    self=d("", lambda xp, g, out, self, src, dim, *ends:
+        xp.slice_scatter(g, xp.zeros_like(xp.slice(g, dim, *ends)), dim, *ends)),
+    src=d("", lambda xp, g, out, self, src, dim, *ends: xp.slice(g, dim, *ends)))
+block_diag_record = structural_op("block_diag(*tensors)", lambda arrays: blocks(arrays),
+    "out[i, j] = tensors[k][i - r[k], j - c[k]] if r[k] <= i < r[k + 1] and c[k] <= j < c[k + 1] else 0",
+    joint=d("~tensors", lambda xp, wanted, g, out, tensors: block_grads(xp, wanted, g, tensors)))
+# fmt: on
 
 
 def blocks(arrays: Sequence[Array]) -> Array:

@@ -11,7 +11,7 @@ from gradtrace.annotations import Any, Iterator, Sequence
 from gradtrace.engine.call import renamed
 from gradtrace.engine.inplace import refuse_untrackable, repoint
 from gradtrace.engine.lazy import is_array, np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, structural_op, view_op
 from gradtrace.engine.state import state
 from gradtrace.engine.strided_view import extent, window
 from gradtrace.engine.tensor import Tensor
@@ -62,8 +62,7 @@ def steps_of(raw: Array) -> tuple[int, ...]:
 
 
 def strided_kernel(a: Array, size: Sequence[int], stride: Sequence[int], offset: int, layout: object) -> Array:
-    result: Array = window(storage_of(a), size, stride, offset)
-    return result
+    return window(storage_of(a), size, stride, offset)
 
 
 def positions(size: Sequence[int], stride: Sequence[int], offset: int, layout: tuple[Any, ...]) -> Array:
@@ -72,8 +71,7 @@ def positions(size: Sequence[int], stride: Sequence[int], offset: int, layout: t
     cells = np.full(layout[3], n, np.int64)
     if n:
         window(cells, *layout[:3])[...] = np.arange(n).reshape(layout[0])
-    result: Array = window(cells, size, stride, offset).copy()
-    return result
+    return window(cells, size, stride, offset).copy()
 
 
 def put_back(g: Array, where: Array, shape: Shape) -> Array:
@@ -87,31 +85,17 @@ def take_or_zero(a: Array, where: Array) -> Array:
     return np.append(a.reshape(-1), np.zeros(1, a.dtype))[where]
 
 
-as_strided_record = op(
-    "as_strided(self; size, stride, offset, layout)",
-    strided_kernel,
-    formula="out[i] = storage[offset + sum[k](stride[k] * i[k])]",
-    kind="view",
+# fmt: off
+as_strided_record = view_op("as_strided(self; size, stride, offset, layout)", strided_kernel,
+    "out[i] = storage[offset + sum[k](stride[k] * i[k])]",
+    self=d("~self", lambda xp, g, out, self, *rest: xp.as_strided_place(g, positions(*rest), tuple(self.shape))))
+as_strided_place = structural_op("as_strided_place(self; where, shape)", put_back,
+    "out[j] = sum[i](self[i] if where[i] == j else 0)", node="AsStridedBackwardBackward0",
+    self=d("", lambda xp, g, out, self, where, shape: xp.as_strided_take(g, where)))
+as_strided_take = structural_op("as_strided_take(self; where)", take_or_zero, "flat(out)[i] = flat(self)[where[i]]",
     node="AsStridedBackward0",
-    view=True,
-    self=d("~self", lambda xp, g, out, self, *rest: xp.as_strided_place(g, positions(*rest), tuple(self.shape))),
-)
-as_strided_place = op(
-    "as_strided_place(self; where, shape)",
-    put_back,
-    formula="out[j] = sum[i](self[i] if where[i] == j else 0)",
-    kind="structural",
-    node="AsStridedBackwardBackward0",
-    self=d("", lambda xp, g, out, self, where, shape: xp.as_strided_take(g, where)),
-)
-as_strided_take = op(
-    "as_strided_take(self; where)",
-    take_or_zero,
-    formula="flat(out)[i] = flat(self)[where[i]]",
-    kind="structural",
-    node="AsStridedBackward0",
-    self=d("~self", lambda xp, g, out, self, where: xp.as_strided_place(g, where, tuple(self.shape))),
-)
+    self=d("~self", lambda xp, g, out, self, where: xp.as_strided_place(g, where, tuple(self.shape))))
+# fmt: on
 
 
 @public("as_strided")
@@ -195,8 +179,7 @@ class Storage:
         return int(self._cells.size)
 
     def tolist(self) -> list[Any]:
-        result: list[Any] = self._cells.tolist()
-        return result
+        return self._cells.tolist()
 
     def __len__(self) -> int:
         return int(self._cells.size)
@@ -314,8 +297,7 @@ def placed(cells: Array, size: tuple[int, ...], stride: Sequence[int] | None, of
     missing = extent(size, steps, offset) - cells.size
     if missing > 0:
         cells = np.append(cells, np.zeros(missing, cells.dtype))
-    result: Array = window(cells, size, steps, offset)
-    return result
+    return window(cells, size, steps, offset)
 
 
 def contiguous_steps(size: tuple[int, ...]) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from gradtrace.engine.describe import Size
 from gradtrace.engine.inplace import INFERENCE_MESSAGE, refuse_unless_tracked, refuse_untrackable, repoint
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import TRACED
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, elementwise_op, reduction_op, view_op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand, Shape
@@ -61,8 +61,7 @@ def expanded_strides(a: Array, shape: Shape) -> Shape:
 def unsqueeze_kernel(a: Array, dim: int) -> Array:
     if dim < a.ndim or not a.ndim:
         return np.expand_dims(a, dim)
-    out: Array = np.lib.stride_tricks.as_strided(a, (*a.shape, 1), (*a.strides, a.itemsize))
-    return out
+    return np.lib.stride_tricks.as_strided(a, (*a.shape, 1), (*a.strides, a.itemsize))
 
 
 def swapped(a: Array, dim0: int, dim1: int) -> Array:
@@ -72,8 +71,7 @@ def swapped(a: Array, dim0: int, dim1: int) -> Array:
 def sum_to_kernel(a: Array, shape: Shape) -> Array:
     lead = a.ndim - len(shape)
     dims = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and a.shape[i + lead] != 1)
-    result: Array = a.sum(axis=dims, keepdims=True).reshape(shape)
-    return result
+    return a.sum(axis=dims, keepdims=True).reshape(shape)
 
 
 def reshape_back(xp: XP, g: Any, out: Operand, self: Operand, *_: object) -> Operand:
@@ -91,140 +89,41 @@ def dims_back(xp: XP, g: Operand, self: Operand, dims: Iterable[int]) -> Operand
 
 
 RESHAPED = d("~self", reshape_back)
-view = op(
-    "view(self; shape)",
-    view_kernel,
-    formula="flat(out)[i] = flat(self)[i]",
-    kind="view",
-    identity="self",
-    node="ViewBackward0",
-    view=True,
-    self=RESHAPED,
-)
-reshape = op(
-    "reshape(self; shape)",
-    lambda a, shape: a.reshape(shape),
-    formula="flat(out)[i] = flat(self)[i]",
-    kind="view",
-    identity="self",
-    node="ViewBackward0",
-    self=RESHAPED,
-)
+# fmt: off
+view = view_op("view(self; shape)", view_kernel, "flat(out)[i] = flat(self)[i]", identity="self", self=RESHAPED)
+reshape = view_op("reshape(self; shape)", lambda a, shape: a.reshape(shape), "flat(out)[i] = flat(self)[i]",
+    identity="self", node="ViewBackward0", view=False, self=RESHAPED)
 # What reshape returns if the tensor is not contiguous but can still be viewed.
-reshape_alias = op(
-    "reshape_alias(self; shape)",
-    view_kernel,
-    formula="flat(out)[i] = flat(self)[i]",
-    kind="view",
-    node="ReshapeAliasBackward0",
-    view=True,
-    self=RESHAPED,
-)
-unsafe_view = op(
-    "unsafe_view(self; shape)",
-    lambda a, shape: a.reshape(shape),
-    formula="flat(out)[i] = flat(self)[i]",
-    kind="view",
-    identity="self",
-    node="UnsafeViewBackward0",
-    self=RESHAPED,
-)
-alias = op(
-    "alias(self)",
-    lambda a: a.view(),
-    formula="self",
-    kind="elementwise",
-    identity="self",
-    node="AliasBackward0",
-    view=True,
-    self=d("", lambda xp, g, out, self: g),
-)
-unsqueeze = op(
-    "unsqueeze(self; dim)",
-    unsqueeze_kernel,
-    formula="flat(out)[i] = flat(self)[i]",
-    kind="view",
-    dims="dim",
-    node="UnsqueezeBackward0",
+reshape_alias = view_op("reshape_alias(self; shape)", view_kernel, "flat(out)[i] = flat(self)[i]", self=RESHAPED)
+unsafe_view = view_op("unsafe_view(self; shape)", lambda a, shape: a.reshape(shape), "flat(out)[i] = flat(self)[i]",
+    identity="self", view=False, self=RESHAPED)
+alias = elementwise_op("alias(self)", lambda a: a.view(), "self", identity="self", view=True,
+    self=d("", lambda xp, g, out, self: g))
+unsqueeze = view_op("unsqueeze(self; dim)", unsqueeze_kernel, "flat(out)[i] = flat(self)[i]", dims="dim",
     inplace_node="UnsqueezeBackward1",
-    view=True,
-    self=d("~self", reshape_back, lambda xp, g, out, self, dim: xp.squeeze_dim(g, dim)),
-)
-squeeze_all = op(
-    "squeeze_all(self)",
-    lambda a: np.squeeze(a),
-    formula="flat(out)[i] = flat(self)[i]",
-    kind="view",
+    self=d("~self", reshape_back, lambda xp, g, out, self, dim: xp.squeeze_dim(g, dim)))
+squeeze_all = view_op("squeeze_all(self)", lambda a: np.squeeze(a), "flat(out)[i] = flat(self)[i]",
     node="SqueezeBackward0",
-    view=True,
-    self=d("~self", reshape_back, lambda xp, g, out, self: dims_back(xp, g, self, range(self.ndim))),
-)
-squeeze_dim = op(
-    "squeeze_dim(self; dim)",
-    lambda a, dim: squeeze_dims_kernel(a, (dim,)),
-    formula="flat(out)[i] = flat(self)[i]",
-    kind="view",
-    dims="dim",
-    node="SqueezeBackward1",
-    view=True,
-    self=d("~self", reshape_back, lambda xp, g, out, self, dim: dims_back(xp, g, self, (dim,))),
-)
-squeeze_dims = op(
-    "squeeze_dims(self; dims)",
-    lambda a, dims: squeeze_dims_kernel(a, dims),
-    formula="flat(out)[i] = flat(self)[i]",
-    kind="view",
-    dims="dims",
-    node="SqueezeBackward2",
-    view=True,
-    self=d("~self", reshape_back, lambda xp, g, out, self, dims: dims_back(xp, g, self, sorted(dims))),
-)
-permute = op(
-    "permute(self; dims)",
-    lambda a, dims: a.transpose(dims),
-    formula="out[i] = self[j]; j[dims[k]] = i[k]",
-    kind="view",
-    dims="dims",
-    node="PermuteBackward0",
-    view=True,
-    self=d("", lambda xp, g, out, self, dims: xp.permute(g, inverse(dims))),
-)
-transpose = op(
-    "transpose(self; dim0, dim1)",
-    lambda a, dim0, dim1: swapped(a, dim0, dim1),
-    formula="out[..., i, ..., j, ...] = self[..., j, ..., i, ...]",
-    kind="view",
-    dims="dim0 dim1",
-    node="TransposeBackward0",
-    view=True,
-    self=d("", lambda xp, g, out, self, dim0, dim1: xp.transpose(g, dim0, dim1)),
-)
-t_record = op(
-    "t(self)",
-    lambda a: a.transpose(),
-    formula="out[i, j] = self[j, i]",
-    kind="view",
-    node="TBackward0",
-    view=True,
-    self=d("", lambda xp, g, out, self: xp.t(g)),
-)
-expand = op(
-    "expand(self; shape)",
-    expand_kernel,
-    formula="out[i] = self[i % n]",
-    kind="view",
-    identity="self",
-    node="ExpandBackward0",
-    view=True,
-    self=d(
-        "~self",
-        lambda xp, g, out, self, shape: xp.sum_to(g, tuple(self.shape)),
-        lambda xp, g, out, self, shape: sum_tensor_to(g, tuple(self.shape)),
-    ),
-)
-sum_to = op(
-    "sum_to(self; shape)", sum_to_kernel, formula="out[j] = sum[i](self[i, j])", kind="reduction", identity="self"
-)  # for single numbers only: a recorded pass shows its steps
+    self=d("~self", reshape_back, lambda xp, g, out, self: dims_back(xp, g, self, range(self.ndim))))
+squeeze_dim = view_op("squeeze_dim(self; dim)", lambda a, dim: squeeze_dims_kernel(a, (dim,)),
+    "flat(out)[i] = flat(self)[i]", dims="dim", node="SqueezeBackward1",
+    self=d("~self", reshape_back, lambda xp, g, out, self, dim: dims_back(xp, g, self, (dim,))))
+squeeze_dims = view_op("squeeze_dims(self; dims)", lambda a, dims: squeeze_dims_kernel(a, dims),
+    "flat(out)[i] = flat(self)[i]", dims="dims", node="SqueezeBackward2",
+    self=d("~self", reshape_back, lambda xp, g, out, self, dims: dims_back(xp, g, self, sorted(dims))))
+permute = view_op("permute(self; dims)", lambda a, dims: a.transpose(dims), "out[i] = self[j]; j[dims[k]] = i[k]",
+    dims="dims", self=d("", lambda xp, g, out, self, dims: xp.permute(g, inverse(dims))))
+transpose = view_op("transpose(self; dim0, dim1)", lambda a, dim0, dim1: swapped(a, dim0, dim1),
+    "out[..., i, ..., j, ...] = self[..., j, ..., i, ...]", dims="dim0 dim1",
+    self=d("", lambda xp, g, out, self, dim0, dim1: xp.transpose(g, dim0, dim1)))
+t_record = view_op("t(self)", lambda a: a.transpose(), "out[i, j] = self[j, i]",
+    self=d("", lambda xp, g, out, self: xp.t(g)))
+expand = view_op("expand(self; shape)", expand_kernel, "out[i] = self[i % n]", identity="self",
+    self=d("~self", lambda xp, g, out, self, shape: xp.sum_to(g, tuple(self.shape)),
+        lambda xp, g, out, self, shape: sum_tensor_to(g, tuple(self.shape))))
+# fmt: on
+# For single numbers only: a recorded pass shows its steps.
+sum_to = reduction_op("sum_to(self; shape)", sum_to_kernel, "out[j] = sum[i](self[i, j])", identity="self")
 
 
 def squeeze_dims_kernel(a: Array, dims: Sequence[int]) -> Array:
@@ -411,8 +310,7 @@ def transposed(
 def t(input: Tensor) -> Tensor:
     """Transpose a matrix; tensors of fewer dims are unchanged (torch.t)."""
     need_matrix_or_less("t", input)
-    turned: Tensor = t_record.call(input)
-    return turned
+    return t_record.call(input)
 
 
 def need_matrix_or_less(name: str, input: Tensor) -> None:

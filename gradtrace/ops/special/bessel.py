@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, float_op
 from gradtrace.engine.types import XP, Array, Kernel, Operand
 from gradtrace.ops.api import unary
 from gradtrace.ops.special import bessel_kernels as kernels
 
-FLOAT = {"promote": "float"}
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10}
 
 
@@ -22,8 +21,7 @@ def on_arrays(kernel: Kernel, *rest: float) -> Kernel:
 
     def call_kernel(x: Array) -> Array:
         x = np.asarray(x)
-        out: Array = kernel(np.ascontiguousarray(x, np.float64).reshape(-1), *rest).reshape(x.shape).astype(x.dtype)
-        return out
+        return kernel(np.ascontiguousarray(x, np.float64).reshape(-1), *rest).reshape(x.shape).astype(x.dtype)
 
     return call_kernel
 
@@ -37,45 +35,18 @@ def quotient(xp: XP, x: Operand, slope: Callable[[Any], Any]) -> Operand:
     return xp.where(plain, slope(xp.where(plain, x, xp.ones_like(x))), xp.ones_like(x) * 0.5)
 
 
-i0 = op(
-    "i0(self)",
-    on_arrays(kernels.i_plain, 0),
-    formula="integral[t, 0, pi](exp(self * cos(t))) / pi",
-    kind="elementwise",
-    node="I0Backward0",
-    **FLOAT,
-    self=d("self", lambda xp, g, out, self: g * xp.i1(self)),
-)
-i0e = op(
-    "i0e(self)",
-    on_arrays(kernels.i_scaled, 0),
-    formula="exp(-abs(self)) * i0(self)",
-    kind="elementwise",
-    node="SpecialI0EBackward0",
-    **FLOAT,
-    self=d("self out", lambda xp, g, out, self: g * (xp.i1e(self) - xp.sgn(self) * out)),
-)
-i1 = op(
-    "i1(self)",
-    on_arrays(kernels.i_plain, 1),
-    formula="integral[t, 0, pi](exp(self * cos(t)) * cos(t)) / pi",
-    kind="elementwise",
+# fmt: off
+i0 = float_op("i0(self)", on_arrays(kernels.i_plain, 0), "integral[t, 0, pi](exp(self * cos(t))) / pi",
+    self=d("self", lambda xp, g, out, self: g * xp.i1(self)))
+i0e = float_op("i0e(self)", on_arrays(kernels.i_scaled, 0), "exp(-abs(self)) * i0(self)", node="SpecialI0EBackward0",
+    self=d("self out", lambda xp, g, out, self: g * (xp.i1e(self) - xp.sgn(self) * out)))
+i1 = float_op("i1(self)", on_arrays(kernels.i_plain, 1), "integral[t, 0, pi](exp(self * cos(t)) * cos(t)) / pi",
     node="SpecialI1Backward0",
-    **FLOAT,
-    self=d("self out", lambda xp, g, out, self: g * quotient(xp, self, lambda x: xp.i0(x) - out / x)),
-)
-i1e = op(
-    "i1e(self)",
-    on_arrays(kernels.i_scaled, 1),
-    formula="exp(-abs(self)) * i1(self)",
-    kind="elementwise",
-    node="SpecialI1EBackward0",
-    **FLOAT,
-    self=d(
-        "self out",
-        lambda xp, g, out, self: g * quotient(xp, self, lambda x: xp.i0e(x) - out * (xp.sgn(x) + xp.reciprocal(x))),
-    ),
-)
+    self=d("self out", lambda xp, g, out, self: g * quotient(xp, self, lambda x: xp.i0(x) - out / x)))
+i1e = float_op("i1e(self)", on_arrays(kernels.i_scaled, 1), "exp(-abs(self)) * i1(self)", node="SpecialI1EBackward0",
+    self=d("self out", lambda xp, g, out, self:
+        g * quotient(xp, self, lambda x: xp.i0e(x) - out * (xp.sgn(x) + xp.reciprocal(x)))))
+# fmt: on
 
 unary(i0)
 for _record in (i0, i0e, i1, i1e):
@@ -99,4 +70,4 @@ for _name, _formula, _kernel, *_rest in (
     ("scaled_modified_bessel_k1", "exp(self) * modified_bessel_k1(self)", kernels.k_any, 1, True),
     ("spherical_bessel_j0", "sin(self) / self", kernels.spherical_j0),
 ):
-    unary(op(f"{_name}(self)", on_arrays(_kernel, *_rest), formula=_formula, kind="elementwise", **FLOAT), forms="s")
+    unary(float_op(f"{_name}(self)", on_arrays(_kernel, *_rest), _formula), forms="s")

@@ -154,8 +154,7 @@ def y_middle(x: Array, n: int) -> Array:
     log = np.log(x / 2) + EULER
     if n == 0:
         rest = sum((-1) ** k * j[2 * k] / k for k in range(1, START // 2 - 1))
-        out: Array = 2 / math.pi * log * j[0] - 4 / math.pi * rest
-        return out
+        return 2 / math.pi * log * j[0] - 4 / math.pi * rest
     rest = sum((-1) ** k * (2 * k + 1) / (k * (k + 1)) * j[2 * k + 1] for k in range(1, START // 2 - 1))
     out = 2 / math.pi * ((log - 1) * j[1] - j[0] / x - rest)
     return out
@@ -178,14 +177,12 @@ def hankel(x: Array, n: int) -> tuple[Array, Array, Array, Array]:
 
 def j_far(x: Array, n: int) -> Array:
     p, q, cosine, sine = hankel(x, n)
-    out: Array = (p * cosine - q * sine) / np.sqrt(math.pi * x)
-    return out
+    return (p * cosine - q * sine) / np.sqrt(math.pi * x)
 
 
 def y_far(x: Array, n: int) -> Array:
     p, q, cosine, sine = hankel(x, n)
-    out: Array = (p * sine + q * cosine) / np.sqrt(math.pi * x)
-    return out
+    return (p * sine + q * cosine) / np.sqrt(math.pi * x)
 
 
 def j(x: Array, n: int) -> Array:

@@ -8,62 +8,30 @@ from gradtrace import ops
 from gradtrace.annotations import Any
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, float_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Kernel, Operand
 from gradtrace.ops.api import binary, expose, public, unary
 from gradtrace.ops.pointwise.rounding import round_to
 from gradtrace.ops.special import erf_kernels
 
-FLOAT = {"promote": "float"}
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
 
-erf = op(
-    "erf(self)",
-    erf_kernels.erf,
-    formula="2 / sqrt(pi) * integral[t, 0, self](exp(-t**2))",
-    kind="elementwise",
-    zero="saturated",
-    symbolic="erf",
-    scalar=math.erf,
-    node="ErfBackward0",
-    **FLOAT,
-    self=d("self", lambda xp, g, out, self: xp.exp(-(self * self)) * TWO_OVER_ROOT_PI * g),
-)
-erfc = op(
-    "erfc(self)",
-    erf_kernels.erfc,
-    formula="1 - erf(self)",
-    kind="elementwise",
-    scalar=math.erfc,
-    node="ErfcBackward0",
-    **FLOAT,
-    self=d("self", lambda xp, g, out, self: xp.exp(-(self * self)) * -TWO_OVER_ROOT_PI * g),
-)
-logaddexp = op(
-    "logaddexp(self, other)",
-    "logaddexp",
-    formula="log(exp(self) + exp(other))",
-    kind="elementwise",
-    node="LogaddexpBackward0",
-    **FLOAT,
-    unsupported_dtypes=("bi", "logaddexp_cpu"),
+# fmt: off
+erf = float_op("erf(self)", erf_kernels.erf, "2 / sqrt(pi) * integral[t, 0, self](exp(-t**2))", zero="saturated",
+    symbolic="erf", scalar=math.erf,
+    self=d("self", lambda xp, g, out, self: xp.exp(-(self * self)) * TWO_OVER_ROOT_PI * g))
+erfc = float_op("erfc(self)", erf_kernels.erfc, "1 - erf(self)", scalar=math.erfc,
+    self=d("self", lambda xp, g, out, self: xp.exp(-(self * self)) * -TWO_OVER_ROOT_PI * g))
+logaddexp = float_op("logaddexp(self, other)", "logaddexp", "log(exp(self) + exp(other))",
+    unsupported_dtypes="bi logaddexp_cpu",
     self=d("self other", lambda xp, g, out, self, other: g / (xp.exp(other - self) + 1)),
-    other=d("self other", lambda xp, g, out, self, other: g / (xp.exp(self - other) + 1)),
-)
-hypot = op(
-    "hypot(self, other)",
-    "hypot",
-    formula="sqrt(self**2 + other**2)",
-    kind="elementwise",
-    unsupported_dtypes=("bi", "hypot_cpu"),
-    scalar=math.hypot,
-    node="HypotBackward0",
-    **FLOAT,
-    self=d("self out", lambda xp, g, out, self, other: g * self / out),
-    other=d("other out", lambda xp, g, out, self, other: g * other / out),
-)
+    other=d("self other", lambda xp, g, out, self, other: g / (xp.exp(self - other) + 1)))
+hypot = float_op("hypot(self, other)", "hypot", "sqrt(self**2 + other**2)", unsupported_dtypes="bi hypot_cpu",
+    scalar=math.hypot, self=d("self out", lambda xp, g, out, self, other: g * self / out),
+    other=d("other out", lambda xp, g, out, self, other: g * other / out))
+# fmt: on
 
 
 def x_log(logarithm: str) -> Kernel:
@@ -82,54 +50,21 @@ def xlogy_grad(xp: XP, g: Operand, self: Operand, other: Operand) -> Operand:
     return xp.zeroed(times_log, xp.logical_and(self == 0, other <= 0))
 
 
-xlogy = op(
-    "xlogy(self, other)",
-    x_log("log"),
-    formula="where(self == 0, 0, self * log(other))",
-    kind="elementwise",
-    node="XlogyBackward0",
-    **FLOAT,
+# fmt: off
+xlogy = float_op("xlogy(self, other)", x_log("log"), "where(self == 0, 0, self * log(other))",
     self=d("self other", lambda xp, g, out, self, other: xlogy_grad(xp, g, self, other)),
-    other=d("self other", lambda xp, g, out, self, other: g * self / other),
-)
-xlogy_of_number = op(
-    "xlogy_of_number(other; number)",
-    lambda b, number: x_log("log")(number, b),
-    formula="0 if number == 0 else number * log(other)",
-    kind="elementwise",
-    node="XlogyBackward1",
-    **FLOAT,
-    other=d("other", lambda xp, g, out, other, number: g * number / other),
-)
-xlogy_number = op(
-    "xlogy_number(self; number)",
-    lambda a, number: x_log("log")(a, number),
-    formula="where(self == 0, 0, self * log(number))",
-    kind="elementwise",
-    node="XlogyBackward2",
-    **FLOAT,
-    self=d("self", lambda xp, g, out, self, number: xlogy_grad(xp, g, self, number)),
-)
-deg2rad = op(
-    "deg2rad(self)",
-    "deg2rad",
-    formula="self * pi / 180",
-    kind="elementwise",
-    scalar=math.radians,
-    node="Deg2RadBackward0",
-    **FLOAT,
-    self=d("", lambda xp, g, out, self: g * (math.pi / 180)),
-)
-rad2deg = op(
-    "rad2deg(self)",
-    "rad2deg",
-    formula="self * 180 / pi",
-    kind="elementwise",
-    scalar=math.degrees,
-    node="Rad2DegBackward0",
-    **FLOAT,
-    self=d("", lambda xp, g, out, self: g * (180 / math.pi)),
-)
+    other=d("self other", lambda xp, g, out, self, other: g * self / other))
+xlogy_of_number = float_op("xlogy_of_number(other; number)", lambda b, number: x_log("log")(number, b),
+    "0 if number == 0 else number * log(other)", node="XlogyBackward1",
+    other=d("other", lambda xp, g, out, other, number: g * number / other))
+xlogy_number = float_op("xlogy_number(self; number)", lambda a, number: x_log("log")(a, number),
+    "where(self == 0, 0, self * log(number))", node="XlogyBackward2",
+    self=d("self", lambda xp, g, out, self, number: xlogy_grad(xp, g, self, number)))
+deg2rad = float_op("deg2rad(self)", "deg2rad", "self * pi / 180", scalar=math.radians,
+    self=d("", lambda xp, g, out, self: g * (math.pi / 180)))
+rad2deg = float_op("rad2deg(self)", "rad2deg", "self * 180 / pi", scalar=math.degrees,
+    self=d("", lambda xp, g, out, self: g * (180 / math.pi)))
+# fmt: on
 
 for _record in (erf, erfc, deg2rad, rad2deg):
     unary(_record)
@@ -158,8 +93,7 @@ def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     """Return input ** exponent in float64 (torch.float_power)."""
     base = input.double() if isinstance(input, Tensor) else float(input)
     power = exponent.double() if isinstance(exponent, Tensor) else float(exponent)
-    out: Tensor = base**power
-    return out
+    return base**power
 
 
 @public("float_power_", forms="m")
@@ -170,16 +104,14 @@ def float_power_(self: Tensor, exponent: Tensor | float) -> Tensor:
             f"the base given to float_power_ has dtype {self.dtype.scalar_type} but the operation's result requires "
             "dtype Double"
         )
-    out: Tensor = self.pow_(exponent.double() if isinstance(exponent, Tensor) else float(exponent))
-    return out
+    return self.pow_(exponent.double() if isinstance(exponent, Tensor) else float(exponent))
 
 
 def _from_elsewhere(name: str, own: str) -> None:
     """Expose torch.special.NAME, an alias of a function of torch."""
 
     def function(input: Tensor, *args: Any, **options: Any) -> Tensor:
-        out: Tensor = ops.find(ops.api.functions, own)(input, *args, **options)
-        return out
+        return ops.find(ops.api.functions, own)(input, *args, **options)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"torch.{own}."

@@ -10,7 +10,7 @@ import math
 
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, float_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Kernel, Operand, Raw
 from gradtrace.ops.api import expose, is_int, public, unary
@@ -120,43 +120,17 @@ def mvlgamma_grad(xp: XP, g: Operand, x: Operand, p: int) -> Operand:
     return g * slope
 
 
-digamma = op(
-    "digamma(self)",
-    via_float64(digamma_kernel),
-    formula="d[self](log(gamma(self)))",
-    kind="elementwise",
-    node="DigammaBackward0",
-    promote="float",
-    self=d("self", lambda xp, g, out, self: g * xp.polygamma(self, 1)),
-)
-lgamma = op(
-    "lgamma(self)",
-    via_float64(lgamma_kernel),
-    formula="log(abs(gamma(self)))",
-    kind="elementwise",
-    node="LgammaBackward0",
-    promote="float",
-    self=d("self", lambda xp, g, out, self: g * xp.digamma(self)),
-)
-polygamma_record = op(
-    "polygamma(self; n)",
-    via_float64(polygamma_kernel),
-    formula="d[self, n + 1](log(gamma(self)))",
-    kind="elementwise",
-    node="PolygammaBackward0",
-    promote="float",
-    inplace_node="PolygammaBackward1",
-    self=d("self", lambda xp, g, out, self, n: g * xp.polygamma(self, n + 1)),
-)
-mvlgamma_record = op(
-    "mvlgamma(self; p)",
-    via_float64(mvlgamma_kernel),
-    formula="p * (p - 1) / 4 * log(pi) + sum[i, 1, p](lgamma(self + (1 - i) / 2))",
-    kind="elementwise",
-    node="MvlgammaBackward0",
-    promote="float",
-    self=d("self", lambda xp, g, out, self, p: mvlgamma_grad(xp, g, self, p)),
-)
+# fmt: off
+digamma = float_op("digamma(self)", via_float64(digamma_kernel), "d[self](log(gamma(self)))",
+    self=d("self", lambda xp, g, out, self: g * xp.polygamma(self, 1)))
+lgamma = float_op("lgamma(self)", via_float64(lgamma_kernel), "log(abs(gamma(self)))",
+    self=d("self", lambda xp, g, out, self: g * xp.digamma(self)))
+polygamma_record = float_op("polygamma(self; n)", via_float64(polygamma_kernel), "d[self, n + 1](log(gamma(self)))",
+    inplace_node="PolygammaBackward1", self=d("self", lambda xp, g, out, self, n: g * xp.polygamma(self, n + 1)))
+mvlgamma_record = float_op("mvlgamma(self; p)", via_float64(mvlgamma_kernel),
+    "p * (p - 1) / 4 * log(pi) + sum[i, 1, p](lgamma(self + (1 - i) / 2))",
+    self=d("self", lambda xp, g, out, self, p: mvlgamma_grad(xp, g, self, p)))
+# fmt: on
 
 unary(digamma)
 unary(lgamma)

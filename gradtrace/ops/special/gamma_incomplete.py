@@ -11,7 +11,7 @@ import math
 
 from gradtrace.annotations import NoReturn
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Derivative, Op, d, op
+from gradtrace.engine.op import Derivative, Op, arith_op, d, float_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Kernel, Operand
 from gradtrace.ops.api import expose, expose_inplace, not_a_tensor, public
@@ -45,8 +45,7 @@ def factor(a: Array, x: Array) -> Array:
     """Return x^a exp(-x) / Gamma(a + 1)."""
     big = np.maximum(a, LARGE)
     far = np.exp(-big * fall(x, big) - stirling_rest(big)) / np.sqrt(2 * math.pi * big)
-    out: Array = np.where(a >= LARGE, far, np.exp(a * np.log(x) - x - lgamma_kernel(a + 1)))
-    return out
+    return np.where(a >= LARGE, far, np.exp(a * np.log(x) - x - lgamma_kernel(a + 1)))
 
 
 def lower_series(a: Array, x: Array) -> Array:
@@ -95,8 +94,7 @@ def upper_series(a: Array, x: Array) -> Array:
         term = term * (-x / k)
         total += term / (a + k)
     logs = a * np.log(x) - log_gamma_of_one_more(a)
-    out: Array = -np.expm1(logs) - a * np.exp(logs) * total
-    return out
+    return -np.expm1(logs) - a * np.exp(logs) * total
 
 
 def regularised(a: Array, x: Array, upper: bool) -> Array:
@@ -147,28 +145,16 @@ def slope(xp: XP, g: Operand, a: Operand, x: Operand) -> Operand:
     return g * xp.exp(xp.log(x) * (a - 1) - x - xp.lgamma(a))
 
 
-igamma = op(
-    "igamma(self, other)",
-    incomplete(False),
-    formula="integral[t, 0, other](t**(self - 1) * exp(-t)) / gamma(self)",
-    kind="elementwise",
-    node="IgammaBackward0",
-    promote="arith",
-    unsupported_dtypes=("bi", "igamma_cpu"),
+# fmt: off
+igamma = arith_op("igamma(self, other)", incomplete(False),
+    "integral[t, 0, other](t**(self - 1) * exp(-t)) / gamma(self)", unsupported_dtypes="bi igamma_cpu",
     self=no_derivative("igamma: input"),
-    other=d("self other", lambda xp, g, out, self, other: slope(xp, g, self, other)),
-)
-igammac = op(
-    "igammac(self, other)",
-    incomplete(True),
-    formula="integral[t, other, inf](t**(self - 1) * exp(-t)) / gamma(self)",
-    kind="elementwise",
-    node="IgammacBackward0",
-    promote="arith",
-    unsupported_dtypes=("bi", "igammac_cpu"),
+    other=d("self other", lambda xp, g, out, self, other: slope(xp, g, self, other)))
+igammac = arith_op("igammac(self, other)", incomplete(True),
+    "integral[t, other, inf](t**(self - 1) * exp(-t)) / gamma(self)", unsupported_dtypes="bi igammac_cpu",
     self=no_derivative("igammac: input"),
-    other=d("self other", lambda xp, g, out, self, other: -slope(xp, g, self, other)),
-)
+    other=d("self other", lambda xp, g, out, self, other: -slope(xp, g, self, other)))
+# fmt: on
 
 
 def _of_two(record: Op, alias: str) -> None:
@@ -178,8 +164,7 @@ def _of_two(record: Op, alias: str) -> None:
         for position, (argument, value) in enumerate((("input", input), ("other", other)), 1):
             if not isinstance(value, Tensor):
                 raise not_a_tensor(name, argument, position, value)
-        out: Tensor = record(input, other)
-        return out
+        return record(input, other)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
@@ -219,16 +204,11 @@ def hurwitz(s: Array, q: Array) -> Array:
     return out.astype(dtype)
 
 
-zeta_record = op(
-    "zeta(self, other)",
-    hurwitz,
-    formula="sum[k, 0, inf](1 / (k + other)**self)",
-    kind="elementwise",
-    node="SpecialZetaBackward0",
-    promote="float",
-    self=no_derivative("zeta"),
-    other=d("self other", lambda xp, g, out, self, other: g * -self * xp.zeta(self + 1, other)),
-)
+# fmt: off
+zeta_record = float_op("zeta(self, other)", hurwitz, "sum[k, 0, inf](1 / (k + other)**self)",
+    node="SpecialZetaBackward0", self=no_derivative("zeta"),
+    other=d("self other", lambda xp, g, out, self, other: g * -self * xp.zeta(self + 1, other)))
+# fmt: on
 
 
 @public("zeta", forms="s")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, float_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Kernel
 from gradtrace.ops.api import public, unary
 from gradtrace.ops.numbers import add_number, mul_number
 from gradtrace.ops.special.erf_kernels import LARGE, LAST, MIDDLE, RA, RB, SA, SB, erfc, polynomial
 
-FLOAT = {"promote": "float"}
 ROOT_HALF, ROOT_TWO_PI, ROOT_PI = math.sqrt(0.5), math.sqrt(2 * math.pi), math.sqrt(math.pi)
 
 
@@ -21,8 +20,7 @@ def on_flat_float64(kernel: Kernel) -> Kernel:
 
     def call_kernel(x: Array) -> Array:
         x = np.asarray(x)
-        out: Array = kernel(np.ascontiguousarray(x, np.float64).reshape(-1)).reshape(x.shape).astype(x.dtype)
-        return out
+        return kernel(np.ascontiguousarray(x, np.float64).reshape(-1)).reshape(x.shape).astype(x.dtype)
 
     return call_kernel
 
@@ -68,33 +66,15 @@ def ndtri_kernel(p: Array) -> Array:
     return np.where(inside, np.where(p > 0.5, -z, z), ends)
 
 
-erfcx = op(
-    "erfcx(self)",
-    on_flat_float64(erfcx_kernel),
-    formula="exp(self**2) * (1 - erf(self))",
-    kind="elementwise",
-    node="SpecialErfcxBackward0",
-    **FLOAT,
-    self=d("self out", lambda xp, g, out, self: (self * out * 2 - 2 / ROOT_PI) * g),
-)
-log_ndtr = op(
-    "log_ndtr(self)",
-    on_flat_float64(log_ndtr_kernel),
-    formula="log((1 + erf(self / sqrt(2))) / 2)",
-    kind="elementwise",
+# fmt: off
+erfcx = float_op("erfcx(self)", on_flat_float64(erfcx_kernel), "exp(self**2) * (1 - erf(self))",
+    node="SpecialErfcxBackward0", self=d("self out", lambda xp, g, out, self: (self * out * 2 - 2 / ROOT_PI) * g))
+log_ndtr = float_op("log_ndtr(self)", on_flat_float64(log_ndtr_kernel), "log((1 + erf(self / sqrt(2))) / 2)",
     node="SpecialLogNdtrBackward0",
-    **FLOAT,
-    self=d("self out", lambda xp, g, out, self: g / ROOT_TWO_PI * xp.exp(-(out + self * self / 2))),
-)
-ndtri = op(
-    "ndtri(self)",
-    on_flat_float64(ndtri_kernel),
-    formula="(1 + erf(out / sqrt(2))) / 2 == self",
-    kind="elementwise",
-    node="SpecialNdtriBackward0",
-    **FLOAT,
-    self=d("out", lambda xp, g, out, self: g * ROOT_TWO_PI * xp.exp(out * out * 0.5)),
-)
+    self=d("self out", lambda xp, g, out, self: g / ROOT_TWO_PI * xp.exp(-(out + self * self / 2))))
+ndtri = float_op("ndtri(self)", on_flat_float64(ndtri_kernel), "(1 + erf(out / sqrt(2))) / 2 == self",
+    node="SpecialNdtriBackward0", self=d("out", lambda xp, g, out, self: g * ROOT_TWO_PI * xp.exp(out * out * 0.5)))
+# fmt: on
 
 for _record in (erfcx, log_ndtr, ndtri):
     unary(_record, forms="s")
@@ -103,5 +83,4 @@ for _record in (erfcx, log_ndtr, ndtri):
 @public("ndtr", forms="s")
 def ndtr(input: Tensor) -> Tensor:
     """Area under the normal density up to input: (1 + erf(input / sqrt 2)) / 2 (torch.special.ndtr)."""
-    out: Tensor = mul_number(add_number(mul_number(input, ROOT_HALF).erf(), 1), 0.5)
-    return out
+    return mul_number(add_number(mul_number(input, ROOT_HALF).erf(), 1), 0.5)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import op
+from gradtrace.engine.op import float_op
 from gradtrace.engine.tables import record_table
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
@@ -23,47 +23,24 @@ def chebyshev_step(k: int, x: Array, q: Array, p: Array) -> Array:
 
 
 # Name: the polynomial of degree 1, the step, and the polynomial of degree `other` at `self`.
-FAMILIES: dict[str, tuple[Callable[[Any], Any], Step, str]] = record_table(
-    "ops.polynomials.FAMILIES",
-    {
-        "chebyshev_polynomial_t": (lambda x: x, chebyshev_step, "cos(other * acos(self))"),
-        "chebyshev_polynomial_u": (
-            lambda x: x + x,
-            chebyshev_step,
-            "sin((other + 1) * acos(self)) / sin(acos(self))",
-        ),
-        "chebyshev_polynomial_v": (
-            lambda x: x + x - 1,
-            chebyshev_step,
-            "cos((2 * other + 1) * acos(self) / 2) / cos(acos(self) / 2)",
-        ),
-        "chebyshev_polynomial_w": (
-            lambda x: x + x + 1,
-            chebyshev_step,
-            "sin((2 * other + 1) * acos(self) / 2) / sin(acos(self) / 2)",
-        ),
-        "hermite_polynomial_h": (
-            lambda x: x + x,
-            lambda k, x, q, p: (x + x) * q - 2 * k * p,
-            "(-1)**other * exp(self**2) * d[self, other](exp(-self**2))",
-        ),
-        "hermite_polynomial_he": (
-            lambda x: x,
-            lambda k, x, q, p: x * q - k * p,
-            "(-1)**other * exp(self**2 / 2) * d[self, other](exp(-self**2 / 2))",
-        ),
-        "laguerre_polynomial_l": (
-            lambda x: 1 - x,
-            lambda k, x, q, p: ((k + k + (1 - x)) * q - k * p) / (k + 1),
-            "exp(self) / factorial(other) * d[self, other](self**other * exp(-self))",
-        ),
-        "legendre_polynomial_p": (
-            lambda x: x,
-            lambda k, x, q, p: ((k + k + 1) * x * q - k * p) / (k + 1),
-            "d[self, other]((self**2 - 1)**other) / (2**other * factorial(other))",
-        ),
-    },
-)
+# fmt: off
+FAMILIES: dict[str, tuple[Callable[[Any], Any], Step, str]] = record_table("ops.polynomials.FAMILIES", {
+    "chebyshev_polynomial_t": (lambda x: x, chebyshev_step, "cos(other * acos(self))"),
+    "chebyshev_polynomial_u": (lambda x: x + x, chebyshev_step, "sin((other + 1) * acos(self)) / sin(acos(self))"),
+    "chebyshev_polynomial_v": (lambda x: x + x - 1, chebyshev_step,
+        "cos((2 * other + 1) * acos(self) / 2) / cos(acos(self) / 2)"),
+    "chebyshev_polynomial_w": (lambda x: x + x + 1, chebyshev_step,
+        "sin((2 * other + 1) * acos(self) / 2) / sin(acos(self) / 2)"),
+    "hermite_polynomial_h": (lambda x: x + x, lambda k, x, q, p: (x + x) * q - 2 * k * p,
+        "(-1)**other * exp(self**2) * d[self, other](exp(-self**2))"),
+    "hermite_polynomial_he": (lambda x: x, lambda k, x, q, p: x * q - k * p,
+        "(-1)**other * exp(self**2 / 2) * d[self, other](exp(-self**2 / 2))"),
+    "laguerre_polynomial_l": (lambda x: 1 - x, lambda k, x, q, p: ((k + k + (1 - x)) * q - k * p) / (k + 1),
+        "exp(self) / factorial(other) * d[self, other](self**other * exp(-self))"),
+    "legendre_polynomial_p": (lambda x: x, lambda k, x, q, p: ((k + k + 1) * x * q - k * p) / (k + 1),
+        "d[self, other]((self**2 - 1)**other) / (2**other * factorial(other))"),
+})
+# fmt: on
 
 
 def kernel_of(first: Callable[[Any], Any], step: Step, shifted: bool) -> Callable[[Array, Array], Array]:
@@ -88,9 +65,7 @@ def kernel_of(first: Callable[[Any], Any], step: Step, shifted: bool) -> Callabl
 
 
 def _expose(name: str, first: Callable[[Any], Any], step: Step, formula: str, shifted: bool) -> None:
-    record = op(
-        f"{name}(self, other)", kernel_of(first, step, shifted), formula=formula, kind="elementwise", promote="float"
-    )
+    record = float_op(f"{name}(self, other)", kernel_of(first, step, shifted), formula)
 
     def function(input: Tensor | float, n: Tensor | float) -> Tensor:
         if not isinstance(input, Tensor) and not isinstance(n, Tensor):

@@ -6,14 +6,12 @@ import math
 
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, float_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import binary, public, unary
 from gradtrace.ops.special import erf_kernels
 from gradtrace.ops.special.error_functions import x_log
-
-FLOAT = {"promote": "float"}
 
 
 def erfinv_kernel(x: Array) -> Array:
@@ -53,8 +51,7 @@ def entr_kernel(x: Array) -> Array:
 
 def logit_kernel(x: Array, eps: float | None) -> Array:
     z = x if eps is None else np.clip(x, eps, 1 - eps)
-    out: Array = np.log(z / (1 - z)).astype(x.dtype)
-    return out
+    return np.log(z / (1 - z)).astype(x.dtype)
 
 
 def logit_grad(xp: XP, g: Operand, x: Operand, eps: float | None) -> Operand:
@@ -67,61 +64,24 @@ def logit_grad(xp: XP, g: Operand, x: Operand, eps: float | None) -> Operand:
     return xp.where(outside, xp.zeros_like(g), g / (x * (1 - x)))
 
 
-logit_record = op(
-    "logit(self; eps)",
-    logit_kernel,
-    formula="log(z / (1 - z)); z = self if eps is None else min(max(self, eps), 1 - eps)",
-    kind="elementwise",
-    node="LogitBackward0",
-    **FLOAT,
-    self=d("self", lambda xp, g, out, self, eps: logit_grad(xp, g, self, eps)),
-)
-erfinv = op(
-    "erfinv(self)",
-    erfinv_kernel,
-    formula="erf(out) == self",
-    kind="elementwise",
-    node="ErfinvBackward0",
-    **FLOAT,
-    self=d("self", lambda xp, g, out, self: xp.exp(xp.pow_scalar(xp.erfinv(self), 2)) * (0.5 * math.sqrt(math.pi)) * g),
-)
-sinc = op(
-    "sinc(self)",
-    "sinc",
-    formula="where(self == 0, 1, sin(pi * self) / (pi * self))",
-    kind="elementwise",
-    node="SincBackward0",
-    **FLOAT,
-    self=d("self", lambda xp, g, out, self: sinc_grad(xp, g, self)),
-)
-logaddexp2 = op(
-    "logaddexp2(self, other)",
-    "logaddexp2",
-    formula="log2(2**self + 2**other)",
-    kind="elementwise",
-    node="Logaddexp2Backward0",
-    **FLOAT,
-    unsupported_dtypes=("bi", "logaddexp2_cpu"),
-    self=d(
-        "self other",
-        lambda xp, g, out, self, other: g / (xp.exp2(other - self) + 1),
-        lambda xp, g, out, self, other: g / (xp.pow_of_scalar(other - self, 2.0) + 1),
-    ),
-    other=d(
-        "self other",
-        lambda xp, g, out, self, other: g / (xp.exp2(self - other) + 1),
-        lambda xp, g, out, self, other: g / (xp.pow_of_scalar(self - other, 2.0) + 1),
-    ),
-)
-entr = op(
-    "entr(self)",
-    entr_kernel,
-    formula="where(self > 0, -self * log(self), where(self == 0, 0, -inf))",
-    kind="elementwise",
-    node="SpecialEntrBackward0",
-    **FLOAT,
-    self=d("self", lambda xp, g, out, self: g * (-xp.log(self) - 1)),
-)
+# fmt: off
+logit_record = float_op("logit(self; eps)", logit_kernel,
+    "log(z / (1 - z)); z = self if eps is None else min(max(self, eps), 1 - eps)",
+    self=d("self", lambda xp, g, out, self, eps: logit_grad(xp, g, self, eps)))
+erfinv = float_op("erfinv(self)", erfinv_kernel, "erf(out) == self",
+    self=d("self", lambda xp, g, out, self:
+        xp.exp(xp.pow_scalar(xp.erfinv(self), 2)) * (0.5 * math.sqrt(math.pi)) * g))
+sinc = float_op("sinc(self)", "sinc", "where(self == 0, 1, sin(pi * self) / (pi * self))",
+    self=d("self", lambda xp, g, out, self: sinc_grad(xp, g, self)))
+logaddexp2 = float_op("logaddexp2(self, other)", "logaddexp2", "log2(2**self + 2**other)",
+    unsupported_dtypes="bi logaddexp2_cpu",
+    self=d("self other", lambda xp, g, out, self, other: g / (xp.exp2(other - self) + 1), lambda xp, g, out, self,
+        other: g / (xp.pow_of_scalar(other - self, 2.0) + 1)),
+    other=d("self other", lambda xp, g, out, self, other: g / (xp.exp2(self - other) + 1),
+        lambda xp, g, out, self, other: g / (xp.pow_of_scalar(self - other, 2.0) + 1)))
+entr = float_op("entr(self)", entr_kernel, "where(self > 0, -self * log(self), where(self == 0, 0, -inf))",
+    node="SpecialEntrBackward0", self=d("self", lambda xp, g, out, self: g * (-xp.log(self) - 1)))
+# fmt: on
 
 
 def xlog1py_grad(xp: XP, g: Operand, self: Operand, other: Operand) -> Operand:
@@ -129,34 +89,18 @@ def xlog1py_grad(xp: XP, g: Operand, self: Operand, other: Operand) -> Operand:
     return xp.where(flat, xp.zeros_like(g), g * xp.log1p(other))
 
 
-xlog1py = op(
-    "xlog1py(self, other)",
-    x_log("log1p"),
-    formula="where(self == 0, 0, self * log(1 + other))",
-    kind="elementwise",
+# fmt: off
+xlog1py = float_op("xlog1py(self, other)", x_log("log1p"), "where(self == 0, 0, self * log(1 + other))",
     node="SpecialXlog1PyBackward0",
-    **FLOAT,
     self=d("self other", lambda xp, g, out, self, other: xlog1py_grad(xp, g, self, other)),
-    other=d("self other", lambda xp, g, out, self, other: g * self / (other + 1)),
-)
-xlog1py_of_number = op(
-    "xlog1py_of_number(other; number)",
-    lambda b, number: x_log("log1p")(number, b),
-    formula="0 if number == 0 else number * log(1 + other)",
-    kind="elementwise",
-    node="SpecialXlog1PyBackward1",
-    **FLOAT,
-    other=d("other", lambda xp, g, out, other, number: g * number / (other + 1)),
-)
-xlog1py_number = op(
-    "xlog1py_number(self; number)",
-    lambda a, number: x_log("log1p")(a, number),
-    formula="where(self == 0, 0, self * log(1 + number))",
-    kind="elementwise",
-    node="SpecialXlog1PyBackward2",
-    **FLOAT,
-    self=d("self", lambda xp, g, out, self, number: xlog1py_grad(xp, g, self, xp.zeros_like(self) + number)),
-)
+    other=d("self other", lambda xp, g, out, self, other: g * self / (other + 1)))
+xlog1py_of_number = float_op("xlog1py_of_number(other; number)", lambda b, number: x_log("log1p")(number, b),
+    "0 if number == 0 else number * log(1 + other)", node="SpecialXlog1PyBackward1",
+    other=d("other", lambda xp, g, out, other, number: g * number / (other + 1)))
+xlog1py_number = float_op("xlog1py_number(self; number)", lambda a, number: x_log("log1p")(a, number),
+    "where(self == 0, 0, self * log(1 + number))", node="SpecialXlog1PyBackward2",
+    self=d("self", lambda xp, g, out, self, number: xlog1py_grad(xp, g, self, xp.zeros_like(self) + number)))
+# fmt: on
 
 for _record in (erfinv, sinc):
     unary(_record)

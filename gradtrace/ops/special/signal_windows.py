@@ -18,20 +18,17 @@ def hann(steps: Array, n: int) -> Array:
 
 
 def hamming(steps: Array, n: int, alpha: float = 0.54, beta: float = 0.46) -> Array:
-    out: Array = np.cos(steps * steps.dtype.type(2 * math.pi / (n - 1))) * -beta + alpha
-    return out
+    return np.cos(steps * steps.dtype.type(2 * math.pi / (n - 1))) * -beta + alpha
 
 
 def blackman(steps: Array, n: int) -> Array:
     t = steps * steps.dtype.type(math.pi / (n - 1))
-    out: Array = np.cos(t * 4) * 0.08 - np.cos(t * 2) * 0.5 + 0.42
-    return out
+    return np.cos(t * 4) * 0.08 - np.cos(t * 2) * 0.5 + 0.42
 
 
 def bartlett(steps: Array, n: int) -> Array:
     rise = steps * steps.dtype.type(2 / (n - 1))
-    out: Array = np.where(np.arange(n) > (n - 1) // 2, 2 - rise, rise)
-    return out
+    return np.where(np.arange(n) > (n - 1) // 2, 2 - rise, rise)
 
 
 def kaiser(steps: Array, n: int, beta: float = 12.0) -> Array:

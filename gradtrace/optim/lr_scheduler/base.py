@@ -9,7 +9,9 @@ import warnings
 from typing import Any
 
 from gradtrace.engine.homes import Homed, home
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.nn.modules._text import typename
 from gradtrace.optim.optimizer import Optimizer
 
 EPOCH_WARNING = (
@@ -67,6 +69,41 @@ def require_optimizer(optimizer: Any) -> Optimizer:
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
     return optimizer
+
+
+def check_field(owner: str, name: str, old: Any, new: Any) -> None:
+    """Raise TypeError if a state dict has another kind of value than data for a field that holds data."""
+    if is_data(old) and not is_data(new):
+        raise TypeError(f"{owner}.load_state_dict(): {name} must hold numbers, strings or tensors, not {typename(new)}")
+
+
+def is_data(value: Any) -> bool:
+    """Whether a value consists of numbers, strings, tensors and containers only."""
+    if isinstance(value, dict):
+        return all(is_data(item) for pair in value.items() for item in pair)
+    if isinstance(value, (list, tuple)):
+        return all(map(is_data, value))
+    return value is None or isinstance(value, (bool, int, float, str, Tensor))
+
+
+def saved_attributes(function: Any) -> dict[str, Any] | None:
+    """Return the attributes of a callable object of the user's; None for functions and objects of the library."""
+    return dict(vars(function)) if has_attributes(function) else None
+
+
+def load_attributes(function: Any, saved: dict[str, Any] | None) -> None:
+    """Set the attributes of a callable object that `saved_attributes` returned."""
+    if saved is not None and has_attributes(function):
+        vars(function).update(saved)
+
+
+def has_attributes(function: Any) -> bool:
+    if hasattr(function, "__qualname__") or not hasattr(function, "__dict__"):
+        return False  # a function, which has no state to save
+    classes = state.classes
+    # Other bases than the program's own add no fields to its objects.
+    size = object.__basicsize__
+    return classes is None or all(kind in classes or kind.__basicsize__ == size for kind in type(function).__mro__)
 
 
 class LRScheduler(metaclass=Homed):
@@ -155,4 +192,16 @@ class LRScheduler(metaclass=Homed):
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.__dict__.update(state_dict)
+        """Load the state_dict of a schedule of this class."""
+        self._take_state(state_dict)
+
+    def _take_state(self, state_dict: dict[str, Any], *others: str) -> None:
+        """Set the fields of this schedule from a state dict, except `others`; ignore keys that belong to its class."""
+        for key, value in state_dict.items():
+            if type(key) is not str or key == "optimizer" or key in others:
+                continue
+            if key in vars(self):
+                check_field(type(self).__name__, key, vars(self)[key], value)
+                setattr(self, key, value)
+            elif not key.startswith("_") and not hasattr(type(self), key):
+                setattr(self, key, value)

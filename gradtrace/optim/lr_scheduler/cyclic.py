@@ -6,8 +6,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gradtrace.optim.lr_scheduler.base import LRScheduler, per_group, require_optimizer, set_value
-from gradtrace.optim.lr_scheduler.schedules import callable_is_function
+from gradtrace.optim.lr_scheduler.base import (
+    LRScheduler,
+    load_attributes,
+    per_group,
+    require_optimizer,
+    saved_attributes,
+    set_value,
+)
 
 
 class _WithMomentum(LRScheduler):
@@ -84,8 +90,7 @@ class CyclicLR(_WithMomentum):
             return self._scale_fn_custom(x)
         if self.mode == "triangular":
             return 1.0
-        height: float = 1 / (2.0 ** (x - 1)) if self.mode == "triangular2" else self.gamma**x
-        return height
+        return 1 / (2.0 ** (x - 1)) if self.mode == "triangular2" else self.gamma**x
 
     def get_lr(self) -> list[Any]:
         self._check_called_within_step()
@@ -101,14 +106,12 @@ class CyclicLR(_WithMomentum):
 
     def state_dict(self) -> dict[str, Any]:
         state = super().state_dict()
-        fn = state.pop("_scale_fn_custom")
-        state["_scale_fn_custom"] = None if fn is None or callable_is_function(fn) else fn.__dict__.copy()
+        state["_scale_fn_custom"] = saved_attributes(state.pop("_scale_fn_custom"))
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        super().load_state_dict({k: v for k, v in state_dict.items() if k != "_scale_fn_custom"})
-        if state_dict["_scale_fn_custom"] is not None:
-            self._scale_fn_custom.__dict__.update(state_dict["_scale_fn_custom"])
+        self._take_state(state_dict, "_scale_fn_custom")
+        load_attributes(self._scale_fn_custom, state_dict["_scale_fn_custom"])
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):

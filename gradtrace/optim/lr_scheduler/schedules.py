@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from gradtrace.optim.lr_scheduler.base import LRScheduler
+from gradtrace.optim.lr_scheduler.base import LRScheduler, load_attributes, saved_attributes
 
 
 class _ByFunction(LRScheduler):
@@ -25,20 +25,14 @@ class _ByFunction(LRScheduler):
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state without the optimiser; functions are not saved, attributes of callable objects are."""
-        state = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "lr_lambdas")}
-        state["lr_lambdas"] = [None if callable_is_function(f) else f.__dict__.copy() for f in self.lr_lambdas]
+        state = {k: v for k, v in super().state_dict().items() if k != "lr_lambdas"}
+        state["lr_lambdas"] = [saved_attributes(function) for function in self.lr_lambdas]
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.__dict__.update({k: v for k, v in state_dict.items() if k != "lr_lambdas"})
+        self._take_state(state_dict, "lr_lambdas")
         for function, saved in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
-            if saved is not None:
-                function.__dict__.update(saved)
-
-
-def callable_is_function(value: Any) -> bool:
-    """Return whether a callable is a function or builtin, which has no state to save."""
-    return hasattr(value, "__qualname__") or not hasattr(value, "__dict__")
+            load_attributes(function, saved)
 
 
 class LambdaLR(_ByFunction):

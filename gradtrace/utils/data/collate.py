@@ -5,17 +5,23 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine import Tensor
 from gradtrace.engine.dtypes import float64
+from gradtrace.engine.lazy import is_array, np
 from gradtrace.ops.create.factories import as_tensor, tensor
 from gradtrace.ops.shape.join import stacked
 
 COLLATE_MESSAGE = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 
 
+def is_of_numpy(value: Any) -> bool:
+    """Return whether a value is an array or a number of numpy."""
+    return is_array(value) or (hasattr(value, "dtype") and isinstance(value, np.generic))
+
+
 def default_convert(data: Any) -> Any:
     """Convert numpy arrays to tensors, also inside tuples, lists and dicts."""
     if isinstance(data, (Tensor, str, bytes)):
         return data
-    if type(data).__module__ == "numpy":
+    if is_of_numpy(data):
         return as_tensor(data)
     if isinstance(data, dict):
         return {key: default_convert(value) for key, value in data.items()}
@@ -31,7 +37,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
         return stacked(tuple(batch), 0)
     if isinstance(first, (str, bytes)):
         return batch
-    if type(first).__module__ == "numpy":
+    if is_of_numpy(first):
         return default_collate([as_tensor(item) for item in batch])
     if isinstance(first, float):
         return tensor(list(batch), dtype=float64)

@@ -78,8 +78,7 @@ class RandomSampler(Sampler):
 
     def _drawn(self, n: int, count: int, generator: Generator) -> list[int]:
         drawn = randint(0, n, (count,), generator=generator) if self.replacement else randperm(n, generator=generator)
-        indices: list[int] = drawn.tolist()
-        return indices
+        return drawn.tolist()
 
     def __len__(self) -> int:
         return self.num_samples

@@ -14,6 +14,7 @@ from itertools import count
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.errors import UsageError
+from gradtrace.sandbox import channel
 
 Content = bytes | Callable[[Any], None]  # or a function that writes it to an open file
 
@@ -21,9 +22,13 @@ Content = bytes | Callable[[Any], None]  # or a function that writes it to an op
 def write_output(path: str | os.PathLike[str], content: Content) -> None:
     """Write `content` to `path`; an existing file keeps its permissions, a symbolic link stays one.
 
-    UsageError if it cannot be written. BrokenPipeError is not caught, so that the caller can end quietly.
+    UsageError if it cannot be written. BrokenPipeError is not caught, so that the caller can end quietly. A confined
+    process has its broker write.
     """
     name = os.fspath(path)
+    if channel.is_open():
+        channel.write_to(name, lambda file: _fill(file, content))
+        return
     try:
         _write(name, content)
     except BrokenPipeError:
@@ -97,7 +102,7 @@ def _replace(target: str, content: Content, known: os.stat_result | None) -> Non
             _fill(file, content)
         if known is not None:
             _keep_rights(beside, known)
-        _rename(beside, target, content)
+        _rename(beside, target)
     finally:
         with suppress(FileNotFoundError):
             os.unlink(beside)
@@ -124,10 +129,12 @@ def _keep_rights(beside: str, known: os.stat_result) -> None:
         os.chmod(beside, stat.S_IMODE(known.st_mode))
 
 
-def _rename(beside: str, target: str, content: Content) -> None:
+def _rename(beside: str, target: str) -> None:
     try:
         os.replace(beside, target)
     except OSError as error:
         if error.errno not in (errno.EBUSY, errno.EXDEV):
             raise
-        _write_directly(target, content)  # a file that is a mount of its own cannot be replaced
+        import shutil
+
+        shutil.copyfile(beside, target)  # a file that is a mount of its own cannot be replaced

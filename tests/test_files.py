@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from gradtrace.errors import UsageError
-from gradtrace.views.files import write_output
+from gradtrace.files import write_output
 
 
 def leftovers(folder):

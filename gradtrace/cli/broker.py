@@ -1,0 +1,343 @@
+"""Run the rest of a command line in a confined child; this process keeps the rights, and uses them on request.
+
+`confine` forks. In the child it returns, with the rights given up: the child parses, runs and draws the program, and
+prints. The parent never returns from it: it answers the child's requests, watches the clock, and exits with the child's
+exit code. What a request may lead to is decided by the command line alone, which the parent has read before the fork:
+the child names an output by its number, never by a path.
+
+    child                                       parent
+    reads the source, runs it, prints           waits; ends the child at the deadline
+    "write", output 0, bytes                    writes the file that -o names, if the bytes are of its kind
+    "render", DOT                               draws in a confined process, returns the picture
+    "figures", plotting calls                   the same, by matplotlib
+    "open"                                      shows the written file in the browser
+    "torch"                                     runs the program in real PyTorch (check --against torch)
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from gradtrace.annotations import Any, Callable
+from gradtrace.cli import guard
+from gradtrace.cli.grants import Grants
+from gradtrace.errors import BudgetError, GradtraceError
+from gradtrace.sandbox import channel
+from gradtrace.sandbox.channel import ASK, DATA, END, HEADER, KINDS, LONGEST_WORD, PIECE, SAY, SEEK, STOP, Channel
+
+LATE = 0.25  # seconds that the child has, after its deadline, to say so itself
+TICK = 0.05  # seconds between two looks at the child's limits
+PATIENCE = 3  # interrupts until a child that does not end is killed
+
+
+class _State:
+    """`is_console`: this process is the console script's own, which may fork."""
+
+    __slots__ = ("is_console",)
+
+    def __init__(self) -> None:
+        self.is_console = False
+
+
+state = _State()
+
+
+def enable() -> None:
+    """Confine the programs of this process's command line; only the console script asks for that."""
+    state.is_console = True
+
+
+def confine(grants: Grants, args: list[str]) -> None:
+    """Fork; return in the child, which is confined, and end in the parent as the child ends.
+
+    UsageError if the command line requires the kernel's wall and there is none.
+    """
+    if channel.is_open() or not state.is_console:
+        return
+    if not hasattr(os, "fork"):
+        from gradtrace.cli import confined
+        from gradtrace.sandbox.kernel import Walls
+
+        confined.check_walls(Walls(0, False), grants, args)
+        return
+    made = make_folder(grants.write)
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    requests, answers = os.pipe(), os.pipe()
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        os.close(requests[0])
+        os.close(answers[1])
+        from gradtrace.cli import confined
+
+        confined.begin(grants, Channel(answers[0], requests[1]), parent, args)
+        return
+    os.close(requests[1])
+    os.close(answers[0])
+    broker = Broker(pid, Channel(requests[0], answers[1]), grants, args)
+    try:
+        status = broker.serve()
+    finally:
+        remove_folders(made)
+    raise SystemExit(status)
+
+
+def make_folder(path: str) -> list[str]:
+    """Create a folder, since rights can be granted only for what is there; return the new folders, innermost first."""
+    new: list[str] = []
+    while path and not os.path.exists(path):
+        new.append(path)
+        path = os.path.dirname(path)
+    for folder in reversed(new):
+        try:
+            os.mkdir(folder)
+        except OSError:
+            return []  # the program's attempt to write says why
+    return new
+
+
+def remove_folders(made: list[str]) -> None:
+    """Remove the new folders into which nothing was written."""
+    for folder in made:
+        try:
+            os.rmdir(folder)
+        except OSError:
+            return
+
+
+class Ended(Exception):
+    """The child is to be killed; `report` is the error to show."""
+
+    def __init__(self, report: GradtraceError) -> None:
+        self.report = report
+
+
+class Stopped(Exception):
+    """The child gave up what it was sending, and expects no answer."""
+
+
+class Broker:
+    """The parent's side of a confined child."""
+
+    def __init__(self, pid: int, pipe: Channel, grants: Grants, args: list[str]) -> None:
+        self.pid, self.pipe, self.grants, self.args = pid, pipe, grants, args
+        self.seconds = grants.seconds or 0.0
+        self.deadline = None if grants.seconds is None else time.monotonic() + grants.seconds + LATE
+        self.outputs = grants.outputs
+        self.names: list[str] = []
+        self.entries = None if grants.prompt is None else grants.prompt(lambda: self.names)
+        self.interrupts = 0
+        self.written: list[str] = []
+
+    def serve(self) -> int:
+        """Answer requests until the child ends; return the exit code of the command line."""
+        self.pass_on_interrupts()
+        try:
+            try:
+                while self.answered():
+                    pass
+            except (EOFError, OSError):
+                pass  # the child closed its end: it ends, or never asks again
+            code = self.waited()
+        except Ended as end:
+            self.kill()
+            return guard.report_error(end.report, self.args)
+        finally:
+            if self.entries is not None:
+                self.entries.close()
+        return code if code >= 0 else self.crashed(-code)
+
+    def pass_on_interrupts(self) -> None:
+        import _signal  # type: ignore[import-not-found]  # signal itself loads enum
+
+        def pass_on(number: int, frame: Any) -> None:
+            self.interrupts += 1
+            os.kill(self.pid, _signal.SIGINT if self.interrupts < PATIENCE else _signal.SIGKILL)
+
+        if _signal.getsignal(_signal.SIGINT) is not _signal.SIG_IGN:
+            _signal.signal(_signal.SIGINT, pass_on)
+
+    # ---- the child's end
+
+    def waited(self) -> int:
+        """Wait for the child's end; return its exit code, or the negative number of the signal that ended it."""
+        while True:
+            found, status = os.waitpid(self.pid, os.WNOHANG)
+            if found:
+                return os.waitstatus_to_exitcode(status)
+            self.check_limits()
+            time.sleep(0.0005)
+
+    def at_most(self, seconds: float) -> float:
+        """Return `seconds`, or what the clock leaves of them."""
+        return seconds if self.deadline is None else max(0.1, min(seconds, self.deadline - time.monotonic()))
+
+    def kill(self) -> None:
+        os.kill(self.pid, 9)
+        os.waitpid(self.pid, 0)
+
+    def check_limits(self) -> None:
+        """End the child if its time is over or its memory too large, whatever it does about it."""
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise Ended(self.late())
+        if self.grants.memory and memory_of(self.pid) > self.grants.most_memory:
+            from gradtrace.lang.budget import out_of_memory
+
+            raise Ended(out_of_memory("memory_bytes"))
+
+    def late(self) -> BudgetError:
+        from gradtrace.limits import advice
+
+        return BudgetError(f"the program ran longer than {self.seconds:g} s", advice("seconds"))
+
+    def crashed(self, number: int) -> int:
+        """Report the end of the child by a signal, and return the exit code."""
+        import signal
+
+        from gradtrace.cli.exits import Exit
+
+        if number == signal.SIGINT or self.interrupts >= PATIENCE:
+            return Exit.INTERRUPTED
+        if number == signal.SIGPIPE:
+            return Exit.BROKEN_PIPE
+        if number == signal.SIGXCPU:
+            return guard.report_error(self.late(), self.args)
+        name = signal.Signals(number).name
+        what, hint = f"the process that ran the program was ended by {name}", "please report this with the program"
+        if number == signal.SIGKILL:
+            hint = "the machine may lack memory: lower --max-memory"
+        return guard.report_error(GradtraceError(what, hint), self.args)
+
+    # ---- frames, of which none is trusted
+
+    def receive(self) -> tuple[bytes, bytes]:
+        header = self.read(HEADER)
+        kind, size = header[:1], int.from_bytes(header[1:], "little")
+        if kind not in KINDS or size > (PIECE if kind in (DATA, SEEK) else LONGEST_WORD):
+            raise garbled()
+        return kind, self.read(size)
+
+    def read(self, size: int) -> bytes:
+        import select
+
+        parts: list[bytes] = []
+        waiting = select.poll()
+        waiting.register(self.pipe.incoming, select.POLLIN)
+        while size:
+            if not waiting.poll(1000 * TICK):
+                self.check_limits()
+                continue
+            part = os.read(self.pipe.incoming, min(size, PIECE))
+            if not part:
+                raise EOFError
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def say(self, word: dict[str, Any]) -> None:
+        import json
+
+        self.pipe.send(SAY, json.dumps(word).encode())
+
+    def say_data(self, content: bytes) -> None:
+        self.say({"ok": True})
+        view = memoryview(content)
+        for start in range(0, len(view), PIECE):
+            self.pipe.send(DATA, view[start : start + PIECE])
+        self.pipe.send(END)
+
+    def answered(self) -> bool:
+        """Answer one request."""
+        kind, body = self.receive()
+        if kind != ASK:
+            raise garbled()
+        request = word_of(body)
+        from gradtrace.cli import requests
+
+        handler = requests.HANDLERS.get(str(request.get("ask")))
+        if handler is None:
+            raise garbled()
+        try:
+            handler(self, request)
+        except Stopped:
+            pass
+        except OSError as error:
+            self.say({"error": "OSError", "number": error.errno, "message": error.strerror or str(error)})
+        except GradtraceError as error:
+            self.say({"error": type(error).__name__, "message": error.message, "hint": error.hint})
+        return True
+
+    def copy_to(self, file: Any, check: Callable[[bytes], None]) -> dict[str, Any]:
+        """Copy what the child sends to a file; return the word at its end. The first bytes are checked."""
+        self.say({"ok": True})
+        start, failure = bytearray(16), None
+        position = filled = 0
+        while True:
+            kind, body = self.receive()
+            if kind == DATA:
+                if position < len(start):
+                    start[position : position + len(body)] = body[: len(start) - position]
+                    filled = min(len(start), max(filled, position + len(body)))
+                position += len(body)
+                if failure is None:
+                    failure = attempted(lambda body=body: file.write(body))  # type: ignore[misc]
+            elif kind == SEEK and len(body) == 8:
+                position = int.from_bytes(body, "little")
+                failure = failure or attempted(lambda to=position: file.seek(to))  # type: ignore[misc]
+            elif kind == END:
+                break
+            elif kind == STOP:
+                raise Stopped
+            else:
+                raise garbled()
+        if failure is not None:
+            raise failure
+        check(bytes(start[:filled]))
+        return word_of(body)
+
+    def content(self) -> bytes:
+        """Return what the child sends after a request."""
+        import io
+
+        file = io.BytesIO()
+        self.copy_to(file, lambda start: None)
+        return file.getvalue()
+
+
+def attempted(job: Callable[[], Any]) -> OSError | None:
+    """Do the job; return its OSError, which is raised when the child has sent everything."""
+    try:
+        job()
+    except OSError as error:
+        return error
+    return None
+
+
+def memory_of(pid: int) -> int:
+    """Return the bytes of memory that a process has for itself; 0 where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            lines = file.read().split(b"\n")
+    except OSError:
+        return 0
+    return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith((b"RssAnon:", b"RssShmem:")))
+
+
+def word_of(body: bytes) -> dict[str, Any]:
+    import json
+
+    try:
+        word = json.loads(body)
+    except (ValueError, RecursionError):
+        raise garbled() from None
+    if not isinstance(word, dict):
+        raise garbled()
+    return word
+
+
+def garbled() -> Ended:
+    return Ended(GradtraceError("the process that ran the program did not keep to its protocol", "please report this"))

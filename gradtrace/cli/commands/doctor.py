@@ -1,0 +1,107 @@
+"""`gradtrace doctor`: what this machine offers to confine programs, to draw and to compare."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from importlib.util import find_spec
+
+import click
+
+from gradtrace import __version__
+from gradtrace.annotations import Any
+from gradtrace.cli import options, output
+from gradtrace.cli.clicked import SectionOption
+from gradtrace.cli.command import ToolOption
+from gradtrace.cli.exits import Exit
+
+HELP = """Show the walls of this machine, which confine a stranger's program, and what else gradtrace finds here. The
+exit code is 1 if the kernel does not confine programs here.
+
+\b
+Examples:
+  gradtrace doctor
+  gradtrace doctor --format json"""
+
+EXTRAS = {
+    "torch": "recorded runs of real PyTorch",
+    "matplotlib": "figures of scripts",
+    "tensorboardX": "event files",
+    "pyarrow": "Parquet and Arrow",
+    "distributed": "map on a cluster",
+    "sympy": "paths --symbolic",
+}
+
+
+def doctor(format: str, **_: Any) -> int:
+    found = facts()
+    if format == "json":
+        output.write(json.dumps({"schema": "gradtrace/doctor", "version": 1, **found}, indent=2) + "\n")
+    else:
+        output.write(text(found))
+    return Exit.OK if found["confined"] else Exit.FAILED
+
+
+def facts() -> dict[str, Any]:
+    """Return what holds on this machine, as plain data."""
+    from gradtrace.sandbox import kernel
+    from gradtrace.views import image
+
+    walls = kernel.offered()
+    drawing = "pygraphviz" if image.pygraphviz_works() else "dot" if image.system_dot() else None
+    return {
+        "gradtrace": __version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "confined": walls.stands,
+        "landlock": walls.landlock,
+        "seccomp": walls.seccomp,
+        "broker": hasattr(os, "fork"),
+        "drawing": drawing,
+        "extras": {name: find_spec(name) is not None for name in EXTRAS},
+    }
+
+
+def text(found: dict[str, Any]) -> str:
+    landlock = f"version {found['landlock']}" if found["landlock"] else "none"
+    held = "files, programs, sockets, signals: the kernel refuses them to a program"
+    rows = [
+        ("gradtrace", f"{found['gradtrace']}, Python {found['python']}, {found['system']}"),
+        ("the language", "holds everywhere: a program names only what the language offers"),
+        ("a process of its own", yes(found["broker"], "a clock and a memory limit outside the program's reach")),
+        ("Landlock", f"{landlock} (which files may be opened)"),
+        ("seccomp", yes(found["seccomp"], "which system calls may be made")),
+        ("the kernel's wall", held if found["confined"] else "none here; --require-wall refuses to run a program"),
+        ("drawing", found["drawing"] or "no Graphviz: pip install pygraphviz"),
+        *((name, yes(there, EXTRAS[name])) for name, there in found["extras"].items()),
+    ]
+    width = max(len(name) for name, _ in rows)
+    return "".join(f"{name.ljust(width)}  {what}\n" for name, what in rows)
+
+
+def yes(there: bool, what: str) -> str:
+    return f"{'yes' if there else 'no'} ({what})"
+
+
+command = click.Command(
+    "doctor",
+    callback=doctor,
+    params=[
+        *map(
+            SectionOption,
+            [
+                ToolOption(
+                    ["--format"],
+                    choices=("table", "json"),
+                    default="table",
+                    metavar="table|json",
+                    section="Output",
+                    help="Default: table.",
+                ),
+                *options.common(),
+            ],
+        )
+    ],
+    help=HELP,
+)

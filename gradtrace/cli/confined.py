@@ -1,0 +1,65 @@
+"""The child's side of `broker.confine`: give up the rights, and use the broker from now on."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.cli.grants import FIXED
+from gradtrace.errors import UsageError
+from gradtrace.sandbox import channel, confine, kernel, scratch
+from gradtrace.sandbox.kernel import Rights
+
+if TYPE_CHECKING:
+    from gradtrace.cli.grants import Grants
+
+
+def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str]) -> None:
+    """Confine this process, a child of `parent`, to the grants. UsageError if --require-wall asks for more."""
+    ignore_repeated_interrupts()
+    kernel.end_with(parent)
+    channel.state.channel = pipe
+    channel.state.outputs = tuple(name for name, _ in grants.outputs)
+    kept = [pipe.incoming, pipe.outgoing, scratch.prepare(grants.scratch)]
+    if grants.seconds is not None:
+        from gradtrace.lang import budget
+
+        budget.process_end.at = time.monotonic() + grants.seconds
+    seconds = None if grants.seconds is None else int((grants.seconds + 5) * (os.cpu_count() or 1)) + 1
+    whole = max(grants.process, FIXED) if grants.process else None
+    limits = confine.Limits(grants.most_memory if grants.memory else None, whole, grants.written or None, seconds)
+    rights = Rights(grants.read, (grants.write,) if grants.write else ())
+    check_walls(confine.confine(rights, limits, kept), grants, args)
+
+
+def ignore_repeated_interrupts() -> None:
+    """Take one Ctrl-C as one: the terminal sends it to both processes, and the parent passes its own on."""
+    import _signal  # type: ignore[import-not-found]  # signal itself loads enum
+
+    if _signal.getsignal(_signal.SIGINT) is not _signal.default_int_handler:
+        return
+    last = 0.0
+
+    def interrupted(number: int, frame: Any) -> None:
+        nonlocal last
+        now, before = time.monotonic(), last
+        last = now
+        if now - before > 0.3:
+            raise KeyboardInterrupt
+
+    _signal.signal(_signal.SIGINT, interrupted)
+
+
+def check_walls(walls: kernel.Walls, grants: Grants, args: list[str]) -> None:
+    """Say once if the kernel does not confine a stranger's program here; UsageError with --require-wall."""
+    if walls.stands:
+        return
+    missing = "seccomp" if walls.landlock else "Landlock" if walls.seccomp else "Landlock and seccomp"
+    what = f"the kernel does not confine programs here: it has no {missing}"
+    if "--require-wall" in (args[: args.index("--")] if "--" in args else args):
+        raise UsageError(what, "gradtrace doctor shows the walls of this machine; leave out --require-wall")
+    if not grants.own_text:
+        from gradtrace.cli import report
+
+        report.write(f"gradtrace: {what}; the language alone does (--require-wall refuses)")

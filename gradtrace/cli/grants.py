@@ -1,0 +1,241 @@
+"""What a command line grants to its program, read from the arguments before anything else is."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
+from gradtrace.cli import source
+from gradtrace.cli.argv import Split
+from gradtrace.errors import UsageError
+from gradtrace.limits import BY_FIELD, Budget
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+TABLES = ("--data", "--grid")
+DROPPED = ("--scheduler", "--progress", "--resume", "--params", "-e")  # by `task_of`
+READ = ("--params", "--data", "--allow-import")
+FIXED = 800_000_000  # bytes of Python, numpy, its threads and gradtrace's own work, beside a program's values
+SHARE = 1.1  # of the program's values, for what holds them
+WRITTEN_FACTOR, WRITTEN_EXTRA = 4, 1_000_000  # characters to bytes; error messages
+
+
+class Grants(NamedTuple):
+    """What a command line asks for, beyond computing and printing.
+
+    read      files and folders that the child may read
+    write     the folder of --allow-write, or ""
+    outputs   the names of the files to write, each with its path
+    seconds   time limit, or None
+    memory    bytes of the program's values
+    process   bytes of address space
+    written   bytes of a file below `write`
+    torch     runs the program in real PyTorch on inputs that the child describes: `check --against torch`
+    folder    the folder for the parts of a table, or ""
+    scratch   a folder for a nameless file of intermediate results, or ""
+    cluster   computes the parts on a cluster, of a table that the child describes: `map --scheduler`
+    own_text  the program is an expression of the command line, no stranger's
+    prompt    yields the entries of `gradtrace repl`, of which each may take `entry_seconds`; gets the names to complete
+    """
+
+    read: tuple[str, ...] = ()
+    write: str = ""
+    outputs: tuple[tuple[str, str], ...] = ()
+    seconds: float | None = None
+    memory: int = 0
+    process: int = 0
+    written: int = 0
+    torch: Callable[[dict[str, Any]], bytes] | None = None
+    folder: str = ""
+    scratch: str = ""
+    cluster: Callable[[dict[str, Any]], bytes] | None = None
+    own_text: bool = False
+    prompt: Callable[[Callable[[], list[str]]], Generator[str, None, None]] | None = None
+    entry_seconds: float = 0.0
+
+    @property
+    def most_memory(self) -> int:
+        """The bytes of memory at which the kernel refuses more to the process, and the parent ends it."""
+        return int(FIXED + SHARE * self.memory)
+
+    @classmethod
+    def within(cls, budget: Budget) -> Grants:
+        """Return the grants of a command that has these limits and names no file."""
+        written = WRITTEN_FACTOR * budget.output_bytes + WRITTEN_EXTRA if budget.allow_write else 0
+        return cls(
+            write=os.path.realpath(budget.allow_write) if budget.allow_write else "",
+            seconds=budget.seconds,
+            memory=budget.memory_bytes,
+            process=budget.process_bytes,
+            written=written,
+        )
+
+
+def of_command(found: Split, budget: Budget, always_file: bool) -> Grants:
+    """Return the grants of a command on a source."""
+    output, table = value_of(found, "-o") or "", any(value_of(found, name) for name in TABLES)
+    # a table may take as long as it likes, unless the command line says how long
+    timed = not table or bool(early_limit(found, "seconds"))
+    return Grants.within(budget)._replace(
+        read=tuple(files_of(found, always_file)),
+        outputs=tuple(outputs_of(found)),
+        seconds=budget.seconds if timed else None,
+        torch=beside_torch(found, budget, always_file) if value_of(found, "--against") else None,
+        folder=output if output.endswith("/") or os.path.isdir(output) else "",
+        own_text=forced(found) is not None or not (always_file or any(map(is_strangers, found.positionals))),
+        cluster=on_cluster(found, always_file) if table else None,
+        scratch=os.path.dirname(output.rstrip("/")) or "." if table else "",
+    )
+
+
+def beside_torch(found: Split, budget: Budget, always_file: bool) -> Callable[[dict[str, Any]], bytes]:
+    """Return the function that runs the source, which is read here, in real PyTorch (`check --against torch`)."""
+    text = text_of(found, always_file)
+
+    def ask(word: dict[str, Any]) -> bytes:
+        from gradtrace.cli import torch_process
+
+        if not text:
+            raise UsageError("real PyTorch runs a program's text, not a record", "give the program's file")
+        return torch_process.answer_of(
+            text, torch_process.checked_request(word), value_of(found, "--python"), budget.seconds
+        )
+
+    return ask
+
+
+def is_strangers(word: str) -> bool:
+    """Whether a source is a file's or stdin's text."""
+    return word == "-" or source.is_file(word)
+
+
+def text_of(found: Split, always_file: bool) -> str:
+    """Return the text of the source, which the child need not tell then; "" for a record."""
+    if not found.positionals:
+        return forced(found) or ""
+    return forced(found) or source.read(found.positionals[0], always_file).text
+
+
+def on_cluster(found: Split, always_file: bool) -> Callable[[dict[str, Any]], bytes] | None:
+    """Return the function that has a cluster compute a table's parts; None if the command line names no cluster."""
+    address = value_of(found, "--scheduler") or os.environ.get("DASK_SCHEDULER_ADDRESS")
+    if not address:
+        return None
+    text = text_of(found, always_file)
+
+    def ask(word: dict[str, Any]) -> bytes:
+        from gradtrace.batch import cluster
+        from gradtrace.batch.run import Done
+
+        table = cluster.table_of(word["table"])
+        there, done = {int(first): end for first, end in word["there"].items()}, Done()
+        cluster.run(task_of(sys.argv[1:], text, word["constants"]), table, there, address, done, lambda rows: None)
+        told = {"rows": done.rows, "there": done.there, "bad": done.bad, "noted": done.noted}
+        return json.dumps(told).encode()
+
+    return ask
+
+
+def task_of(args: list[str], text: str, constants: dict[str, Any]) -> Any:
+    """Return the command line with which a worker computes a part: its options, but for the values of variables."""
+    from gradtrace.batch.cluster import PARAMETERS, SOURCE, Task
+    from gradtrace.cli import argv
+    from gradtrace.cli.commands.map import command
+
+    found = argv.split(args[1:], command.arity)
+    kept: list[str] = []
+    for token, *values in found.options:
+        name, equals, attached = token.partition("=")
+        value = attached if equals else values[0] if values else ""
+        own = name in command.arity
+        if (
+            name in DROPPED
+            or (not own and not value.startswith("col:"))
+            or (name in ("-s", "--set") and "col:" not in value)
+        ):
+            continue
+        kept += [token, *values]
+    return Task((args[0], *kept, "--params", PARAMETERS, "--", SOURCE), text, json.dumps(constants), os.getcwd())
+
+
+def forced(found: Split) -> str | None:
+    """Return the expression given by -e, or None."""
+    return next((values[0] for token, *values in reversed(found.options) if token == "-e" and values), None)
+
+
+def outputs_of(found: Split) -> Iterator[tuple[str, str]]:
+    """Yield the outputs that a command line asks for, each with the path of the file to write."""
+    name = value_of(found, "-o")
+    if name is not None:
+        yield name, name
+    folder = value_of(found, "--tensorboard")
+    if folder is not None:
+        from gradtrace.views import event_files
+
+        yield folder, os.path.join(folder, event_files.new_name())
+
+
+def files_of(found: Split, always_file: bool) -> Iterator[str]:
+    """Yield the paths of the files and folders that a command line names for reading."""
+    for position, word in enumerate(found.positionals):
+        if source.is_file(word) or (always_file and not position):
+            yield os.path.expanduser(word.removeprefix("@"))
+    for token, *values in found.options:
+        name, equals, attached = token.partition("=")
+        for value in ([attached] if equals else values) or [token[2:]]:
+            for text in (value, value.partition("=")[2]):
+                if name in READ:
+                    yield os.path.expanduser(text)
+                elif text.strip().startswith("@"):
+                    yield os.path.expanduser(text.strip()[1:].partition("#")[0])
+    output = value_of(found, "-o")
+    if output is not None:
+        yield output  # its first bytes tell whether it may be overwritten
+
+
+def value_of(found: Split, name: str) -> str | None:
+    """Return the last value of an option, written as `-o g.svg`, `-og.svg`, `--out g.svg` or `--out=g.svg`."""
+    for token, *values in reversed(found.options):
+        if token == name:
+            return values[0] if values else None
+        if token.startswith(name if len(name) == 2 else name + "="):
+            return token[len(name) :].removeprefix("=")
+    return None
+
+
+def early_budget(found: Split) -> Budget:
+    """Return the limits on reading and parsing, and --allow-import, before all options have been parsed.
+
+    Invalid values are ignored here; they are reported when the options are parsed.
+    """
+    size, seconds = early_limit(found, "source_bytes"), early_limit(found, "seconds")
+    budget = Budget(source_bytes=int(size)) if size.isdecimal() else Budget()
+    if seconds.replace(".", "", 1).isdecimal() and float(seconds) > 0:
+        budget = budget._replace(seconds=float(seconds))
+    memory, process, output = (early_limit(found, name) for name in ("memory_bytes", "process_bytes", "output_bytes"))
+    return budget._replace(
+        memory_bytes=int(memory) if memory.isdecimal() else budget.memory_bytes,
+        process_bytes=int(process) if process.isdecimal() else budget.process_bytes,
+        output_bytes=int(output) if output.isdecimal() else budget.output_bytes,
+        allow_import=early_value(found, "--allow-import"),
+        allow_write=early_value(found, "--allow-write"),
+    )
+
+
+def early_limit(found: Split, field: str) -> str:
+    """Return the value of a limit's option, or of its environment variable; "" if neither is given."""
+    limit = BY_FIELD[field]
+    return early_value(found, limit.flag) or os.environ.get(limit.variable, "")
+
+
+def early_value(found: Split, option: str) -> str:
+    """Return the last value of an option; "" if it is not given."""
+    given = [
+        [*token.partition("=")[2:], *values][-1]
+        for token, *values in found.options
+        if token.partition("=")[0] == option
+    ]
+    return given[-1] if given else ""

@@ -1,0 +1,74 @@
+"""Built-in functions whose time or memory grows with their arguments, which they charge to the budget first."""
+
+from __future__ import annotations
+
+import operator
+
+from gradtrace.annotations import Any, Callable
+from gradtrace.lang.budget import Meter
+from gradtrace.lang.costs import charge_visit
+from gradtrace.lang.iteration import metered, with_name
+from gradtrace.lang.operators import SEQUENCES, SMALL, guard_add, guard_power
+from gradtrace.lang.strings import Strings
+
+
+def make_pow(meter: Meter) -> Callable[..., Any]:
+    two = guard_power(pow, meter)
+
+    def power_or_modular(base: Any, exp: Any, mod: Any = None) -> Any:
+        if mod is None:
+            return two(base, exp)
+        if type(base) is type(exp) is type(mod) is int and mod.bit_length() > 64:
+            meter.count_numbers(abs(exp).bit_length() * (mod.bit_length() / 200) ** 2)
+            meter.count_division(base.bit_length(), mod.bit_length())
+        return pow(base, exp, mod)
+
+    return with_name(power_or_modular, "pow")
+
+
+def make_divmod(meter: Meter) -> Callable[[Any, Any], Any]:
+    def divmod_charged(a: Any, b: Any, /) -> Any:
+        if type(a) is int and type(b) is int:
+            meter.count_division(a.bit_length(), b.bit_length())
+        return divmod(a, b)
+
+    return with_name(divmod_charged, "divmod")
+
+
+def make_sum(meter: Meter) -> Callable[..., Any]:
+    add = guard_add(operator.add, meter)
+
+    def sum_charged(iterable: Any, /, start: Any = 0) -> Any:
+        charge_visit(iterable, meter)
+        if type(start) not in SEQUENCES and not has_long_items(iterable):
+            return sum(iterable, start)
+        if type(start) is str:
+            raise TypeError("sum() can't sum strings [use ''.join(seq) instead]")
+        for item in metered(iterable, meter):
+            start = add(start, item)
+        return start
+
+    return with_name(sum_charged, "sum")
+
+
+def has_long_items(items: Any) -> bool:
+    """Whether a container has sequences or huge integers, whose sums cost more with each."""
+    if type(items) not in (list, tuple, set, frozenset):
+        return False
+    kinds = set(map(type, items))
+    if int not in kinds:
+        return not kinds.isdisjoint(SEQUENCES)
+    numbers = items if len(kinds) == 1 else [item for item in items if type(item) is int]
+    return max(numbers) >= SMALL or min(numbers) <= -SMALL or not kinds.isdisjoint(SEQUENCES)
+
+
+def make_visitor(function: Callable[[Any], Any], meter: Meter) -> Callable[[Any], Any]:
+    def call(iterable: Any, /) -> Any:
+        charge_visit(iterable, meter)
+        return function(iterable)
+
+    return with_name(call, function.__name__)
+
+
+def make_writer(write: Callable[[Any], str], strings: Strings) -> Callable[[Any], str]:
+    return with_name(lambda value, /: strings.text_of(write, value), write.__name__)

@@ -1,0 +1,18 @@
+"""Setting the tensor attribute of a module that is computed from parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.tensor import Tensor
+from gradtrace.nn.modules._text import typename
+from gradtrace.nn.modules.module import Module
+
+
+def put_tensor(module: Any, name: str, tensor: Any) -> None:
+    """Set `module.name`; raise TypeError unless `module` is a Module and `tensor` a Tensor."""
+    if not isinstance(module, Module):
+        raise TypeError(f"{typename(module)} is not a Module")
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"'{name}' of a module must be a Tensor, not {typename(tensor)}")
+    setattr(module, name, tensor)

@@ -1,0 +1,10 @@
+"""The second wall: a process that has given up its rights, and the process that keeps them.
+
+    command line ── fork ──▶ child: gives up its rights, then parses, runs and draws the stranger's program
+         │                     │
+         └──── broker ◀── pipe ┘   bytes with a kind and a length; never a path, never a pickle
+
+`kernel` gives up the rights (Landlock, seccomp, resource limits), `system_calls` lists what remains allowed, `grants`
+says which files a child may read, and `channel` is the child's end of the pipe. The broker is `gradtrace.cli.broker`.
+Nothing here knows the language: code that has escaped from it meets this wall.
+"""

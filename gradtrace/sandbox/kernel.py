@@ -1,0 +1,215 @@
+"""Give up a process's rights for good: Landlock and seccomp, by ctypes alone (Linux; x86-64 and aarch64).
+
+After `lock(...)` the calling process can never again open a file outside of what was granted, start a program, make a
+socket, fork, or signal or trace another process, whatever code runs in it: the kernel decides, and no call takes a
+right back. It needs no privileges. It must be called before the process has threads, as both hold for the calling
+thread and what it starts.
+
+- Landlock (Linux 5.13, https://docs.kernel.org/userspace-api/landlock.html) decides which files may be opened.
+- seccomp (https://docs.kernel.org/userspace-api/seccomp_filter.html) allows the system calls of `system_calls`.
+- The capabilities of a root process are dropped, but for those to read files in spite of their modes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+
+from gradtrace.annotations import NamedTuple
+from gradtrace.sandbox import system_calls
+from gradtrace.sandbox.system_calls import ANY_BIT, NO_BIT, Condition, Table
+
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same numbers on all architectures
+PATH_BENEATH = 1
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+MAKE_DIR, MAKE_REG, TRUNCATE = 1 << 7, 1 << 8, 1 << 14
+OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
+FIRST_RIGHTS = (1 << 13) - 1
+# rights that later versions of Landlock's interface added: version -> bit
+LATER_RIGHTS = {2: 1 << 13, 3: TRUNCATE, 5: 1 << 15}
+
+SET_NO_NEW_PRIVS, SET_SECCOMP, SET_PDEATHSIG = 38, 22, 1
+FILTER = 2
+KEPT_CAPABILITIES = 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+CAPABILITY_VERSION = 0x20080522
+
+LOAD, EQUAL, ABOVE, BITS, RETURN = 0x20, 0x15, 0x25, 0x45, 0x06  # instructions of seccomp's filters
+ALLOW, KILL = 0x7FFF0000, 0x80000000
+EPERM, ENOSYS = 0x00050000 | 1, 0x00050000 | 38
+# machine: (the kernel's name of its calls, column of the table)
+MACHINES = {"x86_64": (0xC000003E, 1), "aarch64": (0xC00000B7, 2)}
+
+
+class Walls(NamedTuple):
+    """What the kernel holds: the version of Landlock's interface (0: none), and whether seccomp filters calls."""
+
+    landlock: int
+    seccomp: bool
+
+    @property
+    def stands(self) -> bool:
+        return self.landlock > 0 and self.seccomp
+
+
+class Rights(NamedTuple):
+    """The files and folders that a confined process may read, write below, and start programs from."""
+
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    execute: tuple[str, ...] = ()
+
+
+def offered() -> Walls:
+    """Return what this machine's kernel offers."""
+    column = MACHINES.get(machine())
+    return Walls(landlock_version(), column is not None and filters_calls())
+
+
+def lock(rights: Rights) -> Walls:
+    """Give up all rights but these; return what holds from now on. An older kernel holds less, or nothing."""
+    version = landlock_version()
+    prctl(SET_NO_NEW_PRIVS, 1)
+    drop_capabilities()
+    if version:
+        restrict_files(version, rights)
+    return Walls(version, machine() in MACHINES and restrict_calls(rights))
+
+
+def end_with(parent: int) -> None:
+    """Make the kernel kill this process when its parent, with the id `parent`, ends."""
+    if machine():
+        prctl(SET_PDEATHSIG, 9)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+def machine() -> str:
+    """Return the machine's architecture on Linux, else ""."""
+    system = os.uname()
+    return system.machine if system.sysname == "Linux" and ctypes.sizeof(ctypes.c_void_p) == 8 else ""
+
+
+# ---- files
+
+
+def landlock_version() -> int:
+    """Return the version of Landlock's interface; 0 if there is none, or it is switched off."""
+    return max(0, syscall(CREATE_RULESET, None, 0, 1)) if machine() else 0
+
+
+def restrict_files(version: int, rights: Rights) -> None:
+    handled = FIRST_RIGHTS | sum(bit for since, bit in LATER_RIGHTS.items() if version >= since)
+    ports, scopes = (3 if version >= 4 else 0), (3 if version >= 6 else 0)
+    size = 24 if version >= 6 else 16 if version >= 4 else 8
+    rules = checked(syscall(CREATE_RULESET, struct.pack("QQQ", handled, ports, scopes)[:size], size, 0))
+    for paths, granted in (
+        (rights.read, READ_FILE | READ_DIR),
+        (rights.write, READ_FILE | READ_DIR | WRITE_FILE | MAKE_DIR | MAKE_REG | TRUNCATE),
+        (rights.execute, READ_FILE | READ_DIR | EXECUTE),
+    ):
+        for path in paths:
+            add_rule(rules, path, granted & handled)
+    add_rule(rules, os.devnull, READ_FILE | WRITE_FILE)
+    checked(syscall(RESTRICT_SELF, rules, 0))
+    os.close(rules)
+
+
+def add_rule(rules: int, path: str, granted: int) -> None:
+    """Grant rights below a folder, or to a file; a path that is not there is left out."""
+    try:
+        handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return
+    if not os.path.isdir(path):
+        granted &= OF_FILES
+    checked(syscall(ADD_RULE, rules, PATH_BENEATH, struct.pack("=Qi", granted, handle), 0))
+    os.close(handle)
+
+
+# ---- calls
+
+
+def filters_calls() -> bool:
+    """Whether the kernel has seccomp's filters; a filter that cannot be read is refused with EFAULT if it has."""
+    return prctl(SET_SECCOMP, FILTER, None) < 0 and ctypes.get_errno() == 14
+
+
+def restrict_calls(rights: Rights) -> bool:
+    """Filter this process's system calls; return False if the kernel cannot."""
+    name, column = MACHINES[machine()]
+    wanted = system_calls.table(column, os.getpid(), writes=bool(rights.write), starts=bool(rights.execute))
+    code = filter_code(name, wanted)
+    text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in code))
+    return prctl(SET_SECCOMP, FILTER, struct.pack("HxxxxxxP", len(code), ctypes.addressof(text))) == 0
+
+
+def filter_code(name: int, wanted: Table) -> list[tuple[int, int, int, int]]:
+    """Return the filter as instructions: (operation, steps to skip if true, if false, value)."""
+    code = [(LOAD, 0, 0, 4), (EQUAL, 1, 0, name), (RETURN, 0, 0, KILL), (LOAD, 0, 0, 0)]
+    for number in wanted.allowed:
+        code += [(EQUAL, 0, 1, number), (RETURN, 0, 0, ALLOW)]
+    for number in wanted.missing:
+        code += [(EQUAL, 0, 1, number), (RETURN, 0, 0, ENOSYS)]
+    for number, condition in wanted.conditional:
+        tested = condition_code(condition)
+        code += [(EQUAL, 0, len(tested), number), *tested]
+    code += [(ABOVE, 0, 1, system_calls.LAST_KNOWN), (RETURN, 0, 0, ENOSYS), (RETURN, 0, 0, EPERM)]
+    return code
+
+
+def condition_code(condition: Condition) -> list[tuple[int, int, int, int]]:
+    """Return the instructions that allow a call under a condition, and refuse it otherwise."""
+    load = (LOAD, 0, 0, 16 + 8 * condition.argument)
+    if condition.test == ANY_BIT:
+        return [load, (BITS, 0, 1, condition.values[0]), (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, EPERM)]
+    if condition.test == NO_BIT:
+        return [load, (BITS, 1, 0, condition.values[0]), (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, EPERM)]
+    tests = [step for value in condition.values for step in ((EQUAL, 0, 1, value), (RETURN, 0, 0, ALLOW))]
+    return [load, *tests, (RETURN, 0, 0, EPERM)]
+
+
+def drop_capabilities() -> None:
+    """Keep no capability but those to read files: CAP_SYS_RESOURCE would lift the limits of the process."""
+    if os.geteuid() != 0 or machine() not in MACHINES:
+        return
+    column = MACHINES[machine()][1]
+    (getting, setting) = system_calls.numbers(system_calls.CAPABILITIES, column)
+    header = struct.pack("Ii", CAPABILITY_VERSION, 0)
+    held = ctypes.create_string_buffer(24)
+    if syscall(getting, header, held) < 0:
+        return
+    effective, permitted = struct.unpack_from("II", held)
+    kept = struct.pack("IIIIII", effective & KEPT_CAPABILITIES, permitted & KEPT_CAPABILITIES, 0, 0, 0, 0)
+    syscall(setting, header, kept)
+
+
+# ---- the C library
+
+
+class _Library:
+    """The C library, loaded on first use."""
+
+    loaded: ctypes.CDLL | None = None
+
+
+def library() -> ctypes.CDLL:
+    if _Library.loaded is None:
+        _Library.loaded = ctypes.CDLL(None, use_errno=True)
+    return _Library.loaded
+
+
+def syscall(*arguments: object) -> int:
+    result: int = library().syscall(*(ctypes.c_long(a) if type(a) is int else a for a in arguments))
+    return result
+
+
+def prctl(*arguments: object) -> int:
+    result: int = library().prctl(*arguments, *([0] * (5 - len(arguments))))
+    return result
+
+
+def checked(result: int) -> int:
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result

@@ -1,0 +1,121 @@
+"""Code that has got out of the language, in every command: the kernel's wall and the broker must hold on their own."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from canaries import Yard
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+PROGRAM = """import torch
+abs("attempts")
+w = torch.tensor(1.0, requires_grad=True)
+y = (w + 2) * w
+y.backward()
+"""
+EXPRESSION = 'abs("attempts")\nw: leaf = 1.0\n(w + 2) * w\n'
+NOTE = "```python\nabs('attempts')\n```\n"
+PICTURES = ("svg", "png", "pdf", "html", "gif", "apng", "webp", "dot", "tex", "mmd", "json", "graphml", "txt", "gt")
+COMMANDS = {
+    "run": ("run", "p.py"),
+    "eval": ("eval", "e.txt"),
+    "why": ("why", "p.py", "w"),
+    "stats": ("stats", "p.py"),
+    "trace": ("trace", "p.py"),
+    "paths": ("paths", "e.txt"),
+    "check": ("check", "e.txt"),
+    "jacobian": ("jacobian", "e.txt"),
+    "hessian": ("hessian", "e.txt"),
+    "diff": ("diff", "p.py", "e.txt"),
+    "verify": ("verify", "n.md"),
+    "plan": ("plan", "e.txt"),
+    "compare": ("compare", "e.txt", "--runs", "2"),
+    "map": ("map", "m.txt", "--grid", "x=0:1:5"),
+    "repl": ("repl",),
+    "run, writing": ("run", "p.py", "--allow-write", "elsewhere-made"),
+}
+QUICK = ("run", "repl", "map")
+
+
+@pytest.fixture
+def escaped(tmp_path, door):
+    """escaped(args, text) -> the process, after it was checked that no canary was touched."""
+    yard = Yard(tmp_path, door, None)
+    for name, text in (("p.py", PROGRAM), ("e.txt", EXPRESSION), ("n.md", NOTE), ("m.txt", EXPRESSION + "x*x\n")):
+        (yard.folder / name).write_text(text)
+
+    def run(args, text="", makes=(), program=None):
+        if program is not None:
+            (yard.folder / "p.py").write_text(program)
+        return yard.run(*args, text=text, module="escaped", environment={"PYTHONPATH": str(HERE)}, makes=makes)
+
+    return run
+
+
+def outcomes(done):
+    """The name and the outcome of each attempt."""
+    lines = [line.removeprefix("attempt ") for line in done.stderr.splitlines() if line.startswith("attempt ")]
+    return dict(line.split(": ", 1) for line in lines)
+
+
+def check(done, wanted=()):
+    found = outcomes(done)
+    assert len(found) >= 140, done
+    assert {name: how for name, how in found.items() if not how.startswith("refused")} == {}, done.stderr[-3000:]
+
+
+SLOW = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in COMMANDS]
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_no_attempt_succeeds(name, escaped):
+    check(escaped(COMMANDS[name], PROGRAM if name == "repl" else ""))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", PICTURES)
+def test_no_attempt_succeeds_while_a_picture_is_made(suffix, escaped):
+    done = escaped(("graph", "e.txt", "-o", f"g.{suffix}"), makes=(f"g.{suffix}",))
+    check(done)
+    assert done.returncode == 0, done
+
+
+@pytest.mark.slow
+def test_no_attempt_succeeds_while_a_run_is_recorded(escaped):
+    check(escaped(("run", "p.py", "-o", "r.gt"), makes=("r.gt",)))
+
+
+def test_the_attempts_are_real(tmp_path, door):
+    """Without a wall those that do no harm succeed."""
+    code = "import escaped; escaped.main.broker.enable = lambda: None; escaped.main.main()"
+    yard = Yard(tmp_path, door, None)
+    (yard.folder / "p.py").write_text(PROGRAM.replace('"attempts"', '"harmless"'))
+    environment = {"PYTHONPATH": str(HERE), "PATH": "/usr/bin:/bin", "CANARY": "canary-of-the-environment-2284"}
+    command = [sys.executable, "-c", code, "run", "p.py"]
+    done = subprocess.run(command, cwd=yard.folder, env=environment, capture_output=True, text=True, timeout=60)
+    found = outcomes(done)
+    assert len(found) > 25 and set(found.values()) == {"DONE"}, done.stderr
+
+
+@pytest.mark.parametrize("number", [pytest.param(n, marks=() if n < 4 else pytest.mark.slow) for n in range(24)])
+def test_a_forged_message_ends_the_run_and_does_nothing(number, escaped):
+    done = escaped(("run", "p.py", "--max-seconds", "10"), program=f"abs('forge {number}')\n")
+    assert done.returncode == 1 and "did not keep to its protocol" in done.stderr, done
+
+
+def test_an_output_of_another_kind_is_not_written(escaped):
+    done = escaped(("graph", "p.py", "-o", "g.png"), program="abs('forge file')\n")
+    assert done.returncode != 0 and "is not a .png file" in done.stderr, done
+
+
+@pytest.mark.parametrize("how", ["hang", "close"])
+def test_a_process_that_does_not_end_is_ended(how, escaped):
+    done = escaped(("run", "p.py", "--max-seconds", "1"), program=f"abs('{how}')\n")
+    assert done.returncode == 1 and "ran longer than 1 s" in done.stderr, done
+
+
+def test_a_process_that_takes_shared_memory_is_ended(escaped):
+    done = escaped(("run", "p.py", "--max-memory", "100000000"), program="abs('memory')\n")
+    assert done.returncode == 1 and "more memory than" in done.stderr, done

@@ -92,7 +92,11 @@ def as_known(error: BaseException) -> BaseException:
 
 
 def copied(error: BaseException, base: type[BaseException]) -> BaseException:
-    args = (text_of(error),) if base is not type(error) else tuple(a if is_plain(a) else text_of(a) for a in args_of(error))
+    args = (
+        (text_of(error),)
+        if base is not type(error)
+        else tuple(a if is_plain(a) else text_of(a) for a in args_of(error))
+    )
     known: BaseException = base.__new__(base)
     known.args = args
     known.__cause__, known.__context__ = error.__cause__, error.__context__

@@ -89,7 +89,7 @@ JOBS = {
             "numpy": ["{python}", "-c", "import numpy"],
             "torch": ["{python}", "-c", "import torch"],
         },
-        than("numpy", 0.5),
+        than("numpy", 0.55),
         whole=True,
         says="MulBackward0",
     ),

@@ -137,7 +137,7 @@ def start() -> None:
     request = serve(connection)
     os.chdir(request["cwd"])
     os.environ.clear()
-    os.environ.update(request["env"])
+    os.environ.update(request.pop("env"))  # not kept: a program that reads this process's memory must not find it
     sys.argv[1:] = request["args"]
     sys.path[0] = request["cwd"]
     sys.stdin = os.fdopen(0, encoding="utf-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
@@ -127,6 +126,8 @@ def on_cluster(found: Split, always_file: bool) -> Callable[[dict[str, Any]], by
     text = text_of(found, always_file)
 
     def ask(word: dict[str, Any]) -> bytes:
+        import json
+
         from gradtrace.batch import cluster
         from gradtrace.batch.run import Done
 
@@ -141,6 +142,8 @@ def on_cluster(found: Split, always_file: bool) -> Callable[[dict[str, Any]], by
 
 def task_of(args: list[str], text: str, constants: dict[str, Any]) -> Any:
     """Return the command line with which a worker computes a part: its options, but for the values of variables."""
+    import json
+
     from gradtrace.batch.cluster import PARAMETERS, SOURCE, Task
     from gradtrace.cli import argv
     from gradtrace.cli.commands.map import command

@@ -83,7 +83,7 @@ def as_known(error: BaseException) -> BaseException:
     if is_own(kind) or MARK in inner:
         return error
     base = next(base for base in kind.__mro__ if KNOWN.get(base) is not None)
-    if base is kind and (kind is StopIteration or all(is_plain(arg) for arg in error.args)):
+    if base is kind and (kind is StopIteration or all(is_plain(arg) for arg in args_of(error))):
         return error
     known: BaseException | None = inner.get("_known")
     if known is None:
@@ -92,7 +92,11 @@ def as_known(error: BaseException) -> BaseException:
 
 
 def copied(error: BaseException, base: type[BaseException]) -> BaseException:
-    args = (text_of(error),) if base is not type(error) else tuple(a if is_plain(a) else text_of(a) for a in error.args)
+    args = (
+        (text_of(error),)
+        if base is not type(error)
+        else tuple(a if is_plain(a) else text_of(a) for a in args_of(error))
+    )
     known: BaseException = base.__new__(base)
     known.args = args
     known.__cause__, known.__context__ = error.__cause__, error.__context__
@@ -129,3 +133,9 @@ def is_plain(value: Any, depth: int = 0) -> bool:
     if is_own(kind) or kind in (ProgramFunction, TypeName) or issubclass(kind, Tensor):
         return True
     return allowed.OF_INSTANCES.get(kind) is not None or is_defined_in(kind, allowed.OPEN_MODULES)
+
+
+def args_of(error: BaseException) -> tuple[Any, ...]:
+    """Return the arguments that an exception was made with, also if its class has a property of that name."""
+    args: tuple[Any, ...] = BaseException.args.__get__(error)
+    return args

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 
-from gradtrace.annotations import Any, Iterator
+from gradtrace.annotations import Any
 
 
 class _State:
@@ -33,20 +32,27 @@ def prepare(folder: str = "") -> int:
     return _state.descriptor
 
 
-@contextmanager
-def empty_file(folder: str | None = None) -> Iterator[Any]:
+class empty_file:
     """Context manager: an empty file for reading and writing, in `folder` where this process is not confined.
 
     A confined process has one, so two must not be in use at the same time.
     """
-    if _state.descriptor < 0:
-        import tempfile
 
-        with tempfile.TemporaryFile(dir=folder) as file:
-            yield file
-        return
-    with os.fdopen(_state.descriptor, "w+b", closefd=False) as file:
-        file.truncate(0)
-        yield file
-        file.seek(0)
-        file.truncate(0)
+    def __init__(self, folder: str | None = None) -> None:
+        self.folder = folder
+
+    def __enter__(self) -> Any:
+        if _state.descriptor < 0:
+            import tempfile
+
+            self.file: Any = tempfile.TemporaryFile(dir=self.folder)
+        else:
+            self.file = os.fdopen(_state.descriptor, "w+b", closefd=False)
+            self.file.truncate(0)
+        return self.file
+
+    def __exit__(self, *_: object) -> None:
+        if _state.descriptor >= 0:
+            self.file.seek(0)
+            self.file.truncate(0)
+        self.file.close()

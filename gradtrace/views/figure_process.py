@@ -16,6 +16,7 @@ import time
 from gradtrace.annotations import NamedTuple
 from gradtrace.sandbox import channel
 
+WORKER = ("-m", "gradtrace.views.figure_worker")
 # Where Python and matplotlib find their libraries, and matplotlib its settings and its list of fonts.
 ENVIRONMENT = ("HOME", "LD_LIBRARY_PATH", "MPLCONFIGDIR", "PYTHONPATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
 FINISHED = b"\1"
@@ -46,7 +47,7 @@ def draw_calls(job: bytes, seconds: float, most: int) -> Answer:
         reading, writing = os.pipe()
         try:
             process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "gradtrace.views.figure_worker", str(writing)],
+                [sys.executable, "-P", *WORKER, str(writing)],
                 stdin=given,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

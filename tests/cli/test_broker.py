@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -62,18 +61,14 @@ def test_doctor(process, clean):
     assert bare.returncode == 1 and "none here" in bare.stdout
 
 
-@pytest.mark.parametrize("name", ["g.svg", "g.png", "g.html", "g.gif", "g.json", "r.gt"])
+@pytest.mark.parametrize("name", ["g.svg", "g.png", "g.html", "g.gif", "g.json"])
 def test_what_the_child_makes_is_what_an_open_process_makes(name, process, gt, here):
     text = "import torch\nw = torch.tensor(2.0, requires_grad=True)\ny = w * w\ny.backward()\n"
     (here / "p.py").write_text(text)
-    command = ("run", "p.py", "-o", name) if name.endswith(".gt") else ("graph", "p.py", "-o", name)
-    assert process(*command).returncode == 0
+    assert process("graph", "p.py", "-o", name).returncode == 0
     confined = (here / name).read_bytes()
-    assert gt(*command).exit_code == 0
-    if name.endswith(".gt"):  # a zip with the time of day
-        assert len((here / name).read_bytes()) == len(confined)
-    else:
-        assert (here / name).read_bytes() == confined
+    assert gt("graph", "p.py", "-o", name).exit_code == 0
+    assert (here / name).read_bytes() == confined
 
 
 def test_a_large_graph_is_drawn_by_a_process_of_the_broker(process, here):
@@ -142,28 +137,16 @@ def test_a_reader_that_goes_ends_the_run_quietly(here, clean):
     assert run.stderr.read() == ""
 
 
-def test_the_prompt_is_the_parents(here, clean):
-    main, side = pty.openpty()
-    command = [sys.executable, "-m", "gradtrace", "repl", "--max-seconds", "1"]
-    run = subprocess.Popen(command, cwd=here, env=clean(TERM="dumb"), stdin=side, stdout=side, stderr=side)
-    os.close(side)
-    heard = b""
-
-    def until(text):
-        nonlocal heard
-        while text not in heard:
-            heard += os.read(main, 1000)
-        heard = heard[heard.index(text) + len(text) :]
-
-    until(b">>> ")
-    os.write(main, b"\x03")  # Ctrl-C at the prompt: nothing of the session is lost
-    until(b">>> ")
-    os.write(main, b"w: leaf = 3.0\n")
-    until(b">>> ")
-    time.sleep(1.5)  # no clock runs at the prompt
-    os.write(main, b"w * 2\n")
-    until(b"6")
-    until(b">>> ")
-    os.write(main, b"\x04")
-    assert run.wait(30) == 0
-    os.close(main)
+def test_no_clock_runs_at_the_prompt_but_in_each_entry(at_terminal):
+    pytest.importorskip("readline")
+    t = at_terminal("repl", "--max-seconds", "1", until=">>> ")
+    time.sleep(1.5)
+    t.say("1 + 6\n")
+    assert "7" in t.until(">>> ")
+    t.say("while True: pass\n")
+    t.until("... ")
+    t.say("\n")
+    assert "ran longer than 1 s" in t.until(">>> ")
+    t.say("\x04")
+    t.until("\r\n")
+    assert t.end() == 0

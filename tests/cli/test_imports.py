@@ -70,7 +70,7 @@ def own(modules):
 def test_help_loads_click_and_the_command_line_alone(imported, args):
     modules = imported(*args)
     assert foreign(modules) == {"click"}
-    assert own(modules) <= {"annotations", "cli", "errors", "lazy_names", "limits", "views"}
+    assert own(modules) <= {"annotations", "cli", "errors", "lazy_names", "limits", "sandbox", "views"}
 
 
 @pytest.mark.parametrize(

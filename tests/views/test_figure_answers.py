@@ -138,7 +138,7 @@ os.write(int(sys.argv[1]), json.dumps([said, sys.argv[1], json.load(sys.stdin)])
 
 def worker(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "worker.py").write_text(text)
-    monkeypatch.setattr(figure_process, "WORKER", str(folder / "worker.py"))
+    monkeypatch.setattr(figure_process, "WORKER", (str(folder / "worker.py"),))
 
 
 def test_the_worker_has_its_channel_and_little_else(tmp_path, monkeypatch, capfd):

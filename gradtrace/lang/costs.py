@@ -72,7 +72,7 @@ def parts_of(value: Any) -> tuple[Any, ...]:
     if length_of(value):
         return (value,)
     if isinstance(value, BaseException):
-        return (BaseException.args.__get__(value),)  # not the property of a program's class
+        return (vars(BaseException)["args"].__get__(value),)  # not the property of a program's class
     if hasattr(type(value), "__dataclass_fields__") or isinstance(value, Attributes):
         return (getattr(value, "__dict__", {}).values(),)
     return ()

@@ -137,5 +137,5 @@ def is_plain(value: Any, depth: int = 0) -> bool:
 
 def args_of(error: BaseException) -> tuple[Any, ...]:
     """Return the arguments that an exception was made with, also if its class has a property of that name."""
-    args: tuple[Any, ...] = BaseException.args.__get__(error)
+    args: tuple[Any, ...] = vars(BaseException)["args"].__get__(error)
     return args

@@ -114,7 +114,7 @@ def place_of(function: Any) -> tuple[str, str]:
     """Return the module and the qualified name of a Python function's code, which no attribute of it can change."""
     while (inner := vars(function).get("__wrapped__")) is not None:
         if type(inner) is class_at("gradtrace.lang.library:LibraryFunction"):
-            inner = inner.__wrapped__
+            inner = getattr(inner, "__wrapped__")  # noqa: B009 - mypy knows no type of it
         if type(inner) is not FunctionType:
             break
         function = inner

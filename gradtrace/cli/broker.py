@@ -54,7 +54,7 @@ def confine(grants: Grants, args: list[str]) -> None:
 
     UsageError if the command line requires the kernel's wall and there is none.
     """
-    if channel.is_open() or not state.is_console:
+    if channel.is_open() or not state.is_console or (grants.needs_no_wall and not requires_wall(args)):
         return
     if not hasattr(os, "fork"):
         from gradtrace.cli import confined
@@ -84,6 +84,11 @@ def confine(grants: Grants, args: list[str]) -> None:
     finally:
         remove_folders(made)
     raise SystemExit(status)
+
+
+def requires_wall(args: list[str]) -> bool:
+    """Whether --require-wall is given, before the program's own arguments."""
+    return "--require-wall" in (args[: args.index("--")] if "--" in args else args)
 
 
 def make_folder(path: str) -> list[str]:

@@ -6,6 +6,7 @@ import os
 import time
 
 from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.cli import broker
 from gradtrace.cli.grants import FIXED
 from gradtrace.errors import UsageError
 from gradtrace.sandbox import channel, confine, kernel, scratch
@@ -57,7 +58,7 @@ def check_walls(walls: kernel.Walls, grants: Grants, args: list[str]) -> None:
         return
     missing = "seccomp" if walls.landlock else "Landlock" if walls.seccomp else "Landlock and seccomp"
     what = f"the kernel does not confine programs here: it has no {missing}"
-    if "--require-wall" in (args[: args.index("--")] if "--" in args else args):
+    if broker.requires_wall(args):
         raise UsageError(what, "gradtrace doctor shows the walls of this machine; leave out --require-wall")
     if not grants.own_text:
         from gradtrace.cli import report

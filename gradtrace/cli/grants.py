@@ -60,6 +60,11 @@ class Grants(NamedTuple):
         """The bytes of memory at which the kernel refuses more to the process, and the parent ends it."""
         return int(FIXED + SHARE * self.memory)
 
+    @property
+    def needs_no_wall(self) -> bool:
+        """Whether nothing of a stranger's takes part: the program and its values are the command line's own text."""
+        return self.own_text and not (self.read or self.outputs or self.write or self.torch or self.cluster)
+
     @classmethod
     def within(cls, budget: Budget) -> Grants:
         """Return the grants of a command that has these limits and names no file."""

@@ -37,9 +37,10 @@ def contain(grants: Grants) -> None:
     script's process, with the audit hook and the watchdog.
     """
     from gradtrace.cli import broker
+
+    broker.confine(grants, sys.argv[1:])  # before the language is loaded: a fork of a small process is cheaper
     from gradtrace.lang import wall, watchdog
 
-    broker.confine(grants, sys.argv[1:])
     wall.build()
     watchdog.guard(lambda error: report_error(error, sys.argv[1:]))
 

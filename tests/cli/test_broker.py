@@ -52,6 +52,35 @@ def test_a_wall_may_be_required(here, clean, process):
     assert without_walls(("run", "p.py", "--", "--require-wall"), env=clean()).returncode == 0
 
 
+SPLITS = """
+import sys
+from gradtrace.cli import broker
+from gradtrace.cli.main import main
+class Stop(BaseException): pass
+def stop(): raise Stop
+broker.os.fork = stop
+try:
+    main()
+except Stop:
+    print("splits")
+"""
+OWN = (("x*x", "--x", "2"), ("-e", "x*x", "--x", "1,2"), ("x*x", "-s", "x=2", "--backward", "1"), ("randn(2).sum()",))
+STRANGERS = (
+    ("./e.txt", "--x", "2"), ("-", "--x", "2"), ("e.txt", "--x", "2"), ("@e.txt", "--x", "2"), ("x*x", "--x", "@d.npy"),
+    ("x*x", "--x", "@-"), ("x*x", "-s", "x=@d.npy"), ("x*x", "-sx=@d.npy"), ("x*x", "--params", "p.json"),
+    ("x*x", "--params=p.json"), ("x*x", "--x", "2", "--allow-import", "."), ("x*x", "--x", "2", "--allow-write", "o"),
+    ("x*x", "--x", "2", "--grad-tensors", "@d.npy"), ("x*x", "--x", "2", "--require-wall"), ("x*x", "--x=@d.npy"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("args", "splits"), [*((a, False) for a in OWN), *((a, True) for a in STRANGERS)])
+def test_only_the_users_own_text_runs_without_the_split(args, splits, here, clean):
+    (here / "e.txt").write_text("x*x\n")
+    command = [sys.executable, "-c", SPLITS, "eval", *args]
+    done = subprocess.run(command, env=clean(), capture_output=True, text=True, timeout=60, input="2")
+    assert (done.stdout == "splits\n") is splits, done
+
+
 def test_doctor(process, clean):
     done = process("doctor")
     assert done.returncode == 0 and "Landlock" in done.stdout and "the kernel refuses them" in done.stdout

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from gradtrace.lang import namespaces, python_modules, torch_modules
+from gradtrace.lang import namespaces, python_modules, torch_modules, wall
 from gradtrace.ops.signatures import Parameter, find_signatures
 
 OWNERS = """
@@ -68,7 +68,8 @@ def arguments(torch: Any, function: Any, table: str, name: str, bound: bool) -> 
         args = [by_type(torch, p) for p in parameters if not p.keyword_only]
         return args, {p.name: by_type(torch, p) for p in parameters if p.keyword_only}
     try:
-        found = list(inspect.signature(getattr(function, "__wrapped__", function)).parameters.values())
+        with wall.lowered():  # Python evaluates the text of a built-in's signature
+            found = list(inspect.signature(getattr(function, "__wrapped__", function)).parameters.values())
     except (TypeError, ValueError):
         return [torch.ones(2, 2), torch.ones(2, 2)], {}
     found = found[1:] if bound and found and found[0].name == "self" else found

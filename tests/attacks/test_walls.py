@@ -37,5 +37,5 @@ def test_the_language_holds_without_the_kernel(case, yard_without):
 def test_the_kernel_holds_without_the_language(case, yard_without):
     """What the program prints and how it ends is not asked: no canary is touched or told."""
     yard = yard_without("no_language")
-    options = (*case.options, "--max-seconds", "5") if case.options[:1] != ("repl",) else case.options
+    options = (*case.options, "--max-seconds", "2") if case.options[:1] != ("repl",) else case.options
     yard.run(*options, text=case.text.replace("@PORT@", str(yard.door.port)), inner=())

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.cli import argv, guard, options, report, source
 from gradtrace.cli.commands import COMMANDS
 from gradtrace.errors import ProgramError, UsageError
+from gradtrace.sandbox import channel
 
 CHILD = Path(__file__).parent.parent / "torch" / "child.py"
 KNOWN = ("why", "graph", "stats", "trace", "diff", "eval", "run")
@@ -52,7 +54,7 @@ def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
     def work() -> int:
         nonlocal status
         asked = taken_apart(args)
-        with tempfile.TemporaryDirectory(prefix="gradtrace-", ignore_cleanup_errors=True) as folder:
+        with own_folder() as folder:
             if asked.command == "run":
                 return run_alone(asked, folder)
             records = []
@@ -71,6 +73,18 @@ def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
             return status or shown
 
     return guard.ended(work, args)
+
+
+class own_folder:
+    """Context manager: a new folder, which this process removes; the confined child that shows a record does not."""
+
+    def __enter__(self) -> str:
+        self.name = tempfile.mkdtemp(prefix="gradtrace-")
+        return self.name
+
+    def __exit__(self, *_: object) -> None:
+        if not channel.is_open():
+            shutil.rmtree(self.name, ignore_errors=True)
 
 
 def run_alone(asked: Asked, folder: str) -> int:

@@ -111,8 +111,8 @@ def main() -> None:
     import matplotlib.pyplot as plt
 
     warm_up(plt)
-    sys.addaudithook(hook(matplotlib))
     confine.confine(Rights(write=(os.getcwd(),)), descriptors=[channel.fileno()])
+    sys.addaudithook(hook(matplotlib))
     replay(given["calls"], Pictures(given["kinds"], channel), plt, matplotlib)
     send(channel, len(given["calls"]), END, b"")
     channel.close()

@@ -89,7 +89,7 @@ def of_command(found: Split, budget: Budget, always_file: bool) -> Grants:
         seconds=budget.seconds if timed else None,
         torch=beside_torch(found, budget, always_file) if value_of(found, "--against") else None,
         folder=output if output.endswith("/") or os.path.isdir(output) else "",
-        own_text=forced(found) is not None or not (always_file or any(map(is_strangers, found.positionals))),
+        own_text=(forced(found) is not None or not always_file) and not any(map(is_strangers, found.positionals)),
         cluster=on_cluster(found, always_file) if table else None,
         scratch=os.path.dirname(output.rstrip("/")) or "." if table else "",
     )

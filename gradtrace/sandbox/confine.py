@@ -34,9 +34,14 @@ class Limits(NamedTuple):
     cpu_seconds: int | None = None
 
 
-def confine(rights: Rights = Rights(), limits: Limits = Limits(), descriptors: Iterable[int] = ()) -> Walls:
-    """Give up everything but `rights` and return the walls that stand; `descriptors` stay open beside 0, 1 and 2."""
-    close_others(descriptors)
+def confine(rights: Rights = Rights(), limits: Limits = Limits(), kept: Iterable[int] | None = None) -> Walls:
+    """Give up everything but `rights` and return the walls that stand.
+
+    Of the open descriptors those in `kept` stay, beside 0, 1 and 2; all of them without it, for a process that was
+    started with no other.
+    """
+    if kept is not None:
+        close_others(kept)
     set_limits(limits)
     granted = Rights((*python_folders(), *SYSTEM.split(), *user_fonts(), *rights.read), rights.write, rights.execute)
     clear_environment()

@@ -276,7 +276,8 @@ def main(arguments: list[str]) -> None:
     """Run the subprocess: FORMAT RESOLUTION, DOT on stdin, the picture on stdout; of several, each after its length."""
     from gradtrace.sandbox import confine
 
-    confine.confine(descriptors=[scratch.prepare()])
+    scratch.prepare()
+    confine.confine()
     sources = sys.stdin.buffer.read().decode().split(SEPARATOR)
     for source in sources:
         try:

@@ -73,6 +73,13 @@ STRANGERS = (
 )  # fmt: skip
 
 
+def test_a_second_source_is_a_strangers_too(here, clean):
+    for args in (("x*x", "-"), ("-e", "x*x", "-")):
+        command = [sys.executable, "-c", SPLITS, "diff", *args, "--x", "2"]
+        done = subprocess.run(command, env=clean(), capture_output=True, text=True, timeout=60, input="x+x")
+        assert done.stdout == "splits\n", done
+
+
 @pytest.mark.parametrize(("args", "splits"), [*((a, False) for a in OWN), *((a, True) for a in STRANGERS)])
 def test_only_the_users_own_text_runs_without_the_split(args, splits, here, clean):
     (here / "e.txt").write_text("x*x\n")

@@ -51,7 +51,9 @@ _MODULES = {
 }
 _NOTEBOOK = ("draw", "page", "stats", "steps", "why")
 # Packages of gradtrace that are not names of PyTorch: looking for them among the operators would load every family.
-_PARTS = ("cli", "engine", "errors", "lang", "ops", "torch", "views")
+_PARTS = words("""
+    analysis annotations batch cli engine errors files lang lazy_names limits ops sandbox static torch views
+""")
 # In-place methods that are functions too.
 _IN_PLACE = words("""
     abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_

@@ -80,3 +80,13 @@ def test_other_names_are_looked_up_among_the_operators(module):
     assert "det" in dir(module)
     with pytest.raises(AttributeError, match="module 'lazy_example' has no attribute 'inv'"):
         _ = module.inv
+
+
+def test_a_part_of_the_package_is_not_looked_up_among_the_operators():
+    """Python asks the package for the name before it imports the module: `from gradtrace import files`."""
+    import pkgutil
+
+    import gradtrace
+
+    parts = {module.name for module in pkgutil.iter_modules(gradtrace.__path__) if not module.name.startswith("__")}
+    assert parts <= {*gradtrace._PARTS, *gradtrace._MODULES}

@@ -29,6 +29,7 @@ from gradtrace.sandbox.channel import ASK, DATA, END, HEADER, KINDS, LONGEST_WOR
 
 LATE = 0.25  # seconds that the child has, after its deadline, to say so itself
 TICK = 0.05  # seconds between two looks at the child's limits
+MOST_CONTENT = 1 << 30  # bytes of what is sent to be drawn or joined, which this process keeps in memory
 PATIENCE = 3  # interrupts until a child that does not end is killed
 
 
@@ -187,12 +188,15 @@ class Broker:
 
     def check_limits(self) -> None:
         """End the child if its time is over or its memory too large, whatever it does about it."""
-        if self.deadline is not None and time.monotonic() > self.deadline:
-            raise Ended(self.late())
+        self.check_time()
         if self.grants.memory and memory_of(self.pid) > self.grants.most_memory:
             from gradtrace.lang.budget import out_of_memory
 
             raise Ended(out_of_memory("memory_bytes"))
+
+    def check_time(self) -> None:
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise Ended(self.late())
 
     def late(self) -> BudgetError:
         from gradtrace.limits import advice
@@ -220,6 +224,7 @@ class Broker:
     # ---- frames, of which none is trusted
 
     def receive(self) -> tuple[bytes, bytes]:
+        self.check_time()  # also of a child that never stops sending
         header = self.read(HEADER)
         kind, size = header[:1], int.from_bytes(header[1:], "little")
         if kind not in KINDS or size > (PIECE if kind in (DATA, SEEK) else LONGEST_WORD):
@@ -276,22 +281,28 @@ class Broker:
             self.say({"error": type(error).__name__, "message": error.message, "hint": error.hint})
         return True
 
-    def copy_to(self, file: Any, check: Callable[[bytes], None]) -> dict[str, Any]:
-        """Copy what the child sends to a file; return the word at its end. The first bytes are checked."""
+    def copy_to(self, file: Any, check: Callable[[bytes], None], most: float = float("inf")) -> dict[str, Any]:
+        """Copy what the child sends, at most `most` bytes, to a file; return the word at its end. The first bytes are
+        checked.
+        """
         self.say({"ok": True})
         start, failure = bytearray(16), None
-        position = filled = 0
+        position = size = 0
         while True:
             kind, body = self.receive()
             if kind == DATA:
                 if position < len(start):
                     start[position : position + len(body)] = body[: len(start) - position]
-                    filled = min(len(start), max(filled, position + len(body)))
                 position += len(body)
+                size = max(size, position)
+                if size > most:
+                    raise garbled()
                 if failure is None:
                     failure = attempted(lambda body=body: file.write(body))  # type: ignore[misc]
             elif kind == SEEK and len(body) == 8:
                 position = int.from_bytes(body, "little")
+                if position > size:  # a hole, which no writer of gradtrace leaves
+                    raise garbled()
                 failure = failure or attempted(lambda to=position: file.seek(to))  # type: ignore[misc]
             elif kind == END:
                 break
@@ -301,7 +312,7 @@ class Broker:
                 raise garbled()
         if failure is not None:
             raise failure
-        check(bytes(start[:filled]))
+        check(bytes(start[:size]))
         return word_of(body)
 
     def content(self) -> bytes:
@@ -309,7 +320,7 @@ class Broker:
         import io
 
         file = io.BytesIO()
-        self.copy_to(file, lambda start: None)
+        self.copy_to(file, lambda start: None, MOST_CONTENT)
         return file.getvalue()
 
 

@@ -14,6 +14,9 @@ from gradtrace.cli.broker import LATE, Broker, garbled, word_of
 from gradtrace.errors import UsageError
 
 Request = dict[str, Any]
+MOST_DPI = 100_000
+MOST_PIXELS = 65_536  # of a film's side
+MOST_SECONDS = 86_400
 
 
 def write_output(broker: Broker, request: Request) -> None:
@@ -116,7 +119,15 @@ def finish_parts(broker: Broker, request: Request) -> None:
 
 def is_row(value: object) -> bool:
     """Whether a value is a number of rows, of at most twelve digits."""
-    return type(value) is int and 0 <= value < 10**12
+    return is_count(value, 10**12)
+
+
+def is_count(value: object, most: int) -> bool:
+    return type(value) is int and 0 <= value <= most
+
+
+def is_seconds(value: object) -> bool:
+    return type(value) in (int, float) and 0 <= value <= MOST_SECONDS  # type: ignore[operator]
 
 
 # ---- drawing
@@ -127,10 +138,10 @@ def render(broker: Broker, request: Request) -> None:
     from gradtrace.views import image
 
     format, dpi, limit = request.get("format"), request.get("dpi"), request.get("time_limit")
-    if format not in image.FORMATS or type(dpi) is not int or type(limit) not in (int, float):
+    if format not in image.FORMATS or not is_count(dpi, MOST_DPI) or not is_seconds(limit):
         raise garbled()
     text = broker.content()
-    broker.say_data(image.drawn_apart(text, str(format), dpi, broker.at_most(float(str(limit)))))
+    broker.say_data(image.drawn_apart(text, str(format), int(str(dpi)), broker.at_most(float(str(limit)))))
 
 
 def film(broker: Broker, request: Request) -> None:
@@ -138,7 +149,7 @@ def film(broker: Broker, request: Request) -> None:
     from gradtrace.views import animation
 
     sides = request.get("width"), request.get("height")
-    if not all(type(side) is int and 0 < side <= 65_536 for side in sides):
+    if not all(is_count(side, MOST_PIXELS) and side for side in sides):
         raise garbled()
     frames = broker.content()
     broker.say_data(animation.encoded(frames, int(str(sides[0])), int(str(sides[1])), broker.at_most(600.0)))
@@ -149,7 +160,7 @@ def draw_figures(broker: Broker, request: Request) -> None:
     from gradtrace.views import figure_process
 
     seconds, most = request.get("seconds"), request.get("most")
-    if type(seconds) not in (int, float) or not is_row(most):
+    if not is_seconds(seconds) or not is_row(most):
         raise garbled()
     job = broker.content()
     found = figure_process.draw_calls(job, broker.at_most(float(str(seconds))), int(str(most)))

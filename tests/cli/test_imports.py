@@ -102,6 +102,12 @@ def test_nor_does_it_on_a_terminal(imported):
     assert modules & SLOW == set()
 
 
+def test_a_page_of_scalars_needs_no_numpy(imported, tmp_path):
+    """The playground draws it, where there is none."""
+    modules = imported("graph", *NOTES[1:], "-o", str(tmp_path / "g.html"))
+    assert "numpy" not in foreign(modules)
+
+
 def test_completion_loads_click_alone(imported, monkeypatch):
     monkeypatch.setenv("_GRADTRACE_COMPLETE", "bash_complete")
     monkeypatch.setenv("COMP_WORDS", "gradtrace eval --retain")

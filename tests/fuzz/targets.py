@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from gradtrace.errors import GradtraceError
 from gradtrace.limits import Budget
-from tests.fuzz import budgets, doors, mutate, programs
+from tests.fuzz import budgets, doors, families, mutate, programs, protocol
 
 TINY = Budget(steps=20_000, flops=10**8, call_depth=60, memory_bytes=20_000_000, output_bytes=100_000, seconds=2.0)
 EXPRESSIONS = [
@@ -495,5 +495,8 @@ TARGETS = {
     "figures": Target(doors.mutated(doors.plot), doors.run),
     "expressions": Target(doors.mutated(doors.expression), doors.run),
     "arguments": Target(doors.mutated(doors.arguments), doors.run),
+    "families": Target(doors.mutated(families.make), doors.run),
+    "attacks": Target(families.attack, doors.run),
+    "protocol": Target(protocol.make, protocol.run),
     "budget": Target(budgets.make, budgets.run),
 }

@@ -12,13 +12,19 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from gradtrace.sandbox import kernel  # noqa: E402
 from tests.fuzz.targets import TARGETS  # noqa: E402
+
+RUNS = [*((target, "language") for target in TARGETS), ("families", "kernel"), ("attacks", "kernel")]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", TARGETS)
-def test_a_short_run(target, tmp_path):
-    command = [sys.executable, "-m", "tests.fuzz", target, "--executions", "200", "--crashes", str(tmp_path)]
+@pytest.mark.parametrize(("target", "wall"), RUNS)
+def test_a_short_run(target, wall, tmp_path):
+    if wall == "kernel" and not kernel.offered().stands:
+        pytest.skip("this kernel has no Landlock or no seccomp")
+    options = ["--executions", "200", "--crashes", str(tmp_path), "--wall", wall]
+    command = [sys.executable, "-m", "tests.fuzz", target, *options]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + "".join(p.read_text() for p in tmp_path.iterdir())

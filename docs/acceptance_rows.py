@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-SEEDS = "tests/parity/seeds"
-NOTES = "tests/parity/notes"
+SEEDS = "tests/recorded/seeds"
+NOTES = "tests/recorded/notes"
 
 # numbers of requirements: (heading, what they ask, command, standard input)
 ROWS: dict[str, tuple[str, str, str, str]] = {

@@ -11,7 +11,7 @@ HEAD = """# Gallery
 Each picture was made by the command above it. `python docs/make_gallery.py` makes them all again, byte for byte.
 """
 NOTES = "gradtrace graph examples/notes.txt --x 2 --w 1"
-SEEDS = "tests/parity/seeds"
+SEEDS = "tests/recorded/seeds"
 # title, what to see in it, the command without -o, the file, the rows of the acceptance table that it answers
 PICTURES = [
     (

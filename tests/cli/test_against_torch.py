@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SEEDS = Path(__file__).resolve().parents[1] / "parity"
+SEEDS = Path(__file__).resolve().parents[1] / "recorded"
 PYTHON = os.environ.get("TORCH_PYTHON") or (sys.executable if importlib.util.find_spec("torch") else "")
 needs_torch = pytest.mark.skipif(not PYTHON, reason="needs PyTorch")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 NOTE = ("(x+w)*(w+1)", "--x", 2, "--w", 1)
-SEEDS = Path(__file__).resolve().parents[1] / "parity"
+SEEDS = Path(__file__).resolve().parents[1] / "recorded"
 
 FUNCTION = """\
 import torch

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-NOTES = Path(__file__).resolve().parents[1] / "parity" / "notes"
+NOTES = Path(__file__).resolve().parents[1] / "recorded" / "notes"
 
 MARKDOWN = """\
 ---

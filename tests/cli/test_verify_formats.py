@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-NOTEBOOKS = Path(__file__).resolve().parents[1] / "parity" / "notebooks"
+NOTEBOOKS = Path(__file__).resolve().parents[1] / "recorded" / "notebooks"
 CODE = """\
 import torch
 w = torch.tensor([1.0, 2.0], requires_grad=True)

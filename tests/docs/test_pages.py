@@ -13,7 +13,8 @@ DIALECT = re.compile(r"\b(anew|whoever|mends?|mended|(is|are) told|of one's own|
 QUOTED = "is no longer supported, and in a future"  # PyTorch's message about addcdiv
 SUFFIXES = {".py", ".pyi", ".md", ".txt", ".html", ".css", ".js", ".toml", ".yml", ".yaml", ".1"}
 # recorded output of PyTorch, and programs as their authors wrote them
-FOREIGN = ("tests/parity/", "tests/wild/programs/", "gradtrace/ops/signatures.txt")
+FOREIGN_SUBJECTS = ("behaviour", "distributions", "neighbours", "notebooks", "notes", "seeds", "tutorials", "wild")
+FOREIGN = (*(f"tests/recorded/{subject}/" for subject in FOREIGN_SUBJECTS), "gradtrace/ops/signatures.txt")
 
 
 def texts():

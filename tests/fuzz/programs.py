@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 TESTS = Path(__file__).resolve().parents[1]
+SUBJECTS = ("behaviour", "distributions", "neighbours", "seeds", "tutorials")
 START = """import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -73,7 +74,7 @@ ODD = [
 def seeds() -> list[str]:
     """The texts of programs in the tests and examples."""
     found = [
-        *TESTS.glob("parity/*/*.py"),
+        *(path for subject in SUBJECTS for path in TESTS.glob(f"recorded/{subject}/*.py")),
         *TESTS.glob("lang/programs/*.py"),
         *TESTS.parent.glob("examples/*.py"),
         *TESTS.parent.glob("examples/*.txt"),

@@ -24,7 +24,7 @@ FIRST_ORDER = cases.FIRST_ORDER | more.FIRST_ORDER
 BY_HAND = {**cases.CASES, **more.CASES, **composed.CASES}
 BY_FAMILY = generated.every_case()
 # Records with a rule but nothing to compare: they raise on purpose, replace a value by one drawn at random, or round
-# to float32, where differences say nothing (the parity scripts have casts).
+# to float32, where differences say nothing (the recorded programs have casts).
 WITHOUT_CASE = {
     "heaviside",
     "native_channel_shuffle",

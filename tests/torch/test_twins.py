@@ -1,4 +1,4 @@
-"""Every parity script recorded on both engines: the two Traces agree, but for what `twins/reasons.py` lists."""
+"""Recorded programs on both engines: the two Traces agree, but for what `twins/reasons.py` lists."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("gradtrace.torch")
 
 from tests.torch.twins.reasons import DIFFERS, REASONS  # noqa: E402
-from tests.torch.twins.runs import PARITY, compare, scripts  # noqa: E402
+from tests.torch.twins.runs import RECORDED, compare, scripts  # noqa: E402
 
 VERSION = "2.13."  # the PyTorch whose graphs gradtrace builds
 
@@ -37,7 +37,7 @@ def test_both_engines_make_the_same_trace(script):
 
 
 def test_every_difference_has_a_script_and_a_reason():
-    assert [name for name in DIFFERS if not (PARITY / name).exists()] == []
+    assert [name for name in DIFFERS if not (RECORDED / name).exists()] == []
     used = {reason for aspects in DIFFERS.values() for reason in aspects.values()}
     assert used == REASONS.keys()
 

@@ -14,7 +14,7 @@ from tests.fork_server import WARM_UP_ARRAYS
 
 pytest.importorskip("tensorboardX")
 ROOT = Path(__file__).resolve().parents[2]
-NOTE = ROOT / "tests/parity/seeds/note_5_cells_20_26_24_tensorboard.py"
+NOTE = ROOT / "tests/recorded/seeds/note_5_cells_20_26_24_tensorboard.py"
 SCRIPT = """
 import math
 import torch

@@ -1,4 +1,4 @@
-"""Where the two Traces of a parity script differ, and why: the aspect of `compare.py` and the reason's key."""
+"""Where the two Traces of a recorded program differ, and why: the aspect of `compare.py` and the reason's key."""
 
 REASONS = {
     "rounding": "The last digits of random numbers that go through other kernels differ by more than elsewhere.",
@@ -136,22 +136,22 @@ DIFFERS = {
         "why": "views",
     },
     "neighbours/vmap_first_names.py": {"labels": "transforms", "steps": "transforms"},
-    "programs/black_scholes.py": {
+    "tutorials/black_scholes.py": {
         "labels": "derivatives",
         "edges": "derivatives",
         "steps": "derivatives",
         "why": "several causes",
     },
-    "programs/d2l_linear_concise.py": {"why": "several causes", "parts": "header"},
-    "programs/gentle_intro_vector.py": {"kinds": "filled"},
-    "programs/jacobian_by_rows.py": {"labels": "derivatives"},
-    "programs/char_mlp_embedding.py": {"parts": "views"},
-    "programs/legendre_function.py": {"steps": "composed", "parts": "rounding", "numbers": "rounding"},
-    "programs/max_margin_mlp.py": {"parts": "views"},
-    "programs/mixed_precision.py": {"numbers": "skipped"},
-    "programs/seeded_sequences.py": {"kinds": "filled", "edges": "composed", "why": "filled"},
-    "programs/seeded_training.py": {"parts": "header"},
-    "programs/two_layer_net_manual.py": {"why": "several causes"},
+    "tutorials/d2l_linear_concise.py": {"why": "several causes", "parts": "header"},
+    "tutorials/gentle_intro_vector.py": {"kinds": "filled"},
+    "tutorials/jacobian_by_rows.py": {"labels": "derivatives"},
+    "tutorials/char_mlp_embedding.py": {"parts": "views"},
+    "tutorials/legendre_function.py": {"steps": "composed", "parts": "rounding", "numbers": "rounding"},
+    "tutorials/max_margin_mlp.py": {"parts": "views"},
+    "tutorials/mixed_precision.py": {"numbers": "skipped"},
+    "tutorials/seeded_sequences.py": {"kinds": "filled", "edges": "composed", "why": "filled"},
+    "tutorials/seeded_training.py": {"parts": "header"},
+    "tutorials/two_layer_net_manual.py": {"why": "several causes"},
     "seeds/note_2_cell_6_tf1_static.py": {"program": "no tensor"},
     "seeds/note_3_autograd_api.py": {"labels": "derivatives"},
     "seeds/note_3_create_vs_retain.py": {"labels": "derivatives", "why": "several causes"},

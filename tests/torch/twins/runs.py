@@ -15,12 +15,13 @@ from typing import Any
 from tests.torch.twins.compare import differences
 
 SEED = 0  # of both engines, which draw the same numbers
-PARITY = Path(__file__).parents[2] / "parity"
+RECORDED = Path(__file__).parents[2] / "recorded"
+SUBJECTS = ("behaviour", "distributions", "neighbours", "seeds", "tutorials")
 
 
 def scripts() -> list[Path]:
-    """Every script of the parity corpus, as paths relative to it."""
-    return sorted(path.relative_to(PARITY) for path in PARITY.glob("*/*.py"))
+    """Every recorded program of these subjects, as paths relative to their folder."""
+    return [path.relative_to(RECORDED) for subject in SUBJECTS for path in sorted((RECORDED / subject).glob("*.py"))]
 
 
 def compare(name: Path) -> dict[str, str]:
@@ -32,7 +33,7 @@ def compare(name: Path) -> dict[str, str]:
     child = os.fork()
     if not child:
         with os.fdopen(writer, "w") as out, contextlib.redirect_stdout(io.StringIO()):
-            json.dump(both(PARITY / name), out)
+            json.dump(both(RECORDED / name), out)
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as answer:

@@ -59,7 +59,10 @@ def test_what_is_quick_says_nothing(monkeypatch):
 
 
 def test_without_stderr(monkeypatch):
+    started = []
     monkeypatch.setattr(sys, "stderr", None)
+    monkeypatch.setattr(progress._thread, "start_new_thread", lambda *arguments: started.append(arguments))
     with progress.shown("graph", "drawing 5 nodes") as heard:
-        heard.write("lost")
+        assert heard.write("lost") == len("lost")
         heard.flush()
+    assert started == []

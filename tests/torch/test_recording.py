@@ -479,8 +479,10 @@ def test_a_recorded_storage_can_still_be_resized():
     with gt.record():
         (small.sum() * large).sum()
     for tensor in (small, large):
-        tensor.untyped_storage().resize_(0)
-        tensor.untyped_storage().resize_(4 * tensor.numel())
+        storage = tensor.untyped_storage()
+        for size in (0, 4 * tensor.numel()):
+            storage.resize_(size)
+            assert storage.nbytes() == size
 
 
 def test_a_gradient_without_elements_in_memory_is_noted():

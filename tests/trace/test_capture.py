@@ -57,7 +57,8 @@ def test_the_same_run_gives_the_same_trace():
 def test_capture_does_not_warn_about_gradients_of_non_leaves():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        trace("a = x * 2\ny = a * a", x=leaf(1.0))
+        recorded = trace("a = x * 2\ny = a * a", x=leaf(1.0))
+    assert [t.name for t in recorded.tensors if t.name] == ["x", "a", "y"]
 
 
 def test_values_are_copies():

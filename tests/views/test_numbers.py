@@ -70,7 +70,8 @@ def test_full_reads_back(data):
 
 @given(st.recursive(st.floats() | st.integers() | st.text(), st.lists))
 def test_json_is_strict(data):
-    json.dumps(numbers.json_safe(data), allow_nan=False)
+    text = json.dumps(numbers.json_safe(data), allow_nan=False)
+    assert json.loads(text, parse_constant=pytest.fail) == numbers.json_safe(data)
 
 
 def test_jsonable():

@@ -81,6 +81,7 @@ class Recorder(TorchFunctionMode):
         self.unsettled: apply.Unsettled | None = None
         self.quiet = 0
         self.suspended = False
+        self.above: list[Any] = []  # modes that are taken off for a moment, to reach this one
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         how = calls.HOW.get(func)

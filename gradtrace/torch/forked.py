@@ -24,7 +24,6 @@ import stat
 import struct
 import time
 import warnings
-from typing import Any
 
 from gradtrace.sandbox import kernel
 
@@ -32,16 +31,14 @@ HEAD = struct.Struct(">QQ")  # the lengths of the two parts of an answer
 SHARED = 2**31  # bytes of shared memory that a child copies
 READ_WRITE, PRIVATE_FIXED_ANONYMOUS = 0x3, 0x2 | 0x10 | 0x20  # for mmap on Linux
 Answer = tuple[bytes, bytes]
-Mask = set[signal.Signals] | None
 
 
 class Child:
     """A forked process, seen from the parent (`pid` is its id) or from itself (`pid` is 0)."""
 
-    def __init__(self, pid: int, pipe: int, mask: Mask = None) -> None:
+    def __init__(self, pid: int, pipe: int) -> None:
         self.pid = pid
         self.pipe = pipe
-        self.mask = mask  # the parent's signals before
 
     def send(self, text: bytes, content: bytes) -> None:
         waiting = memoryview(HEAD.pack(len(text), len(content)) + text + content)
@@ -54,8 +51,6 @@ class Child:
             return self.read(time.monotonic() + seconds)
         finally:
             self.end()
-            if self.mask is not None:
-                show_signals(self.mask, self.pid)
             os.close(self.pipe)
 
     def read(self, until: float) -> Answer | None:
@@ -87,38 +82,21 @@ class Child:
 def fork() -> Child:
     """Fork this process, and confine the child. OSError if the system refuses."""
     reader, writer = os.pipe()
-    parent, mask = os.getpid(), hide_signals()
+    parent = os.getpid()
     try:
         pid = without_warning()
     except BaseException:
         os.close(reader)
         os.close(writer)
-        if mask is not None:
-            show_signals(mask, 0)
         raise
     if pid:
         os.close(writer)
-        return Child(pid, reader, mask)
+        return Child(pid, reader)
     try:
         confine(parent, writer)
     except BaseException:
         os._exit(1)
     return Child(0, writer)
-
-
-def hide_signals() -> Mask:
-    """Block SIGCHLD if the program has a handler for it, which is not to see our child; return the mask before."""
-    if not callable(signal.getsignal(signal.SIGCHLD)) or not hasattr(signal, "sigtimedwait"):
-        return None
-    return signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
-
-
-def show_signals(mask: Any, child: int) -> None:
-    """Undo `hide_signals`, and drop the signal of our child."""
-    seen = signal.sigtimedwait([signal.SIGCHLD], 0)
-    if seen is not None and seen.si_pid != child:
-        signal.raise_signal(signal.SIGCHLD)
-    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def without_warning() -> int:

@@ -211,7 +211,9 @@ class WatchedCall:
         try:
             child = forked.fork()
         except OSError as error:
-            guard.tell([], f"{fault.what}; this step was not repeated, since the process cannot fork ({error}). {known}")
+            guard.tell(
+                [], f"{fault.what}; this step was not repeated, since the process cannot fork ({error}). {known}"
+            )
             return
         if not child.pid:
             self.child, self.fault = child, fault._replace(wanted=repetition.copies_of(fault.parameters))

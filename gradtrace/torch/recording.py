@@ -9,6 +9,7 @@ print(r.why("model.0.weight"))
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import os
 import sys
@@ -73,6 +74,8 @@ class record:
         self._ids = {id(one): (weakref.ref(one), number) for one, number in pairs if number is not None}
 
     def __enter__(self) -> record:
+        if active() is not None:
+            gc.collect()  # frees a recording whose end a signal has prevented; its variable's frame refers to it
         if active() is not None:
             raise RuntimeError("another recording is active; end it first: recordings do not nest")
         try:

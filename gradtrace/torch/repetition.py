@@ -59,9 +59,7 @@ def run(child: Child, step: Any, state: State, fault: Fault, args: Any, kwargs: 
         os._exit(0)
 
 
-def repeated(
-    step: Any, state: State, fault: Fault, args: Any, kwargs: Any, level: str
-) -> tuple[Report, bytes]:
+def repeated(step: Any, state: State, fault: Fault, args: Any, kwargs: Any, level: str) -> tuple[Report, bytes]:
     lost = len(state.by_hand.lost(fault.updated))
     args = state.restore(args)
     reach = Reach(step, args, kwargs)

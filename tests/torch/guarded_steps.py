@@ -347,8 +347,8 @@ def writes_and_prints(folder):
         optimizer.step()
 
     def state():
-        files = {one.name: one.read_text() for one in sorted(folder.iterdir())}
-        return [*of_net(model, optimizer), files, files[0].tell(), number]
+        written = {one.name: one.read_text() for one in sorted(folder.iterdir())}
+        return [*of_net(model, optimizer), written, files[0].tell(), number]
 
     return step, state
 

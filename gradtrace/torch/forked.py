@@ -122,7 +122,7 @@ def confine(parent: int, pipe: int) -> None:
 
 
 def own_memory() -> None:
-    """Replace memory that other processes see (tensors of a DataLoader's workers, files mapped for writing) by copies."""
+    """Replace memory that other processes see (of a DataLoader's workers, files mapped for writing) by copies."""
     try:
         with open("/proc/self/maps") as file:
             lines = [line.split() for line in file]

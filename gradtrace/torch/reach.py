@@ -16,7 +16,7 @@ from gradtrace.torch.places import is_hidden
 
 FEW = 64  # entries of a list or dict that is copied before each step
 MANY = 10_000  # entries of a list or dict that is looked through
-COPYABLE = (type(iter([])), type(iter(())), type(iter(range(0))), type(reversed([])))
+COPYABLE: Any = (type(iter([])), type(iter(())), type(iter(range(0))), type(reversed([])))
 NOTHING = object()
 
 
@@ -143,7 +143,7 @@ def function_of(step: Any, args: Any) -> tuple[Any, Any, tuple[Any, ...]]:
     owner = getattr(step, "__self__", None)
     function = getattr(step, "__func__", step)
     if not isinstance(function, FunctionType):
-        owner, function = step, getattr(type(step), "__call__", None)
+        owner, function = step, type(step).__dict__.get("__call__")
     if not isinstance(function, FunctionType):
         return None, owner, given
     return function, owner, given if owner is None else (owner, *given)

@@ -386,5 +386,7 @@ class Recorder(TorchFunctionMode):
         for entry in self.entries:
             entry.call = None
         for known in {entry.tensor for entry in self.entries}:
-            del known.first, known.last
+            for name in ("first", "last"):
+                if hasattr(known, name):  # not if a signal came before it was set
+                    delattr(known, name)
         self.entries.clear()

@@ -107,7 +107,11 @@ class record:
             with private.without_torch_function():
                 failure = None if error is None else failed(recorder, error, tb)
                 self._ids = dict(recorder.known)
-                self._ending = Ending(recorder, env, failure)
+                try:
+                    self._ending = Ending(recorder, env, failure)
+                except Exception:  # a signal has interrupted a note; its exception is the program's
+                    if error is None:
+                        raise
             self._functions, self._places = recorder.functions, recorder.places
             recorder.quiet = 1
         finally:

@@ -328,9 +328,9 @@ def scaled(folder):
 def writes_and_prints(folder):
     model = net()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    log = open(folder / "log.txt", "w")
+    log = open(folder / "log.txt", "w")  # noqa: SIM115
     (folder / "data.txt").write_text("x" * 10_000)
-    files = [open(folder / "data.txt", "rb", buffering=0)]
+    files = [open(folder / "data.txt", "rb", buffering=0)]  # noqa: SIM115
     number = 0
 
     def step(scale):

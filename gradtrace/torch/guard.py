@@ -9,9 +9,9 @@
         return loss
 
 Before each call the state is saved (see state.py). During the call only the optimisers' steps are watched: the
-gradients are checked before each. If a check fails, the process forks (see forked.py). The child leaves the step, restores the
-state, runs the step once more under `record("summary")` up to the same update (see repetition.py), and sends the answer
-and the record. The parent prints the answer and goes on; nothing of its own was touched.
+gradients are checked before each. If a check fails, the process forks (see forked.py). The child leaves the step,
+restores the state, runs the step once more under `record("summary")` up to the same update (see repetition.py), and
+sends the answer and the record. The parent prints the answer and goes on; nothing of its own was touched.
 """
 
 from __future__ import annotations

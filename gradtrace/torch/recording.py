@@ -105,13 +105,7 @@ class record:
             frame, self._frame = self._frame, None
             env = self._env if self._env is not None else variables_of(frame)
             with private.without_torch_function():
-                failure = None if error is None else failed(recorder, error, tb)
-                self._ids = dict(recorder.known)
-                try:
-                    self._ending = Ending(recorder, env, failure)
-                except Exception:  # a signal has interrupted a note; its exception is the program's
-                    if error is None:
-                        raise
+                self._note_end(recorder, env, error, tb)
             self._functions, self._places = recorder.functions, recorder.places
             recorder.quiet = 1
         finally:
@@ -121,6 +115,15 @@ class record:
         if self._recorder is None or self._patches is None:
             raise RuntimeError("this recording was not entered: use it in a `with` block")
         return self._recorder
+
+    def _note_end(self, recorder: Recorder, env: dict[str, Any], error: BaseException | None, tb: Any) -> None:
+        try:
+            failure = None if error is None else failed(recorder, error, tb)
+            self._ids = dict(recorder.known)
+            self._ending = Ending(recorder, env, failure)
+        except Exception:  # a signal has interrupted a note; its exception is the program's
+            if error is None:
+                raise
 
     def _leave(self) -> None:
         """Restore PyTorch. Nothing happens if that is done; if a signal interrupts it, it can be repeated."""

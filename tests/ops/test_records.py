@@ -85,7 +85,6 @@ OTHER_NAMES = (
     "lang",
     "cli",
     "analysis/examples.py",
-    "ops/families.py",
     "ops/sample_wise.py",
     "ops/signatures.py",
     "static/graph.py",

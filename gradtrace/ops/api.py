@@ -13,6 +13,7 @@ from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op
 from gradtrace.engine.tensor import Later, Tensor
+from gradtrace.engine.types import Ints
 from gradtrace.ops.sample_wise import SAMPLE_WISE, sample_wise
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def check_dim(dim: int, ndim: int) -> int:
     return dim % limit
 
 
-def check_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
+def check_dims(dims: int | Iterable[int] | None, ndim: int) -> Ints:
     """Normalise several dims to be non-negative; None or () means all. Raise RuntimeError for repeated dims."""
     if dims is None:
         return tuple(range(ndim))
@@ -202,7 +203,7 @@ def given(args: tuple[Any, ...], named: dict[str, Any], name: str) -> tuple[Any,
     return (named[name],)
 
 
-def sizes(args: tuple[Any, ...]) -> tuple[int, ...]:
+def sizes(args: tuple[Any, ...]) -> Ints:
     """Return sizes passed separately or as one sequence; raise TypeError if they are missing or not ints."""
     if not args:
         raise TypeError("sizes are missing")

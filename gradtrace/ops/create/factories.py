@@ -9,7 +9,7 @@ from gradtrace.engine.dtypes import as_dtype
 from gradtrace.engine.lazy import is_array, np
 from gradtrace.engine.op import d, elementwise_op, fill_op
 from gradtrace.engine.tensor import Tensor, hooks_into_ops
-from gradtrace.engine.types import Array, NumpyDtype, Shape
+from gradtrace.engine.types import Array, Ints, NumpyDtype, Shape
 from gradtrace.ops.api import public, sizes
 
 # PyTorch copies into an empty tensor, which the graph shows as an operand without history.
@@ -132,7 +132,7 @@ def is_sequence(data: Any) -> bool:
     return hasattr(kind, "__getitem__") and hasattr(kind, "__len__") and not is_numpy_scalar(data)
 
 
-def nested_shape(data: Any) -> tuple[int, ...]:
+def nested_shape(data: Any) -> Ints:
     """Return the sizes of nested sequences, judged by their first items; a tensor in them counts as a number."""
     shape: list[int] = []
     while is_sequence(data):
@@ -145,7 +145,7 @@ def nested_shape(data: Any) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def flatten_nested(data: Any, shape: tuple[int, ...], depth: int, flat: list[Any]) -> None:
+def flatten_nested(data: Any, shape: Ints, depth: int, flat: list[Any]) -> None:
     if depth == len(shape):
         flat.append(data)
         return
@@ -278,7 +278,7 @@ def legacy_tensor(*args: Any) -> Tensor:
     return Tensor._wrap(np.zeros(legacy_data(args), np_of(None)))
 
 
-def legacy_data(args: tuple[Any, ...]) -> tuple[int, ...]:
+def legacy_data(args: tuple[Any, ...]) -> Ints:
     """Return the sizes passed to a legacy tensor type as ints; raise TypeError for other arguments."""
     for value in args:
         if isinstance(value, str):
@@ -343,7 +343,7 @@ def named_sizes(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tupl
     return (named["size"],)
 
 
-def checked_sizes(shape: tuple[int, ...], name: str = "") -> tuple[int, ...]:
+def checked_sizes(shape: Ints, name: str = "") -> Ints:
     for n in shape:
         if n < 0:
             if name == "zeros":

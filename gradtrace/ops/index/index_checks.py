@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.types import Array, Ints
 from gradtrace.ops.api import check_dim
 
 
@@ -160,5 +160,5 @@ def flat_positions(name: str, self: Tensor, index: Tensor) -> Array:
     return np.where(i < 0, i + n, i)
 
 
-def other_sizes(t: Tensor, dim: int) -> tuple[int, ...]:
+def other_sizes(t: Tensor, dim: int) -> Ints:
     return tuple(n for k, n in enumerate(t.shape) if k != dim)

@@ -8,7 +8,7 @@ from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import is_array, np
 from gradtrace.engine.saved import watch
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.types import Array, Ints
 from gradtrace.ops.create.factories import assign, fill_tensor, from_nested
 from gradtrace.ops.index.records import index, index_put, select, slice_record
 from gradtrace.ops.shape.expansion import expanded
@@ -271,6 +271,6 @@ def without_leading_ones(value: Tensor) -> Tensor:
     return value if len(shape) == value.ndim else view(value, shape)
 
 
-def shape_without_leading_ones(value: Tensor) -> tuple[int, ...]:
+def shape_without_leading_ones(value: Tensor) -> Ints:
     shape = tuple(value.shape)
     return shape[next((i for i, n in enumerate(shape) if n != 1), len(shape)) :]

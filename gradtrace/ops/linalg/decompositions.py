@@ -413,11 +413,9 @@ def cond(input: Tensor, p: float | str | None = None) -> Tensor:
     check_square(f"linalg.cond(ord={p})", input)
     if p == "nuc":
         values = svdvals(input)
-        out = values.sum(-1) * values.reciprocal().sum(-1)
-        return out
+        return values.sum(-1) * values.reciprocal().sum(-1)
     check_float("linalg.inv", input)
     inverse, info = inv_ex(input)
     inverse = inverse.masked_fill((info > 0).unsqueeze(-1).unsqueeze(-1), math.inf)
     product: Any = norm_of_matrix(input, p)
-    out = (product * norm_of_matrix(inverse, p)).nan_to_num(math.inf, math.inf, -math.inf)
-    return out
+    return (product * norm_of_matrix(inverse, p)).nan_to_num(math.inf, math.inf, -math.inf)

@@ -13,7 +13,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import contraction_op, d, linalg_op, records
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand
+from gradtrace.engine.types import XP, Array, Ints, Operand
 from gradtrace.ops.api import expose, linalg
 from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.linalg.matrix import transposed
@@ -152,8 +152,7 @@ def det_kernel(a: Array) -> Array:
     lu, pivots, _ = eliminate(a)
     swaps = np.count_nonzero(pivots != np.arange(1, a.shape[-1] + 1), axis=-1)
     out = np.multiply.reduce(np.diagonal(lu, axis1=-2, axis2=-1), axis=-1)
-    result = np.where(swaps % 2 == 1, -out, out)
-    return result
+    return np.where(swaps % 2 == 1, -out, out)
 
 
 # ---- rules
@@ -314,7 +313,7 @@ def check_solve(name: str, a: Tensor, b: Tensor, left: bool) -> bool:
     return vector
 
 
-def check_sizes(name: str, a: Tensor, shape: tuple[int, ...], left: bool) -> None:
+def check_sizes(name: str, a: Tensor, shape: Ints, left: bool) -> None:
     if len(shape) < 2:
         raise RuntimeError(f"{name}: The input tensor B must have at least 2 dimensions.")
     if a.shape[-1] != (shape[-2] if left else shape[-1]):

@@ -31,8 +31,7 @@ def gelu_kernel(x: Array, approximate: str) -> Array:
         return 0.5 * x * (1 + np.tanh(KAPPA * (x + CUBIC * x * x * x)))
     from gradtrace.ops.special.error_functions import erf
 
-    result = 0.5 * x * (1 + erf.kernel(x * ROOT_HALF))
-    return result
+    return 0.5 * x * (1 + erf.kernel(x * ROOT_HALF))
 
 
 def gelu_of_float(x: float, approximate: str) -> float:

@@ -42,8 +42,7 @@ def nll_kernel(x: Array, target: Array, weight: Array | None, reduction: str, ig
     if reduction == "none":
         return each
     total = each.sum(dtype=x.dtype)
-    result = total if reduction == "sum" else total / w.sum(dtype=x.dtype)
-    return result
+    return total if reduction == "sum" else total / w.sum(dtype=x.dtype)
 
 
 def nll_factor(x: Array, target: Array, weight: Array | None, reduction: str, ignore: int) -> Array:

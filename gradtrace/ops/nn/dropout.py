@@ -127,5 +127,4 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         return soft
     index = soft.max(dim, keepdim=True)[1]
     one_hot = soft.new_zeros(tuple(logits.shape)).scatter_(dim, index, 1.0)
-    result = one_hot - soft.detach() + soft
-    return result
+    return one_hot - soft.detach() + soft

@@ -11,7 +11,7 @@ from gradtrace.engine.inplace import write
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import SeveralResults, d, normalization_op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand, Rule
+from gradtrace.engine.types import XP, Array, Ints, Operand, Rule
 from gradtrace.ops.api import functions
 from gradtrace.ops.arguments import count, kept_shape, torch_function
 from gradtrace.ops.create.factories import cast, clone
@@ -31,9 +31,6 @@ from gradtrace.ops.nn.pad import pad
 from gradtrace.ops.nn.pool import average_pools
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.reduce.sums import average
-
-Ints = tuple[int, ...]
-
 
 # ---- kernels
 

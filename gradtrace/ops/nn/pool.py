@@ -11,12 +11,11 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import OneResult, SeveralResults, d, gather_op, window_op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Kernel, Operand
+from gradtrace.engine.types import XP, Array, Ints, Kernel, Operand
 from gradtrace.ops.api import expose, named
 from gradtrace.ops.nn.correlate import widen_half
 from gradtrace.ops.nn.patches import PerDim, size_of
 from gradtrace.ops.nn.pool_arguments import (
-    Ints,
     check_filled,
     check_max_pool1d,
     check_pool,

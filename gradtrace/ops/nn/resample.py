@@ -12,11 +12,11 @@ from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import OneResult, d, window_op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Kernel, NumpyDtype
+from gradtrace.engine.types import Array, Ints, Kernel, NumpyDtype
 from gradtrace.ops.api import expose
 from gradtrace.ops.nn.adaptive import adaptive_avg_pools
 from gradtrace.ops.nn.correlate import widen_half
-from gradtrace.ops.nn.patches import Ints, PerDim
+from gradtrace.ops.nn.patches import PerDim
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.nn.pool_windows import take_back, weigh_back, weigh_windows
 from gradtrace.ops.nn.resample_tables import TABLES, Table

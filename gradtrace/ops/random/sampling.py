@@ -9,7 +9,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, NumpyDtype
+from gradtrace.engine.types import Array, Ints, NumpyDtype
 from gradtrace.ops.api import NOT_GIVEN, expose, named, public, sizes
 from gradtrace.ops.create.factories import finish, np_of, plain_number
 from gradtrace.ops.random import distributions
@@ -17,7 +17,7 @@ from gradtrace.ops.random.generator import Generator, draw
 from gradtrace.ops.random.stream import Stream
 
 
-def shape_of(size: tuple[Any, ...], named: dict[str, Any]) -> tuple[int, ...]:
+def shape_of(size: tuple[Any, ...], named: dict[str, Any]) -> Ints:
     return sizes((named["size"],) if "size" in named else size)
 
 

@@ -6,7 +6,7 @@ from gradtrace.annotations import Callable, Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, structural_op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand
+from gradtrace.engine.types import XP, Array, Ints, Operand
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.index.records import along
 from gradtrace.ops.shape.join import writable
@@ -144,7 +144,7 @@ def slice_scatter(
     return slice_scatter_record(input, src, dim, *bounds)
 
 
-def check_part(name: str, src: Tensor, shape: tuple[int, ...]) -> None:
+def check_part(name: str, src: Tensor, shape: Ints) -> None:
     if tuple(src.shape) != tuple(shape):
         raise RuntimeError(
             f"expected {name} to have a size equal to the slice of self. {name} size = {list(src.shape)}, slice size = "

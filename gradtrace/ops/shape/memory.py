@@ -15,7 +15,7 @@ from gradtrace.engine.op import d, structural_op, view_op
 from gradtrace.engine.state import state
 from gradtrace.engine.strided_view import extent, window
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Shape
+from gradtrace.engine.types import Array, Ints, Shape
 from gradtrace.ops.api import public, sizes
 
 RESIZE_MESSAGE = (
@@ -57,7 +57,7 @@ def offset_of(raw: Array) -> int:
     return (address(raw) - start_of(owner(raw))) // raw.itemsize
 
 
-def steps_of(raw: Array) -> tuple[int, ...]:
+def steps_of(raw: Array) -> Ints:
     return tuple(s // raw.itemsize for s in raw.strides)
 
 
@@ -285,7 +285,7 @@ def set_(
     return self
 
 
-def placed(cells: Array, size: tuple[int, ...], stride: Sequence[int] | None, offset: int) -> Array:
+def placed(cells: Array, size: Ints, stride: Sequence[int] | None, offset: int) -> Array:
     """Return a strided view of the 1-d storage `cells`, or of an enlarged copy if it is too small."""
     steps = contiguous_steps(size) if stride is None else tuple(map(index, stride))
     if offset < 0:
@@ -300,7 +300,7 @@ def placed(cells: Array, size: tuple[int, ...], stride: Sequence[int] | None, of
     return window(cells, size, steps, offset)
 
 
-def contiguous_steps(size: tuple[int, ...]) -> tuple[int, ...]:
+def contiguous_steps(size: Ints) -> Ints:
     steps, step = [], 1
     for n in reversed(size):
         steps.append(step)

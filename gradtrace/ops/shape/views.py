@@ -14,7 +14,7 @@ from gradtrace.engine.namespace import TRACED
 from gradtrace.engine.op import d, elementwise_op, reduction_op, view_op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand, Shape
+from gradtrace.engine.types import XP, Array, Ints, Operand, Shape
 from gradtrace.ops.api import check_dim, check_dims, given, is_int, public, sizes
 from gradtrace.ops.create.factories import clone, in_c_order
 
@@ -31,7 +31,7 @@ def view_kernel(a: Array, shape: Shape) -> Array:
         raise RuntimeError(INCOMPATIBLE) from None
 
 
-def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
+def inverse(dims: Ints) -> Ints:
     return tuple(sorted(range(len(dims)), key=dims.__getitem__))
 
 
@@ -130,7 +130,7 @@ def squeeze_dims_kernel(a: Array, dims: Sequence[int]) -> Array:
     return a.reshape(tuple(n for i, n in enumerate(a.shape) if n != 1 or i not in dims)) if dims else a.view()
 
 
-def infer_size(shape: tuple[int, ...], numel: int) -> tuple[int, ...]:
+def infer_size(shape: Ints, numel: int) -> Ints:
     """Replace a -1 in the shape; raise RuntimeError if it does not match `numel`."""
     unknown = [i for i, n in enumerate(shape) if n == -1]
     if len(unknown) > 1:
@@ -155,7 +155,7 @@ def infer_size(shape: tuple[int, ...], numel: int) -> tuple[int, ...]:
     raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
 
 
-def can_view(a: Array, shape: tuple[int, ...]) -> bool:
+def can_view(a: Array, shape: Ints) -> bool:
     try:
         view_kernel(a, shape)
     except RuntimeError:
@@ -196,11 +196,7 @@ def reshaped(input: Tensor, *shape: int | Sequence[int], **named: object) -> Ten
         return view(input, wanted)
     if can_view(input.laid_out(), wanted):
         return reshape_alias(input, wanted)
-    return unsafe_view(contiguous_clone(input), wanted)
-
-
-def contiguous_clone(input: Tensor) -> Tensor:
-    return in_c_order(input)
+    return unsafe_view(in_c_order(input), wanted)
 
 
 @public("view_as", forms="m")
@@ -244,7 +240,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return view(input, (*shape[:dim], *parts, *shape[dim + 1 :]))
 
 
-def split_size(parts: tuple[int, ...], dim: int, n: int) -> tuple[int, ...]:
+def split_size(parts: Ints, dim: int, n: int) -> Ints:
     """Return the sizes that one dim is split into, with a -1 resolved."""
     if not parts:
         raise RuntimeError("unflatten: sizes must be non-empty")

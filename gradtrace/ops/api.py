@@ -168,6 +168,13 @@ def not_a_tensor(name: str, argument: str, position: int, value: object) -> Type
     )
 
 
+def check_tensors(name: str, **given: object) -> None:
+    """Raise TypeError for the first argument that is not a tensor."""
+    for argument, value in given.items():
+        if not isinstance(value, Tensor):
+            raise not_a_tensor(name, argument, 1 + list(given).index(argument), value)
+
+
 def is_int(value: object) -> TypeIs[int]:
     """Return whether an argument is a single integer, of Python or numpy."""
     return isinstance(value, int) or isinstance(value, np.integer)  # noqa: SIM101 - an int must not load numpy

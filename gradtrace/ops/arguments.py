@@ -42,6 +42,11 @@ def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | Non
     return decorate
 
 
+def linalg_function(name: str, forms: str = "l", **renamed: str) -> Callable[[F], F]:
+    """Return the decorator `torch_function` for a function of a matrix, which PyTorch calls A."""
+    return torch_function(name, forms=forms, renamed={"A": "input", **renamed})
+
+
 def missing_arguments(name: str, missing: list[str]) -> TypeError:
     quoted = ", ".join(f'"{m}"' for m in missing)
     return TypeError(f"{name}() missing {len(missing)} required positional arguments: {quoted}")

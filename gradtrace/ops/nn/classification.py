@@ -6,9 +6,9 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import OneResult, d, loss_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
-from gradtrace.ops.api import public
+from gradtrace.ops.api import check_tensors, public
 from gradtrace.ops.nn.loss import reduction_named
-from gradtrace.ops.nn.loss_arguments import check_class_weight, check_targets, check_tensors
+from gradtrace.ops.nn.loss_arguments import check_class_weight, check_targets
 from gradtrace.ops.numbers import div_number
 
 # ---- negative log likelihood

@@ -16,10 +16,10 @@ from gradtrace.engine.op import OneResult, Op, d, loss_op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
-from gradtrace.ops.api import public
+from gradtrace.ops.api import check_tensors, public
 from gradtrace.ops.create.factories import cast
 from gradtrace.ops.fused import fused
-from gradtrace.ops.nn.loss_arguments import check_castable, check_has_size, check_tensors
+from gradtrace.ops.nn.loss_arguments import check_castable, check_has_size
 from gradtrace.ops.shape.expansion import broadcast_tensors
 
 REDUCTIONS = ("none", "mean", "sum")

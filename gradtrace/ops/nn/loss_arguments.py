@@ -6,14 +6,6 @@ from gradtrace.engine import dtypes
 from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Shape
-from gradtrace.ops.api import not_a_tensor
-
-
-def check_tensors(name: str, **given: object) -> None:
-    """Raise TypeError for the first argument that is not a tensor."""
-    for argument, value in given.items():
-        if not isinstance(value, Tensor):
-            raise not_a_tensor(name, argument, 1 + list(given).index(argument), value)
 
 
 def check_has_size(*given: object) -> None:

@@ -6,9 +6,8 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, loss_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Shape
-from gradtrace.ops.api import public
+from gradtrace.ops.api import check_tensors, public
 from gradtrace.ops.nn.loss import reduce_array, reduced, reduction_named
-from gradtrace.ops.nn.loss_arguments import check_tensors
 from gradtrace.ops.numbers import add_number
 from gradtrace.ops.pointwise.arithmetic import number_minus
 

@@ -13,6 +13,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import OneResult, d, window_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Ints, Kernel, NumpyDtype
+from gradtrace.lazy_names import words
 from gradtrace.ops.api import expose
 from gradtrace.ops.nn.adaptive import adaptive_avg_pools
 from gradtrace.ops.nn.correlate import widen_half
@@ -35,22 +36,16 @@ FORMULAS = {
     "cubic_aa": f"{SMOOTHED}cubic((u - i) / max(1, n / sizes)); {PLACE}",
     "lanczos_aa": f"{SMOOTHED}lanczos((u - i) / max(1, n / sizes)); {PLACE}",
 }
-# mode: the table, the number of spatial dims (0: any), the name in PyTorch's nodes
-LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}
-NAMES = {
-    ("nearest", 1): "Nearest1D",
-    ("nearest", 2): "Nearest2D",
-    ("nearest", 3): "Nearest3D",
-    ("nearest_exact", 1): "NearestExact1D",
-    ("nearest_exact", 2): "NearestExact2D",
-    ("nearest_exact", 3): "NearestExact3D",
-    ("linear", 1): "Linear1D",
-    ("linear", 2): "Bilinear2D",
-    ("linear", 3): "Trilinear3D",
-    ("cubic", 2): "Bicubic2D",
-    ("linear_aa", 2): "Bilinear2DAa",
-    ("cubic_aa", 2): "Bicubic2DAa",
-    ("lanczos_aa", 2): "Lanczos2DAa",
+LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}  # modes with the table "linear", and their numbers of dims
+# The names in PyTorch's nodes, by table; each has its number of dims before the D.
+NODES = {
+    "nearest": "Nearest1D Nearest2D Nearest3D",
+    "nearest_exact": "NearestExact1D NearestExact2D NearestExact3D",
+    "linear": "Linear1D Bilinear2D Trilinear3D",
+    "cubic": "Bicubic2D",
+    "linear_aa": "Bilinear2DAa",
+    "cubic_aa": "Bicubic2DAa",
+    "lanczos_aa": "Lanczos2DAa",
 }
 
 
@@ -94,7 +89,12 @@ def resample_record(kind: str, n: int, shown: str) -> OneResult:
             getattr(xp, name + "_back")(g, tuple(self.shape[-n:]), *rest)))  # fmt: skip
 
 
-records = {(kind, n): resample_record(kind, n, shown) for (kind, n), shown in NAMES.items()}
+records = {
+    (kind, n): resample_record(kind, n, name)
+    for kind, names in NODES.items()
+    for name in words(names)
+    for n in (int(name.partition("D")[0][-1]),)
+}
 
 
 # ---- the public names

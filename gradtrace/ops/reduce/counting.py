@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any, Callable, NoReturn, Sequence
+from gradtrace.annotations import Any, Callable, Sequence
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, gather_op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Rule
+from gradtrace.engine.types import Array
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.create.factories import np_of
+from gradtrace.ops.fused import no_derivative
 from gradtrace.ops.index.records import take_entries
 from gradtrace.ops.reduce.sorting import order_of
 from gradtrace.ops.results import Result, result_type, values_and_indices
@@ -49,13 +50,6 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Res
     values, indices = kth(input, dim, index), wrap(index.squeeze(dim))
     pair = (values.unsqueeze(dim), indices.unsqueeze(dim)) if keepdim else (values, indices)
     return values_and_indices("kthvalue", pair)
-
-
-def no_derivative(name: str) -> Rule:
-    def refuse(*args: object) -> NoReturn:
-        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
-
-    return refuse
 
 
 # fmt: off

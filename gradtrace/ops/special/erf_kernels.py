@@ -15,7 +15,7 @@ import math
 import threading
 
 from gradtrace.engine.lazy import np
-from gradtrace.engine.types import Array
+from gradtrace.engine.types import Array, Kernel
 
 # erf(x) = x + x P(x^2) / Q(x^2) up to 0.84375
 PP = (
@@ -54,6 +54,16 @@ SB = (
     2.55305040643316442583e03, 4.74528541206955367215e02, -2.24409524465858183362e01,
 )  # fmt: skip
 SMALL, MIDDLE, LARGE, LAST = 0.84375, 1.25, 1 / 0.35, 28.0
+
+
+def on_floats(kernel: Kernel, *rest: float) -> Kernel:
+    """Extend a kernel of flat float64 arrays to any array; the result has the input's dtype."""
+
+    def call_kernel(x: Array) -> Array:
+        x = np.asarray(x)
+        return kernel(np.ascontiguousarray(x, np.float64).reshape(-1), *rest).reshape(x.shape).astype(x.dtype)
+
+    return call_kernel
 
 
 def polynomial(coefficients: tuple[float, ...], x: Array) -> Array:

@@ -14,7 +14,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op
 from gradtrace.engine.tensor import Later, Tensor
 from gradtrace.engine.types import Ints
-from gradtrace.ops.sample_wise import SAMPLE_WISE, sample_wise
+from gradtrace.ops.sample_wise import sample_wise
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -42,10 +42,13 @@ NOT_GIVEN: Any = NotGiven()
 catalogue: dict[str, tuple[str, str]] = {}
 
 
-def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None) -> F:
-    """Register `function` under `names` for each of `forms`: f torch, m Tensor, n functional, l linalg, s special."""
-    if not SAMPLE_WISE.isdisjoint(names or (function.__name__,)):
-        function = sample_wise(function)
+def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None, vmap: str = "") -> F:
+    """Register `function` under `names` for each of `forms`: f torch, m Tensor, n functional, l linalg, s special.
+
+    `vmap` says how a running vmap treats a function that does more than calling records; see `sample_wise`.
+    """
+    if vmap:
+        function = sample_wise(function, vmap)
     tables = {"f": functions, "m": methods, "n": functional, "l": linalg, "s": special}
     for name in names or (function.__name__,):
         for form in forms:
@@ -57,13 +60,13 @@ def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None
     return function
 
 
-def public(*names: str, forms: str = "fm") -> Callable[[F], F]:
+def public(*names: str, forms: str = "fm", vmap: str = "") -> Callable[[F], F]:
     """Return a decorator that renames a function to the first name and exposes it; see `expose`."""
 
     def decorate(function: F) -> F:
         if names:
             function.__name__ = function.__qualname__ = names[0]
-        return expose(function, *names, forms=forms)
+        return expose(function, *names, forms=forms, vmap=vmap)
 
     return decorate
 

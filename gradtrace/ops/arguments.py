@@ -10,8 +10,10 @@ from gradtrace.ops.api import F, check_dim, check_dims, expose, named, not_a_ten
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input"}
 
 
-def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | None = None) -> Callable[[F], F]:
-    """Return a decorator for a public function of a tensor `input`; for `names` and `forms` see `api.expose`.
+def torch_function(
+    *names: str, forms: str = "fm", renamed: dict[str, str] | None = None, vmap: str = ""
+) -> Callable[[F], F]:
+    """Return a decorator for a public function of a tensor `input`; for `names`, `forms` and `vmap` see `api.expose`.
 
     `renamed` maps PyTorch's argument names to the names used by the function, where the two differ.
     """
@@ -37,14 +39,14 @@ def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | Non
 
         wrapper: Any = call
         wrapper.__wrapped__ = function
-        return expose(named(wrapper, name, function.__doc__ or ""), *names, forms=forms)
+        return expose(named(wrapper, name, function.__doc__ or ""), *names, forms=forms, vmap=vmap)
 
     return decorate
 
 
-def linalg_function(name: str, forms: str = "l", **renamed: str) -> Callable[[F], F]:
+def linalg_function(name: str, forms: str = "l", vmap: str = "", **renamed: str) -> Callable[[F], F]:
     """Return the decorator `torch_function` for a function of a matrix, which PyTorch calls A."""
-    return torch_function(name, forms=forms, renamed={"A": "input", **renamed})
+    return torch_function(name, forms=forms, renamed={"A": "input", **renamed}, vmap=vmap)
 
 
 def missing_arguments(name: str, missing: list[str]) -> TypeError:

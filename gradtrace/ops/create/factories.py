@@ -322,7 +322,7 @@ def _filled(name: str, value: float) -> None:
         return finish(filled_like(input, value, np_of(dtype, input.dtype)), requires_grad, device)
 
     make_like.__name__, make_like.__doc__ = name + "_like", f"`{name}` with the shape and dtype of `input`."
-    public(name + "_like", forms="f")(make_like)
+    public(name + "_like", forms="f", vmap="like")(make_like)
 
     def new(
         self: Tensor, *size: Any, dtype: dtypes.dtype | None = None, device: object = None, requires_grad: bool = False
@@ -330,7 +330,7 @@ def _filled(name: str, value: float) -> None:
         return finish(np.full(checked_sizes(sizes(size)), value, np_of(dtype, self.dtype)), requires_grad, device)
 
     new.__name__, new.__doc__ = "new_" + name, f"`{name}` with the dtype of this tensor."
-    public("new_" + name, forms="m")(new)
+    public("new_" + name, forms="m", vmap="like")(new)
 
 
 def named_sizes(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -393,7 +393,7 @@ def full(
     )
 
 
-@public("full_like", forms="f")
+@public("full_like", forms="f", vmap="like")
 def full_like(
     input: Tensor,
     fill_value: Tensor | float,
@@ -408,7 +408,7 @@ def full_like(
     return finish(filled_like(input, full_of((), plain_number(fill_value), kind), kind), requires_grad, device)
 
 
-@public("new_full", forms="m")
+@public("new_full", forms="m", vmap="like")
 def new_full(
     self: Tensor,
     size: Sequence[int],

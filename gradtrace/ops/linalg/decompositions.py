@@ -266,7 +266,7 @@ def eigh(input: Tensor, UPLO: str = "L") -> Result:
     return result_type("linalg_eigh", "eigenvalues", "eigenvectors")(eigen(input, UPLO))
 
 
-@linalg_function("eigvalsh")
+@linalg_function("eigvalsh", vmap="samples")
 def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
     """Eigenvalues of symmetric matrices, in ascending order (torch.linalg.eigvalsh)."""
     return eigen(input, UPLO)[0]
@@ -288,7 +288,7 @@ def linalg_svd(input: Tensor, full_matrices: bool = True, *, driver: str | None 
     return result_type("linalg_svd", "U", "S", "Vh")(singular(input, full_matrices))
 
 
-@linalg_function("svdvals")
+@linalg_function("svdvals", vmap="samples")
 def svdvals(input: Tensor, *, driver: str | None = None) -> Tensor:
     """Singular values, in descending order (torch.linalg.svdvals)."""
     return singular(input, False)[1]
@@ -336,7 +336,7 @@ def tolerances(input: Tensor, atol: Tensor | float | None, rtol: Tensor | float 
     return atol or 0.0, rtol
 
 
-@linalg_function("pinv")
+@linalg_function("pinv", vmap="samples")
 def pinv(
     input: Tensor,
     rcond: Tensor | float | None = None,
@@ -380,7 +380,7 @@ def lstsq(input: Tensor, other: Tensor, rcond: float | None = None, *, driver: s
     return result_type("linalg_lstsq", "solution", "residuals", "rank", "singular_values")(result)
 
 
-@linalg_function("matrix_rank")
+@linalg_function("matrix_rank", vmap="samples")
 def matrix_rank(
     input: Tensor,
     tol: Tensor | float | None = None,
@@ -397,7 +397,7 @@ def matrix_rank(
     return matrix_rank_record(input, *tolerances(input, atol, rtol), hermitian)
 
 
-@linalg_function("cond")
+@linalg_function("cond", vmap="samples")
 def cond(input: Tensor, p: float | str | None = None) -> Tensor:
     """Condition number in the norm `p`, by default the ratio of singular values (torch.linalg.cond)."""
     from gradtrace.ops.linalg.vector_norm import norm_of_matrix

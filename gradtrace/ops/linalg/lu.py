@@ -230,7 +230,7 @@ def need_pivoting(pivot: bool) -> None:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
 
 
-@linalg_function("lu_factor")
+@linalg_function("lu_factor", vmap="samples")
 def lu_factor(input: Tensor, *, pivot: bool = True) -> Result:
     """LU factorisation (LU, pivots), packed; raise RuntimeError for a zero pivot (torch.linalg.lu_factor)."""
     pair = factorised("linalg.lu_factor", input, pivot, True)[:2]

@@ -72,7 +72,7 @@ def exponential(input: Tensor) -> Tensor:
     return matrix_exp(input)
 
 
-@linalg_function("matrix_power", "fml")
+@linalg_function("matrix_power", "fml", vmap="samples")
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """Raise square matrices to the n-th power; a negative n inverts them (torch.linalg.matrix_power)."""
     if not isinstance(n, int) or isinstance(n, bool):

@@ -210,7 +210,7 @@ def factor_and_info(name: str, a: Tensor, upper: bool, check_errors: bool) -> tu
     return factor, info
 
 
-@torch_function("cholesky", forms="l")
+@torch_function("cholesky", forms="l", vmap="samples")
 def linalg_cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
     """Factor L with L @ L.T = input, or its transpose; LinAlgError if not positive-definite (torch.linalg.cholesky)."""
     return factor_and_info("linalg.cholesky", input, upper, True)[0]
@@ -223,7 +223,7 @@ def linalg_cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool
     return result_type("linalg_cholesky_ex", "L", "info")(pair)
 
 
-@torch_function("cholesky")
+@torch_function("cholesky", vmap="samples")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """Cholesky factor (torch.cholesky, the older form)."""
     check_square_floats("cholesky", input)

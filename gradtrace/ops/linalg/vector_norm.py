@@ -275,7 +275,7 @@ def distance(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return dist(input, other, float(p))
 
 
-@torch_function("renorm")
+@torch_function("renorm", vmap="samples")
 def renormalised(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Scale down the slices along `dim` whose p-norm exceeds maxnorm (torch.renorm)."""
     return renorm(input, *checked_renorm(input, p, dim, maxnorm))

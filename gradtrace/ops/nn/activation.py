@@ -306,7 +306,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return prelu_record(input, weight.reshape(shape) if tuple(weight.shape) != shape else weight)
 
 
-@public("rrelu", forms="fn")
+@public("rrelu", forms="fn", vmap="random")
 def rrelu(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:

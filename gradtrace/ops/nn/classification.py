@@ -99,7 +99,7 @@ nll_record = _nll("nll_loss", "reduction[n](-weight[target[n]] * self[n, target[
 nll2d_record = _nll("nll_loss2d", "reduction[n, x](-weight[target[n, x]] * self[n, target[n, x], x])")
 
 
-@public("nll_loss", forms="n")
+@public("nll_loss", forms="n", vmap="samples")
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -135,7 +135,7 @@ def loss_of_classes(input: Tensor, target: Tensor, weight: Tensor | None, ignore
     return result.view(*target.shape) if apart else result
 
 
-@public("cross_entropy", forms="n")
+@public("cross_entropy", forms="n", vmap="samples")
 def cross_entropy(
     input: Tensor,
     target: Tensor,

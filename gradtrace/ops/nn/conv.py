@@ -237,7 +237,7 @@ def _transposed(n: int) -> None:
 
 
 for _n in (1, 2, 3):
-    expose(_forward(_n), forms="fn", record=convolution)
+    expose(_forward(_n), forms="fn", record=convolution, vmap="samples")
     _transposed(_n)
 
 

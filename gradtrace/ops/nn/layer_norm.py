@@ -215,7 +215,7 @@ batch_fixed = normalization_op("batch_norm_fixed(input, weight, bias, mean, var;
 # ---- batch norm
 
 
-@torch_function("batch_norm", forms="n")
+@torch_function("batch_norm", forms="n", vmap="samples")
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -274,7 +274,7 @@ def empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Te
     return out if bias is None else out + bias[0]
 
 
-@torch_function("batch_norm", forms="f")
+@torch_function("batch_norm", forms="f", vmap="samples")
 def torch_batch_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -308,7 +308,7 @@ def native_batch_norm(
     return out, mean.reshape(-1), (var + eps).rsqrt().reshape(-1)
 
 
-@torch_function("instance_norm", forms="n")
+@torch_function("instance_norm", forms="n", vmap="samples")
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -328,7 +328,7 @@ def instance_norm(
     return torch_instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, False)
 
 
-@torch_function("instance_norm", forms="f")
+@torch_function("instance_norm", forms="f", vmap="samples")
 def torch_instance_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -367,7 +367,7 @@ def normalise_layer(
     return layer_normal(input, weight, bias, tuple(input.shape), over, tuple(range(lead)), eps)
 
 
-@torch_function("layer_norm", forms="fn")
+@torch_function("layer_norm", forms="fn", vmap="samples")
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],

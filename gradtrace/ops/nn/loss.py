@@ -304,7 +304,7 @@ def poisson_nll_loss(
     return reduced(loss, reduction)
 
 
-@public("gaussian_nll_loss", forms="n")
+@public("gaussian_nll_loss", forms="n", vmap="samples")
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:

@@ -135,7 +135,7 @@ loss_op("multilabel_margin_loss_backward(g, self; target, reduction)",
 # fmt: on
 
 
-@public("multi_margin_loss", forms="n")
+@public("multi_margin_loss", forms="n", vmap="samples")
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -156,7 +156,7 @@ def multi_margin_loss(
     return multi_margin(input, labels, p, margin, None if weight is None else weight.array, reduction)
 
 
-@public("multilabel_margin_loss", forms="n")
+@public("multilabel_margin_loss", forms="n", vmap="samples")
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:

@@ -246,7 +246,7 @@ def _max_pool(n: int) -> Callable[..., Any]:
         return alone(result[0]) if n == 1 else result[0]
 
     record = maxima[max(n, 2)]
-    expose(named(function, name, doc), forms="fn", record=record)
+    expose(named(function, name, doc), forms="fn", record=record, vmap="samples")
     expose(named(with_indices, name + "_with_indices", doc), forms="fn" if n == 1 else "n", record=record)
     return function
 
@@ -328,5 +328,7 @@ def avg_pool1d(
     return squeeze_dim(averages[2](image, *where[:3], ceil_mode, count_include_pad, None), dim)
 
 
-expose(avg_pool1d, forms="fn", record=averages[2])
-average_pools = {1: avg_pool1d} | {n: expose(_average(n), forms="n", record=averages[n]) for n in (2, 3)}
+expose(avg_pool1d, forms="fn", record=averages[2], vmap="samples")
+average_pools = {1: avg_pool1d} | {
+    n: expose(_average(n), forms="n", record=averages[n], vmap="samples") for n in (2, 3)
+}

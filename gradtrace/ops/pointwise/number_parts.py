@@ -79,7 +79,7 @@ def heaviside_inplace(self: Tensor, values: Tensor) -> Tensor:
     return inplace(heaviside, self, values)
 
 
-@public("ldexp")
+@public("ldexp", vmap="samples")
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """Return input * 2 ** other (torch.ldexp)."""
     check_tensors("ldexp", input=input, other=other)

@@ -109,7 +109,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag_embed_record(flat, offset, 0, 1)
 
 
-@public("diagonal_scatter")
+@public("diagonal_scatter", vmap="samples")
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Return a copy of the input with src on a diagonal (torch.diagonal_scatter)."""
     rest = (offset, check_dim(dim1, input.ndim), check_dim(dim2, input.ndim))
@@ -152,7 +152,7 @@ def check_part(name: str, src: Tensor, shape: Ints) -> None:
         )
 
 
-@public("block_diag", forms="f")
+@public("block_diag", forms="f", vmap="samples")
 def block_diag(*tensors: Tensor) -> Tensor:
     """Block diagonal matrix of the given matrices (torch.block_diag)."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):

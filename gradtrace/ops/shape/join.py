@@ -336,7 +336,7 @@ def check_repeats(input: Tensor, repeats: Any, dim: int | None) -> None:
         )
 
 
-@public("repeat_interleave")
+@public("repeat_interleave", vmap="samples")
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:

@@ -98,7 +98,7 @@ as_strided_take = structural_op("as_strided_take(self; where)", take_or_zero, "f
 # fmt: on
 
 
-@public("as_strided")
+@public("as_strided", vmap="samples")
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """View the storage with sizes and strides in elements; RuntimeError out of bounds (torch.as_strided).
 
@@ -308,7 +308,7 @@ def contiguous_steps(size: Ints) -> Ints:
     return tuple(reversed(steps))
 
 
-@public("fill_diagonal_", forms="m")
+@public("fill_diagonal_", forms="m", vmap="samples")
 def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
     """Fill the main diagonal with one value; with `wrap` it repeats in a tall matrix (Tensor.fill_diagonal_)."""
     if not isinstance(fill_value, (int, float, Tensor)):

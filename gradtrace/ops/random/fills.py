@@ -70,6 +70,14 @@ def fill(
     return inplace(record, self, *rest, drawn.astype(like.dtype, copy=False))
 
 
+def fill_with(
+    record: Op, self: Tensor, generator: Generator | None, draw_numbers: Callable[..., Array], *numbers: float
+) -> Tensor:
+    """Fill with numbers of a distribution, whose parameters are `numbers`."""
+    numbers = tuple(map(float, numbers))
+    return fill(record, self, generator, lambda stream, like: draw_numbers(stream, like.size, *numbers))
+
+
 @public("uniform_", forms="m", vmap="random")
 def uniform_(self: Tensor, *bounds: float, generator: Generator | None = None, **named: float) -> Tensor:
     """Fill with numbers uniform in [from, to), [0, 1) by default (Tensor.uniform_)."""
@@ -177,9 +185,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     require_continuous(self, "Exponential", self.dtype.scalar_type)
-    return fill(
-        exponential, self, generator, lambda stream, like: distributions.exponential(stream, like.size, float(lambd))
-    )
+    return fill_with(exponential, self, generator, distributions.exponential, lambd)
 
 
 def require_continuous(self: Tensor, name: str, dtype: str) -> None:
@@ -196,12 +202,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     require_floats(self.dtype.np, "log_normal_cpu")
-    return fill(
-        log_normal,
-        self,
-        generator,
-        lambda stream, like: distributions.log_normal(stream, like.size, float(mean), float(std)),
-    )
+    return fill_with(log_normal, self, generator, distributions.log_normal, mean, std)
 
 
 @public("cauchy_", forms="m", vmap="random")
@@ -210,12 +211,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
     if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     require_continuous(self, "Cauchy", self.dtype.cpp_name)
-    return fill(
-        cauchy,
-        self,
-        generator,
-        lambda stream, like: distributions.cauchy(stream, like.size, float(median), float(sigma)),
-    )
+    return fill_with(cauchy, self, generator, distributions.cauchy, median, sigma)
 
 
 @public("geometric_", forms="m", vmap="random")
@@ -223,7 +219,7 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     """Fill with the number of trials up to the first success with probability p (Tensor.geometric_)."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-    return fill(geometric, self, generator, lambda stream, like: distributions.geometric(stream, like.size, float(p)))
+    return fill_with(geometric, self, generator, distributions.geometric, p)
 
 
 @public("poisson", forms="f", vmap="random")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine import dtypes
-from gradtrace.engine.broadcast import broadcast
+from gradtrace.engine.broadcast import broadcast, check_takes
 from gradtrace.engine.dtypes import python_number
 from gradtrace.engine.inplace import inplace, place_kernel, refuse_unless_tracked
 from gradtrace.engine.lazy import np
@@ -276,9 +276,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     """In-place form of masked_fill (Tensor.masked_fill_)."""
     refuse_unless_tracked(self, value)
     record, rest = fill_choice(mask, value)
-    wide = broadcast(tuple(self.shape), tuple(mask.shape))
-    if wide != tuple(self.shape):
-        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(wide)}")
+    check_takes(tuple(self.shape), tuple(mask.shape))
     return watch(inplace(record, self, *rest), mask)
 
 

@@ -145,13 +145,7 @@ def wanted_sizes(
         raise ValueError("only one of size or scale_factor should be defined")
     if size is not None:
         several = isinstance(size, (list, tuple))
-        outs: tuple[Any, ...] = tuple(size) if isinstance(size, (list, tuple)) else (size,) * n
-        if len(outs) != n:
-            raise ValueError(
-                "Input and output must have the same number of spatial dimensions, but got input with spatial "
-                f"dimensions of {given} and output size of {size}. Please provide input tensor in "
-                "(N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
-            )
+        outs = for_each_dim(size, given, n, "output", "output size", "output size of", "o")
         if not all(isinstance(o, int) for o in outs):
             got = f"size with types {[type(o) for o in outs]}" if several else f"a size of type {type(size).__name__}"
             raise TypeError(
@@ -161,14 +155,22 @@ def wanted_sizes(
         return outs, (None,) * n
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
-    scales: tuple[Any, ...] = tuple(scale_factor) if isinstance(scale_factor, (list, tuple)) else (scale_factor,) * n
-    if len(scales) != n:
-        raise ValueError(
-            "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
-            f"dimensions of {given} and scale_factor of shape {scale_factor}. Please provide input tensor in "
-            "(N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format."
-        )
+    scales = for_each_dim(scale_factor, given, n, "scale_factor", "scale_factor", "scale_factor of shape", "s")
     return tuple(int(size * float(s)) for size, s in zip(given, scales, strict=True)), tuple(map(float, scales))
+
+
+def for_each_dim(
+    value: Any, given: list[int], n: int, what: str, name: str, shown: str, letter: str
+) -> tuple[Any, ...]:
+    """Return one value for each of the n dims; raise ValueError for another number of values."""
+    values = tuple(value) if isinstance(value, (list, tuple)) else (value,) * n
+    if len(values) != n:
+        raise ValueError(
+            f"Input and {what} must have the same number of spatial dimensions, but got input with spatial "
+            f"dimensions of {given} and {shown} {value}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
+            f"format and {name} in ({letter}1, {letter}2, ...,{letter}K) format."
+        )
+    return values
 
 
 def kind_of(mode: str, n: int, ndim: int, corners: bool | None, antialias: bool) -> str:

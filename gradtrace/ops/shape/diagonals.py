@@ -9,7 +9,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Ints, Operand
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.index.records import along
-from gradtrace.ops.shape.join import writable
+from gradtrace.ops.shape.join import slice_at, writable
 
 
 def embed_kernel(a: Array, offset: int, dim1: int, dim2: int) -> Array:
@@ -120,16 +120,9 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 @public("select_scatter")
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """Return a copy of the input with src at one index of a dim (torch.select_scatter)."""
-    if not input.ndim:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    dim = check_dim(dim, input.ndim)
-    n = input.shape[dim]
-    if not -n <= index < n:
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}"
-        )
+    dim, index = slice_at(input, dim, index)
     check_part("src", src, tuple(s for i, s in enumerate(input.shape) if i != dim))
-    return select_scatter_record(input, src, dim, index % n)
+    return select_scatter_record(input, src, dim, index)
 
 
 @public("slice_scatter")

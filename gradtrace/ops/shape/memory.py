@@ -9,6 +9,7 @@ from operator import index
 
 from gradtrace.annotations import Any, Iterator, Sequence
 from gradtrace.engine.call import renamed
+from gradtrace.engine.describe import contiguous_strides
 from gradtrace.engine.inplace import refuse_untrackable, repoint
 from gradtrace.engine.lazy import is_array, np
 from gradtrace.engine.op import d, structural_op, view_op
@@ -287,7 +288,7 @@ def set_(
 
 def placed(cells: Array, size: Ints, stride: Sequence[int] | None, offset: int) -> Array:
     """Return a strided view of the 1-d storage `cells`, or of an enlarged copy if it is too small."""
-    steps = contiguous_steps(size) if stride is None else tuple(map(index, stride))
+    steps = contiguous_strides(size) if stride is None else tuple(map(index, stride))
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     if len(size) != len(steps):
@@ -298,14 +299,6 @@ def placed(cells: Array, size: Ints, stride: Sequence[int] | None, offset: int) 
     if missing > 0:
         cells = np.append(cells, np.zeros(missing, cells.dtype))
     return window(cells, size, steps, offset)
-
-
-def contiguous_steps(size: Ints) -> Ints:
-    steps, step = [], 1
-    for n in reversed(size):
-        steps.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(steps))
 
 
 @public("fill_diagonal_", forms="m", vmap="samples")

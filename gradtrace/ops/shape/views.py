@@ -6,6 +6,7 @@ import warnings
 
 from gradtrace.annotations import Any, Callable, Iterable, Sequence
 from gradtrace.engine.broadcast import sum_tensor_to
+from gradtrace.engine.broadcast import sum_to as sum_array_to
 from gradtrace.engine.call import renamed
 from gradtrace.engine.describe import Size
 from gradtrace.engine.inplace import INFERENCE_MESSAGE, refuse_unless_tracked, refuse_untrackable, repoint
@@ -68,12 +69,6 @@ def swapped(a: Array, dim0: int, dim1: int) -> Array:
     return a.swapaxes(dim0, dim1) if a.ndim else a.view()
 
 
-def sum_to_kernel(a: Array, shape: Shape) -> Array:
-    lead = a.ndim - len(shape)
-    dims = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and a.shape[i + lead] != 1)
-    return a.sum(axis=dims, keepdims=True).reshape(shape)
-
-
 def reshape_back(xp: XP, g: Any, out: Operand, self: Operand, *_: object) -> Operand:
     if xp is TRACED:
         return reshaped(g, tuple(self.shape))
@@ -123,7 +118,7 @@ expand = view_op("expand(self; shape)", expand_kernel, "out[i] = self[i % n]", i
         lambda xp, g, out, self, shape: sum_tensor_to(g, tuple(self.shape))))
 # fmt: on
 # For single numbers only: a recorded pass shows its steps.
-sum_to = reduction_op("sum_to(self; shape)", sum_to_kernel, "out[j] = sum[i](self[i, j])", identity="self")
+sum_to = reduction_op("sum_to(self; shape)", sum_array_to, "out[j] = sum[i](self[i, j])", identity="self")
 
 
 def squeeze_dims_kernel(a: Array, dims: Sequence[int]) -> Array:

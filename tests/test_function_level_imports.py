@@ -49,7 +49,6 @@ WITHIN = {
     "gradtrace.views.figure_worker": "a program of its own, which limits itself before it imports anything",
     "gradtrace.views.render": "each format of a picture loads its own writer",
     "gradtrace.torch": "a recorder loads nothing but torch while a program runs; views load when it is asked",
-    "gradtrace.ops.families": "the program that writes the table of families, in a module that every run loads",
 }
 
 # ---- one by one: the importing module and the imported one, both without `gradtrace.`

@@ -19,7 +19,6 @@ from gradtrace.func.function_rules import FUNCTION_RULES
 from gradtrace.func.pytree import flatten
 from gradtrace.func.rules import aligned, front, plain_are_shared, rule_of
 from gradtrace.ops.random.generator import default_generator
-from gradtrace.ops.sample_wise import DYNAMIC, LIKES, RANDOM
 
 RANDOM_MESSAGE = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
@@ -158,24 +157,22 @@ class Interpreter:
 
     # ---- functions that read values
 
-    def call(
-        self, function: Callable[..., Any], public: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
-    ) -> Any:
+    def call(self, function: Callable[..., Any], public: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Run the call of a public function under vmap.
 
         `function` computes without vmap; `public` is the function that users call, which an outer vmap intercepts too.
         """
-        name = function.__name__
-        if name in RANDOM:
+        name, kind = function.__name__, public.vmap
+        if kind == "random":
             return self._random(function, args, options)
         level = highest(flatten((args, options))[0])
         if level is None:
             return function(*args, **options)
-        if name in DYNAMIC or name == "one_hot":
+        if kind == "dynamic" or name == "one_hot":
             self._refuse(name, args, options)
         if name == "where":
             return function(*args, **options)
-        if name in LIKES:
+        if kind == "like":
             return expand_like(function(*args, **options), flatten((args, options))[0])
         if name.endswith("_"):
             return self._in_place(name, public, args, options, level)

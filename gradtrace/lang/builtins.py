@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins as python
+
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import is_array
 from gradtrace.lang.attributes import Gate
@@ -12,117 +14,28 @@ from gradtrace.lang.known_classes import ByClass
 from gradtrace.lang.metered_builtins import make_divmod, make_pow, make_sum, make_visitor, make_writer
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.values import Frozen, ProgramFunction, TypeName
+from gradtrace.lang.words import words
 
 # numpy's values that are no instance of what their class here derives from.
 NUMPY = ByClass(dict.fromkeys(("gradtrace.lang.arrays:Array", "gradtrace.lang.numpy_numbers:Int64"), True))
-EXCEPTIONS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    BaseException,
-    BufferError,
-    EOFError,
-    Exception,
-    FileNotFoundError,
-    FloatingPointError,
-    GeneratorExit,
-    ImportError,
-    IndexError,
-    KeyError,
-    KeyboardInterrupt,
-    LookupError,
-    MemoryError,
-    ModuleNotFoundError,
-    NameError,
-    NotImplementedError,
-    OSError,
-    OverflowError,
-    PermissionError,
-    RecursionError,
-    ReferenceError,
-    RuntimeError,
-    StopIteration,
-    SyntaxError,
-    SystemExit,
-    TimeoutError,
-    TypeError,
-    UnboundLocalError,
-    UnicodeError,
-    ValueError,
-    ZeroDivisionError,
-    Warning,
-    DeprecationWarning,
-    FutureWarning,
-    ImportWarning,
-    PendingDeprecationWarning,
-    ResourceWarning,
-    RuntimeWarning,
-    SyntaxWarning,
-    UserWarning,
-)
+EXCEPTIONS = words("""ArithmeticError AssertionError AttributeError BaseException BufferError EOFError Exception
+    FileNotFoundError FloatingPointError GeneratorExit ImportError IndexError KeyError KeyboardInterrupt LookupError
+    MemoryError ModuleNotFoundError NameError NotImplementedError OSError OverflowError PermissionError RecursionError
+    ReferenceError RuntimeError StopIteration SyntaxError SystemExit TimeoutError TypeError UnboundLocalError
+    UnicodeError ValueError ZeroDivisionError Warning DeprecationWarning FutureWarning ImportWarning
+    PendingDeprecationWarning ResourceWarning RuntimeWarning SyntaxWarning UserWarning""")
+# Python's own, of which `builtins` replaces some in each run.
+SAME = words("""abs all any ascii bin bool callable chr classmethod dict divmod float frozenset hash hex id int len list
+    max min next object oct ord property repr round set slice sorted staticmethod str sum super tuple NotImplemented
+    Ellipsis""")
 PLAIN: dict[str, Any] = {
-    "abs": abs,
-    "all": all,
-    "any": any,
-    "ascii": ascii,
-    "bin": bin,
-    "bool": bool,
-    "callable": callable,
-    "chr": chr,
-    "classmethod": classmethod,
-    "dict": dict,
-    "divmod": divmod,
-    "float": float,
-    "frozenset": frozenset,
-    "hash": hash,
-    "hex": hex,
-    "id": id,
-    "int": int,
-    "len": len,
-    "list": list,
-    "max": max,
-    "min": min,
-    "next": next,
-    "object": object,
-    "oct": oct,
-    "ord": ord,
-    "property": property,
-    "repr": repr,
-    "round": round,
-    "set": set,
-    "slice": slice,
-    "sorted": sorted,
-    "staticmethod": staticmethod,
-    "str": str,
-    "sum": sum,
-    "super": super,
-    "tuple": tuple,
-    "NotImplemented": NotImplemented,
-    "Ellipsis": ...,
+    **{name: getattr(python, name) for name in SAME | EXCEPTIONS},
     "__name__": "__main__",
     "__debug__": True,
-    **{e.__name__: e for e in EXCEPTIONS},
 }
 LAZY = (enumerate, filter, map, reversed, zip)
-MADE = (
-    "__file__",
-    "delattr",
-    "dir",
-    "exit",
-    "format",
-    "getattr",
-    "hasattr",
-    "isinstance",
-    "issubclass",
-    "iter",
-    "pow",
-    "print",
-    "quit",
-    "range",
-    "setattr",
-    "type",
-    "vars",
-)
+MADE = words("""__file__ delattr dir exit format getattr hasattr isinstance issubclass iter pow print quit range setattr
+    type vars""")
 NAMES = frozenset((*PLAIN, *MADE, *(make.__name__ for make in LAZY)))
 # Refused built-in names of Python, with the alternative.
 REFUSED = {
@@ -358,19 +271,9 @@ def is_terminal(stream: Any) -> bool:
 
 def escapes() -> dict[int, str]:
     """Return the escapes of control characters (except newline and tab) and of those that change text direction."""
-    codes = [
-        *range(8),
-        11,
-        12,
-        *range(14, 32),
-        *range(127, 160),
-        0x61C,
-        0x200E,
-        0x200F,
-        *range(0x202A, 0x202F),
-        *range(0x2066, 0x206A),
-    ]
-    return {code: chr(code).encode("unicode_escape").decode("ascii") for code in codes}
+    controls = {*range(32), *range(127, 160)} - {*map(ord, "\b\t\n\r")}
+    directions = {0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+    return {code: chr(code).encode("unicode_escape").decode("ascii") for code in controls | directions}
 
 
 def make_print(streams: Streams, strings: Strings) -> Callable[..., None]:

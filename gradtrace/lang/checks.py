@@ -8,22 +8,12 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Iterator, NamedTuple
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.scope import NameScope, Scopes, position
+from gradtrace.lang.words import words
 
 LOOPS = (ast.For, ast.While)
 STARS = {(ast.Tuple, "elts"), (ast.List, "elts"), (ast.Set, "elts"), (ast.Call, "args"), (ast.ClassDef, "bases")}
-FUTURE = frozenset(
-    {
-        "absolute_import",
-        "annotations",
-        "division",
-        "generator_stop",
-        "generators",
-        "nested_scopes",
-        "print_function",
-        "unicode_literals",
-        "with_statement",
-    }
-)
+FUTURE = words("""absolute_import annotations division generator_stop generators nested_scopes print_function
+    unicode_literals with_statement""")
 
 
 class Fault(NamedTuple):

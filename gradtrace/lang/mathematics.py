@@ -8,25 +8,10 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.library import admitted, for_program
 from gradtrace.lang.names import CONSTANTS, MATHEMATICS, MODULES
 from gradtrace.lang.takers import takes_objects
+from gradtrace.lang.words import words
 
 # Functions whose arguments stay numbers instead of being converted to tensors.
-MAKERS = frozenset(
-    {
-        "arange",
-        "eye",
-        "full",
-        "linspace",
-        "ones",
-        "ones_like",
-        "pow",
-        "rand",
-        "randn",
-        "tensor",
-        "where",
-        "zeros",
-        "zeros_like",
-    }
-)
+MAKERS = words("arange eye full linspace ones ones_like pow rand randn tensor where zeros zeros_like")
 
 
 def find_mathematics(name: str, builtins: dict[str, Any], machine: Any) -> Any:

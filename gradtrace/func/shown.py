@@ -23,7 +23,7 @@ def transform_text(tensor: Tensor) -> str | None:
         number = inner.level.number
         wrappers.append((number, f"BatchedTensor(lvl={number}, bdim={inner.bdim}, value=\n"))
         inner = inner.value
-    for level in () if inner._x is None else inner._x.transforms:
+    for level in _made_in(inner):
         if isinstance(level, Level):
             shown = -2 if level.closed else level.number
             wrappers.append((level.number, f"GradTrackingTensor(lvl={shown}, value=\n"))
@@ -57,17 +57,12 @@ def _has_history(tensor: Tensor) -> bool:
 
 def _is_own(leaf: Tensor) -> bool:
     """Whether a leaf was created by a transform."""
-    transforms = () if leaf._x is None else leaf._x.transforms
-    return any(isinstance(level, Level) for level in transforms)
-
-
-def _running() -> list[Level]:
-    return [level for level in state.levels if isinstance(level, Level)]
+    return any(isinstance(level, Level) for level in _made_in(leaf))
 
 
 def _source(tensor: Tensor) -> Tensor:
     """Return the tensor that entered the transforms as this one, or the tensor itself if it was computed."""
-    for level in reversed(_running()):
+    for level in reversed([level for level in state.levels if isinstance(level, Level)]):
         source = level.entered.get(id(tensor.grad_fn))
         if source is not None:
             tensor = source[1]

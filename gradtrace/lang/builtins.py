@@ -14,7 +14,7 @@ from gradtrace.lang.known_classes import ByClass
 from gradtrace.lang.metered_builtins import make_divmod, make_pow, make_sum, make_visitor, make_writer
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.values import Frozen, ProgramFunction, TypeName
-from gradtrace.lang.words import words
+from gradtrace.lang.words import Names, words
 
 # numpy's values that are no instance of what their class here derives from.
 NUMPY = ByClass(dict.fromkeys(("gradtrace.lang.arrays:Array", "gradtrace.lang.numpy_numbers:Int64"), True))
@@ -28,7 +28,7 @@ EXCEPTIONS = words("""ArithmeticError AssertionError AttributeError BaseExceptio
 SAME = words("""abs all any ascii bin bool callable chr classmethod dict divmod float frozenset hash hex id int len list
     max min next object oct ord property repr round set slice sorted staticmethod str sum super tuple NotImplemented
     Ellipsis""")
-PLAIN: dict[str, Any] = {
+PLAIN: Names = {
     **{name: getattr(python, name) for name in SAME | EXCEPTIONS},
     "__name__": "__main__",
     "__debug__": True,
@@ -57,9 +57,7 @@ REFUSED = {
 }
 
 
-def builtins(
-    gate: Gate, meter: Meter, strings: Strings, streams: Streams, file: str, env: dict[str, Any]
-) -> dict[str, Any]:
+def builtins(gate: Gate, meter: Meter, strings: Strings, streams: Streams, file: str, env: Names) -> Names:
     """Return the built-in names of one run; `file` is the program's file, `env` holds its variables."""
     kinds = TypeChecks(gate)
     return {
@@ -113,7 +111,7 @@ def make_getattr(gate: Gate) -> Callable[..., Any]:
     return with_name(getattr, "getattr")
 
 
-def make_dir(gate: Gate, env: dict[str, Any]) -> Callable[..., list[str]]:
+def make_dir(gate: Gate, env: Names) -> Callable[..., list[str]]:
     def dir(*value: Any) -> list[str]:
         """Return the names of the attributes that a program may read; without an argument, of its variables."""
         if not value:

@@ -18,7 +18,7 @@ from gradtrace.lang.known_classes import class_at
 from gradtrace.lang.numpy_numbers import KINDS
 from gradtrace.lang.plotting_names import PYPLOT
 from gradtrace.lang.values import Frozen
-from gradtrace.lang.words import words
+from gradtrace.lang.words import Names, words
 
 NOT_DRAWN = "figures are not drawn; --allow-write DIR writes those that the program saves or shows there"
 # Calls that need no record: what they do is for a screen, or is done by the drawing process in its own way.
@@ -52,7 +52,7 @@ class Drawings:
     """The plotting calls of a program as plain data, and the meter that counts what is written."""
 
     def __init__(self) -> None:
-        self.calls: list[dict[str, Any]] = []
+        self.calls: list[Names] = []
         self.meter: Meter | None = None
 
 
@@ -78,7 +78,7 @@ class Figures:
 
     # ---- calls
 
-    def call(self, drawn: Drawn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(self, drawn: Drawn, args: tuple[Any, ...], kwargs: Names) -> Any:
         name = drawn._name
         if name in READING:
             raise AttributeError(f"'{name}' is not available in gradtrace scripts: they cannot open files")
@@ -89,7 +89,7 @@ class Figures:
             return self.result(drawn, None, args, kwargs)
         return self.result(drawn, self.recorded(drawn, args, kwargs), args, kwargs)
 
-    def recorded(self, drawn: Drawn, args: Any, kwargs: dict[str, Any]) -> int | None:
+    def recorded(self, drawn: Drawn, args: Any, kwargs: Names) -> int | None:
         """Record a call and return its number; None if it cannot be drawn."""
         assert self.drawings is not None
         if drawn._root is None:
@@ -108,7 +108,7 @@ class Figures:
         self.drawings.calls.append(call)
         return len(self.drawings.calls) - 1
 
-    def may_write(self, args: Any, kwargs: dict[str, Any]) -> bool:
+    def may_write(self, args: Any, kwargs: Names) -> bool:
         """Whether `savefig` got a file name; raise WallError if the file lies outside the folder of --allow-write."""
         path = args[0] if args else kwargs.get("fname")
         if type(path) is not str:
@@ -152,7 +152,7 @@ class Figures:
 
     # ---- results
 
-    def result(self, drawn: Drawn, number: int | None, args: Any, kwargs: dict[str, Any]) -> Any:
+    def result(self, drawn: Drawn, number: int | None, args: Any, kwargs: Names) -> Any:
         """Return the result of a plotting call: as many Drawn objects as the real function returns."""
         name = drawn._name
         if name == "subplots":
@@ -166,7 +166,7 @@ class Figures:
             length = length_of(args[0])
         return Drawn(self, number, (), length)
 
-    def subplots(self, drawn: Drawn, number: int | None, args: Any, kwargs: dict[str, Any]) -> Any:
+    def subplots(self, drawn: Drawn, number: int | None, args: Any, kwargs: Names) -> Any:
         rows, columns = ((*args, 1, 1)[:2]) if args else (1, 1)
         rows, columns = kwargs.get("nrows", rows), kwargs.get("ncols", columns if len(args) > 1 else 1)
         if type(rows) is not int or type(columns) is not int or min(rows, columns) < 1:
@@ -188,7 +188,7 @@ class Figures:
             array[index] = Drawn(self, number, (*start, ("[", key)))
         return Grid(array)
 
-    def histogram(self, number: int | None, args: Any, kwargs: dict[str, Any]) -> Any:
+    def histogram(self, number: int | None, args: Any, kwargs: Names) -> Any:
         """Return the counts and bin edges of a histogram, computed by numpy, and a Drawn for its bars."""
         bars = Drawn(self, number, (("[", 2),))
         try:

@@ -8,13 +8,13 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.library import admitted, for_program
 from gradtrace.lang.names import CONSTANTS, MATHEMATICS, MODULES
 from gradtrace.lang.takers import takes_objects
-from gradtrace.lang.words import words
+from gradtrace.lang.words import Names, words
 
 # Functions whose arguments stay numbers instead of being converted to tensors.
 MAKERS = words("arange eye full linspace ones ones_like pow rand randn tensor where zeros zeros_like")
 
 
-def find_mathematics(name: str, builtins: dict[str, Any], machine: Any) -> Any:
+def find_mathematics(name: str, builtins: Names, machine: Any) -> Any:
     """Return the value of a name that the program does not bind; raise KeyError for an unknown name."""
     if name in MATHEMATICS:
         return for_program(function_of_torch(name, builtins.get(name)))

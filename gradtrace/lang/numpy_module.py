@@ -22,7 +22,7 @@ from gradtrace.lang.arrays import (
 )
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.values import Frozen, TypeName
-from gradtrace.lang.words import words
+from gradtrace.lang.words import Names, words
 
 DTYPES = {
     "float16": "float16",
@@ -70,7 +70,7 @@ NAMES = {
 }
 
 
-def find_names(module: str, meter: Meter) -> dict[str, Any]:
+def find_names(module: str, meter: Meter) -> Names:
     """Return a module's names and their values, for one run; "*" maps to a function that finds all other names."""
     if module == "numpy.random":
         return numpy_random.find_names()
@@ -242,7 +242,7 @@ def set_printoptions(
     text.numpy_options.update(given)
 
 
-def get_printoptions() -> dict[str, Any]:
+def get_printoptions() -> Names:
     """Implement np.get_printoptions, without `formatter`."""
     return {name: value for name, value in text.array_options().items() if name in PRINTED}
 

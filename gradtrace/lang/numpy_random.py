@@ -6,7 +6,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.lang.arrays import Array, wrap_function
 from gradtrace.lang.values import Frozen
-from gradtrace.lang.words import words
+from gradtrace.lang.words import Names, words
 
 DISTRIBUTIONS = words("""beta binomial chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric
     laplace logistic lognormal logseries multinomial multivariate_normal negative_binomial normal pareto permutation
@@ -65,7 +65,7 @@ def checked_seed(seed: Any) -> Any:
     raise TypeError(f"a seed must be an int, not {type(seed).__name__}")
 
 
-def find_names() -> dict[str, Any]:
+def find_names() -> Names:
     """Return the names of one run's `np.random` and their values; "*" maps to a function for all other names."""
     source = np.random.RandomState()
 

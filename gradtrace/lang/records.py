@@ -17,7 +17,7 @@ from gradtrace.lang.arguments import Parameters
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.objects import is_dunder
 from gradtrace.lang.values import Attributes, Frozen, ProgramFunction
-from gradtrace.lang.words import words
+from gradtrace.lang.words import Names, words
 
 ORDERS = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
 FIELDS = "__dataclass_fields__"
@@ -96,7 +96,7 @@ class Field(Frozen):
 Fields = MappingProxyType[str, Field]
 
 
-def find_names(gate: Gate) -> dict[str, Any]:
+def find_names(gate: Gate) -> Names:
     """Return the names of the module `dataclasses` and their values, for one run."""
 
     def dataclass(cls: Any = None, /, **options: Any) -> Any:
@@ -152,7 +152,7 @@ class Access:
         return object.__setattr__ if self.is_direct(kind) else self.gate.set_plainly
 
 
-def make_dataclass(cls: Any, options: dict[str, Any], access: Access) -> Any:
+def make_dataclass(cls: Any, options: Names, access: Access) -> Any:
     """Add the methods that `options` select to a class of the program, and return the class."""
     fields: dict[str, Field] = {}
     for base in reversed(cls.__mro__[1:]):
@@ -339,7 +339,7 @@ def within(value: Any, change: Callable[[Any], Any]) -> Any:
     return copied
 
 
-def replace(value: Any, read: Read, changes: dict[str, Any]) -> Any:
+def replace(value: Any, read: Read, changes: Names) -> Any:
     """Return a new instance with some fields changed."""
     fields = fields_of(instance(value, "replace"), "")
     kept = {name: read(value, name) for name, field in fields.items() if field.init and name not in changes}

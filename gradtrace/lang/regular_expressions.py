@@ -11,7 +11,7 @@ import re
 from gradtrace.annotations import Any, Callable
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.values import Frozen
-from gradtrace.lang.words import words
+from gradtrace.lang.words import Names, words
 
 FLAGS = words("A ASCII I IGNORECASE L LOCALE M MULTILINE NOFLAG S DOTALL U UNICODE X VERBOSE")
 SEARCHES = words("findall finditer fullmatch match search split sub subn")
@@ -171,7 +171,7 @@ class Match(Frozen):
         return repr(self._match)
 
 
-def find_names(meter: Meter) -> dict[str, Any]:
+def find_names(meter: Meter) -> Names:
     """Return the module's names and their values, for one run."""
 
     def compile(pattern: Any, flags: int = 0) -> Pattern:
@@ -192,7 +192,7 @@ def find_names(meter: Meter) -> dict[str, Any]:
     def purge() -> None:
         """Do nothing: a program has no cache of patterns."""
 
-    fixed: dict[str, Any] = {name: getattr(re, name) for name in FLAGS}
+    fixed: Names = {name: getattr(re, name) for name in FLAGS}
     fixed.update({name: searcher(name, compile) for name in SEARCHES})
     return {
         **fixed,

@@ -12,7 +12,7 @@ from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Stream, Streams
 from gradtrace.lang.costs import charge_text
 from gradtrace.lang.depth import deep
-from gradtrace.lang.words import words
+from gradtrace.lang.words import Names, words
 
 NAMES = {
     "ast": words("literal_eval"),
@@ -25,7 +25,7 @@ NAMES = {
 }
 
 
-def find_names(module: str, meter: Meter, streams: Streams) -> dict[str, Any]:
+def find_names(module: str, meter: Meter, streams: Streams) -> Names:
     """Return the names of a module and their values, for one run."""
     if module == "ast":
         return {"literal_eval": literal_reader(meter)}
@@ -88,7 +88,7 @@ def literal_reader(meter: Meter) -> Callable[[str], Any]:
     return literal_eval
 
 
-def json_names(meter: Meter) -> dict[str, Any]:
+def json_names(meter: Meter) -> Names:
     import json
 
     def dumps(obj: Any, *, indent: Any = None, sort_keys: bool = False, default: Any = None, **how: Any) -> str:
@@ -112,7 +112,7 @@ def json_names(meter: Meter) -> dict[str, Any]:
     return {"dumps": dumps, "loads": loads, "JSONDecodeError": json.JSONDecodeError}
 
 
-def pprint_names(meter: Meter, streams: Streams) -> dict[str, Any]:
+def pprint_names(meter: Meter, streams: Streams) -> Names:
     with wall.lowered():
         import pprint as real
 

@@ -6,7 +6,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.lang import numpy_numbers
 from gradtrace.lang.arrays import Array, raw
 from gradtrace.lang.known_classes import class_at
-from gradtrace.lang.words import words
+from gradtrace.lang.words import Names, words
 from gradtrace.ops.create.factories import check_device
 
 VERSION = "2.13.0+gradtrace"  # the PyTorch version whose behaviour gradtrace reproduces, and who does
@@ -52,7 +52,7 @@ OTHER_DEVICE = {
     "manual_seed_all": return_none,
     "synchronize": return_none,
 }
-MODULES: dict[str, dict[str, Any]] = {
+MODULES: dict[str, Names] = {
     "torch": {
         "__version__": VERSION,
         "are_deterministic_algorithms_enabled": return_false,

@@ -28,7 +28,7 @@ def compile_optional_block(body: list[ast.stmt], unit: Unit) -> Code | None:
 def compile_if(node: ast.If, unit: Unit) -> Code:
     branches, other = [], node
     while True:
-        branches.append((unit.compile(other.test), unit.origin(other.test), other.body))
+        branches.append((*unit.located(other.test), other.body))
         if len(other.orelse) != 1 or not isinstance(other.orelse[0], ast.If):
             break
         other = other.orelse[0]
@@ -79,7 +79,7 @@ def as_loop(node: ast.For | ast.While, execute: Code, unit: Unit) -> Code:
 
 @compiles(ast.While)
 def compile_while(node: ast.While, unit: Unit) -> Code:
-    test, origin = unit.compile(node.test), unit.origin(node.test)
+    test, origin = unit.located(node.test)
     body, meter = loop_body(node, unit), unit.meter
     other, leaving = compile_optional_block(node.orelse, unit), may_jump(node.body)
 
@@ -101,7 +101,7 @@ def compile_while(node: ast.While, unit: Unit) -> Code:
 
 @compiles(ast.For)
 def compile_for(node: ast.For, unit: Unit) -> Code:
-    items, origin = unit.compile(node.iter), unit.origin(node.iter)
+    items, origin = unit.located(node.iter)
     body, meter = loop_body(node, unit), unit.meter
     other, name = compile_optional_block(node.orelse, unit), unit.stored_variable(node.target)
     if name is not None and not may_jump(node.body):
@@ -148,7 +148,7 @@ def compile_with(node: ast.With, unit: Unit) -> Code:
     execute = compile_block(node.body, unit)
     for item in reversed(node.items):
         store = None if item.optional_vars is None else compile_store(item.optional_vars, unit)
-        execute = managed(unit.compile(item.context_expr), unit.origin(item.context_expr), store, execute)
+        execute = managed(*unit.located(item.context_expr), store, execute)
     return execute
 
 

@@ -92,7 +92,7 @@ def compile_unary(node: ast.UnaryOp, unit: Unit) -> Code:
 
 @compiles(ast.BoolOp)
 def compile_boolop(node: ast.BoolOp, unit: Unit) -> Code:
-    *parts, last = [(compile_expression(v, unit), unit.origin(v)) for v in node.values]
+    *parts, last = [unit.located(v) for v in node.values]
     final = last[0]
 
     def any_of(f: Frame) -> Any:
@@ -298,7 +298,7 @@ def compile_set(node: ast.Set, unit: Unit) -> Code:
 @compiles(ast.Dict)
 def compile_dict(node: ast.Dict, unit: Unit) -> Code:
     pairs = [
-        (None if k is None else compile_expression(k, unit), compile_expression(v, unit), unit.origin(v))
+        (None if k is None else compile_expression(k, unit), *unit.located(v))
         for k, v in zip(node.keys, node.values, strict=True)
     ]
     meter = unit.meter

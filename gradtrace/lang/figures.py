@@ -17,7 +17,7 @@ from gradtrace.lang.budget import Meter
 from gradtrace.lang.known_classes import class_at
 from gradtrace.lang.numpy_numbers import KINDS
 from gradtrace.lang.plotting_names import PYPLOT
-from gradtrace.lang.values import Frozen
+from gradtrace.lang.values import Frozen, attributes_of
 from gradtrace.lang.words import Names, words
 
 NOT_DRAWN = "figures are not drawn; --allow-write DIR writes those that the program saves or shows there"
@@ -339,17 +339,7 @@ class Grid(Frozen):
     def __init__(self, array: Any) -> None:
         self._array = array
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self._array.shape)
-
-    @property
-    def size(self) -> int:
-        return int(self._array.size)
-
-    @property
-    def ndim(self) -> int:
-        return int(self._array.ndim)
+    shape, size, ndim = attributes_of("_array", "shape size ndim")
 
     @property
     def flat(self) -> Grid:

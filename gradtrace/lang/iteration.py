@@ -12,7 +12,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.generator_values import Generator
 from gradtrace.lang.takers import CALLERS, CALLING
-from gradtrace.lang.values import Frozen, ProgramFunction
+from gradtrace.lang.values import Frozen, ProgramFunction, attributes_of
 
 LONGEST_RANGE = 1 << 24  # up to this length a range is Python's; items of longer ranges are counted
 LONG = 1 << 16  # items of a source from which those of a lazy iterator are counted
@@ -116,17 +116,7 @@ class Range(Frozen):
         self._range = values
         self._meter = meter
 
-    @property
-    def start(self) -> int:
-        return self._range.start
-
-    @property
-    def stop(self) -> int:
-        return self._range.stop
-
-    @property
-    def step(self) -> int:
-        return self._range.step
+    start, stop, step = attributes_of("_range", "start stop step")
 
     def __iter__(self) -> Iterator[int]:
         return metered(self._range, self._meter)

@@ -23,7 +23,7 @@ ITSELF = (bool, float, frozenset, int, list, set, str, tuple, dict)  # `int(n)` 
 
 @compiles(ast.Match)
 def compile_match(node: ast.Match, unit: Unit) -> Code:
-    subject, origin = compile_expression(node.subject, unit), unit.origin(node.subject)
+    subject, origin = unit.located(node.subject)
     choose, blocks = compile_cases(node, unit), [compile_block(case.body, unit) for case in node.cases]
 
     def execute(f: Frame) -> Any:
@@ -75,7 +75,7 @@ def compile_pattern(node: Any, unit: Unit) -> Pattern:
 
 
 def value_pattern(node: ast.MatchValue, unit: Unit) -> Pattern:
-    wanted, origin = compile_expression(node.value, unit), unit.origin(node.value)
+    wanted, origin = unit.located(node.value)
     direct, apply, guarded = guarded_comparison(ast.Eq, unit.meter)
 
     def matches(f: Frame, value: Any, captures: Captures) -> bool:
@@ -169,7 +169,7 @@ def mapping(node: ast.MatchMapping, unit: Unit) -> Pattern:
 
 
 def class_pattern(node: ast.MatchClass, unit: Unit) -> Pattern:
-    kind, origin, get = compile_expression(node.cls, unit), unit.origin(node.cls), unit.gate.get
+    kind, origin, get = *unit.located(node.cls), unit.gate.get
     positional = [compile_pattern(p, unit) for p in node.patterns]
     named = [(key, compile_pattern(p, unit)) for key, p in zip(node.kwd_attrs, node.kwd_patterns)]
     isinstance_of = unit.machine.unbound_value("isinstance")

@@ -10,7 +10,7 @@ import re
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.lang.budget import Meter
-from gradtrace.lang.values import Frozen
+from gradtrace.lang.values import Frozen, attributes_of
 from gradtrace.lang.words import Names, words
 
 FLAGS = words("A ASCII I IGNORECASE L LOCALE M MULTILINE NOFLAG S DOTALL U UNICODE X VERBOSE")
@@ -28,17 +28,7 @@ class Pattern(Frozen):
         self._pattern = pattern
         self._meter = meter
 
-    @property
-    def pattern(self) -> str:
-        return self._pattern.pattern
-
-    @property
-    def flags(self) -> int:
-        return self._pattern.flags
-
-    @property
-    def groups(self) -> int:
-        return self._pattern.groups
+    pattern, flags, groups = attributes_of("_pattern", "pattern flags groups")
 
     @property
     def groupindex(self) -> dict[str, int]:
@@ -122,25 +112,8 @@ class Match(Frozen):
         self._match = match
         self.re = pattern
 
-    @property
-    def string(self) -> str:
-        return self._match.string
-
-    @property
-    def pos(self) -> int:
-        return self._match.pos
-
-    @property
-    def endpos(self) -> int:
-        return self._match.endpos
-
-    @property
-    def lastindex(self) -> int | None:
-        return self._match.lastindex
-
-    @property
-    def lastgroup(self) -> str | None:
-        return self._match.lastgroup
+    string, pos, endpos = attributes_of("_match", "string pos endpos")
+    lastindex, lastgroup = attributes_of("_match", "lastindex lastgroup")
 
     def group(self, *groups: Any) -> Any:
         return self._match.group(*groups)

@@ -319,7 +319,7 @@ def compile_definition(node: Any, unit: Unit) -> Code:
     from gradtrace.lang.classes import compile_class
     from gradtrace.lang.functions import compile_function
 
-    decorators = [(unit.compile(d), unit.origin(d)) for d in node.decorator_list]
+    decorators = [unit.located(d) for d in node.decorator_list]
     make = compile_class(node, unit) if isinstance(node, ast.ClassDef) else compile_function(node, unit)
     store = unit.store(node.name)
     if not decorators:

@@ -17,7 +17,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import numpy_numbers
 from gradtrace.lang.library import PLAIN
 from gradtrace.lang.numpy_numbers import Float64, Int64
-from gradtrace.lang.values import Frozen, attributes_of
+from gradtrace.lang.values import Frozen, attributes_of, named
 from gradtrace.lang.words import words
 
 # Methods that call numpy's methods, with arguments converted by `to_numpy`.
@@ -238,8 +238,7 @@ def wrap_function(function: Callable[..., Any], name: str) -> Callable[..., Any]
             return of_tensors(result)
         return from_numpy(result)
 
-    call.__name__ = call.__qualname__ = name
-    return call
+    return named(call, name)
 
 
 def of_tensors(result: Any) -> Any:

@@ -12,7 +12,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.generator_values import Generator
 from gradtrace.lang.takers import CALLERS, CALLING
-from gradtrace.lang.values import Frozen, ProgramFunction, attributes_of
+from gradtrace.lang.values import Frozen, ProgramFunction, attributes_of, named
 
 LONGEST_RANGE = 1 << 24  # up to this length a range is Python's; items of longer ranges are counted
 LONG = 1 << 16  # items of a source from which those of a lazy iterator are counted
@@ -167,7 +167,6 @@ def make_iter(meter: Meter) -> Callable[..., Any]:
 
 def with_name(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Set a function's name to `name`, usually that of the built-in that it replaces, and return the function."""
-    function.__name__ = function.__qualname__ = name
     if name in CALLERS:
         vars(function)[CALLING] = True
-    return function
+    return named(function, name)

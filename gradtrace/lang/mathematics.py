@@ -8,6 +8,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.library import admitted, for_program
 from gradtrace.lang.names import CONSTANTS, MATHEMATICS, MODULES
 from gradtrace.lang.takers import takes_objects
+from gradtrace.lang.values import named
 from gradtrace.lang.words import Names, words
 
 # Functions whose arguments stay numbers instead of being converted to tensors.
@@ -49,5 +50,4 @@ def function_of_torch(name: str, builtin: Any) -> Any:
         return function(*given, **named)
 
     made = call if builtin is None else takes_objects(call_or_builtin)
-    made.__name__ = made.__qualname__ = name
-    return made
+    return named(made, name)

@@ -21,7 +21,7 @@ from gradtrace.lang.arrays import (
     wrap_function,
 )
 from gradtrace.lang.budget import Meter
-from gradtrace.lang.values import Frozen, TypeName
+from gradtrace.lang.values import Frozen, TypeName, named
 from gradtrace.lang.words import Names, words
 
 DTYPES = {
@@ -113,8 +113,7 @@ def reserving(name: str, meter: Meter) -> Callable[..., Any]:
         meter.reserve(8 * count_elements(name, args, kwargs))
         return make(*args, **kwargs)
 
-    call.__name__ = call.__qualname__ = name
-    return call
+    return named(call, name)
 
 
 def count_elements(name: str, args: Any, kwargs: Any) -> int:
@@ -203,8 +202,7 @@ def limits_of(function: Any, names: str) -> Callable[[Any], Limits]:
     def call(type: Any) -> Limits:
         return Limits(function(to_numpy_argument(type, False)), names)
 
-    call.__name__ = call.__qualname__ = function.__name__
-    return call
+    return named(call, function.__name__)
 
 
 def vectorize(pyfunc: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.lang.arrays import Array, wrap_function
-from gradtrace.lang.values import Frozen
+from gradtrace.lang.values import Frozen, named
 from gradtrace.lang.words import Names, words
 
 DISTRIBUTIONS = words("""beta binomial chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric
@@ -79,20 +79,12 @@ def find_names() -> Names:
 
     return {
         "shuffle": make_shuffle(source),
-        "RandomState": named(random_state, "RandomState"),
+        "RandomState": named(lambda *args, **kwargs: random_state(*args, **kwargs), "RandomState"),
         "default_rng": default_rng,
         "get_state": get_state,
         "set_state": set_state,
         "*": lambda name: wrap_function(getattr(source, name), name),
     }
-
-
-def named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **kwargs)
-
-    call.__name__ = call.__qualname__ = name
-    return call
 
 
 def make_shuffle(source: Any) -> Callable[[Any], None]:
@@ -101,5 +93,4 @@ def make_shuffle(source: Any) -> Callable[[Any], None]:
             raise TypeError(f"x must be an array or a list, not {type(x).__name__}")
         source.shuffle(x._array if type(x) is Array else x)
 
-    call.__name__ = call.__qualname__ = "shuffle"
-    return call
+    return named(call, "shuffle")

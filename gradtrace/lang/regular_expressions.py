@@ -10,7 +10,7 @@ import re
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.lang.budget import Meter
-from gradtrace.lang.values import Frozen, attributes_of
+from gradtrace.lang.values import Frozen, attributes_of, named
 from gradtrace.lang.words import Names, words
 
 FLAGS = words("A ASCII I IGNORECASE L LOCALE M MULTILINE NOFLAG S DOTALL U UNICODE X VERBOSE")
@@ -191,5 +191,4 @@ def searcher(name: str, compile: Callable[..., Pattern]) -> Callable[..., Any]:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
         return getattr(compile(pattern, flags), name)(*args, **named)
 
-    search.__name__ = search.__qualname__ = name
-    return search
+    return named(search, name)

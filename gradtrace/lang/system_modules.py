@@ -15,7 +15,7 @@ import time
 from gradtrace.annotations import Any, Callable
 from gradtrace.lang import permission
 from gradtrace.lang.budget import Meter
-from gradtrace.lang.values import Frozen
+from gradtrace.lang.values import Frozen, named
 from gradtrace.lang.words import Names, words
 
 PATH_TEXTS = words("basename commonprefix dirname isabs join normpath split splitext")
@@ -80,16 +80,14 @@ def on_text(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*paths: Any) -> Any:
         return function(*map(text_of, paths))
 
-    call.__name__ = call.__qualname__ = function.__name__
-    return call
+    return named(call, function.__name__)
 
 
 def unseen_path(name: str, has: Callable[[str], bool]) -> Callable[[Any], bool]:
     def call(path: Any) -> bool:
         return has(text_of(path)) and name in OF_FILES
 
-    call.__name__ = call.__qualname__ = name
-    return call
+    return named(call, name)
 
 
 # ---- time

@@ -12,6 +12,7 @@ from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Stream, Streams
 from gradtrace.lang.costs import charge_text
 from gradtrace.lang.depth import deep
+from gradtrace.lang.values import named
 from gradtrace.lang.words import Names, words
 
 NAMES = {
@@ -53,8 +54,7 @@ def metered_text(function: Callable[..., Any], meter: Meter) -> Callable[..., An
         meter.reserve((1 + len(text)) * (1 + sum(map(len, texts))))
         return function(text, *args, **how)
 
-    call.__name__ = call.__qualname__ = function.__name__
-    return call
+    return named(call, function.__name__)
 
 
 def normalizer(meter: Meter) -> Callable[[str, str], str]:

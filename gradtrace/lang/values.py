@@ -25,6 +25,12 @@ class Frozen:
         raise TypeError(f"cannot pickle '{type(self).__name__}' object")
 
 
+def named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Set a function's name, which messages show, and return the function."""
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
 def attributes_of(field: str, names: str) -> Iterator[Any]:
     """Yield a property for each name, which reads this attribute of the object in a field."""
     return (property(attrgetter(f"{field}.{name}")) for name in names.split())

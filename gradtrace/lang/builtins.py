@@ -66,12 +66,7 @@ def builtins(gate: Gate, meter: Meter, strings: Strings, streams: Streams, file:
         "isinstance": kinds.isinstance,
         "issubclass": kinds.issubclass,
         "__file__": file,
-        "dir": make_dir(gate, env),
-        "vars": make_vars(gate),
-        "getattr": make_getattr(gate),
-        "hasattr": make_hasattr(gate),
-        "setattr": make_setattr(gate),
-        "delattr": make_delattr(gate),
+        **attribute_functions(gate, env),
         "format": strings.format,
         "pow": make_pow(meter),
         "divmod": make_divmod(meter),
@@ -99,7 +94,9 @@ def checked_name(name: Any) -> str:
     return name
 
 
-def make_getattr(gate: Gate) -> Callable[..., Any]:
+def attribute_functions(gate: Gate, env: Names) -> Names:
+    """Return the built-ins that access attributes by their names; `env` holds the program's variables."""
+
     def getattr(value: Any, name: str, *default: Any) -> Any:
         if not default:
             return gate.get(value, checked_name(name))
@@ -108,10 +105,19 @@ def make_getattr(gate: Gate) -> Callable[..., Any]:
         except AttributeError:
             return default[0]
 
-    return with_name(getattr, "getattr")
+    def hasattr(value: Any, name: str) -> bool:
+        try:
+            gate.get(value, checked_name(name))
+        except AttributeError:
+            return False
+        return True
 
+    def setattr(value: Any, name: str, new: Any) -> None:
+        gate.assign(value, checked_name(name), new)
 
-def make_dir(gate: Gate, env: Names) -> Callable[..., list[str]]:
+    def delattr(value: Any, name: str) -> None:
+        gate.remove(value, checked_name(name))
+
     def dir(*value: Any) -> list[str]:
         """Return the names of the attributes that a program may read; without an argument, of its variables."""
         if not value:
@@ -120,10 +126,6 @@ def make_dir(gate: Gate, env: Names) -> Callable[..., list[str]]:
             raise TypeError(f"dir expected at most 1 argument, got {len(value)}")
         return gate.names_of(value[0])
 
-    return with_name(dir, "dir")
-
-
-def make_vars(gate: Gate) -> Callable[[Any], Any]:
     def vars(*object: Any) -> Any:
         if not object:
             raise TypeError("vars() takes an object in gradtrace scripts")
@@ -132,26 +134,8 @@ def make_vars(gate: Gate) -> Callable[[Any], Any]:
         except AttributeError:
             raise TypeError("vars() argument must have __dict__ attribute") from None
 
-    return with_name(vars, "vars")
-
-
-def make_hasattr(gate: Gate) -> Callable[[Any, str], bool]:
-    def hasattr(value: Any, name: str) -> bool:
-        try:
-            gate.get(value, checked_name(name))
-        except AttributeError:
-            return False
-        return True
-
-    return with_name(hasattr, "hasattr")
-
-
-def make_setattr(gate: Gate) -> Callable[[Any, str, Any], None]:
-    return lambda value, name, new: gate.assign(value, checked_name(name), new)
-
-
-def make_delattr(gate: Gate) -> Callable[[Any, str], None]:
-    return lambda value, name: gate.remove(value, checked_name(name))
+    functions: Any = (getattr, hasattr, setattr, delattr, dir, vars)
+    return {function.__name__: with_name(function, function.__name__) for function in functions}
 
 
 # ---- types

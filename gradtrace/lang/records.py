@@ -17,7 +17,7 @@ from gradtrace.lang.arguments import Parameters
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.objects import is_dunder
 from gradtrace.lang.values import Attributes, Frozen, ProgramFunction
-from gradtrace.lang.words import Names, words
+from gradtrace.lang.words import Names, refuse_unknown
 
 ORDERS = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
 FIELDS = "__dataclass_fields__"
@@ -100,9 +100,9 @@ def find_names(gate: Gate) -> Names:
     """Return the names of the module `dataclasses` and their values, for one run."""
 
     def dataclass(cls: Any = None, /, **options: Any) -> Any:
-        unknown = set(options) - words("init repr eq order unsafe_hash frozen match_args kw_only slots weakref_slot")
-        if unknown:
-            raise TypeError(f"dataclass() got an unexpected keyword argument '{min(unknown)}'")
+        refuse_unknown(
+            "dataclass", options, "init repr eq order unsafe_hash frozen match_args kw_only slots weakref_slot"
+        )
         if cls is None:
             return lambda definition: dataclass(definition, **options)
         if not isinstance(cls, type) or cls not in gate.own:

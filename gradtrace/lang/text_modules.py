@@ -13,7 +13,7 @@ from gradtrace.lang.builtins import Stream, Streams
 from gradtrace.lang.costs import charge_text
 from gradtrace.lang.depth import deep
 from gradtrace.lang.values import named
-from gradtrace.lang.words import Names, words
+from gradtrace.lang.words import Names, refuse_unknown, words
 
 NAMES = {
     "ast": words("literal_eval"),
@@ -92,9 +92,7 @@ def json_names(meter: Meter) -> Names:
     import json
 
     def dumps(obj: Any, *, indent: Any = None, sort_keys: bool = False, default: Any = None, **how: Any) -> str:
-        unknown = set(how) - words("allow_nan check_circular ensure_ascii separators skipkeys")
-        if unknown:
-            raise TypeError(f"JSONEncoder.__init__() got an unexpected keyword argument '{min(unknown)}'")
+        refuse_unknown("JSONEncoder.__init__", how, "allow_nan check_circular ensure_ascii separators skipkeys")
         width = indent if type(indent) is int else len(indent) if type(indent) is str else 0
         meter.reserve(max(width, 0) * 1000)
         charge_text(obj, meter)
@@ -103,9 +101,9 @@ def json_names(meter: Meter) -> Names:
     def loads(s: str, **how: Any) -> Any:
         if type(s) is not str:
             raise TypeError(f"the JSON object must be str, bytes or bytearray, not {type(s).__name__}")
-        unknown = set(how) - words("object_hook object_pairs_hook parse_constant parse_float parse_int strict")
-        if unknown:
-            raise TypeError(f"JSONDecoder.__init__() got an unexpected keyword argument '{min(unknown)}'")
+        refuse_unknown(
+            "JSONDecoder.__init__", how, "object_hook object_pairs_hook parse_constant parse_float parse_int strict"
+        )
         meter.count_steps(1 + len(s))
         return json.loads(s, **how)
 
@@ -117,9 +115,7 @@ def pprint_names(meter: Meter, streams: Streams) -> Names:
         import pprint as real
 
     def pformat(object: Any, indent: int = 1, width: int = 80, depth: Any = None, **how: Any) -> str:
-        unknown = set(how) - words("compact sort_dicts underscore_numbers")
-        if unknown:
-            raise TypeError(f"pformat() got an unexpected keyword argument '{min(unknown)}'")
+        refuse_unknown("pformat", how, "compact sort_dicts underscore_numbers")
         meter.reserve(1000 * (abs(int(indent)) + abs(int(width))))
         charge_text(object, meter)
         return real.pformat(object, indent, width, depth, **how)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 
 from gradtrace import ops
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.engine.describe import Size
 from gradtrace.engine.lazy import ARRAY_TYPES, np
 from gradtrace.engine.state import state
@@ -227,7 +227,7 @@ def from_numpy(value: Any) -> Any:
     return value
 
 
-def wrap_function(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def wrap_function(function: AnyFunction, name: str) -> AnyFunction:
     """Wrap a numpy function or method to convert its arguments and its result."""
 
     def call(*args: Any, **kwargs: Any) -> Any:

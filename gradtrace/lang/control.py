@@ -6,7 +6,7 @@ no program can catch or delay it.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.engine.state import state
 from gradtrace.errors import GradtraceError
 from gradtrace.lang import syntax as ast
@@ -206,7 +206,7 @@ class Entered:
         return False
 
 
-def protocol(context: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def protocol(context: Any) -> tuple[AnyFunction, AnyFunction]:
     kind = type(context)
     enter, leave = getattr(kind, "__enter__", None), getattr(kind, "__exit__", None)
     if enter is None or leave is None:

@@ -7,7 +7,7 @@ iterator a `Lazy`, which knows its depth.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable, Iterator
+from gradtrace.annotations import Any, AnyFunction, Iterator
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.generator_values import Generator
@@ -59,7 +59,7 @@ def limit_depth(iterator: Any, over: int) -> Any:
     return Lazy(iterator, over + 1)
 
 
-def depth_limited(make: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
+def depth_limited(make: AnyFunction, meter: Meter) -> AnyFunction:
     """Wrap map, zip and similar to limit their nesting depth, and to count their items where Python's code makes many.
 
     Python's loop over a `map` of one of its own functions, or over the pairs of two long lists, runs no code of the
@@ -146,7 +146,7 @@ class Range(Frozen):
         return repr(self._range)
 
 
-def make_range(meter: Meter) -> Callable[..., Any]:
+def make_range(meter: Meter) -> AnyFunction:
     def make(*args: Any) -> Any:
         values = range(*args)
         long = bool(values) and abs(values[-1] - values[0]) // abs(values.step) >= LONGEST_RANGE
@@ -155,7 +155,7 @@ def make_range(meter: Meter) -> Callable[..., Any]:
     return with_name(make, "range")
 
 
-def make_iter(meter: Meter) -> Callable[..., Any]:
+def make_iter(meter: Meter) -> AnyFunction:
     def make(*args: Any) -> Any:
         calls = len(args) == 2 and type(args[0]) is not ProgramFunction
         if calls or (len(args) == 1 and is_long(args, False)):
@@ -165,7 +165,7 @@ def make_iter(meter: Meter) -> Callable[..., Any]:
     return with_name(make, "iter")
 
 
-def with_name(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def with_name(function: AnyFunction, name: str) -> AnyFunction:
     """Set a function's name to `name`, usually that of the built-in that it replaces, and return the function."""
     if name in CALLERS:
         vars(function)[CALLING] = True

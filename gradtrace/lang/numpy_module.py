@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.engine import text
 from gradtrace.engine.lazy import np
 from gradtrace.lang import numpy_random, wall
@@ -103,7 +103,7 @@ def find_names(module: str, meter: Meter) -> Names:
     }
 
 
-def reserving(name: str, meter: Meter) -> Callable[..., Any]:
+def reserving(name: str, meter: Meter) -> AnyFunction:
     """Wrap a function that allocates an array, so that its memory is first reserved in the budget."""
     make = wrap_function(getattr(np, name), name)
 
@@ -155,7 +155,7 @@ def saver(meter: Meter) -> Callable[[str, Any], None]:
     return save
 
 
-def testing(name: str) -> Callable[..., Any]:
+def testing(name: str) -> AnyFunction:
     with wall.lowered():  # its first import reads files
         from numpy import testing as real
     return wrap_function(getattr(real, name), name)
@@ -205,7 +205,7 @@ def limits_of(function: Any, names: str) -> Callable[[Any], Limits]:
     return named(call, function.__name__)
 
 
-def vectorize(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
+def vectorize(pyfunc: AnyFunction) -> AnyFunction:
     """Implement np.vectorize: apply a function of numbers to each element of arrays that broadcast."""
 
     def call(*args: Any) -> Any:

@@ -13,7 +13,7 @@ from functools import cached_property
 from importlib import import_module as real_import
 from types import MethodType
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.lang import (
     hash_cost,
     hosted,
@@ -338,7 +338,7 @@ class Python:
         self.gate.adopt(names_of)
         return names_of
 
-    def iterator(self, name: str) -> Callable[..., Any]:
+    def iterator(self, name: str) -> AnyFunction:
         real, meter = getattr(real_import("itertools"), name), self.meter
 
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -351,7 +351,7 @@ class Python:
 
         return with_name(call, name)
 
-    def visitor(self, module: str, name: str) -> Callable[..., Any]:
+    def visitor(self, module: str, name: str) -> AnyFunction:
         """Return a function of Python's that visits all items of its arguments."""
         real, meter = getattr(real_import(module), name), self.meter
 
@@ -367,7 +367,7 @@ class Python:
         """Return the names of bisect or heapq, whose comparisons of items are charged to the budget."""
         meter = self.meter
 
-        def wrapped(name: str) -> Callable[..., Any]:
+        def wrapped(name: str) -> AnyFunction:
             real = getattr(real_import(module), name)
 
             def call(*args: Any, **how: Any) -> Any:
@@ -382,7 +382,7 @@ class Python:
 
         return {"*": wrapped}
 
-    def attrgetter(self, *names: str) -> Callable[[Any], Any]:
+    def attrgetter(self, *names: str) -> AnyFunction:
         """Implement operator.attrgetter through the attribute gate."""
 
         def one(value: Any, path: str) -> Any:
@@ -394,7 +394,7 @@ class Python:
             raise TypeError("attribute name must be a string")
         return lambda value: one(value, names[0]) if len(names) == 1 else tuple(one(value, n) for n in names)
 
-    def methodcaller(self, name: str, /, *args: Any, **how: Any) -> Callable[[Any], Any]:
+    def methodcaller(self, name: str, /, *args: Any, **how: Any) -> AnyFunction:
         """Implement operator.methodcaller through the attribute gate."""
         if type(name) is not str:
             raise TypeError("method name must be a string")
@@ -438,7 +438,7 @@ class Chain(Frozen):
         return limit_depth(names_of, depth_of(iterables))
 
 
-def wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Callable[[Any], Any]:
+def wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> AnyFunction:
     """Implement functools.wraps; it changes only functions of the program."""
 
     def decorate(function: Any) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from copy import deepcopy
 from types import MappingProxyType
 
-from gradtrace.annotations import Any, Callable, Iterable
+from gradtrace.annotations import Any, AnyFunction, Callable, Iterable
 from gradtrace.engine.state import state
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.arguments import Parameters
@@ -209,7 +209,7 @@ def own_fields(cls: Any, kw_only: bool) -> dict[str, Field]:
     return fields
 
 
-def method(name: str, cls: Any, function: Callable[..., Any]) -> ProgramFunction:
+def method(name: str, cls: Any, function: AnyFunction) -> ProgramFunction:
     """Return a method of a dataclass as a function of the program."""
     return ProgramFunction(name, f"{cls.__qualname__}.{name}", None, lambda args, kwargs: function(*args, **kwargs))
 
@@ -328,7 +328,7 @@ def as_tuple(value: Any, read: Read) -> Any:
     return within(value, lambda item: as_tuple(item, read))
 
 
-def within(value: Any, change: Callable[[Any], Any]) -> Any:
+def within(value: Any, change: AnyFunction) -> Any:
     state_origin = state.origin
     if type(value) in (list, tuple):
         return type(value)([change(item) for item in value])

@@ -12,7 +12,7 @@ import posixpath
 import sys
 import time
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.lang import permission
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.values import Frozen, named
@@ -76,7 +76,7 @@ def text_of(path: Any) -> str:
     return path
 
 
-def on_text(function: Callable[..., Any]) -> Callable[..., Any]:
+def on_text(function: AnyFunction) -> AnyFunction:
     def call(*paths: Any) -> Any:
         return function(*map(text_of, paths))
 

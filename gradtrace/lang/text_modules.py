@@ -6,7 +6,7 @@ import ast
 import string
 from importlib import import_module as real_import
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.lang import wall
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Stream, Streams
@@ -43,7 +43,7 @@ def find_names(module: str, meter: Meter, streams: Streams) -> Names:
     return {"*": lambda name: metered_text(getattr(real, name), meter)}
 
 
-def metered_text(function: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
+def metered_text(function: AnyFunction, meter: Meter) -> AnyFunction:
     """Wrap a function of a string to count each character as a step and to reserve memory for the result."""
 
     def call(text: str, *args: Any, **how: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction
 from gradtrace.lang import numpy_numbers
 from gradtrace.lang.arrays import Array, raw
 from gradtrace.lang.known_classes import class_at
@@ -13,7 +13,7 @@ from gradtrace.ops.create.factories import check_device
 VERSION = "2.13.0+gradtrace"  # the PyTorch version whose behaviour gradtrace reproduces, and who does
 
 
-def constantly(name: str, value: Any) -> Callable[..., Any]:
+def constantly(name: str, value: Any) -> AnyFunction:
     """Return a function of this name that returns a value, whatever its arguments are."""
     return named(lambda *args, **kwargs: value, name)
 
@@ -33,7 +33,7 @@ def default_device(device: Any) -> None:
     check_device(device)
 
 
-def answers(function: Callable[..., Any], names: str) -> Names:
+def answers(function: AnyFunction, names: str) -> Names:
     return dict.fromkeys(names.split(), function)
 
 
@@ -139,7 +139,7 @@ def unwrapped(data: Any) -> Any:
     return data
 
 
-def adapt(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def adapt(name: str, function: AnyFunction) -> AnyFunction:
     """Wrap a torch function that creates tensors from data, so that it accepts Arrays."""
     if name not in FROM_ARRAYS:
         return function

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from types import MethodType
 
-from gradtrace.annotations import Any, Callable, Iterator
+from gradtrace.annotations import Any, AnyFunction, Callable, Iterator
 from gradtrace.engine.state import state
 from gradtrace.lang.objects import Fixed, ProgramObject
 
@@ -25,7 +25,7 @@ class Frozen:
         raise TypeError(f"cannot pickle '{type(self).__name__}' object")
 
 
-def named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def named(function: AnyFunction, name: str) -> AnyFunction:
     """Set a function's name, which messages show, and return the function."""
     function.__name__ = function.__qualname__ = name
     return function

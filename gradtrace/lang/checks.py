@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Iterator, NamedTuple
 from gradtrace.lang import syntax as ast
-from gradtrace.lang.scope import NameScope, Scopes, position
+from gradtrace.lang.scope import NameScope, Scopes, captured_name, position
 from gradtrace.lang.words import words
 
 LOOPS = (ast.For, ast.While)
@@ -117,8 +117,7 @@ def pattern_faults(pattern: Any, bound: set[str]) -> Iterator[Fault]:
     else:
         for child in ast.iter_child_nodes(pattern):
             yield from pattern_faults(child, bound)
-        name = getattr(pattern, "rest", None) if isinstance(pattern, ast.MatchMapping) else None
-        name = pattern.name if isinstance(pattern, (ast.MatchAs, ast.MatchStar)) else name
+        name = captured_name(pattern)
         names = set() if name is None else {name}
     for name in sorted(names):
         if name in bound:

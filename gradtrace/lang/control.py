@@ -12,8 +12,9 @@ from gradtrace.errors import GradtraceError
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter, is_out_of_memory, out_of_memory
 from gradtrace.lang.exceptions import as_known
+from gradtrace.lang.expressions import compiles
 from gradtrace.lang.places import header, in_pass_scope, in_scope
-from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, compiles, may_jump
+from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, may_jump
 from gradtrace.lang.targets import compile_store
 from gradtrace.lang.unit import Code, Frame, Store, Unit
 

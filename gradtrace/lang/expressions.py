@@ -1,7 +1,7 @@
 """Compilers of expressions. An expression's closure takes the frame and returns the value.
 
-`compile_expression` looks up the compiler of a node type in COMPILERS, where `calls` and `comprehensions` register
-theirs. Before an operation that may raise or be recorded, the closure sets `state.origin` to its place.
+`compile_expression` looks up the compiler of a node type in COMPILERS, where other modules register theirs, also those
+of statements. Before an operation that may raise or be recorded, the closure sets `state.origin` to its place.
 """
 
 from __future__ import annotations

@@ -26,23 +26,11 @@ SKIPPED = words("draw draw_idle flush_events get_backend get_ipython ioff ion is
 READING = words("imread get_sample_data")
 WRITING = words("imsave savefig")
 # How many parts the result of a call has, if a program unpacks it.
-PARTS = {
-    "axis": 4,
-    "errorbar": 3,
-    "get_legend_handles_labels": 2,
-    "get_size_inches": 2,
-    "get_xlim": 2,
-    "get_ylim": 2,
-    "get_zlim": 2,
-    "get_xticks_labels": 2,
-    "hist2d": 4,
-    "pie": 2,
-    "stem": 3,
-    "subplot_mosaic": 2,
-    "xlim": 2,
-    "xticks": 2,
-    "ylim": 2,
-    "yticks": 2,
+PARTS: dict[str, int] = {
+    **dict.fromkeys(words("get_size_inches get_xlim get_ylim get_zlim xlim ylim"), 2),
+    **dict.fromkeys(words("get_legend_handles_labels get_xticks_labels xticks yticks pie subplot_mosaic"), 2),
+    **dict.fromkeys(words("errorbar stem"), 3),
+    **dict.fromkeys(words("axis hist2d"), 4),
 }
 DEEPEST = 50  # levels of lists in an argument
 Step = tuple[str, Any]  # (".", name) or ("[", key)

@@ -17,6 +17,7 @@ from gradtrace.lang import syntax as ast
 from gradtrace.lang.control import Entered, Handler, choose_handler, ignore, raise_if_out_of_memory
 from gradtrace.lang.generator_values import Closing, Generator, as_raised
 from gradtrace.lang.matching import compile_cases
+from gradtrace.lang.scope import COMPREHENSIONS
 from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, compile_statement, discarding, effective
 from gradtrace.lang.targets import compile_store
 from gradtrace.lang.unit import Code, Frame, Unit
@@ -80,7 +81,7 @@ def own_children(node: Any) -> Iterator[ast.AST]:
             return
     if isinstance(node, (ast.FunctionDef, ast.Lambda)):
         yield from (d for d in (*node.args.defaults, *node.args.kw_defaults) if d is not None)
-    elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+    elif isinstance(node, COMPREHENSIONS):
         yield node.generators[0].iter
     else:
         yield from ast.iter_child_nodes(node)
@@ -329,10 +330,10 @@ def ignoring_steps(steps: Steps) -> Steps:
 
 # The fields of a node that hold operands, in the order in which Python evaluates them.
 ORDER: dict[type, tuple[str, ...]] = {
-    ast.Assign: ("value",),
-    ast.AugAssign: ("value",),
-    ast.AnnAssign: ("value",),
-    ast.Return: ("value",),
+    **dict.fromkeys((ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return), ("value",)),
+    **dict.fromkeys((ast.keyword, ast.Attribute, ast.Starred, ast.NamedExpr), ("value",)),
+    **dict.fromkeys((ast.Tuple, ast.List, ast.Set), ("elts",)),
+    **dict.fromkeys(COMPREHENSIONS, ("generators",)),
     ast.Raise: ("exc", "cause"),
     ast.Assert: ("test", "msg"),
     ast.Delete: ("targets",),
@@ -342,21 +343,10 @@ ORDER: dict[type, tuple[str, ...]] = {
     ast.UnaryOp: ("operand",),
     ast.Compare: ("left", "comparators"),
     ast.Call: ("func", "args", "keywords"),
-    ast.keyword: ("value",),
     ast.Subscript: ("value", "slice"),
-    ast.Attribute: ("value",),
-    ast.Starred: ("value",),
     ast.Slice: ("lower", "upper", "step"),
-    ast.NamedExpr: ("value",),
-    ast.Tuple: ("elts",),
-    ast.List: ("elts",),
-    ast.Set: ("elts",),
     ast.JoinedStr: ("values",),
     ast.FormattedValue: ("value", "format_spec"),
-    ast.ListComp: ("generators",),
-    ast.SetComp: ("generators",),
-    ast.DictComp: ("generators",),
-    ast.GeneratorExp: ("generators",),
     ast.comprehension: ("iter",),
 }
 # Nodes that are no values themselves; their operands are those of the node around them.

@@ -5,15 +5,16 @@ As in Python, what a pattern captures is stored in the variables only when the w
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable, Iterator
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import syntax as ast
-from gradtrace.lang.expressions import compile_expression
+from gradtrace.lang.expressions import compile_expression, compiles
 from gradtrace.lang.hash_cost import charge_key
 from gradtrace.lang.known_classes import class_at
 from gradtrace.lang.operators import guarded_comparison
-from gradtrace.lang.statements import compile_block, compiles
+from gradtrace.lang.scope import captured_name
+from gradtrace.lang.statements import compile_block
 from gradtrace.lang.unit import Code, Frame, Unit
 
 Captures = dict[str, Any]
@@ -56,18 +57,10 @@ def compile_cases(node: ast.Match, unit: Unit) -> Callable[[Frame, Any], int | N
 
 
 def compile_case(case: ast.match_case, unit: Unit) -> tuple[Pattern, dict[str, Any], Code | None]:
-    stores = {name: unit.store(name) for name in captured_names(case.pattern)}
+    captured = map(captured_name, ast.walk(case.pattern))
+    stores = {name: unit.store(name) for name in captured if name is not None}
     guard = None if case.guard is None else compile_expression(case.guard, unit)
     return compile_pattern(case.pattern, unit), stores, guard
-
-
-def captured_names(pattern: ast.AST) -> Iterator[str]:
-    """Yield the names that a pattern binds."""
-    for node in ast.walk(pattern):
-        name = getattr(node, "rest", None) if isinstance(node, ast.MatchMapping) else None
-        name = node.name if isinstance(node, (ast.MatchAs, ast.MatchStar)) else name
-        if name is not None:
-            yield name
 
 
 def compile_pattern(node: Any, unit: Unit) -> Pattern:

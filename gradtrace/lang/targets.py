@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Sequence
+from gradtrace.annotations import Any, Callable, Sequence
 from gradtrace.engine.state import state
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter
@@ -25,18 +25,27 @@ def compile_store(node: ast.AST, unit: Unit) -> Store:
 
 
 def store_attribute(node: ast.Attribute, unit: Unit) -> Store:
-    owner, key, origin, put = unit.compile(node.value), node.attr, unit.origin(node), unit.gate.assign
-    settable = unit.gate.settable(key)
+    owner, origin, put = unit.compile(node.value), unit.origin(node), attribute_writer(node.attr, unit)
 
     def assign(f: Frame, value: Any) -> None:
         target = owner(f)
         state.origin = origin
+        put(target, value)
+
+    return assign
+
+
+def attribute_writer(key: str, unit: Unit) -> Callable[[Any, Any], None]:
+    """Return the function that sets the attribute `key` of an object, through the gate."""
+    settable, put = unit.gate.settable(key), unit.gate.assign
+
+    def write(target: Any, value: Any) -> None:
         if type(target) in settable:
             setattr(target, key, value)
         else:
             put(target, key, value)
 
-    return assign
+    return write
 
 
 def store_item(node: ast.Subscript, unit: Unit) -> Store:

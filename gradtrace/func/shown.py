@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine import AccumulateGrad, Node, Tensor, dtypes
+from gradtrace.engine import AccumulateGrad, Tensor, dtypes
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import grad_fn_text
 from gradtrace.engine.text import tensor_text
 from gradtrace.func.batched import Batched, whole
-from gradtrace.func.levels import Level
+from gradtrace.func.levels import Level, nodes_from
 
 
 def transform_text(tensor: Tensor) -> str | None:
@@ -42,17 +42,8 @@ def _has_history(tensor: Tensor) -> bool:
         return False
     if tensor.grad_fn is None:
         return not _is_own(tensor)
-    seen: set[int] = set()
-    waiting: list[Node] = [tensor.grad_fn]
-    while waiting:
-        node = waiting.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, AccumulateGrad) and not _is_own(node.variable):
-            return True
-        waiting.extend(n for n, _ in node.next_functions if n is not None)
-    return False
+    leaves = (node.variable for node in nodes_from([tensor.grad_fn]) if isinstance(node, AccumulateGrad))
+    return not all(map(_is_own, leaves))
 
 
 def _is_own(leaf: Tensor) -> bool:

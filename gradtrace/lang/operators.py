@@ -13,12 +13,22 @@ from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import AN_ITEM, MANY, Meter
-from gradtrace.lang.costs import SETS, SIZED, VIEWS, charge_hashing, charge_search, holds_much, length_of, parts_of
+from gradtrace.lang.costs import (
+    SETS,
+    SIZED,
+    VIEWS,
+    charge_hashing,
+    charge_search,
+    charge_slice,
+    holds_much,
+    length_of,
+    parts_of,
+)
 from gradtrace.lang.hash_cost import charge_items, charge_key
 from gradtrace.lang.known_classes import class_at
 from gradtrace.lang.strings import Strings
-from gradtrace.lang.subscripts import get_item
-from gradtrace.lang.values import Attributes
+from gradtrace.lang.subscripts import get_from_tensor, is_data
+from gradtrace.lang.values import Attributes, named
 
 Binary = Callable[[Any, Any], Any]
 
@@ -253,6 +263,21 @@ def guard_shift(apply: Binary, meter: Meter) -> Binary:
     return shift
 
 
+def item_reader(meter: Meter) -> Binary:
+    """Return the function that reads an item, charged for the hash of a tuple and the copy of a slice."""
+
+    def read(value: Any, key: Any) -> Any:
+        if type(value) not in HOLDERS and is_data(type(value)):
+            return get_from_tensor(value, key)
+        if type(key) is tuple:
+            charge_key(key, meter)
+        elif type(key) is slice:
+            charge_slice(value, key, meter)
+        return value[key]
+
+    return named(read, "getitem")
+
+
 def operators_by_name(meter: Meter, strings: Strings) -> Callable[[str], Any]:
     """Return a function that maps names of the `operator` module to guarded operators, and other names to None."""
 
@@ -263,7 +288,7 @@ def operators_by_name(meter: Meter, strings: Strings) -> Callable[[str], Any]:
         elif name in COMPARISONS or name == "in_":
             direct, apply, guarded = guarded_comparison(COMPARISONS.get(name, ast.In), meter)
         else:
-            return get_item if name == "getitem" else None
+            return item_reader(meter) if name == "getitem" else None
 
         def apply_guarded(a: Any, b: Any) -> Any:
             return apply(a, b) if type(a) in direct else guarded(a, b)

@@ -17,8 +17,8 @@ from gradtrace.lang.exceptions import claim
 from gradtrace.lang.expressions import COMPILERS, compile_assignment, compiles
 from gradtrace.lang.inputs import declares_input
 from gradtrace.lang.library import admitted
-from gradtrace.lang.subscripts import get_item, set_item
-from gradtrace.lang.targets import attribute_writer, compile_delete, compile_store
+from gradtrace.lang.operators import item_reader
+from gradtrace.lang.targets import attribute_writer, compile_delete, compile_store, item_writer
 from gradtrace.lang.unit import Code, Frame, Unit
 
 BREAK, CONTINUE = "break", "continue"
@@ -211,16 +211,16 @@ def compile_augmented(node: ast.AugAssign, unit: Unit) -> Code:
             put(holder, apply(old, new) if type(old) in direct else guarded(old, new))
 
         return on_attribute
-    item = unit.compile(target.slice)
+    item, read, write = unit.compile(target.slice), item_reader(unit.meter), item_writer(unit.meter)
 
     def on_item(f: Frame) -> None:
         holder = owner(f)
         index = item(f)
         state.origin = place
-        old = get_item(holder, index)
+        old = read(holder, index)
         new = value(f)
         state.origin = origin
-        set_item(holder, index, apply(old, new) if type(old) in direct else guarded(old, new))
+        write(holder, index, apply(old, new) if type(old) in direct else guarded(old, new))
 
     return on_item
 

@@ -50,12 +50,21 @@ def attribute_writer(key: str, unit: Unit) -> Callable[[Any, Any], None]:
 
 def store_item(node: ast.Subscript, unit: Unit) -> Store:
     owner, key, origin = unit.compile(node.value), unit.compile(node.slice), unit.origin(node)
-    meter = unit.meter
+    write = item_writer(unit.meter)
 
     def assign(f: Frame, value: Any) -> None:
         target = owner(f)
         index = key(f)
         state.origin = origin
+        write(target, index, value)
+
+    return assign
+
+
+def item_writer(meter: Meter) -> Callable[[Any, Any, Any], None]:
+    """Return the function that sets an item, charged for the hash of a tuple and the change of a slice."""
+
+    def write(target: Any, index: Any, value: Any) -> None:
         if type(index) is tuple:
             charge_key(index, meter)
         elif type(index) is slice:
@@ -63,7 +72,7 @@ def store_item(node: ast.Subscript, unit: Unit) -> Store:
             charge_visit(value, meter)
         set_item(target, index, value)
 
-    return assign
+    return write
 
 
 def unpacking(elements: Sequence[ast.expr], unit: Unit, origin: int) -> Store:
@@ -142,6 +151,8 @@ def compile_delete(node: ast.AST, unit: Unit) -> Code:
             target = owner(f)
             index = item(f)
             state.origin = origin
+            if type(index) is tuple:
+                charge_key(index, meter)
             charge_change(target, index, meter)
             del target[index]
 

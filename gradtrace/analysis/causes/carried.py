@@ -104,7 +104,6 @@ def used_again(facts: Facts, function: FunctionRecord) -> Cause | None:
             facts.at("the second backward needs it again", cross.failed.span),
         ),
         fixes(facts, cross),
-        status="failed",
         name=name,
     )
 
@@ -144,7 +143,6 @@ def twice_in_a_turn(facts: Facts, cross: Crossing) -> Cause:
             facts.at("the second backward needs it again", cross.failed.span),
         ),
         (*fix, f"or backward(retain_graph=True){at_line(earlier.span)}; or one backward of the sum of both losses"),
-        status="failed",
         name=name,
     )
 
@@ -208,6 +206,5 @@ def changed_since(facts: Facts, change: Change) -> Cause | None:
             facts.backward(cross.failed),
         ),
         fixes(facts, cross)[:1] + ("then backward() needs no retain_graph=True",) * keep,
-        status="failed",
         name=name,
     )

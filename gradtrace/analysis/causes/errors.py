@@ -41,9 +41,8 @@ def failure_cause(facts: Facts, failure: Failure) -> Cause | None:
     for ask in ASKED:
         cause = ask(facts, failure)
         if cause is not None:
-            return cause._replace(what="the program failed", status="failed")
-    cause = no_gradient(facts, failure)
-    return None if cause is None else cause._replace(status="failed")
+            return cause._replace(what="the program failed")
+    return no_gradient(facts, failure)
 
 
 def source_of(facts: Facts, record: TensorRecord) -> TensorRecord:

@@ -15,7 +15,7 @@ from gradtrace.trace.history import bound_names
 from gradtrace.trace.probe import Probe, Shift, as_array
 
 if TYPE_CHECKING:
-    from gradtrace.analysis.answer import Facts
+    from gradtrace.analysis.facts import Facts
     from gradtrace.lang import Program
     from gradtrace.limits import Budget
 
@@ -273,7 +273,7 @@ def with_gradients(gradgradcheck: Any, apply: Any, inputs: tuple[Any, ...]) -> b
 
 def facts_of(program: Program, inputs: Inputs, how: Backward, budget: Budget) -> Facts:
     """Return the facts about a run that explain differences not caused by a wrong derivative rule."""
-    from gradtrace.analysis.answer import Facts
+    from gradtrace.analysis.facts import Facts
 
     return Facts(
         session.record(program, inputs, how, budget, watched=True, everything=True, slopes=False, failing=True)
@@ -283,9 +283,10 @@ def facts_of(program: Program, inputs: Inputs, how: Backward, budget: Budget) ->
 def hidden_changes(facts: Facts) -> tuple[str, ...]:
     """Return a note for each saved value that was changed before backward used it, unseen by autograd."""
     from gradtrace.analysis.numbers import unseen_changes
+    from gradtrace.analysis.words import at_line
 
     return tuple(
-        f"{facts.called(change.tensors)} is changed{facts.line(change.span)} after its value had been saved"
+        f"{facts.called(change.tensors)} is changed{at_line(change.span)} after its value had been saved"
         for change in unseen_changes(facts)
     )
 

@@ -8,9 +8,9 @@ import re
 import warnings
 from typing import NamedTuple
 
-from gradtrace.analysis import notes, outputs
-from gradtrace.analysis.note_cells import Cell
 from gradtrace.cli import session
+from gradtrace.documents import notes, outputs
+from gradtrace.documents.cells import Cell
 from gradtrace.errors import BudgetError, GradtraceError, LanguageError, WallError
 from gradtrace.lang.dialogue import Dialogue
 from gradtrace.limits import Budget

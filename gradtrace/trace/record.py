@@ -92,6 +92,16 @@ class TensorRecord(NamedTuple):
     update: float | None = None  # the norm of its difference from the version before, by that one's norm, if noted
     device: str = ""  # "cuda:0"; "" for the CPU
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of its value; () if that is not known."""
+        return () if self.value is None else self.value.shape
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of its value; "" if that is not known."""
+        return "" if self.value is None else self.value.dtype
+
 
 class Operand(NamedTuple):
     """One argument of an operation: a tensor, or the text of a constant ("1", "dim=0").
@@ -120,6 +130,21 @@ class Operation(NamedTuple):
     text: str = ""
     scope: int | None = None  # the innermost ScopeRecord; None at the top of the program
     grad_enabled: bool = True  # known only of a watched run
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """The tensors that it read, in order."""
+        return tuple(o.tensor for o in self.inputs if o.tensor is not None)
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """The texts of its other arguments."""
+        return tuple(o.text for o in self.inputs if o.tensor is None)
+
+    def option(self, name: str) -> str | None:
+        """Return the text of an option's value ("0" of dim=0); None if the call does not give it."""
+        start = f"{name}="
+        return next((o.text.removeprefix(start) for o in self.inputs if o.text.startswith(start)), None)
 
 
 class SavedRecord(NamedTuple):
@@ -201,6 +226,11 @@ class BackwardStep(NamedTuple):
     ran: bool = True  # False: autograd.grad took what gathered here
     after: int = 0  # how many operations had run before
     matrices: tuple[Value | None, ...] = ()  # where asked for: by edge, the derivatives of output by input, flattened
+
+    @property
+    def gradient(self) -> Value | None:
+        """The gradient received for the first output that has one."""
+        return next((value for value in self.upstream if value is not None), None)
 
 
 class PassRecord(NamedTuple):

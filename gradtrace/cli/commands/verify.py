@@ -32,9 +32,9 @@ FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
 
 def verify(file: str, format: str, color: str | None, update: bool, strict: bool, **flags: Any) -> int:
-    from gradtrace.analysis import outputs
     from gradtrace.cli import guard, verifying
     from gradtrace.cli.grants import Grants
+    from gradtrace.documents import outputs
     from gradtrace.views import verify as view
 
     budget = options.budget(flags)

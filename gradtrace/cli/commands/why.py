@@ -28,8 +28,8 @@ FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
 
 def why(program: Program, words: tuple[str, ...], format: str, color: str | None, **flags: Any) -> int:
-    from gradtrace.analysis.answer import Facts
-    from gradtrace.analysis.causes.table import about, found, is_left
+    from gradtrace.analysis.causes.table import about, causes_in, is_left
+    from gradtrace.analysis.facts import Facts
     from gradtrace.cli import session
     from gradtrace.cli.parts import Part
     from gradtrace.views import pick
@@ -47,10 +47,10 @@ def why(program: Program, words: tuple[str, ...], format: str, color: str | None
         from gradtrace.analysis.failures import explain_failure
 
         failure = explain_failure(trace)
-    causes = found(facts)
-    first = [] if words else [cause.answer() for cause in causes]
+    causes = causes_in(facts)
+    first = [] if words else causes
     if failure is not None:
-        first = [failure, *(one for one in first if one.cause != failure.cause)]
+        first = [failure, *(one for one in first if one.code != failure.code)]
     answers = [] if failure is not None and not words else [about(facts, one, causes) for one in wanted]
     if format != "table":
         output.write(view.render([*first, *answers], format))

@@ -14,7 +14,6 @@ from gradtrace.views import grid, numbers, rows
 from gradtrace.views.cells import visible
 from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
 
-SCHEMA, VERSION = "gradtrace/against", 1
 COLUMNS = ("name", "what", "ours", "torch", "same", "gap")
 SHRINK = {"name": 8, "gradtrace": 10, "torch": 10}
 
@@ -58,29 +57,7 @@ def brief(fact: Any) -> str:
 
 
 def render(found: Sequence[Compared], version: str, format: str) -> str:
-    if format == "json":
-        return (
-            rows.dumps(
-                numbers.json_safe(
-                    {
-                        "schema": SCHEMA,
-                        "version": VERSION,
-                        "torch": version,
-                        "passed": all(f.same for f in found),
-                        "facts": [f._asdict() for f in found],
-                    }
-                )
-            )
-            + "\n"
-        )
-    if format == "jsonl":
-        head = {"schema": SCHEMA + "/fact", "version": VERSION}
-        return "".join(rows.dumps(numbers.json_safe({**head, **f._asdict()})) + "\n" for f in found)
-    return rows.render(
-        COLUMNS,
-        [
-            [f.name, f.what, str(f.ours), str(f.theirs), str(f.same), "" if f.gap is None else repr(f.gap)]
-            for f in found
-        ],
-        format,
-    )
+    facts = [f._asdict() for f in found]
+    document = {"torch": version, "passed": all(f.same for f in found), "facts": facts}
+    body = [(f.name, f.what, str(f.ours), str(f.theirs), f.same, f.gap) for f in found]
+    return rows.write(rows.Results("gradtrace/against", document, "facts", COLUMNS, body), format)

@@ -17,7 +17,6 @@ from gradtrace.views import grid, numbers, rows
 from gradtrace.views.cells import clip, visible, wrap
 from gradtrace.views.layout import Cell, LayoutOptions, dots, paint
 
-SCHEMA, VERSION = "gradtrace/check", 1
 COLUMNS = ("leaf", "index", "order", "analytic", "numeric", "error", "verdict", "left", "right")
 MANY = 20  # elements up to which all are shown
 STYLES = {OK: "green", WRONG: "red", "cut": "yellow"}
@@ -121,56 +120,13 @@ def blame(wrong: Wrong) -> str:
 
 
 def render(found: Check, format: str) -> str:
-    if format == "json":
-        return rows.dumps(numbers.json_safe(document(found))) + "\n"
-    if format == "jsonl":
-        head = {"schema": SCHEMA + "/element", "version": VERSION}
-        return "".join(rows.dumps(numbers.json_safe({**head, **json_fields(e)})) + "\n" for e in found.elements)
-    body = [
-        [
-            e.leaf,
-            ",".join(map(str, e.place)),
-            str(e.order),
-            repr(e.analytic),
-            repr(e.numeric),
-            repr(e.error),
-            e.verdict,
-            repr(e.left),
-            repr(e.right),
-        ]
-        for e in found.elements
-    ]
-    return rows.render(COLUMNS, body, format)
+    body = [[e.leaf, ",".join(map(str, e.place)), *e[2:]] for e in found.elements]
+    return rows.write(rows.Results("gradtrace/check", document(found), "elements", COLUMNS, body), format)
 
 
 def document(found: Check) -> dict[str, Any]:
     return {
-        "schema": SCHEMA,
-        "version": VERSION,
-        "passed": found.passed,
-        "root": found.where,
-        "dtype": found.dtype,
-        "elements": [json_fields(e) for e in found.elements],
-        "wrong_operations": [
-            {
-                "name": w.name,
-                "custom": w.custom,
-                "line": w.span.line if w.span else None,
-                "source": w.source,
-                "operand": w.operand,
-                "element": w.element,
-                "analytic": w.analytic,
-                "numeric": w.numeric,
-            }
-            for w in found.wrong
-        ],
-        "functions": list(found.functions),
-        "cuts": list(found.cuts),
-        "hidden_changes": list(found.hidden),
-        "skipped": found.skipped,
+        **rows.fields(found, "passed root=where dtype"),
+        "elements": [rows.fields(e, "leaf index=place " + " ".join(COLUMNS[2:])) for e in found.elements],
+        **rows.fields(found, "wrong_operations=wrong functions cuts hidden_changes=hidden skipped"),
     }
-
-
-def json_fields(e: Element) -> dict[str, Any]:
-    fields = {("index" if key == "place" else key): value for key, value in e._asdict().items()}
-    return {**fields, "index": list(e.place)}

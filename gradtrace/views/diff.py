@@ -8,15 +8,13 @@ The JSON document has `schema` "gradtrace/diff", `version`, same, same_structure
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from gradtrace.analysis.diff import CHANGED, FIRST, SAME, SECOND, Diff, Row
+from gradtrace.analysis.diff import CHANGED, FIRST, SAME, SECOND, Diff
 from gradtrace.trace.record import Trace, Value
 from gradtrace.views import grid, labels, numbers, rows
 from gradtrace.views.cells import counted, visible
 from gradtrace.views.layout import Cell, LayoutOptions, paint
 
-SCHEMA, VERSION = "gradtrace/diff", 1
 COLUMNS = ("status", "label", "op", "value_a", "value_b", "grad_a", "grad_b", "value_gap", "grad_gap")
 SHRINK = {"tensor": 10, "value A": 8, "value B": 8, "grad A": 8, "grad B": 8}
 MARKS = {SAME: " ", CHANGED: "~", FIRST: "-", SECOND: "+"}
@@ -86,55 +84,13 @@ def conclusions(found: Diff) -> Iterator[str]:
 
 
 def render(found: Diff, format: str) -> str:
-    if format == "json":
-        return (
-            rows.dumps(
-                numbers.json_safe(
-                    {
-                        "schema": SCHEMA,
-                        "version": VERSION,
-                        "same": found.same,
-                        "same_structure": found.same_structure,
-                        "operations": list(found.operations),
-                        "rows": [json_fields(r) for r in found.rows],
-                    }
-                )
-            )
-            + "\n"
-        )
-    if format == "jsonl":
-        head = {"schema": SCHEMA + "/row", "version": VERSION}
-        return "".join(rows.dumps(numbers.json_safe({**head, **json_fields(r)})) + "\n" for r in found.rows)
-    return rows.render(
-        COLUMNS,
-        [
-            [r.status, r.label, r.op, *map(full, (*r.values, *r.grads)), number(r.value_gap), number(r.grad_gap)]
-            for r in found.rows
-        ],
-        format,
-    )
-
-
-def full(value: Value | None) -> str:
-    return "" if value is None else numbers.full(value)
-
-
-def number(x: float | None) -> str:
-    return "" if x is None else repr(x)
-
-
-def json_fields(r: Row) -> dict[str, Any]:
-    return {
-        "status": r.status,
-        "label": r.label,
-        "op": r.op,
-        "first": r.first,
-        "second": r.second,
-        "values": [numbers.jsonable(v) for v in r.values],
-        "grads": [numbers.jsonable(v) for v in r.grads],
-        "value_gap": r.value_gap,
-        "grad_gap": r.grad_gap,
+    names = "status label op first second values grads value_gap grad_gap"
+    document = {
+        **rows.fields(found, "same same_structure operations"),
+        "rows": [rows.fields(r, names) for r in found.rows],
     }
+    body = ((r.status, r.label, r.op, *r.values, *r.grads, r.value_gap, r.grad_gap) for r in found.rows)
+    return rows.write(rows.Results("gradtrace/diff", document, "rows", COLUMNS, body), format)
 
 
 # ---- drawing

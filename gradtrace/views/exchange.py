@@ -42,7 +42,7 @@ def document(drawn: Model) -> dict[str, Any]:
 
 def node_link(drawn: Model) -> str:
     """Return the document as JSON, ended by a line break."""
-    return json.dumps(numbers.json_safe(document(drawn)), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return json.dumps(numbers.jsonable(document(drawn)), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 # ---- GraphML
@@ -92,7 +92,7 @@ def graphml_type(value: Any) -> str:
 def graphml_text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    text = value if isinstance(value, str) else json.dumps(numbers.json_safe(value), ensure_ascii=False)
+    text = value if isinstance(value, str) else json.dumps(numbers.jsonable(value), ensure_ascii=False)
     return visible(text.strip('"') if isinstance(value, float) else text)
 
 

@@ -119,9 +119,7 @@ def group_facts(drawn: Model, node: DrawnNode) -> dict[str, Any]:
 
 def contents(value: Value | None) -> Any:
     """Return a value as JSON can hold it; a large array in words."""
-    if value is None:
-        return None
-    return numbers.jsonable(value) if value.numel <= LISTED else numbers.short(value)
+    return numbers.jsonable(value) if value is None or value.numel <= LISTED else numbers.short(value)
 
 
 def line_of(span: Span | None) -> int | None:

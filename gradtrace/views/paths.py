@@ -21,7 +21,6 @@ from gradtrace.views import grid, numbers, rows
 from gradtrace.views.cells import visible, wrap
 from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, total
 
-SCHEMA, VERSION = "gradtrace/paths", 1
 COLUMNS = ("root", "leaf", "path", "count", "factors", "product")
 SHRINK = {"path": 16, "local derivatives": 12, "product": 9, "adds": 9, "through": 12}
 LONGEST = 12  # paths whose sum is written out
@@ -148,49 +147,32 @@ def dot(options: LayoutOptions) -> str:
 
 
 def render(results: Sequence[Paths], format: str) -> str:
-    if format == "json":
-        return rows.dumps({"schema": SCHEMA, "version": VERSION, "results": [json_fields(r) for r in results]}) + "\n"
     if format == "jsonl":
-        head = {"schema": SCHEMA + "/path", "version": VERSION}
-        return "".join(
-            rows.dumps({**head, "root": r.root, "leaf": r.leaf, **path_fields(p)}) + "\n"
-            for r in results
-            for p in r.paths
-        )
-    return rows.render(COLUMNS, [line for r in results for line in text_rows(r)], format)
+        paths = [{**rows.fields(r, "root leaf"), **path_fields(p)} for r in results for p in r.paths]
+        return rows.write(rows.Results("gradtrace/paths", {"paths": paths}, "paths", (), ()), format)
+    document = {"results": list(map(document_of, results))}
+    body = [line for r in results for line in text_rows(r)]
+    return rows.write(rows.Results("gradtrace/paths", document, "results", COLUMNS, body), format)
 
 
-def json_fields(found: Paths) -> dict[str, Any]:
+def document_of(found: Paths) -> dict[str, Any]:
     return {
-        "root": found.root,
-        "leaf": found.leaf,
-        "element": None if found.element is None else list(found.element),
-        "count": found.ways,
-        "paths": [path_fields(p) for p in found.paths],
-        "groups": [{"through": g.through, "count": g.ways, "total": numbers.jsonable(g.total)} for g in found.groups],
-        "total": numbers.jsonable(found.total),
-        "gradient": numbers.jsonable(found.gradient),
-        "agrees": found.agrees,
-        "vector": numbers.jsonable(found.vector),
-        "hooks": list(found.hooks),
+        **rows.fields(found, "root leaf element count=ways"),
+        "paths": list(map(path_fields, found.paths)),
+        "groups": [rows.fields(group, "through count=ways total") for group in found.groups],
+        **rows.fields(found, "total gradient agrees vector hooks"),
     }
 
 
 def path_fields(path: Path) -> dict[str, Any]:
-    return {
-        "tensors": list(path.tensors),
-        "factors": [
-            {"of": f.of, "by": f.by, "local": numbers.jsonable(f.local), "matrix": list(f.shape) or None}
-            for f in path.factors
-        ],
-        "product": numbers.jsonable(path.product),
-    }
+    factors = [{**rows.fields(f, "of by local"), "matrix": f.shape or None} for f in path.factors]
+    return {"tensors": path.tensors, "factors": factors, "product": path.product}
 
 
-def text_rows(found: Paths) -> Iterator[list[str]]:
+def text_rows(found: Paths) -> Iterator[list[Any]]:
     for p in found.paths:
         factors = " * ".join(numbers.full(f.local) if f.local is not None else factor(f) for f in p.factors)
-        yield [found.root, found.leaf, " -> ".join(p.tensors), "1", factors, numbers.full(p.product)]
+        yield [found.root, found.leaf, " -> ".join(p.tensors), 1, factors, p.product]
     for g in () if found.paths else found.groups:
-        yield [found.root, found.leaf, f"... -> {g.through} -> {found.leaf}", str(g.ways), "", numbers.full(g.total)]
-    yield [found.root, found.leaf, "sum", str(found.ways), "", numbers.full(found.total)]
+        yield [found.root, found.leaf, f"... -> {g.through} -> {found.leaf}", g.ways, "", g.total]
+    yield [found.root, found.leaf, "sum", found.ways, "", found.total]

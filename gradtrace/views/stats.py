@@ -19,28 +19,12 @@ from gradtrace.views.cells import counted, visible, wrap
 from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
 from gradtrace.views.steps import bytes_text
 
-SCHEMA, VERSION = "gradtrace/stats", 1
 MANY = 40  # rows of a table
 FEW = 6  # names of a level that are written out
 COLUMNS = (
-    "label",
-    "op",
-    "module",
-    "level",
-    "depth",
-    "line",
-    "norm",
-    "mean",
-    "largest",
-    "zeros",
-    "nan",
-    "inf",
-    "grad_norm",
-    "grad_mean",
-    "grad_largest",
-    "grad_zeros",
-    "grad_nan",
-    "grad_inf",
+    *("label", "op", "module", "level", "depth", "line"),
+    *Numbers._fields,
+    *(f"grad_{name}" for name in Numbers._fields),
 )
 BRIEF = ("node", "op", "norm", "max", "grad norm", "grad max", "bad")
 SHRINK = {"node": 10, "op": 6, "module": 8}
@@ -240,77 +224,37 @@ def bad_text(bad: Bad) -> str:
 
 
 def render(found: Stats, format: str) -> str:
-    if format == "json":
-        return rows.dumps(numbers.json_safe(document(found))) + "\n"
-    if format == "jsonl":
-        head = {"schema": SCHEMA + "/node", "version": VERSION}
-        return "".join(rows.dumps(numbers.json_safe({**head, **json_fields(n)})) + "\n" for n in found.nodes)
-    return rows.render(COLUMNS, [row(n) for n in found.nodes], format)
+    return rows.write(rows.Results("gradtrace/stats", document(found), "nodes", COLUMNS, map(row, found.nodes)), format)
 
 
 def document(found: Stats) -> dict[str, Any]:
-    s, m = found.structure, found.memory
+    structure = rows.fields(found.structure, "operations tensors leaves levels width")
+    nodes = "tensor label op module level depth line=span value grad"
     return {
-        "schema": SCHEMA,
-        "version": VERSION,
         "device": found.device,
         "structure": {
-            "operations": s.operations,
-            "tensors": s.tensors,
-            "leaves": s.leaves,
-            "levels": [list(level) for level in s.levels],
-            "width": s.width,
-            "depth": len(s.levels),
-            "common": [list(group) for group in s.common],
-            "dead": list(s.dead),
+            **structure,
+            "depth": len(found.structure.levels),
+            **rows.fields(found.structure, "common dead"),
         },
-        "memory": {
-            "saved_bytes": m.saved,
-            "saved_tensors": m.saved_tensors,
-            "freed": m.freed,
-            "leaf_gradient_bytes": m.leaf_gradients,
-            "retained_bytes": m.retained,
-        },
-        "verdict": found.verdict,
-        "depths": [d._asdict() for d in found.depths],
-        "modules": [mod._asdict() for mod in found.modules],
+        "memory": rows.fields(
+            found.memory,
+            "saved_bytes=saved saved_tensors freed leaf_gradient_bytes=leaf_gradients retained_bytes=retained",
+        ),
+        **rows.fields(found, "verdict depths modules"),
         "bad": [
             {
-                "where": b.where,
-                "label": b.label,
-                "op": b.op,
-                "line": b.span.line if b.span else None,
-                "inputs": [{"label": label, "value": numbers.jsonable(v)} for label, v in b.inputs],
+                **rows.fields(bad, "where label op line=span"),
+                "inputs": [{"label": label, "value": value} for label, value in bad.inputs],
             }
-            for b in found.bad
+            for bad in found.bad
         ],
-        "nodes": [json_fields(n) for n in found.nodes],
+        "nodes": [rows.fields(node, nodes) for node in found.nodes],
     }
 
 
-def json_fields(node: TensorStats) -> dict[str, Any]:
-    return {
-        "tensor": node.tensor,
-        "label": node.label,
-        "op": node.op,
-        "module": node.module,
-        "level": node.level,
-        "depth": node.depth,
-        "line": node.span.line if node.span else None,
-        "value": None if node.value is None else node.value._asdict(),
-        "grad": None if node.grad is None else node.grad._asdict(),
-    }
-
-
-def row(node: TensorStats) -> list[str]:
-    blank = ("",) * 6
-    return [
-        node.label,
-        node.op or "",
-        node.module,
-        str(node.level),
-        "" if node.depth is None else str(node.depth),
-        node.span.short if node.span else "",
-        *map(str, node.value or blank),
-        *map(str, node.grad or blank),
-    ]
+def row(node: TensorStats) -> list[Any]:
+    blank = (None,) * 6
+    line = node.span.short if node.span else ""
+    start = [node.label, node.op, node.module, node.level, node.depth, line]
+    return [*start, *(node.value or blank), *(node.grad or blank)]

@@ -32,7 +32,7 @@ from gradtrace.views import grid, numbers, rows
 from gradtrace.views.cells import visible, wrap
 from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
 
-SCHEMA, VERSION = "gradtrace/trace", 1
+SCHEMA = "gradtrace/trace"
 BLOCK = 2000  # rows of a table that are laid out together
 COLUMNS = ("step", "kind", "line", "name", "tensor", "operands", "value", "upstream", "local", "downstream", "notes")
 
@@ -273,17 +273,21 @@ def hook_text(hook: HookRun) -> str:
 # ---- data
 
 
-def jsonl(found: Iterable[RunStep]) -> Iterator[str]:
-    """Yield one JSON line for each step."""
-    start = {"schema": SCHEMA + "/step", "version": VERSION}
-    return (rows.dumps({**start, **json_fields(step)}) + "\n" for step in found)
+def render(trace: Trace, found: Iterable[RunStep], format: str) -> Iterator[str]:
+    """Yield the steps, piece by piece, in any format except the table."""
+    if format == "json":
+        yield from json_text(trace, found)
+    elif format == "jsonl":
+        head = {"schema": SCHEMA + "/step", "version": rows.VERSION}
+        yield from (rows.dumps({**head, **json_fields(step)}) + "\n" for step in found)
+    else:
+        yield rows.render(COLUMNS, ([rows.cell(fact) for fact in row] for row in text_rows(found)), format)
 
 
 def json_text(trace: Trace, found: Iterable[RunStep]) -> Iterator[str]:
     """Yield the JSON document piece by piece."""
-    opening = rows.dumps(
-        {"schema": SCHEMA, "version": VERSION, "source": {"name": trace.source_name, "text": trace.source_text}}
-    )
+    source = {"name": trace.source_name, "text": trace.source_text}
+    opening = rows.dumps({"schema": SCHEMA, "version": rows.VERSION, "source": source})
     yield opening[:-1] + ', "steps": ['
     separator = ""
     for step in found:
@@ -292,149 +296,65 @@ def json_text(trace: Trace, found: Iterable[RunStep]) -> Iterator[str]:
     yield "]}\n"
 
 
+# The fields of a step's JSON object: its kind, then those of all steps, then its own.
+FIELDS = {
+    Forward: ("forward", "operation op inputs outputs grad_fn saved text grad_enabled"),
+    Started: ("start", "pass=number_of_pass roots retain_graph=keep create_graph inputs stores"),
+    Failed: ("failed", "text inputs exception=kind message"),
+    Ended: ("end", "pass=number_of_pass error"),
+    Backward: (
+        "backward",
+        "pass=number_of_pass function=name of tensor upstream contributions sent hooks freed grad_dropped=dropped "
+        "grad_before grad_after",
+    ),
+}
+
+
 def json_fields(step: RunStep) -> dict[str, Any]:
     """Return the fields of a step's JSON object."""
-    if isinstance(step, Forward):
-        return {
-            "kind": "forward",
-            "step": step.number,
-            **place(step.span),
-            "operation": step.operation,
-            "op": step.op,
-            "inputs": list(step.inputs),
-            "outputs": [
-                {
-                    "tensor": out.tensor,
-                    "label": out.label,
-                    "value": numbers.jsonable(out.value),
-                    "requires_grad": out.requires_grad,
-                }
-                for out in step.outputs
-            ],
-            "grad_fn": step.grad_fn,
-            "saved": [kept_fields(item) for item in step.saved],
-            "text": step.text,
-            "grad_enabled": step.grad_enabled,
-        }
+    kind, names = FIELDS[type(step)]
+    span = None if isinstance(step, Ended) else step.span
+    found = {"kind": kind, "step": step.number, **place(span), **rows.fields(step, names)}
     if isinstance(step, Started):
-        return {
-            "kind": "start",
-            "step": step.number,
-            **place(step.span),
-            "pass": step.number_of_pass,
-            "roots": [{"label": label, "vector": numbers.jsonable(vector)} for label, vector in step.roots],
-            "retain_graph": step.keep,
-            "create_graph": step.create_graph,
-            "inputs": None if step.inputs is None else list(step.inputs),
-            "stores": step.stores,
-        }
-    if isinstance(step, Failed):
-        return {
-            "kind": "failed",
-            "step": step.number,
-            **place(step.span),
-            "text": step.text,
-            "inputs": list(step.inputs),
-            "exception": step.kind,
-            "message": step.message,
-        }
-    if isinstance(step, Ended):
-        return {"kind": "end", "step": step.number, **place(None), "pass": step.number_of_pass, "error": step.error}
-    return {
-        "kind": "backward",
-        "step": step.number,
-        **place(step.span),
-        "pass": step.number_of_pass,
-        "function": step.name,
-        "of": step.of,
-        "tensor": step.tensor,
-        "upstream": numbers.jsonable(step.upstream),
-        "contributions": [{"source": c.source, "value": numbers.jsonable(c.value)} for c in step.contributions],
-        "sent": [
-            {
-                "to": item.to,
-                "tensor": item.tensor,
-                "local": numbers.jsonable(item.local),
-                "downstream": numbers.jsonable(item.value),
-            }
-            for item in step.sent
-        ],
-        "hooks": [
-            {
-                "kind": hook.kind,
-                "name": hook.name,
-                "before": numbers.jsonable(hook.before),
-                "after": numbers.jsonable(hook.after),
-                "changed": hook.changed,
-            }
-            for hook in step.hooks
-        ],
-        "freed": [kept_fields(item) for item in step.freed],
-        "grad_dropped": step.dropped,
-        "grad_before": numbers.jsonable(step.grad_before),
-        "grad_after": numbers.jsonable(step.grad_after),
-    }
+        found["roots"] = [{"label": label, "vector": vector} for label, vector in step.roots]
+    if isinstance(step, Forward):
+        found["saved"] = kept_fields(step.saved)
+    if isinstance(step, Backward):
+        found["freed"] = kept_fields(step.freed)
+        found["sent"] = [rows.fields(item, "to tensor local downstream=value") for item in step.sent]
+        found["hooks"] = [rows.fields(hook, "kind name before after changed") for hook in step.hooks]
+    return found
 
 
-def kept_fields(item: Kept) -> dict[str, Any]:
-    return {"name": item.name, "label": item.label, "bytes": item.size}
+def kept_fields(items: Iterable[Kept]) -> list[dict[str, Any]]:
+    return [rows.fields(item, "name label bytes=size") for item in items]
 
 
 def place(span: Span | None) -> dict[str, Any]:
     file = {"file": span.file} if span is not None and span.file else {}
-    return {"line": span.line if span else None, "column": span.column + 1 if span else None, **file}
+    return {"line": span, "column": span.column + 1 if span else None, **file}
 
 
-def text_rows(found: Iterable[RunStep]) -> Iterator[list[str]]:
-    """Return a row of COLUMNS for each forward step, and for each edge of a backward step."""
+def text_rows(found: Iterable[RunStep]) -> Iterator[list[Any]]:
+    """Yield a row of COLUMNS for each forward step, and for each edge of a backward step."""
     for step in found:
+        kind, _ = FIELDS[type(step)]
+        line = None if isinstance(step, Ended) or step.span is None else step.span.short
+        start, blank = [step.number, kind, line], [None] * 4
         if isinstance(step, Forward):
-            made, values = [o.label for o in step.outputs], [full(o.value) for o in step.outputs]
-            yield [
-                str(step.number),
-                "forward",
-                line_of(step.span),
-                step.label,
-                ", ".join(made),
-                ", ".join(step.inputs),
-                ", ".join(values),
-                "",
-                "",
-                "",
-                f"saved {saved(step.saved)}" if step.saved else "",
-            ]
+            made = ", ".join(o.label for o in step.outputs)
+            contents = ", ".join(rows.cell(o.value) for o in step.outputs)
+            notes = f"saved {saved(step.saved)}" if step.saved else ""
+            yield [*start, step.label, made, ", ".join(step.inputs), contents, *blank[1:], notes]
         elif isinstance(step, Backward):
             notes = "; ".join(text for text, _ in remarks(step))
-            start = [str(step.number), "backward", line_of(step.span), step.name, step.of]
-            yield [*start, "", full(step.grad_after), full(step.upstream), "", "", notes]
+            start += [step.name, step.of]
+            yield [*start, "", step.grad_after, step.upstream, None, None, notes]
             for item in step.sent:
-                yield [*start, item.to, "", full(step.upstream), full(item.local), full(item.value), ""]
+                yield [*start, item.to, "", step.upstream, item.local, item.value, ""]
         elif isinstance(step, Started):
-            name = "backward" if step.stores else "autograd.grad"
-            yield [str(step.number), "start", line_of(step.span), name, "", "", "", "", "", "", head(step)]
+            yield [*start, "backward" if step.stores else "autograd.grad", "", "", *blank, head(step)]
         elif isinstance(step, Failed):
-            start = [str(step.number), "failed", line_of(step.span), step.text, "", ", ".join(step.inputs)]
-            yield [*start, "", "", "", "", f"{step.kind}: {step.message}"]
+            yield [*start, step.text, "", ", ".join(step.inputs), *blank, f"{step.kind}: {step.message}"]
         else:
-            yield [str(step.number), "end", "", "", "", "", "", "", "", "", step.error]
-
-
-def full(value: Value | None) -> str:
-    return "" if value is None else numbers.full(value)
-
-
-def line_of(span: Span | None) -> str:
-    return span.short if span else ""
-
-
-def render(trace: Trace, found: Iterable[RunStep], format: str) -> Iterator[str]:
-    """Return the steps in any format except the table."""
-    if format == "json":
-        return json_text(trace, found)
-    if format == "jsonl":
-        return jsonl(found)
-    return blocks(found, format)
-
-
-def blocks(found: Iterable[RunStep], format: str) -> Iterator[str]:
-    yield rows.render(COLUMNS, text_rows(found), format)
+            yield [*start, "", "", "", *blank, step.error]

@@ -16,7 +16,6 @@ from gradtrace.views import stats as details
 from gradtrace.views.cells import visible, wrap
 from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
 
-SCHEMA, VERSION = "gradtrace/stats/step", 1
 WIDTH = 80  # a page's, where nothing else is known
 STEPS = 30  # rows of a table
 PARAMETERS = 6  # that have a line each
@@ -115,52 +114,23 @@ def largest(series: Sequence[float | None]) -> float | None:
 
 
 def render(found: Training, format: str) -> str:
+    steps = list(map(step_fields, found.rows))
     if format == "json":
-        return rows.dumps(numbers.json_safe(document(found))) + "\n"
-    if format == "jsonl":
-        head = {"schema": SCHEMA, "version": VERSION}
-        return "".join(rows.dumps(numbers.json_safe({**head, **step_fields(r)})) + "\n" for r in found.rows)
+        summary = rows.fields(found, "step verdict diverges first_inf first_nan")
+        document = {**details.document(found.details), "training": {**summary, "steps": steps}}
+        return rows.write(rows.Results("gradtrace/stats", document, "training", (), ()), format)
     names = list(dict.fromkeys(p.name for r in found.rows for p in r.parameters))
     columns = (*COLUMNS, *(f"{name}.{field}" for name in names for field in ("grad_norm", "update")))
-    return rows.render(columns, [csv_row(r, names) for r in found.rows], format)
-
-
-def document(found: Training) -> dict[str, Any]:
-    return {
-        **details.document(found.details),
-        "training": {
-            "step": found.step,
-            "verdict": found.verdict,
-            "diverges": found.diverges,
-            "first_inf": found.first_inf,
-            "first_nan": found.first_nan,
-            "steps": [step_fields(r) for r in found.rows],
-        },
-    }
+    body = [csv_row(r, names) for r in found.rows]
+    return rows.write(rows.Results("gradtrace/stats", {"steps": steps}, "steps", columns, body), format)
 
 
 def step_fields(r: StepRow) -> dict[str, Any]:
-    return {
-        "step": r.number,
-        "loss": r.loss,
-        "grad_norm": r.grad_norm,
-        "update": r.update,
-        "parameters": [p._asdict() for p in r.parameters],
-        "bad": None if r.bad is None else bad_fields(r.bad),
-    }
+    return rows.fields(r, "step=number loss grad_norm update parameters bad")
 
 
-def bad_fields(bad: BadValue) -> dict[str, Any]:
-    known = {key: value for key, value in bad._asdict().items() if key != "span"}
-    return {**known, "line": bad.span.line if bad.span else None}
-
-
-def csv_row(r: StepRow, names: Sequence[str]) -> list[str]:
+def csv_row(r: StepRow, names: Sequence[str]) -> list[Any]:
     own = {p.name: p for p in r.parameters}
     of = [getattr(own[n], field) if n in own else None for n in names for field in ("grad_norm", "update")]
     line = r.bad.span.short if r.bad is not None and r.bad.span is not None else ""
-    return [str(r.number), *map(plain, (r.loss, r.grad_norm, r.update)), bad_text(r.bad), line, *map(plain, of)]
-
-
-def plain(x: float | None) -> str:
-    return "" if x is None else repr(x)
+    return [r.number, r.loss, r.grad_norm, r.update, bad_text(r.bad), line, *of]

@@ -14,7 +14,6 @@ from gradtrace.views import grid, rows
 from gradtrace.views.cells import visible, wrap
 from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
 
-SCHEMA, VERSION = "gradtrace/verify", 1
 COLUMNS = ("cell", "line", "verdict", "detail")
 STYLES = {
     "same": "green",
@@ -79,33 +78,13 @@ def tally(found: Sequence[Any]) -> dict[str, int]:
 
 
 def render(name: str, found: Sequence[Any], format: str) -> str:
-    if format == "json":
-        return (
-            rows.dumps(
-                {
-                    "schema": SCHEMA,
-                    "version": VERSION,
-                    "file": name,
-                    "passed": all(c.passed for c in found) and any(c.compared for c in found),
-                    "compared": sum(c.compared for c in found),
-                    "counts": tally(found),
-                    "cells": [json_fields(c) for c in found],
-                }
-            )
-            + "\n"
-        )
-    if format == "jsonl":
-        head = {"schema": SCHEMA + "/cell", "version": VERSION}
-        return "".join(rows.dumps({**head, **json_fields(c)}) + "\n" for c in found)
-    return rows.render(COLUMNS, [[c.cell.label, str(c.cell.line), c.verdict, c.detail] for c in found], format)
-
-
-def json_fields(c: Any) -> dict[str, Any]:
-    return {
-        "label": c.cell.label,
-        "line": c.cell.line,
-        "verdict": c.verdict,
-        "detail": c.detail,
-        "recorded": c.cell.record,
-        "printed": c.printed,
+    names = "label=cell.label line=cell.line verdict detail recorded=cell.record printed"
+    document = {
+        "file": name,
+        "passed": all(c.passed for c in found) and any(c.compared for c in found),
+        "compared": sum(c.compared for c in found),
+        "counts": tally(found),
+        "cells": [rows.fields(c, names) for c in found],
     }
+    body = [(c.cell.label, c.cell.line, c.verdict, c.detail) for c in found]
+    return rows.write(rows.Results("gradtrace/verify", document, "cells", COLUMNS, body), format)

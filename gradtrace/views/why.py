@@ -17,11 +17,10 @@ from __future__ import annotations
 
 from gradtrace.analysis.answer import Answer, Evidence
 from gradtrace.annotations import Any, Sequence
-from gradtrace.views import numbers, rows
+from gradtrace.views import rows
 from gradtrace.views.cells import clip, visible, wrap
 from gradtrace.views.layout import LayoutOptions, dots, paint
 
-SCHEMA, VERSION = "gradtrace/why", 1
 COLUMNS = ("name", "status", "cause", "sentence", "evidence", "advice")
 STYLES = {"none": "yellow", "zero": "yellow", "nan": "red", "failed": "red", "gradient": "green", "found": "red"}
 WIDEST = 80
@@ -109,26 +108,9 @@ def indented(sentence: str, style: str, options: LayoutOptions, less: int = 0) -
 
 def render(answers: Sequence[Answer], format: str) -> str:
     """Return the answers in any format except the table."""
-    if format == "json":
-        return rows.dumps({"schema": SCHEMA, "version": VERSION, "answers": [json_fields(a) for a in answers]}) + "\n"
-    if format == "jsonl":
-        head = {"schema": SCHEMA + "/answer", "version": VERSION}
-        return "".join(rows.dumps({**head, **json_fields(a)}) + "\n" for a in answers)
-    return rows.render(COLUMNS, [row(a) for a in answers], format)
-
-
-def json_fields(answer: Answer) -> dict[str, Any]:
-    return {
-        "name": answer.name,
-        "status": answer.status,
-        "cause": answer.cause,
-        "sentence": answer.sentence,
-        "value": numbers.jsonable(answer.value),
-        "evidence": [
-            {"text": e.text, "line": e.span.line if e.span else None, "source": e.source} for e in answer.evidence
-        ],
-        "advice": list(answer.advice),
-    }
+    names = "name status cause sentence value evidence advice"
+    document = {"answers": [rows.fields(answer, names) for answer in answers]}
+    return rows.write(rows.Results("gradtrace/why", document, "answers", COLUMNS, map(row, answers)), format)
 
 
 def row(answer: Answer) -> list[str]:

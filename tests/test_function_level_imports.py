@@ -141,8 +141,6 @@ ONE_BY_ONE = {
     "trace.capture -> trace.chronicle": RARE,
     "trace.capture -> trace.training": RARE,
     "views.animation -> sandbox.confine": RARE,
-    "views.dot_groups -> views.dot_autograd": CYCLE,
-    "views.dot_groups -> views.dot_data": CYCLE,
     "views.fold -> views.chains": CYCLE,
     "views.image -> sandbox.confine": RARE,
     "views.rows -> re": SLOW,

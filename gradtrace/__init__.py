@@ -51,7 +51,7 @@ _MODULES = {
 }
 _NOTEBOOK = ("draw", "page", "stats", "steps", "why")
 # Packages of gradtrace that are not names of PyTorch: looking for them among the operators would load every family.
-_PARTS = ("cli", "engine", "errors", "lang", "ops", "torch", "views")
+_PARTS = ("cli", "engine", "errors", "lang", "notebook", "ops", "torch", "views")
 # In-place methods that are functions too.
 _IN_PLACE = words("""
     abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_
@@ -80,7 +80,7 @@ __getattr__, __dir__ = attach(
         **dict.fromkeys(_CONSTANTS, _CONSTANTS.__getitem__),
         "default_generator": "gradtrace.ops.random.generator",
         "set_default_tensor_type": "gradtrace.ops.create.legacy",
-        **dict.fromkeys(_NOTEBOOK, "gradtrace.views.notebook"),
+        **dict.fromkeys(_NOTEBOOK, "gradtrace.notebook"),
         "load_ipython_extension": "gradtrace.cli.magic",
         "set_printoptions": "gradtrace.engine.text",
         "typename": "gradtrace.nn.modules._text",

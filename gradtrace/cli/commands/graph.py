@@ -10,6 +10,7 @@ from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.options import Request, choice, flag, number, option, section
 from gradtrace.cli.parts import Part
 from gradtrace.errors import ProgramError, UsageError
+from gradtrace.views import suffixes
 
 if TYPE_CHECKING:
     from gradtrace.trace import Trace
@@ -37,9 +38,7 @@ EXAMPLES = """Examples:
 
 def suffix_of(name: str) -> str:
     """Check the file name of -o before anything is computed; UsageError for an unknown suffix."""
-    from gradtrace.views import render
-
-    return checked(name, (*render.SUFFIXES, RECORD))
+    return checked(name, (*suffixes.SUFFIXES, RECORD))
 
 
 def checked(name: str, among: tuple[str, ...]) -> str:
@@ -85,7 +84,7 @@ def graph(
 ) -> None:
     from gradtrace.views import dot, frame, render
 
-    suffix = "" if output_file is None else render.suffix_of(output_file, (*render.SUFFIXES, RECORD))
+    suffix = "" if output_file is None else render.suffix_of(output_file, (*suffixes.SUFFIXES, RECORD))
     save = output_file if suffix == RECORD else None
     watched = derivatives or color_by == "grad-norm" or suffix in render.WATCHED or tensorboard is not None
     failures: list[ProgramError] = []
@@ -257,8 +256,7 @@ PICTURE = section(
     "Picture",
     option(
         "-o FILE",
-        "Write .svg, .png, .pdf, .dot, .tex (TikZ), .html, .gif (.apng, .webp, .mp4 with ffmpeg), .mmd, "
-        ".json, .graphml or .txt; or .gt, the recorded run, which every command takes as its source.",
+        f"Write {suffixes.listed()}; or .gt, the recorded run, which every command takes as its source.",
         "output_file",
         suffix_of,
     ),

@@ -13,9 +13,9 @@ from __future__ import annotations
 from gradtrace.analysis.check import Check, Element, Wrong
 from gradtrace.annotations import Any, Iterator
 from gradtrace.trace.finite import EDGE, JUMP, KINK, NOT_FINITE, OK, WRONG
-from gradtrace.views import grid, numbers, rows
+from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import clip, visible, wrap
-from gradtrace.views.layout import Cell, LayoutOptions, dots, paint
+from gradtrace.views.layout import Cell, LayoutOptions, dots, paint, right
 
 COLUMNS = ("leaf", "index", "order", "analytic", "numeric", "error", "verdict", "left", "right")
 MANY = 20  # elements up to which all are shown
@@ -30,24 +30,25 @@ TOLD = {
 
 
 def text(found: Check, options: LayoutOptions) -> str:
-    return "".join(line + "\n" for line in lines(found, options))
+    return layout.joined(lines(found, options))
 
 
 def lines(found: Check, options: LayoutOptions) -> Iterator[str]:
     shown, left_out = chosen(found, options.all)
     second = any(e.order == 2 for e in found.elements)
     if shown:
-        columns = [
-            grid.column("element", [visible(name(e)) for e in shown]),
-            grid.column("order", [Cell(str(e.order) if second else "", "", True) for e in shown]),
-            grid.column("analytic", [Cell(numbers.number(e.analytic), "", True) for e in shown]),
-            grid.column(
-                "numeric", [Cell("" if e.verdict == JUMP else numbers.number(e.numeric), "", True) for e in shown]
-            ),
-            grid.column("error", [Cell(numbers.number(e.error, 2), "", True) for e in shown]),
-            grid.column("verdict", [Cell(e.verdict, STYLES.get(e.verdict, "yellow")) for e in shown]),
-        ]
-        yield from grid.lines(columns, options, {"element": 10})
+        columns = layout.columns(
+            shown,
+            {
+                "element": lambda e: visible(name(e)),
+                "order": lambda e: Cell(str(e.order) if second else "", "", True),
+                "analytic": lambda e: right(numbers.number(e.analytic)),
+                "numeric": lambda e: Cell("" if e.verdict == JUMP else numbers.number(e.numeric), "", True),
+                "error": lambda e: right(numbers.number(e.error, 2)),
+                "verdict": lambda e: Cell(e.verdict, STYLES.get(e.verdict, "yellow")),
+            },
+        )
+        yield from layout.lines(columns, options, {"element": 10})
         yield ""
     width = options.width or 200
     told = [e for e in shown if e.verdict in TOLD]

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from gradtrace.analysis.diff import CHANGED, FIRST, SAME, SECOND, Diff
 from gradtrace.trace.record import Trace, Value
-from gradtrace.views import grid, labels, numbers, rows
+from gradtrace.views import labels, layout, numbers, rows
 from gradtrace.views.cells import counted, visible
-from gradtrace.views.layout import Cell, LayoutOptions, paint
+from gradtrace.views.layout import Cell, LayoutOptions, paint, right
 
 COLUMNS = ("status", "label", "op", "value_a", "value_b", "grad_a", "grad_b", "value_gap", "grad_gap")
 SHRINK = {"tensor": 10, "value A": 8, "value B": 8, "grad A": 8, "grad B": 8}
@@ -24,23 +24,26 @@ MANY = 60
 
 
 def text(found: Diff, options: LayoutOptions) -> str:
-    return "".join(line + "\n" for line in lines(found, options))
+    return layout.joined(lines(found, options))
 
 
 def lines(found: Diff, options: LayoutOptions) -> Iterator[str]:
     shown = [r for r in found.rows if r.status != SAME] if len(found.rows) > MANY and not options.all else found.rows
     left = shown if options.all else shown[:MANY]
     if left:
-        yield from grid.lines(
-            [
-                grid.column("", [Cell(MARKS[r.status], STYLES[r.status]) for r in left]),
-                grid.column("tensor", [Cell(visible(r.label), STYLES[r.status]) for r in left]),
-                grid.column("op", [r.op for r in left]),
-                grid.column("value A", [short(r.values[0]) for r in left]),
-                grid.column("value B", [short(r.values[1]) for r in left]),
-                grid.column("grad A", [short(r.grads[0]) for r in left]),
-                grid.column("grad B", [short(r.grads[1]) for r in left]),
-            ],
+        yield from layout.lines(
+            layout.columns(
+                left,
+                {
+                    "": lambda r: Cell(MARKS[r.status], STYLES[r.status]),
+                    "tensor": lambda r: Cell(visible(r.label), STYLES[r.status]),
+                    "op": lambda r: r.op,
+                    "value A": lambda r: short(r.values[0]),
+                    "value B": lambda r: short(r.values[1]),
+                    "grad A": lambda r: short(r.grads[0]),
+                    "grad B": lambda r: short(r.grads[1]),
+                },
+            ),
             options,
             SHRINK,
             ("op",),
@@ -52,7 +55,7 @@ def lines(found: Diff, options: LayoutOptions) -> Iterator[str]:
 
 
 def short(value: Value | None) -> Cell:
-    return Cell("", "", True) if value is None else Cell(numbers.short(value), "", not value.shape)
+    return right("") if value is None else Cell(numbers.short(value), "", not value.shape)
 
 
 def conclusions(found: Diff) -> Iterator[str]:

@@ -21,7 +21,7 @@ from gradtrace.errors import UsageError
 from gradtrace.trace.record import Value
 from gradtrace.views import numbers, rows
 from gradtrace.views.cells import visible, wrap
-from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, single, total
+from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, right, single, total
 
 MANY = 400  # elements up to which a matrix is written out
 COLUMNS = ("of", "by", "derivative")
@@ -78,11 +78,11 @@ def matrix_lines(
         return
     first = [Column("", [Cell(visible(name), "bold") for name in [*names, *(["sum"] if sums else [])]])]
     if weights is not None:
-        first.append(Column("weight", [Cell(w, "dim", True) for w in weights] + ([Cell("", "", True)] if sums else [])))
+        first.append(Column("weight", [Cell(w, "dim", True) for w in weights] + ([right("")] if sums else [])))
     columns = [
         Column(
             visible(title),
-            [Cell(numbers.number(row[j]), "", True) for row in matrix.data.tolist()]
+            [right(numbers.number(row[j])) for row in matrix.data.tolist()]
             + ([Cell(sums[j], "green", True)] if sums else []),
         )
         for j, title in enumerate(titles)

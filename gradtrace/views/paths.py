@@ -15,11 +15,11 @@ start at root), agrees, vector, hooks (that changed a gradient on the way).
 from __future__ import annotations
 
 from gradtrace.analysis.paths import Factor, Path, Paths
-from gradtrace.annotations import Any, Iterator, Sequence
+from gradtrace.annotations import Any, Callable, Iterator, Sequence
 from gradtrace.trace.record import Value
-from gradtrace.views import grid, numbers, rows
+from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import visible, wrap
-from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, total
+from gradtrace.views.layout import Cell, LayoutOptions, paint, right, total
 
 COLUMNS = ("root", "leaf", "path", "count", "factors", "product")
 SHRINK = {"path": 16, "local derivatives": 12, "product": 9, "adds": 9, "through": 12}
@@ -35,42 +35,44 @@ def lines(found: Paths, options: LayoutOptions) -> Iterator[str]:
     what = "path" if found.ways == 1 else "paths"
     yield paint(visible(f"{found.root} to {found.leaf}: {found.ways:,} {what}"), "bold", options)
     if found.paths:
-        columns = [
-            grid.column("path", [visible(arrow(options).join(ends(p.tensors))) for p in found.paths]),
-            grid.column(
-                "local derivatives",
-                [dot(options).join(ends([factor(f) for f in p.factors])) or "1" for p in found.paths],
-            ),
-            grid.column("product", [cell(p.product) for p in found.paths]),
-        ]
-        fits = options.width is None or total(columns) <= options.width
-        if not fits:
-            columns[1] = grid.column(
-                "", [dot(options).join(ends([grid.shape_of(factor(f)) for f in p.factors])) or "1" for p in found.paths]
-            )
-        yield from grid.lines(columns, options, SHRINK) if fits else one_by_one(columns, options)
+        facts: dict[str, Callable[[Path], str | Cell]] = {
+            "path": lambda p: visible(arrow(options).join(ends(p.tensors))),
+            "local derivatives": lambda p: product_of(p, factor, options),
+            "product": lambda p: cell(p.product),
+        }
+        columns = layout.columns(found.paths, facts)
+        if options.width is None or total(columns) <= options.width:
+            yield from layout.lines(columns, options, SHRINK)
+        else:
+            yield from one_by_one(found.paths, options)
     elif found.ways:
-        yield from grid.lines(
-            [
-                grid.column("through", [visible(g.through) for g in found.groups]),
-                grid.column("paths", [Cell(f"{g.ways:,}", "", True) for g in found.groups]),
-                grid.column("adds", [cell(g.total) for g in found.groups]),
-            ],
-            options,
-            SHRINK,
+        groups = layout.columns(
+            found.groups,
+            {
+                "through": lambda g: visible(g.through),
+                "paths": lambda g: right(f"{g.ways:,}"),
+                "adds": lambda g: cell(g.total),
+            },
         )
+        yield from layout.lines(groups, options, SHRINK)
     for text, style in conclusions(found):
         for line in wrap(visible(text), options.width or 200):
             yield paint(line, style, options)
 
 
-def one_by_one(columns: list[Column], options: LayoutOptions) -> Iterator[str]:
-    """Return each path on its own lines, with its derivatives and their product below."""
+def one_by_one(paths: Sequence[Path], options: LayoutOptions) -> Iterator[str]:
+    """Yield each path on its own lines, with its derivatives and their product below."""
     width = options.width or 80
-    for way, factors, product in zip(*(c.cells for c in columns), strict=True):
-        yield from wrap(way.text, width)
-        for part in wrap(f"{factors.text} = {grid.shape_of(product.text)}", width - 4):
+    for path in paths:
+        yield from wrap(visible(arrow(options).join(ends(path.tensors))), width)
+        factors = product_of(path, lambda f: layout.shape_of(factor(f)), options)
+        for part in wrap(f"{factors} = {layout.shape_of(cell(path.product).text)}", width - 4):
             yield "    " + part
+
+
+def product_of(path: Path, written: Callable[[Factor], str], options: LayoutOptions) -> str:
+    """Return the local derivatives along a path as a product."""
+    return dot(options).join(ends([written(f) for f in path.factors])) or "1"
 
 
 def conclusions(found: Paths) -> Iterator[tuple[str, str]]:

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gradtrace.analysis.stats import Bad, Module, Numbers, Stats, TensorStats
-from gradtrace.views import grid, numbers, rows
+from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import counted, visible, wrap
-from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
+from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, right
 from gradtrace.views.steps import bytes_text
 
 MANY = 40  # rows of a table
@@ -54,43 +54,49 @@ def brief(found: Stats, options: LayoutOptions, nodes: int) -> str:
     """Return the statistics of a few nodes, and what is wrong: the details of one step of a training loop."""
     shown = list(found.nodes) if options.all or len(found.nodes) <= nodes else outstanding(found.nodes, nodes)
     columns = [c for c in node_columns(shown) if c.title in BRIEF]
-    lines = grid.lines(columns, options, {"node": 10, "op": 6, "bad": 10})
+    lines = layout.lines(columns, options, {"node": 10, "op": 6, "bad": 10})
     left = len(found.nodes) - len(shown)
     if left:
         lines.append(paint(f"{left} more nodes are not shown (--all)", "dim", options))
     said = [(found.verdict, "red"), *((bad_text(bad), "red") for bad in found.bad)]
     for what, style in said:
         lines += [paint(line, style, options) for line in wrap(visible(what), min(options.width or 100, 100)) if what]
-    return "".join(line + "\n" for line in lines)
+    return layout.joined(lines)
 
 
 def tables(found: Stats, options: LayoutOptions) -> Iterator[list[Any]]:
     shown = list(found.nodes) if options.all or len(found.nodes) <= MANY else outstanding(found.nodes)
-    yield grid.lines(node_columns(shown), options, SHRINK, SPARE)
+    yield layout.lines(node_columns(shown), options, SHRINK, SPARE)
     left = len(found.nodes) - len(shown)
     if left:
         yield [(f"{left} more nodes are not shown (--all)", "dim")]
     if found.modules:
-        yield grid.lines(
-            [
-                grid.column("module", [Cell(visible(m.name)) for m in found.modules]),
-                Column("parameters", [Cell(f"{m.parameters:,}", "", True) for m in found.modules]),
-                Column("grad norm", [number_cell(m, "norm") for m in found.modules]),
-                Column("largest", [number_cell(m, "largest") for m in found.modules]),
-                Column("zeros", [percent(m.zeros) for m in found.modules]),
-                grid.column("bad", [Cell(not_finite(m), "red") for m in found.modules]),
-            ],
+        yield layout.lines(
+            layout.columns(
+                found.modules,
+                {
+                    "module": lambda m: visible(m.name),
+                    "parameters": lambda m: right(f"{m.parameters:,}"),
+                    "grad norm": lambda m: number_cell(m, "norm"),
+                    "largest": lambda m: number_cell(m, "largest"),
+                    "zeros": percent,
+                    "bad": lambda m: Cell(not_finite(m), "red"),
+                },
+            ),
             options,
             {"module": 10},
         )
     if found.verdict:
-        yield grid.lines(
-            [
-                Column("depth", [Cell(str(d.depth), "", True) for d in depth_rows(found)]),
-                Column("nodes", [Cell(str(d.nodes), "", True) for d in depth_rows(found)]),
-                Column("mean |grad|", [cell(d.mean) for d in depth_rows(found)]),
-                Column("smallest", [cell(d.smallest) for d in depth_rows(found)]),
-            ],
+        yield layout.lines(
+            layout.columns(
+                depth_rows(found),
+                {
+                    "depth": lambda d: right(d.depth),
+                    "nodes": lambda d: right(d.nodes),
+                    "mean |grad|": lambda d: cell(d.mean),
+                    "smallest": lambda d: cell(d.smallest),
+                },
+            ),
             options,
         )
 
@@ -111,36 +117,40 @@ def outstanding(nodes: Sequence[TensorStats], most: int = MANY) -> list[TensorSt
 
 
 def node_columns(shown: Sequence[TensorStats]) -> list[Column]:
-    values, grads = [n.value for n in shown], [n.grad for n in shown]
-    return [
-        grid.column("node", [Cell(visible(n.label)) for n in shown]),
-        grid.column("op", [n.op or "" for n in shown]),
-        grid.column("module", [visible(n.module) for n in shown]),
-        Column("norm", [number_cell(v, "norm") for v in values]),
-        Column("mean", [number_cell(v, "mean") for v in values]),
-        Column("max", [number_cell(v, "largest") for v in values]),
-        Column("zeros", [percent(v.zeros) if v else Cell("", "", True) for v in values]),
-        Column("grad norm", [number_cell(v, "norm") for v in grads]),
-        Column("grad max", [number_cell(v, "largest") for v in grads]),
-        Column("grad zeros", [percent(v.zeros) if v else Cell("", "", True) for v in grads]),
-        grid.column("bad", [bad_cell(n) for n in shown]),
-    ]
+    return layout.columns(
+        shown,
+        {
+            "node": lambda n: visible(n.label),
+            "op": lambda n: n.op or "",
+            "module": lambda n: visible(n.module),
+            "norm": lambda n: number_cell(n.value, "norm"),
+            "mean": lambda n: number_cell(n.value, "mean"),
+            "max": lambda n: number_cell(n.value, "largest"),
+            "zeros": lambda n: percent(n.value),
+            "grad norm": lambda n: number_cell(n.grad, "norm"),
+            "grad max": lambda n: number_cell(n.grad, "largest"),
+            "grad zeros": lambda n: percent(n.grad),
+            "bad": bad_cell,
+        },
+    )
 
 
 def number_cell(found: Numbers | Module | None, field: str) -> Cell:
     if found is None:
-        return Cell("", "", True)
+        return right("")
     if found.nothing_finite:
         return Cell("nan" if found.nan else "inf", "red", True)
     return cell(getattr(found, field))
 
 
 def cell(x: float) -> Cell:
-    return Cell(numbers.number(x, 4), "", True)
+    return right(numbers.number(x, 4))
 
 
-def percent(fraction: float) -> Cell:
-    return Cell(f"{100 * fraction:.3g}%" if fraction else "0", "" if fraction else "dim", True)
+def percent(found: Numbers | Module | None) -> Cell:
+    if found is None:
+        return right("")
+    return Cell(f"{100 * found.zeros:.3g}%" if found.zeros else "0", "" if found.zeros else "dim", True)
 
 
 def bad_cell(node: TensorStats) -> Cell:

@@ -28,9 +28,9 @@ from __future__ import annotations
 from gradtrace.analysis.steps import Backward, Ended, Failed, Forward, Kept, RunStep, Started
 from gradtrace.annotations import Any, Iterable, Iterator
 from gradtrace.trace.record import HookRun, Span, Trace, Value
-from gradtrace.views import grid, numbers, rows
+from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import visible, wrap
-from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
+from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, right
 
 SCHEMA = "gradtrace/trace"
 BLOCK = 2000  # rows of a table that are laid out together
@@ -122,21 +122,24 @@ BACKWARD = {"of": 12, "to": 12, "upstream": 8, "local": 7, "downstream": 10}
 
 
 def forward_table(part: list[Forward], options: LayoutOptions) -> Iterator[str]:
-    return (line + "\n" for line in grid.lines(forward_columns(part), options, FORWARD, SPARE))
+    return (line + "\n" for line in layout.lines(forward_columns(part), options, FORWARD, SPARE))
 
 
 def forward_columns(part: list[Forward]) -> list[Column]:
-    return [
-        grid.column("step", [Cell(str(s.number), "dim", True) for s in part]),
-        grid.column("line", [Cell(s.span.short if s.span else "", "dim", True) for s in part]),
-        grid.column("expression", [Cell(visible(s.text or s.label)) for s in part]),
-        grid.column("operation", [s.label for s in part]),
-        grid.column("inputs", [visible(", ".join(s.inputs)) for s in part]),
-        grid.column("result", [result(s) for s in part]),
-        grid.column("value", [values(s) for s in part]),
-        grid.column("grad_fn", [grad_fn(s) for s in part]),
-        grid.column("saved", [Cell(visible(saved(s.saved)), "dim") for s in part]),
-    ]
+    return layout.columns(
+        part,
+        {
+            "step": lambda s: right(s.number, "dim"),
+            "line": lambda s: Cell(s.span.short if s.span else "", "dim", True),
+            "expression": lambda s: visible(s.text or s.label),
+            "operation": lambda s: s.label,
+            "inputs": lambda s: visible(", ".join(s.inputs)),
+            "result": result,
+            "value": values,
+            "grad_fn": grad_fn,
+            "saved": lambda s: Cell(visible(saved(s.saved)), "dim"),
+        },
+    )
 
 
 def result(step: Forward) -> str:
@@ -203,7 +206,7 @@ def backward_table(part: list[Backward | Ended], options: LayoutOptions) -> Iter
         Column(title, list(cells))
         for title, cells in zip(titles, zip(*(row for found in made for row in found), strict=True), strict=True)
     ]
-    titles_shown, shown = grid.parts(columns, options, BACKWARD)
+    titles_shown, shown = layout.parts(columns, options, BACKWARD)
     indent = " " * 6
     yield from (line + "\n" for line in titles_shown)
     following = iter(shown)
@@ -217,8 +220,8 @@ def backward_table(part: list[Backward | Ended], options: LayoutOptions) -> Iter
 
 
 def edge_rows(step: Backward) -> list[tuple[Cell, ...]]:
-    left = (Cell(str(step.number), "dim", True), Cell(step.name), Cell(visible(step.of)), amount(step.upstream))
-    blank = (Cell("", "", True), Cell(""), Cell(""), Cell("", "", True))
+    left = (right(step.number, "dim"), Cell(step.name), Cell(visible(step.of)), amount(step.upstream))
+    blank = (right(""), Cell(""), Cell(""), right(""))
     edges = [
         (
             amount(item.local) if item.local is not None else Cell("·", "dim", True),
@@ -226,7 +229,7 @@ def edge_rows(step: Backward) -> list[tuple[Cell, ...]]:
             amount(item.value),
         )
         for item in step.sent
-    ] or [(Cell("", "", True), Cell(""), Cell("", "", True))]
+    ] or [(right(""), Cell(""), right(""))]
     return [(*(left if i == 0 else blank), *edge) for i, edge in enumerate(edges)]
 
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradtrace.analysis.training import BadValue, StepRow, Training
-from gradtrace.views import grid, numbers, rows
+from gradtrace.views import layout, numbers, rows
 from gradtrace.views import stats as details
 from gradtrace.views.cells import visible, wrap
-from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
+from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, right
 
 WIDTH = 80  # a page's, where nothing else is known
 STEPS = 30  # rows of a table
@@ -26,7 +26,7 @@ COLUMNS = ("step", "loss", "grad_norm", "update", "bad", "bad_line")
 def text(found: Training, options: LayoutOptions) -> str:
     options = options._replace(width=options.width or WIDTH)
     shown = list(found.rows) if options.all else chosen(found)
-    lines = grid.lines(step_columns(shown, len(found.rows)), options, {"first bad value": 16})
+    lines = layout.lines(step_columns(shown, len(found.rows)), options, {"first bad value": 16})
     left = len(found.rows) - len(shown)
     if left:
         lines.append(paint(f"{left} more steps are not shown (--all)", "dim", options))
@@ -57,18 +57,21 @@ def chosen(found: Training) -> list[StepRow]:
 
 
 def step_columns(shown: Sequence[StepRow], count: int) -> list[Column]:
-    return [
-        Column("step", [Cell(str(r.number), "", True) for r in shown]),
-        Column("loss", [cell(r.loss) for r in shown]),
-        Column("grad norm", [cell(r.grad_norm) for r in shown]),
-        Column("update", [cell(r.update) for r in shown]),
-        grid.column("first bad value", [Cell(visible(bad_text(r.bad)), "red") for r in shown]),
-    ]
+    return layout.columns(
+        shown,
+        {
+            "step": lambda r: right(r.number),
+            "loss": lambda r: cell(r.loss),
+            "grad norm": lambda r: cell(r.grad_norm),
+            "update": lambda r: cell(r.update),
+            "first bad value": lambda r: Cell(visible(bad_text(r.bad)), "red"),
+        },
+    )
 
 
 def cell(x: float | None, digits: int = 4) -> Cell:
     if x is None:
-        return Cell("", "", True)
+        return right("")
     return Cell(numbers.number(x, digits), "" if abs(x) < float("inf") else "red", True)
 
 
@@ -88,15 +91,18 @@ def parameter_lines(found: Training, options: LayoutOptions) -> list[str]:
         return []
     shown = names if options.all or len(names) <= PARAMETERS else names[:PARAMETERS]
     of = {name: [p for r in found.rows for p in r.parameters if p.name == name] for name in shown}
-    columns = [grid.column("parameter", [Cell(visible(name)) for name in shown])]
+    columns = layout.columns(shown, {"parameter": visible})
     for title, field in (("grad", "grad_norm"), ("update", "update")):
         series = [[getattr(p, field) for p in of[name]] for name in shown]
-        columns += [
-            Column(f"{title}: first", [cell(ends(one)[0], 3) for one in series]),
-            Column("largest", [cell(largest(one), 3) for one in series]),
-            Column("last", [cell(ends(one)[1], 3) for one in series]),
-        ]
-    lines = grid.lines(columns, options, {"parameter": 9})
+        columns += layout.columns(
+            series,
+            {
+                f"{title}: first": lambda values: cell(ends(values)[0], 3),
+                "largest": lambda values: cell(largest(values), 3),
+                "last": lambda values: cell(ends(values)[1], 3),
+            },
+        )
+    lines = layout.lines(columns, options, {"parameter": 9})
     left = len(names) - len(shown)
     return [*lines, *([paint(f"{left} more parameters are not shown (--all)", "dim", options)] if left else [])]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gradtrace.views import grid, rows
+from gradtrace.views import layout, rows
 from gradtrace.views.cells import visible, wrap
-from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
+from gradtrace.views.layout import Cell, LayoutOptions, paint, right
 
 COLUMNS = ("cell", "line", "verdict", "detail")
 STYLES = {
@@ -30,17 +30,20 @@ STYLES = {
 
 
 def text(name: str, found: Sequence[Any], options: LayoutOptions) -> str:
-    return "".join(line + "\n" for line in lines(name, found, options))
+    return layout.joined(lines(name, found, options))
 
 
 def lines(name: str, found: Sequence[Any], options: LayoutOptions) -> Iterator[str]:
-    yield from grid.lines(
-        [
-            grid.column("cell", [c.cell.label for c in found]),
-            Column("line", [Cell(str(c.cell.line), "dim", True) for c in found]),
-            grid.column("verdict", [Cell(c.verdict, STYLES[c.verdict]) for c in found]),
-            grid.column("detail", [Cell(visible(c.detail)) for c in found]),
-        ],
+    yield from layout.lines(
+        layout.columns(
+            found,
+            {
+                "cell": lambda c: c.cell.label,
+                "line": lambda c: right(c.cell.line, "dim"),
+                "verdict": lambda c: Cell(c.verdict, STYLES[c.verdict]),
+                "detail": lambda c: visible(c.detail),
+            },
+        ),
         options,
         {"detail": 20},
     )

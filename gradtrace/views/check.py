@@ -14,8 +14,8 @@ from gradtrace.analysis.check import Check, Element, Wrong
 from gradtrace.annotations import Any, Iterator
 from gradtrace.trace.finite import EDGE, JUMP, KINK, NOT_FINITE, OK, WRONG
 from gradtrace.views import layout, numbers, rows
-from gradtrace.views.cells import clip, visible, wrap
-from gradtrace.views.layout import Cell, LayoutOptions, dots, paint, right
+from gradtrace.views.cells import clip, visible
+from gradtrace.views.layout import Cell, LayoutOptions, dots, right
 
 COLUMNS = ("leaf", "index", "order", "analytic", "numeric", "error", "verdict", "left", "right")
 MANY = 20  # elements up to which all are shown
@@ -54,11 +54,9 @@ def lines(found: Check, options: LayoutOptions) -> Iterator[str]:
     told = [e for e in shown if e.verdict in TOLD]
     notes = [(f"{name(e)}: {verdict(e)}", "yellow") for e in told[:MANY]]
     for line, style in [*notes, *conclusions(found, left_out)]:
-        for part in wrap(visible(line), width):
-            yield paint(part, style, options)
+        yield from layout.wrapped(line, style, options, width)
     for wrong in found.wrong:
-        for part in wrap(visible(blame(wrong)), width):
-            yield paint(part, "red", options)
+        yield from layout.wrapped(blame(wrong), "red", options, width)
         if wrong.source:
             yield "    " + clip(visible(wrong.source), width - 4, dots(options))
 

@@ -61,6 +61,11 @@ def right(content: Any, style: str = "") -> Cell:
     return Cell(str(content), style, True)
 
 
+def wrapped(text: str, style: str, options: LayoutOptions, width: int) -> list[str]:
+    """Return a text in lines of at most `width` columns."""
+    return [paint(line, style, options) for line in cells.wrap(cells.visible(text), width)]
+
+
 def joined(shown: Iterable[str]) -> str:
     """Return lines as text, each ended by a line break."""
     return "".join(line + "\n" for line in shown)

@@ -19,7 +19,7 @@ from gradtrace.analysis.matrices import Block, Hessian, element_names
 from gradtrace.annotations import Any, Iterator, Sequence
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import Value
-from gradtrace.views import numbers, rows
+from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import visible, wrap
 from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, right, single, total
 
@@ -28,7 +28,7 @@ COLUMNS = ("of", "by", "derivative")
 
 
 def jacobian_text(blocks: Sequence[Block], options: LayoutOptions) -> str:
-    return "\n".join("".join(line + "\n" for line in block_lines(block, options)) for block in blocks)
+    return "\n".join(layout.joined(block_lines(block, options)) for block in blocks)
 
 
 def block_lines(block: Block, options: LayoutOptions) -> Iterator[str]:
@@ -105,7 +105,7 @@ def pieces(first: list[Column], columns: list[Column], width: int | None) -> Ite
 
 
 def hessian_text(found: Hessian, options: LayoutOptions) -> str:
-    return "".join(line + "\n" for line in hessian_lines(found, options))
+    return layout.joined(hessian_lines(found, options))
 
 
 def hessian_lines(found: Hessian, options: LayoutOptions) -> Iterator[str]:

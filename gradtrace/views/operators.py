@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gradtrace.analysis.operators import Kink, Operator
-from gradtrace.views import numbers, rows
+from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import wrap
 from gradtrace.views.formula import equation, latex
 from gradtrace.views.layout import LayoutOptions, paint
@@ -21,11 +21,11 @@ COLUMNS = ("name", "forms", "signature", "grad_fn", "derivatives")
 def listing(names: Sequence[str], options: LayoutOptions) -> str:
     """Return all names, as many on a line as fit."""
     lines = wrap("  ".join(names).replace("  ", " "), min(options.width or 100, 100))
-    return "".join(line + "\n" for line in [*lines, "", f"{len(names)} names; gradtrace ops NAME tells about one"])
+    return layout.joined([*lines, "", f"{len(names)} names; gradtrace ops NAME tells about one"])
 
 
 def text(found: Sequence[Operator], options: LayoutOptions) -> str:
-    return "\n".join("".join(line + "\n" for line in lines(one, options)) for one in found)
+    return "\n".join(layout.joined(lines(one, options)) for one in found)
 
 
 def lines(one: Operator, options: LayoutOptions) -> Iterator[str]:

@@ -28,7 +28,7 @@ STEPS = 24  # tensors of a path that are written out; of a longer one, those at 
 
 
 def table(results: Sequence[Paths], options: LayoutOptions) -> str:
-    return "\n".join("".join(line + "\n" for line in lines(found, options)) for found in results)
+    return "\n".join(layout.joined(lines(found, options)) for found in results)
 
 
 def lines(found: Paths, options: LayoutOptions) -> Iterator[str]:
@@ -56,8 +56,7 @@ def lines(found: Paths, options: LayoutOptions) -> Iterator[str]:
         )
         yield from layout.lines(groups, options, SHRINK)
     for text, style in conclusions(found):
-        for line in wrap(visible(text), options.width or 200):
-            yield paint(line, style, options)
+        yield from layout.wrapped(text, style, options, options.width or 200)
 
 
 def one_by_one(paths: Sequence[Path], options: LayoutOptions) -> Iterator[str]:

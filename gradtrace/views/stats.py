@@ -15,7 +15,7 @@ from typing import Any
 
 from gradtrace.analysis.stats import Bad, Module, Numbers, Stats, TensorStats
 from gradtrace.views import layout, numbers, rows
-from gradtrace.views.cells import counted, visible, wrap
+from gradtrace.views.cells import counted, visible
 from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, right
 from gradtrace.views.steps import bytes_text
 
@@ -32,22 +32,14 @@ SPARE = ("zeros", "mean", "module", "op")
 
 
 def text(found: Stats, options: LayoutOptions, anomaly: bool = False) -> str:
-    parts = [anomalies(found)] if anomaly else [*tables(found, options), reports(found)]
+    blocks = [told(anomalies(found), options)] if anomaly else [*tables(found, options), told(reports(found), options)]
+    return "\n".join(layout.joined(block) for block in blocks if block)
+
+
+def told(said: Sequence[tuple[str, str]], options: LayoutOptions) -> list[str]:
+    """Return texts in their styles as lines."""
     width = min(options.width or 100, 100)
-    blocks = []
-    for part in parts:
-        shown = (
-            [
-                paint(line, style, options)
-                for said, style in part
-                for line in ([said] if style == "table" else wrap(visible(said), width))
-            ]
-            if part and isinstance(part[0], tuple)
-            else list(part)
-        )
-        if shown:
-            blocks.append("".join(line + "\n" for line in shown))
-    return "\n".join(blocks)
+    return [line for text, style in said for line in layout.wrapped(text, style, options, width)]
 
 
 def brief(found: Stats, options: LayoutOptions, nodes: int) -> str:
@@ -58,18 +50,19 @@ def brief(found: Stats, options: LayoutOptions, nodes: int) -> str:
     left = len(found.nodes) - len(shown)
     if left:
         lines.append(paint(f"{left} more nodes are not shown (--all)", "dim", options))
-    said = [(found.verdict, "red"), *((bad_text(bad), "red") for bad in found.bad)]
-    for what, style in said:
-        lines += [paint(line, style, options) for line in wrap(visible(what), min(options.width or 100, 100)) if what]
-    return layout.joined(lines)
+    return layout.joined([*lines, *told(warnings(found), options)])
 
 
-def tables(found: Stats, options: LayoutOptions) -> Iterator[list[Any]]:
+def warnings(found: Stats) -> list[tuple[str, str]]:
+    return [(text, "red") for text in (found.verdict, *map(bad_text, found.bad)) if text]
+
+
+def tables(found: Stats, options: LayoutOptions) -> Iterator[list[str]]:
     shown = list(found.nodes) if options.all or len(found.nodes) <= MANY else outstanding(found.nodes)
     yield layout.lines(node_columns(shown), options, SHRINK, SPARE)
     left = len(found.nodes) - len(shown)
     if left:
-        yield [(f"{left} more nodes are not shown (--all)", "dim")]
+        yield told([(f"{left} more nodes are not shown (--all)", "dim")], options)
     if found.modules:
         yield layout.lines(
             layout.columns(
@@ -167,45 +160,30 @@ def not_finite(found: Numbers | Module, prefix: str = "") -> str:
 
 def reports(found: Stats) -> list[tuple[str, str]]:
     s, m = found.structure, found.memory
-    lines = [
-        (
-            f"{counted(s.operations, 'operation')}, {counted(s.tensors, 'tensor')}, "
-            f"{s.leaves} {'leaf that requires' if s.leaves == 1 else 'leaves that require'} grad; device "
-            f"{found.device}{'' if found.engine else ' (the only one here)'}",
-            "",
-        )
-    ]
-    levels = [f"{{{', '.join(level[:FEW])}{', ...' if len(level) > FEW else ''}}}" for level in s.levels]
+    leaves = f"{s.leaves} {'leaf that requires' if s.leaves == 1 else 'leaves that require'} grad"
+    device = f"device {found.device}{'' if found.engine else ' (the only one here)'}"
+    levels = [f"{{{some(level)}}}" for level in s.levels]
     shown = levels if len(levels) <= 8 else [*levels[:3], "...", *levels[-3:]]
-    lines.append((f"levels (each can run at once): {' '.join(shown)}", ""))
-    lines.append((f"depth {len(s.levels)}, width {s.width}", ""))
-    lines.append(
-        (
-            f"computed more than once: {'; '.join(same(group) for group in s.common[:FEW])}"
-            if s.common
-            else "no common subexpressions",
-            "yellow" if s.common else "",
-        )
-    )
-    lines.append(
-        (
-            f"not needed for the result: {', '.join(s.dead[:FEW])}{', ...' if len(s.dead) > FEW else ''}"
-            if s.dead
-            else "no dead nodes",
-            "yellow" if s.dead else "",
-        )
-    )
-    state = "freed by backward" if m.freed else "still kept"
-    lines.append((f"saved for backward: {bytes_text(m.saved)} in {counted(m.saved_tensors, 'tensor')} ({state})", ""))
-    lines.append(
+    common = "; ".join(same(group) for group in s.common[:FEW])
+    saved = f"{bytes_text(m.saved)} in {counted(m.saved_tensors, 'tensor')}"
+    return [
+        (f"{counted(s.operations, 'operation')}, {counted(s.tensors, 'tensor')}, {leaves}; {device}", ""),
+        (f"levels (each can run at once): {' '.join(shown)}", ""),
+        (f"depth {len(s.levels)}, width {s.width}", ""),
+        (f"computed more than once: {common}", "yellow") if s.common else ("no common subexpressions", ""),
+        (f"not needed for the result: {some(s.dead)}", "yellow") if s.dead else ("no dead nodes", ""),
+        (f"saved for backward: {saved} ({'freed by backward' if m.freed else 'still kept'})", ""),
         (
             f"gradients of leaves: {bytes_text(m.leaf_gradients)}; retain_grad on every non-leaf would keep "
             f"{bytes_text(m.retained)} more",
             "",
-        )
-    )
-    lines += [(found.verdict, "red")] if found.verdict else []
-    return lines + [(bad_text(bad), "red") for bad in found.bad]
+        ),
+        *warnings(found),
+    ]
+
+
+def some(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:FEW])}{', ...' if len(names) > FEW else ''}"
 
 
 def same(group: Sequence[str]) -> str:

@@ -87,8 +87,7 @@ def failed_lines(step: Failed, options: LayoutOptions) -> Iterator[str]:
     of = f" (of {', '.join(step.inputs)})" if step.inputs else ""
     said = f"{step.kind}: {step.message}" if step.message else step.kind
     for text in (f"failed{where}: {step.text}{of}", said):
-        for line in wrap(visible(text), options.width or 100):
-            yield paint(line, "red", options) + "\n"
+        yield layout.joined(layout.wrapped(text, "red", options, options.width or 100))
 
 
 def titled(step: Forward | Backward) -> str:

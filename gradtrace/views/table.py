@@ -50,7 +50,7 @@ def render(trace: Trace, options: LayoutOptions = LayoutOptions(), selection: Se
         foot.append(f"{hidden} unnamed intermediate results are not shown (--all)")
     if foot:
         lines += ["", *(paint(line, "dim", options) for line in foot)]
-    return "".join(line + "\n" for line in lines)
+    return layout.joined(lines)
 
 
 def chosen(trace: Trace, everything: bool) -> tuple[list[TensorRecord], int]:

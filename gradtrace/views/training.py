@@ -13,7 +13,7 @@ from typing import Any
 from gradtrace.analysis.training import BadValue, StepRow, Training
 from gradtrace.views import layout, numbers, rows
 from gradtrace.views import stats as details
-from gradtrace.views.cells import visible, wrap
+from gradtrace.views.cells import visible
 from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, right
 
 WIDTH = 80  # a page's, where nothing else is known
@@ -37,11 +37,11 @@ def text(found: Training, options: LayoutOptions) -> str:
     which = "the first with a value that is not finite" if bad else "the last one"
     head = f"step {found.step}, {which} (--step N shows another, --step all the whole run):"
     lines += ["", *wrapped(head, "bold", options)]
-    return "".join(line + "\n" for line in lines) + details.brief(found.details, options, NODES)
+    return layout.joined(lines) + details.brief(found.details, options, NODES)
 
 
 def wrapped(said: str, style: str, options: LayoutOptions) -> list[str]:
-    return [paint(line, style, options) for line in wrap(visible(said), options.width or WIDTH)]
+    return layout.wrapped(said, style, options, options.width or WIDTH)
 
 
 def chosen(found: Training) -> list[StepRow]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from gradtrace.analysis.answer import Answer, Evidence
 from gradtrace.annotations import Any, Sequence
-from gradtrace.views import rows
+from gradtrace.views import layout, rows
 from gradtrace.views.cells import clip, visible, wrap
 from gradtrace.views.layout import LayoutOptions, dots, paint
 
@@ -30,13 +30,13 @@ MOST = 5  # pieces of evidence
 
 def text(answers: Sequence[Answer], options: LayoutOptions) -> str:
     """Return the answers as text for a terminal."""
-    return "\n".join("".join(line + "\n" for line in lines(answer, options)) for answer in answers)
+    return "\n".join(layout.joined(lines(answer, options)) for answer in answers)
 
 
 def lines(answer: Answer, options: LayoutOptions) -> list[str]:
     width = min(options.width or WIDEST, WIDEST)
     style = STYLES[answer.status]
-    found = [paint(line, style, options) for line in wrap(visible(answer.sentence), width)]
+    found = layout.wrapped(answer.sentence, style, options, width)
     shown = [item for item in answer.evidence if item.text or item.source][:MOST]
     if shown:
         margin = max(len(where(item)) for item in shown) + 4
@@ -89,7 +89,7 @@ def overview(answers: Sequence[Answer], options: LayoutOptions) -> str:
         if others:
             names = ", ".join(other.name for other in others)
             found += ["  " + line for line in indented(f"Likewise {names}.", style, options, 2)]
-    return "".join(line + "\n" for line in found)
+    return layout.joined(found)
 
 
 def reason(answer: Answer) -> tuple[str, ...]:

@@ -68,17 +68,36 @@ class ToolOption(NamedTuple):
 # ---- rows
 
 
+def row(
+    names: list[str],
+    help: str,
+    metavar: str | None = None,
+    type: type = str,
+    choices: tuple[str, ...] = (),
+    min: float | None = None,
+    max: float | None = None,
+    multiple: bool = False,
+    default: Any = None,
+    check: Callable[[str], Any] | None = None,
+) -> ToolOption:
+    """Return an option; without a `metavar` it is a flag. All fields are given, since a record is then made fastest."""
+    ranged = (type, choices, min, max, False)
+    return ToolOption(names, help, GENERAL, metavar, *ranged, metavar is None, multiple, default, None, True, check)
+
+
 def option(usage: str, help: str, field: str = "", check: Callable[[str], Any] | None = None) -> ToolOption:
     """Return the option of a text: "--params FILE.json", "-s --set NAME=VALUE ...". `field` names its parameter."""
     *names, metavar = usage.removesuffix(MANY).split()
-    names += [field] if field else []
-    return ToolOption(names, help, "", metavar, multiple=usage.endswith(MANY), check=check)
+    return row([*names, field] if field else names, help, metavar, multiple=usage.endswith(MANY), check=check)
 
 
-def choice(usage: str, help: str, default: str | None = None, choices: tuple[str, ...] = ()) -> ToolOption:
+def choice(
+    usage: str, help: str, default: str | None = None, choices: tuple[str, ...] = (), field: str = ""
+) -> ToolOption:
     """Return the option of one of several words, by default those of its usage: "--theme light|dark"."""
     *names, metavar = usage.split()
-    return ToolOption(names, help, "", metavar, choices=choices or tuple(metavar.split("|")), default=default)
+    choices = choices or tuple(metavar.split("|"))
+    return row([*names, field] if field else names, help, metavar, choices=choices, default=default)
 
 
 def number(
@@ -88,14 +107,15 @@ def number(
     max: float | None = None,
     default: float | None = None,
     type: type = int,
+    field: str = "",
 ) -> ToolOption:
     """Return the option of a number from `min` to `max`: "--dpi N"."""
     *names, metavar = usage.split()
-    return ToolOption(names, help, "", metavar, type, min=min, max=max, default=default)
+    return row([*names, field] if field else names, help, metavar, type, (), min, max, default=default)
 
 
-def flag(name: str, help: str) -> ToolOption:
-    return ToolOption([name], help, is_flag=True)
+def flag(name: str, help: str, field: str = "") -> ToolOption:
+    return row([name, field] if field else [name], help)
 
 
 def hidden(row: ToolOption) -> ToolOption:
@@ -105,7 +125,7 @@ def hidden(row: ToolOption) -> ToolOption:
 
 def section(title: str, *rows: ToolOption) -> list[ToolOption]:
     """Return the options under the title that --help gives them."""
-    return [row._replace(section=title) for row in rows]
+    return [ToolOption(names, help, title, *others) for names, help, _, *others in rows]
 
 
 # ---- groups
@@ -137,8 +157,11 @@ BACKWARD = section(
 PART = section(
     "Training loop",
     option("--step N|all", "Show one step of the training loop.", check=parts.step_of),
-    number("--pass N", "Show one backward pass, with the operations that it differentiates.", 1)._replace(
-        names=["--pass", "pass_number"]
+    number(
+        "--pass N",
+        "Show one backward pass, with the operations that it differentiates.",
+        1,
+        field="pass_number",
     ),
 )
 # for --help and completion only: `torch_engine` reads them before the command
@@ -173,8 +196,8 @@ def limits() -> list[ToolOption]:
     defaults = {field: f"{value:,}" for field, value in Budget()._asdict().items() if field in BY_FIELD}
     defaults["memory_bytes"] = f"half of the machine's memory, at most {MOST_MEMORY:,}"
     numbers = [
-        number(f"{limit.flag} N", f"{limit.help}. Default: {defaults[limit.field]}.", 0)._replace(
-            names=[limit.flag, limit.field], envvar=limit.variable, **ranges.get(limit.field, {})
+        number(f"{limit.flag} N", f"{limit.help}. Default: {defaults[limit.field]}.", 0, field=limit.field)._replace(
+            envvar=limit.variable, **ranges.get(limit.field, {})
         )
         for limit in ALL_LIMITS
     ]

@@ -275,9 +275,7 @@ TABLE = section(
         "The output file; a name that ends in / is a folder of parts. Default: stdout.",
         "output_file",
     ),
-    choice("--from FORMAT", "The input's format. Default: by its suffix.", choices=FORMATS)._replace(
-        names=["--from", "from_"]
-    ),
+    choice("--from FORMAT", "The input's format. Default: by its suffix.", None, FORMATS, "from_"),
     choice("--to FORMAT", "The output's format. Default: by its suffix.", choices=FORMATS),
     option("--output NAMES ...", "The tensors to compute, each with its gradients. Default: the last one."),
     option("--grad NAMES ...", "Variables to differentiate by, also constants. Default: the columns."),

@@ -42,7 +42,7 @@ def tutorial(step: int | None, list_steps: bool, no_input: bool, color: str | No
 ROWS = section(
     "Tutorial",
     number("--step N", "Start at step N. Default: 1.", 1),
-    flag("--list", "List the steps and exit.")._replace(names=["--list", "list_steps"]),
+    flag("--list", "List the steps and exit.", "list_steps"),
     flag("--no-input", "Ask nothing: print all steps with their outputs and answers."),
 )
 command = command_of(tutorial, HELP, [*ROWS, *options.COMMON])

@@ -38,7 +38,7 @@ from gradtrace.engine import set_warn_always as set_warn_always
 from gradtrace.engine.text import set_printoptions as set_printoptions
 from gradtrace.func import vmap as vmap
 from gradtrace.cli.magic import load_ipython_extension as load_ipython_extension
-from gradtrace.views.notebook import draw as draw, page as page, stats as stats, steps as steps, why as why
+from gradtrace.notebook import draw as draw, page as page, stats as stats, steps as steps, why as why
 from gradtrace.engine.describe import device as _device
 from gradtrace.engine.dtypes import dtype as _dtype
 

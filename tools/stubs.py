@@ -223,7 +223,7 @@ def module_stub() -> str:
     imports.append("from gradtrace.func import vmap as vmap\n")
     imports.append("from gradtrace.cli.magic import load_ipython_extension as load_ipython_extension\n")
     shown = ", ".join(f"{name} as {name}" for name in TABLES._NOTEBOOK)
-    imports.append(f"from gradtrace.views.notebook import {shown}\n")
+    imports.append(f"from gradtrace.notebook import {shown}\n")
     text = MODULE_HEAD.format(imports="".join(imports).rstrip("\n"))
     text += "".join(f"{name}: _dtype\n" for name in TABLES._DTYPES)
     for name, value in TABLES._CONSTANTS.items():

@@ -289,9 +289,10 @@ def in_order(trace: Trace) -> str:
 def picture(trace: Trace, path: str | os.PathLike[str] | None, options: dict[str, Any]) -> Any:
     from gradtrace.trace.failed import with_failure
     from gradtrace.trace.relevant import relevant
-    from gradtrace.views.notebook import draw
+    from gradtrace.views.notebook import picture_of
 
-    found = draw(with_failure(relevant(trace)), **options)
+    options.pop("names", None)  # a trace has its own
+    found = picture_of(with_failure(relevant(trace)), **options)
     if path is not None:
         found.save(path)
     return found

@@ -17,11 +17,10 @@ from __future__ import annotations
 
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.annotations import Any, Sequence
-from gradtrace.views import numbers, rows
+from gradtrace.views import layout, rows
 from gradtrace.views.cells import clip, visible, wrap
 from gradtrace.views.layout import LayoutOptions, dots, paint
 
-SCHEMA, VERSION = "gradtrace/why", 1
 COLUMNS = ("name", "status", "cause", "sentence", "evidence", "advice")
 STYLES = {"none": "yellow", "zero": "yellow", "nan": "red", "failed": "red", "gradient": "green", "found": "red"}
 WIDEST = 80
@@ -31,13 +30,13 @@ MOST = 5  # pieces of evidence
 
 def text(answers: Sequence[Cause], options: LayoutOptions) -> str:
     """Return the answers as text for a terminal."""
-    return "\n".join("".join(line + "\n" for line in lines(answer, options)) for answer in answers)
+    return "\n".join(layout.joined(lines(answer, options)) for answer in answers)
 
 
 def lines(answer: Cause, options: LayoutOptions) -> list[str]:
     width = min(options.width or WIDEST, WIDEST)
     style = STYLES[answer.status]
-    found = [paint(line, style, options) for line in wrap(visible(answer.sentence), width)]
+    found = layout.wrapped(answer.sentence, style, options, width)
     shown = [item for item in answer.evidence if item.text or item.source][:MOST]
     if shown:
         margin = max(len(where(item)) for item in shown) + 4
@@ -90,7 +89,7 @@ def overview(answers: Sequence[Cause], options: LayoutOptions) -> str:
         if others:
             names = ", ".join(other.name for other in others)
             found += ["  " + line for line in indented(f"Likewise {names}.", style, options, 2)]
-    return "".join(line + "\n" for line in found)
+    return layout.joined(found)
 
 
 def reason(answer: Cause) -> tuple[str, ...]:
@@ -109,26 +108,9 @@ def indented(sentence: str, style: str, options: LayoutOptions, less: int = 0) -
 
 def render(answers: Sequence[Cause], format: str) -> str:
     """Return the answers in any format except the table."""
-    if format == "json":
-        return rows.dumps({"schema": SCHEMA, "version": VERSION, "answers": [json_fields(a) for a in answers]}) + "\n"
-    if format == "jsonl":
-        head = {"schema": SCHEMA + "/answer", "version": VERSION}
-        return "".join(rows.dumps({**head, **json_fields(a)}) + "\n" for a in answers)
-    return rows.render(COLUMNS, [row(a) for a in answers], format)
-
-
-def json_fields(answer: Cause) -> dict[str, Any]:
-    return {
-        "name": answer.name,
-        "status": answer.status,
-        "cause": answer.code,
-        "sentence": answer.sentence,
-        "value": numbers.jsonable(answer.value),
-        "evidence": [
-            {"text": e.text, "line": e.span.line if e.span else None, "source": e.source} for e in answer.evidence
-        ],
-        "advice": list(answer.advice),
-    }
+    names = "name status cause=code sentence value evidence advice"
+    document = {"answers": [rows.fields(answer, names) for answer in answers]}
+    return rows.write(rows.Results("gradtrace/why", document, "answers", COLUMNS, map(row, answers)), format)
 
 
 def row(answer: Cause) -> list[str]:

@@ -47,7 +47,7 @@ def iterations(rec: Recorder) -> list[Iteration]:
     """Return the steps of a training loop: between two updates, else between two passes from one place; [] if fewer
     than two such ends were recorded.
     """
-    passing = [End(one.until, one.number + 1, one.origin) for one in rec.passes if one.stores]
+    passing = [End(one.until, i, one.origin) for i, one in enumerate(rec.passes, 1) if one.stores]
     ends = repeated([End(*one) for one in rec.steps]) or separate(rec, repeated(passing))
     if not ends:
         return []
@@ -57,7 +57,7 @@ def iterations(rec: Recorder) -> list[Iteration]:
     for one, following in zip(ends, [*ends[1:], None], strict=True):
         limit = len(rec.calls) if following is None else following.calls
         last = loop.end(one.calls, limit)
-        until = one.passes if following else sum(each.after <= last for each in rec.passes)
+        until = one.passes if following else sum(each.at <= last for each in rec.passes)
         first = loop.start(done, one.calls, range(passes, until))
         passes += sum(each.until <= first for each in rec.passes[passes : one.passes - 1]) if first > done else 0
         found.append(Iteration((first, last), (passes, until), one.place))
@@ -74,7 +74,7 @@ def separate(rec: Recorder, ends: list[End]) -> list[End]:
     """Return the passes; [] if two of them began at one tensor: passes over one graph are not steps of a training
     loop.
     """
-    roots = [entry.number for one in ends for entry in rec.passes[one.passes - 1].roots]
+    roots = [entry.id for one in ends for entry in rec.passes[one.passes - 1].roots]
     return ends if len(set(roots)) == len(roots) else []
 
 
@@ -89,7 +89,7 @@ class Loop:
         # calls that update leaves, and the number of the first record of one of these
         self.updating = {id(one.call): first_of(one) for one in rec.changes if one.call is not None and is_update(one)}
         others = [(one.until, one.origin) for one in rec.passes] + [(one.after, one.origin) for one in rec.changes]
-        others += [(after, place) for _, _, after, place, _ in rec.escapes]
+        others += [(one.at, one.origin) for one in rec.escapes]
         outside = [i + 1 for i, key in enumerate(self.keys) if key == OUTSIDE]
         outside += [after for after, place in others if self.key(place, None) == OUTSIDE]
         self.outside = sorted(outside)  # how many calls came before the end of what ran outside the loop
@@ -109,8 +109,8 @@ class Loop:
         found: set[int] = set()
         while waiting:
             call = waiting.pop().call
-            if call is not None and call.index >= first and call.index not in found:
-                found.add(call.index)
+            if call is not None and call.id >= first and call.id not in found:
+                found.add(call.id)
                 waiting += call.inputs.values()
         return found
 
@@ -126,7 +126,7 @@ class Loop:
         else:
             i = limit
         # of calls in other functions, those up to the last update of what was there before belong to this iteration
-        made = self.rec.calls[first - 1].outputs[-1].number if first else 0
+        made = self.rec.calls[first - 1].outputs[-1].id if first else 0
         for number in range(last, i):
             call = self.rec.calls[number]
             if call.fn is not None:
@@ -135,14 +135,13 @@ class Loop:
                 last = number + 1
         return last
 
-    def key(self, place: int, scope: int | None) -> int | None:
+    def key(self, place: int, scope: Any) -> int | None:
         """Return the offset of the instruction at which the loop's code makes a call, itself or by calling a module;
         OUTSIDE if this is not in the loop, None if the call is made in another function.
         """
         code, at = self.rec.places.instruction(place)
         while code is not self.code and scope is not None:
-            outer = self.rec.scopes[scope]
-            (code, at), scope = self.rec.places.instruction(outer.origin), outer.parent
+            (code, at), scope = self.rec.places.instruction(scope.origin), scope.parent
         return self.text.key(at) if code is self.code else None
 
 
@@ -216,7 +215,7 @@ def contains(node: Any, span: Span) -> bool:
 
 
 def first_of(change: Any) -> int:
-    numbers: list[int] = [known.first.number for known in change.tensors]
+    numbers: list[int] = [known.first.id for known in change.tensors]
     return min(numbers)
 
 

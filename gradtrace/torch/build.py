@@ -327,5 +327,5 @@ class Builder(builder.Builder):
         found = []
         for number, one in enumerate(iterations(self.rec), 1):
             roots = tuple(dict.fromkeys(i for ids in roots_of[slice(*one.passes)] for i in ids))
-            found.append(TrainingStep(number, one.calls, one.passes, roots, self.source.span(one.place)))
+            found.append(TrainingStep(number, one.calls, one.passes, roots, self.source.span(one.origin)))
         return tuple(found)

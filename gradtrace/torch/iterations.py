@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtrace.lang import syntax as ast
 from gradtrace.torch.places import text_of, tree_of
-from gradtrace.trace.training import ending_place
+from gradtrace.trace.training import StepCalls, repeated
 
 if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder
@@ -30,20 +30,10 @@ class End(NamedTuple):
 
     calls: int
     passes: int
-    place: int
+    origin: int
 
 
-class Iteration(NamedTuple):
-    """The calls and passes of a step, each as a range (first, end), and the place of the update or pass that ends
-    it.
-    """
-
-    calls: tuple[int, int]
-    passes: tuple[int, int]
-    place: int
-
-
-def iterations(rec: Recorder) -> list[Iteration]:
+def iterations(rec: Recorder) -> list[StepCalls]:
     """Return the steps of a training loop: between two updates, else between two passes from one place; [] if fewer
     than two such ends were recorded.
     """
@@ -51,8 +41,8 @@ def iterations(rec: Recorder) -> list[Iteration]:
     ends = repeated([End(*one) for one in rec.steps]) or separate(rec, repeated(passing))
     if not ends:
         return []
-    loop = Loop(rec, ends[0].place)
-    found: list[Iteration] = []
+    loop = Loop(rec, ends[0].origin)
+    found: list[StepCalls] = []
     done = passes = 0
     for one, following in zip(ends, [*ends[1:], None], strict=True):
         limit = len(rec.calls) if following is None else following.calls
@@ -60,14 +50,9 @@ def iterations(rec: Recorder) -> list[Iteration]:
         until = one.passes if following else sum(each.at <= last for each in rec.passes)
         first = loop.start(done, one.calls, range(passes, until))
         passes += sum(each.until <= first for each in rec.passes[passes : one.passes - 1]) if first > done else 0
-        found.append(Iteration((first, last), (passes, until), one.place))
+        found.append(StepCalls((first, last), (passes, until), one.origin))
         done, passes = last, until
     return found
-
-
-def repeated(ends: list[End]) -> list[End]:
-    place = ending_place([one.place for one in ends])
-    return [one for one in ends if one.place == place]
 
 
 def separate(rec: Recorder, ends: list[End]) -> list[End]:

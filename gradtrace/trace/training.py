@@ -7,7 +7,7 @@ iteration. A run with a single update or pass has no steps.
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple, Sequence
+from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple, Sequence, TypeVar
 from gradtrace.engine.ident import ident
 from gradtrace.engine.keeper import Keeper, Mark
 from gradtrace.engine.watch import Scope
@@ -15,6 +15,9 @@ from gradtrace.trace.record import TrainingStep
 
 if TYPE_CHECKING:
     from gradtrace.trace.capture import RecordBuilder
+
+
+T = TypeVar("T", bound=Any)
 
 
 class StepCalls(NamedTuple):
@@ -64,7 +67,8 @@ def is_within(scope: Any, loop: Scope | None) -> bool:
     return scope is loop or loop is None
 
 
-def repeated(marks: list[Mark]) -> list[Mark]:
+def repeated(marks: list[T]) -> list[T]:
+    """Return the updates or passes that end the steps, of those that have an `origin`."""
     place = ending_place([mark.origin for mark in marks])
     return [mark for mark in marks if mark.origin == place]
 

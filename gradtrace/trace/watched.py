@@ -10,6 +10,7 @@ from gradtrace.engine.keeper import storage_of
 from gradtrace.engine.node import AccumulateGrad
 from gradtrace.trace.chronicle import Chronicle
 from gradtrace.trace.events import Turn
+from gradtrace.trace.finite import check_record
 from gradtrace.trace.history import Entry
 from gradtrace.trace.record import Change, FunctionCheck, Value
 from gradtrace.trace.steps import Watch
@@ -106,17 +107,10 @@ class WatchChronicle(Chronicle):
 
     def checks(self) -> tuple[FunctionCheck, ...]:
         """Return the results of comparing the program's Functions with finite differences."""
-        found = []
-        for name, (origin, checked) in self.watch.checks.items():
-            span = self.source.span(origin)
-            if isinstance(checked, str):
-                found.append(FunctionCheck(name, "not tried", checked, span))
-            elif checked.wrong is None:
-                found.append(FunctionCheck(name, "ok", "", span))
-            else:
-                edge, element, analytic, judged = checked.wrong
-                found.append(FunctionCheck(name, "wrong", "", span, edge, element, analytic, judged.numeric))
-        return tuple(found)
+        return tuple(
+            check_record(name, self.source.span(origin), found if isinstance(found, str) else found.wrong)
+            for name, (origin, found) in self.watch.checks.items()
+        )
 
 
 def quotient(got: Value | None, sent: Value | None) -> Value | None:

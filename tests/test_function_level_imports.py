@@ -139,7 +139,7 @@ ONE_BY_ONE = {
     "static.control -> static.arrays": CYCLE,
     "static.graph -> static.session": CYCLE,
     "static.kernels -> ops.special.erf_kernels": RARE,
-    "trace.capture -> trace.chronicle": RARE,
+    "trace.capture -> trace.watched": RARE,
     "trace.capture -> trace.training": RARE,
     "views.animation -> sandbox.confine": RARE,
     "views.fold -> views.chains": CYCLE,

@@ -30,6 +30,8 @@ from __future__ import annotations
 from gradtrace.annotations import Final, NamedTuple
 from gradtrace.trace.values import Value as Value
 
+Group = tuple[int, ...]  # ids that many records share: a file has such a tuple once
+
 LEAF: Final = "leaf"  # made by the user, requires grad
 DATA: Final = "data"  # a leaf without grad
 CONSTANT: Final = "constant"  # made by the program from no tensor and never named, e.g. torch.ones(3) within a line
@@ -281,7 +283,7 @@ class Change(NamedTuple):
     """
 
     how: str
-    tensors: tuple[int, ...]  # all versions of all tensors on that storage
+    tensors: Group  # all versions of all tensors on that storage
     of_grad: bool
     after: int  # how many operations had run before
     after_steps: int  # how many backward steps

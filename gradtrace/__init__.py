@@ -52,8 +52,8 @@ _MODULES = {
 _NOTEBOOK = ("draw", "page", "stats", "steps", "why")
 # Packages of gradtrace that are not names of PyTorch: looking for them among the operators would load every family.
 _PARTS = words("""
-    analysis annotations batch cli documents engine errors files lang lazy_names limits notebook ops sandbox static torch
-    views
+    analysis annotations batch cli documents engine errors files lang lazy_names limits notebook ops sandbox static
+    torch views
 """)
 # In-place methods that are functions too.
 _IN_PLACE = words("""

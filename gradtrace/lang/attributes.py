@@ -138,6 +138,8 @@ class Gate:
         special = self.special_of(source, name)
         if special is not None and not from_type:
             return special(target)
+        if isinstance(target, BaseException) and name in ("__cause__", "__context__"):
+            return related(target, name)
         result = getattr(value, name)
         return from_class(source, name, result) if from_type and source not in self.own else result
 

@@ -146,7 +146,10 @@ class Python:
         return {"annotations": None}
 
     def names_of_abc(self) -> Names:
-        return {"ABCMeta": typing_names.Form("ABCMeta")}
+        def abstractmethod(funcobj: Any) -> Any:
+            return real_import("abc").abstractmethod(funcobj) if type(funcobj) is ProgramFunction else funcobj
+
+        return {"ABCMeta": typing_names.Form("ABCMeta"), "abstractmethod": abstractmethod}
 
     def names_of_argparse(self) -> Names:
         from gradtrace.lang import command_arguments
@@ -171,6 +174,15 @@ class Python:
         from gradtrace.lang import contexts
 
         return contexts.find_names()
+
+    def names_of_copy(self) -> Names:
+        def deepcopy(x: Any, memo: Any = None) -> Any:
+            # Python takes the parts of the copy from the memo: any object for any other, also a class or its state.
+            if memo is not None and not (type(memo) is dict and not memo):
+                raise TypeError("deepcopy() takes no memo with entries in gradtrace scripts")
+            return real_import("copy").deepcopy(x)
+
+        return {"deepcopy": with_name(deepcopy, "deepcopy")}
 
     def names_of_dataclasses(self) -> Names:
         from gradtrace.lang import records

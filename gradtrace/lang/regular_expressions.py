@@ -160,6 +160,8 @@ def find_names(meter: Meter) -> Names:
         return Pattern(re.compile(pattern, int(flags)), meter)
 
     def escape(pattern: str) -> str:
+        if type(pattern) is not str:
+            raise TypeError(f"decoding to str: need a bytes-like object, {type(pattern).__name__} found")
         return re.escape(pattern)
 
     def purge() -> None:

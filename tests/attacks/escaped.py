@@ -322,6 +322,46 @@ def forge_file() -> None:
     channel.answer()
 
 
+def with_lock() -> tuple[int, ctypes.PyDLL]:
+    """Keep Python's lock from now on, so that no other thread and no signal ends this one; return what is needed to
+    write to the broker.
+    """
+    from gradtrace.sandbox import channel
+
+    sys.setswitchinterval(1e6)
+    signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    return channel.opened().outgoing, ctypes.PyDLL(None)
+
+
+def trickle() -> None:
+    """Send the broker a long frame, so slowly that it is never whole and never silent."""
+    descriptor, library = with_lock()
+    library.write(descriptor, b"?" + (1 << 20).to_bytes(8, "little"), 9)
+    for _ in range(6000):
+        library.write(descriptor, b" ", 1)
+        library.usleep(10_000)
+
+
+def ask_deaf() -> None:
+    """Ask the broker again and again without reading an answer."""
+    descriptor, library = with_lock()
+    word = b'{"ask": "tensorboards"}'
+    frame = b"?" + len(word).to_bytes(8, "little") + word
+    while True:
+        library.write(descriptor, frame, len(frame))
+
+
+def show_page() -> None:
+    """Write the output that the command line names, and ask for a browser, which it does not name."""
+    from gradtrace.sandbox import channel
+
+    channel.ask("write", output=0)
+    channel.send_data(b"<!doctype html>")
+    channel.send_word(channel.END, {})
+    channel.answer()
+    channel.ask("open", output=0)
+
+
 def native(value):
     """The function that programs call."""
     if value == "attempts":
@@ -330,6 +370,8 @@ def native(value):
         attempts([name.strip() for name in HARMLESS.split("|")])
     elif value == "forge file":
         forge_file()
+    elif value in ("trickle", "deaf", "show"):
+        {"trickle": trickle, "deaf": ask_deaf, "show": show_page}[value]()
     elif value in ("hang", "close"):
         if value == "close":
             os.closerange(3, 64)

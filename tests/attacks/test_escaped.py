@@ -110,7 +110,12 @@ def test_an_output_of_another_kind_is_not_written(escaped):
     assert done.returncode != 0 and "is not a .png file" in done.stderr, done
 
 
-@pytest.mark.parametrize("how", ["hang", "close"])
+def test_no_browser_is_opened_unasked(escaped):
+    done = escaped(("graph", "p.py", "-o", "g.html"), program="abs('show')\n", makes=("g.html",))
+    assert done.returncode == 1 and "did not keep to its protocol" in done.stderr, done
+
+
+@pytest.mark.parametrize("how", ["hang", "close", "trickle", "deaf"])
 def test_a_process_that_does_not_end_is_ended(how, escaped):
     done = escaped(("run", "p.py", "--max-seconds", "1"), program=f"abs('{how}')\n")
     assert done.returncode == 1 and "ran longer than 1 s" in done.stderr, done
@@ -119,3 +124,12 @@ def test_a_process_that_does_not_end_is_ended(how, escaped):
 def test_a_process_that_takes_shared_memory_is_ended(escaped):
     done = escaped(("run", "p.py", "--max-memory", "100000000"), program="abs('memory')\n")
     assert done.returncode == 1 and "more memory than" in done.stderr, done
+
+
+def test_a_module_beside_the_program_is_not_imported(tmp_path, door):
+    yard = Yard(tmp_path, door, None)
+    for name in ("json", "numbers", "numpy", "select", "struct"):
+        (yard.folder / f"{name}.py").write_text("raise SystemExit('imported')")
+    (yard.folder / "p.py").write_text("import torch\nprint(torch.ones(2))\n")
+    done = yard.run("run", "p.py")
+    assert done.returncode == 0 and "imported" not in done.stderr, done

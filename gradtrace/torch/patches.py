@@ -14,7 +14,6 @@ optimisers' global hooks    a step is recorded as one change
 from __future__ import annotations
 
 import threading
-import weakref
 from typing import Any
 
 import torch
@@ -191,7 +190,7 @@ def module_call(rec: Recorder, original: Any) -> Any:
 
 def in_scope(rec: Recorder, original: Any, module: Any, args: Any, kwargs: Any) -> Any:
     """Call a module as a scope of the record."""
-    rec.enter("module", "", type(module).__name__, weakref.ref(module))
+    rec.enter(module)
     try:
         return original(module, *args, **kwargs)
     finally:

@@ -298,19 +298,19 @@ def undisturbed(work: Callable[[], T]) -> T:
 
 
 def answers(trace: Trace, what: Any) -> str:
-    from gradtrace.analysis.answer import Facts
-    from gradtrace.analysis.causes.table import about, found, is_left
+    from gradtrace.analysis.causes.table import about, causes_in, is_left
+    from gradtrace.analysis.facts import Facts
     from gradtrace.analysis.failures import explain_failure
     from gradtrace.views import pick
     from gradtrace.views import why as view
     from gradtrace.views.layout import LayoutOptions
 
     facts, look, failure = Facts(trace), LayoutOptions(), explain_failure(trace)
-    causes = found(facts)
+    causes = causes_in(facts)
     if what is None:
-        first = [cause.answer() for cause in causes]
+        first = causes
         if failure is not None:
-            first = [failure, *(one for one in first if one.cause != failure.cause)]
+            first = [failure, *(one for one in first if one.code != failure.code)]
         pairs = [] if failure is not None else [(one, about(facts, one, causes)) for one in trace.named]
         rest = [own for one, own in pairs if not causes or is_left(facts, one, own, causes)]
         return with_notes(trace, view.report(first, rest, look))
@@ -351,9 +351,10 @@ def in_order(trace: Trace) -> str:
 def picture(trace: Trace, path: str | os.PathLike[str] | None, options: dict[str, Any]) -> Any:
     from gradtrace.trace.failed import with_failure
     from gradtrace.trace.relevant import relevant
-    from gradtrace.views.notebook import draw
+    from gradtrace.views.notebook import picture_of
 
-    found = draw(with_failure(relevant(trace)), **options)
+    options.pop("names", None)  # a trace has its own
+    found = picture_of(with_failure(relevant(trace)), **options)
     if path is not None:
         found.save(path)
     return found

@@ -11,6 +11,7 @@ The last line of output is JSON: how many were run, and the crashes.
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import mmap
 import os
@@ -29,7 +30,7 @@ from tests.fuzz.targets import TARGETS, Target
 SECONDS = 5.0  # more is a hang
 ADDRESSES = 4_000_000_000  # bytes of address space: what has no limit of its own fails by this one
 GROWTH = 1_000_000_000  # bytes of memory that a chunk may take over its start
-SHORT = 0.5  # seconds of an execution in a confined child, where none is a hang
+SHORT = 0.15  # seconds of an execution in a confined child, where none is a hang
 A_CHILD = 100  # executions of a confined child: what one program breaks is whole again for the next child
 PATIENCE = 60.0  # seconds of a confined child
 TESTS = Path(__file__).resolve().parents[1]
@@ -90,6 +91,8 @@ def confined_chunk(target: Target, count: int, seed: int, folder: Path) -> dict[
 
     for text in (doors.START + doors.ARRAYS + doors.FIGURES, families.START, families.LOADED):
         doors.run(text)  # loads what most programs need, once for all children
+    target.make(Random(seed))  # reads the corpus
+    gc.freeze()
     started = mmap.mmap(-1, 8)  # shared: how many executions a child has begun
     done = 0
     for first in range(0, count, A_CHILD):
@@ -109,7 +112,6 @@ def run_confined(target: Target, count: int, seed: int, folder: Path, started: m
 
     os.setpgid(0, 0)
     rng = Random(seed)
-    target.make(Random(seed))  # reads the corpus while it may
     walls = confine.confine(
         kernel.Rights(read=(str(TESTS), str(TESTS.parent / "examples")), write=(str(folder),)), kept=()
     )

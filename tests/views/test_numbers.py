@@ -70,7 +70,7 @@ def test_full_reads_back(data):
 
 @given(st.recursive(st.floats() | st.integers() | st.text(), st.lists))
 def test_json_is_strict(data):
-    json.dumps(numbers.json_safe(data), allow_nan=False)
+    json.dumps(numbers.jsonable(data), allow_nan=False)
 
 
 def test_jsonable():

@@ -144,6 +144,7 @@ ONE_BY_ONE = {
     "views.animation -> sandbox.confine": RARE,
     "views.fold -> views.chains": CYCLE,
     "views.image -> sandbox.confine": RARE,
+    "views.image -> sandbox.kernel": RARE,
     "views.rows -> re": SLOW,
     "views.summary -> views.model_graph": RARE,
     "views.summary -> views.tensorboard": RARE,

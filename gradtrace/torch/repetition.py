@@ -213,8 +213,8 @@ def answer_of(recorded: record, losses: list[Any]) -> str:
     """Return the answer of `why` for the first name whose gradient is not finite; else what made the first bad value;
     else the statistics of the recording.
     """
-    from gradtrace.analysis.answer import Facts
     from gradtrace.analysis.causes.order import not_finite
+    from gradtrace.analysis.facts import Facts
     from gradtrace.views import why as view
     from gradtrace.views.layout import LayoutOptions
 
@@ -224,7 +224,7 @@ def answer_of(recorded: record, losses: list[Any]) -> str:
         return recorded.why(bad.name)
     made = Facts(trace)
     cause = not_finite(made) or cause_of(recorded, made, losses)
-    return recorded.stats() if cause is None else view.text([cause.answer()], LayoutOptions())
+    return recorded.stats() if cause is None else view.text([cause], LayoutOptions())
 
 
 def cause_of(recorded: record, made: Any, losses: list[Any]) -> Any:

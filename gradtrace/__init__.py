@@ -52,7 +52,8 @@ _MODULES = {
 _NOTEBOOK = ("draw", "page", "stats", "steps", "why")
 # Packages of gradtrace that are not names of PyTorch: looking for them among the operators would load every family.
 _PARTS = words("""
-    analysis annotations batch cli engine errors files lang lazy_names limits ops sandbox static torch views
+    analysis annotations batch cli documents engine errors files lang lazy_names limits notebook ops sandbox static
+    torch views
 """)
 # In-place methods that are functions too.
 _IN_PLACE = words("""
@@ -82,7 +83,7 @@ __getattr__, __dir__ = attach(
         **dict.fromkeys(_CONSTANTS, _CONSTANTS.__getitem__),
         "default_generator": "gradtrace.ops.random.generator",
         "set_default_tensor_type": "gradtrace.ops.create.legacy",
-        **dict.fromkeys(_NOTEBOOK, "gradtrace.views.notebook"),
+        **dict.fromkeys(_NOTEBOOK, "gradtrace.notebook"),
         "load_ipython_extension": "gradtrace.cli.magic",
         "set_printoptions": "gradtrace.engine.text",
         "typename": "gradtrace.nn.modules._text",

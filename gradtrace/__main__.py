@@ -1,6 +1,11 @@
 """`python -m gradtrace` is the command `gradtrace`."""
 
-from gradtrace.cli.main import main
+import sys
 
 if __name__ == "__main__":
+    if not sys.flags.safe_path:
+        # Python put the current folder there: a file `json.py` beside a stranger's program would run with all rights.
+        del sys.path[0]
+    from gradtrace.cli.main import main
+
     main()

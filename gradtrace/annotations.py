@@ -104,7 +104,9 @@ else:
         return values
 
 
+AnyFunction = Callable[..., Any]
+
 __all__ = [
-    "TYPE_CHECKING", "Any", "Callable", "Final", "Iterable", "Iterator", "Mapping", "NamedTuple", "NoReturn",
-    "Protocol", "Sequence", "TypeVar",
+    "TYPE_CHECKING", "Any", "AnyFunction", "Callable", "Final", "Iterable", "Iterator", "Mapping", "NamedTuple",
+    "NoReturn", "Protocol", "Sequence", "TypeVar",
 ]  # fmt: skip

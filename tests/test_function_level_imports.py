@@ -5,6 +5,7 @@ modules that need each other cannot both import at the top.
 """
 
 import ast
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -44,12 +45,12 @@ ANYWHERE = {
 
 WITHIN = {
     "gradtrace.cli": "a command imports its needs when it runs, so `--help`, completion and other commands stay fast",
+    "gradtrace.notebook": "only a tensor of real PyTorch needs the front end that imports it",
     "gradtrace.batch.cluster": "the functions run on the workers of a cluster, which import what they need there",
     "gradtrace.batch.formats": "each format of a table loads its own reader and writer",
     "gradtrace.views.figure_worker": "a program of its own, which limits itself before it imports anything",
     "gradtrace.views.render": "each format of a picture loads its own writer",
     "gradtrace.torch": "a recorder loads nothing but torch while a program runs; views load when it is asked",
-    "gradtrace.ops.families": "the program that writes the table of families, in a module that every run loads",
 }
 
 # ---- one by one: the importing module and the imported one, both without `gradtrace.`
@@ -138,17 +139,20 @@ ONE_BY_ONE = {
     "static.control -> static.arrays": CYCLE,
     "static.graph -> static.session": CYCLE,
     "static.kernels -> ops.special.erf_kernels": RARE,
-    "trace.capture -> trace.chronicle": RARE,
+    "trace.capture -> trace.watched": RARE,
     "trace.capture -> trace.training": RARE,
     "views.animation -> sandbox.confine": RARE,
-    "views.dot_groups -> views.dot_autograd": CYCLE,
-    "views.dot_groups -> views.dot_data": CYCLE,
     "views.fold -> views.chains": CYCLE,
     "views.image -> sandbox.confine": RARE,
+    "views.image -> sandbox.kernel": RARE,
     "views.rows -> re": SLOW,
     "views.summary -> views.model_graph": RARE,
     "views.summary -> views.tensorboard": RARE,
 }
+
+# ---- import_module of a module above, which lint-imports does not see
+
+BY_NAME = {"lazy_names -> ops": "looks operators up for the packages that have them among their names"}
 
 
 def imports_in_functions():
@@ -167,6 +171,44 @@ def imports_in_functions():
                 else:
                     continue
                 yield from ((module, name, f"{path.relative_to(ROOT)}:{node.lineno}") for name in imported)
+
+
+def imports_by_name():
+    """(importing module, imported module, file and line) of each import_module of a constant, or of one's start."""
+    for path in sorted((ROOT / "gradtrace").rglob("*.py")):
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(call, ast.Call) or not call.args:
+                continue
+            if getattr(call.func, "attr", getattr(call.func, "id", "")) != "import_module":
+                continue
+            name = call.args[0].values[0] if isinstance(call.args[0], ast.JoinedStr) else call.args[0]
+            if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                yield module, name.value.rstrip("."), f"{path.relative_to(ROOT)}:{call.lineno}"
+
+
+def layer_of(module, layers):
+    """The number of the layer that a module is in, counted from the top; None for the root and other packages."""
+    package = ".".join(module.split(".")[:2])
+    return next((number for number, layer in enumerate(layers) if package in layer), None)
+
+
+def test_an_import_by_name_goes_the_way_of_the_others():
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    contract = tomllib.loads(text)["tool"]["importlinter"]["contracts"][0]
+    layers = [[name.strip() for name in layer.split("|")] for layer in contract["layers"]]
+    assert layer_of("gradtrace.views.page", layers) > layer_of("gradtrace.torch", layers)
+    found = list(imports_by_name())
+    assert any(name == "gradtrace.cli.commands" for _, name, _ in found)
+    upward = [
+        f"{where} imports {name}"
+        for module, name, where in found
+        if f"{module} -> {name}".replace("gradtrace.", "") not in BY_NAME
+        and (own := layer_of(module, layers)) is not None
+        and (other := layer_of(name, layers)) is not None
+        and (other < own or (other == own and module.split(".")[1] != name.split(".")[1]))
+    ]
+    assert not upward, "import_module hides an import against the layers of pyproject.toml:\n" + "\n".join(upward)
 
 
 def module_named(package, name):

@@ -1,6 +1,6 @@
 """Explain a tensor's gradient from the tensor itself and the graph that it still belongs to, without a recorded run.
 
-    afterwards(w, "w", loss) -> Answer
+    afterwards(w, "w", loss) -> Cause
 
 A recorded run (`why` on the command line, `%%gradtrace why` in a notebook) knows more: the line where a path was cut,
 the place of the first NaN. This module does not guess what only a recorded run can tell.
@@ -8,7 +8,7 @@ the place of the first NaN. This module does not guess what only a recorded run 
 
 from __future__ import annotations
 
-from gradtrace.analysis.answer import Answer, Evidence
+from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.engine import Tensor
 from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.trace import functions
@@ -18,7 +18,7 @@ from gradtrace.trace.values import Value, frozen
 RECORD = "run the cell under %%gradtrace why, or the script under gradtrace why, to see where"
 
 
-def afterwards(tensor: Tensor, name: str, loss: Tensor | None = None) -> Answer:
+def afterwards(tensor: Tensor, name: str, loss: Tensor | None = None) -> Cause:
     """Return the answer about `tensor.grad`; with the loss, also whether the loss depends on the tensor."""
     grad = None if tensor._x is None else tensor._x.grad
     if grad is not None:
@@ -45,22 +45,21 @@ def afterwards(tensor: Tensor, name: str, loss: Tensor | None = None) -> Answer:
     return none(name, "never called", because, (origin,), "call backward() on the loss")
 
 
-def of_gradient(name: str, grad: Value) -> Answer:
-    """Return the answer about a gradient that is not None."""
+def of_gradient(name: str, grad: Value) -> Cause:
+    """Return the explanation of a gradient that is not None."""
     if not grad.all_finite:
         bad = grad.summary.nan + grad.summary.inf
-        sentence = f"{name}.grad is not finite in {bad} of {grad.numel} elements."
-        return Answer(name, "nan", "not finite", sentence, (), (RECORD,), grad)
+        what = f"{name}.grad is not finite in {bad} of {grad.numel} elements."
+        return Cause("not finite", "", (), (RECORD,), what, name, "nan", value=grad)
     if grad.all_zero:
-        sentence = f"{name}.grad is zero: backward reached {name}, and nothing but zeros arrived."
-        return Answer(name, "zero", "zero", sentence, (), (RECORD,), grad)
-    size = f"norm {grad.norm:.6g}" if grad.shape else f"{grad.data:.6g}"
-    where = f"shape {grad.shape}, " if grad.shape else ""
-    return Answer(name, "gradient", "gradient", f"{name}.grad is there: {where}{size}.", (), (), grad)
+        because = f"backward reached {name}, and nothing but zeros arrived"
+        return Cause("zero", because, (), (RECORD,), f"{name}.grad is zero", name, "zero", value=grad)
+    size = f"shape {grad.shape}, norm {grad.norm:.6g}" if grad.shape else f"{grad.data:.6g}"
+    return Cause("gradient", size, what=f"{name}.grad is there", name=name, status="gradient", value=grad)
 
 
-def none(name: str, cause: str, because: str, evidence: tuple[Evidence, ...], *advice: str) -> Answer:
-    return Answer(name, "none", cause, f"{name}.grad is None: {because}.", evidence, advice)
+def none(name: str, code: str, because: str, evidence: tuple[Evidence, ...], *advice: str) -> Cause:
+    return Cause(code, because, evidence, advice, f"{name}.grad is None", name, "none")
 
 
 def kind(tensor: Tensor) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.analysis.steps import Contribution, EdgeTable, made_by
+from gradtrace.analysis.steps import Contribution, EdgeTable, label_of
 from gradtrace.annotations import NamedTuple
 from gradtrace.trace.record import BackwardStep, Operation, Trace
 
@@ -45,6 +45,4 @@ class Arrivals:
 
     def source(self, sender: BackwardStep) -> str:
         """Return the label of the tensor that the sender's function made."""
-        function = self.trace.functions[sender.function]
-        tensor = made_by(function)
-        return function.name if tensor is None else self.trace.tensors[tensor].label
+        return label_of(self.trace, self.trace.functions[sender.function])

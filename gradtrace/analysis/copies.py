@@ -3,51 +3,40 @@
 from __future__ import annotations
 
 from gradtrace.analysis import places
-from gradtrace.analysis.answer import Evidence, Facts
-from gradtrace.analysis.causes.cause import plain
-from gradtrace.annotations import NamedTuple
+from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.terms import plain
+from gradtrace.analysis.words import at_line
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import TensorRecord
 
 NUMBERS = {"item": "a Python number", "tolist": "Python numbers", "numpy": "a numpy array"}
 WRAPPERS = ("tensor", "as_tensor", "FloatTensor", "Tensor", "Parameter")
+LISTS = (ast.List, ast.Tuple, ast.ListComp)
+KEEPS_GRAPH = "take the tensor itself; .clone() makes a copy that keeps its "
 
 
-class Reason(NamedTuple):
-    """The reason why a tensor has no history: a code for the cause, a clause, evidence and advice."""
-
-    cause: str
-    because: str
-    evidence: list[Evidence]
-    advice: tuple[str, ...] = ()
-
-
-def copied(facts: Facts, record: TensorRecord) -> Reason | None:
+def copied(facts: Facts, record: TensorRecord, subject: str = "it") -> Cause | None:
     """Explain `torch.tensor(y)`, or numbers that were taken from tensors that require grad."""
     name = plain(record.name or record.label)
     if record.operation is not None or not name:
         return None
+    taken = [e for e in facts.trace.escapes if e.span is not None and e.tensor is not None and e.how in NUMBERS]
     for statement in facts.text.assignments(name):
-        head = places.head_of(statement)
-        left = [
-            e
-            for e in facts.trace.escapes
-            if e.span is not None
-            and e.tensor is not None
-            and e.how in NUMBERS
-            and statement.lineno <= e.span.line <= (statement.end_lineno or 0)
-            and facts.trace.tensors[e.tensor].requires_grad
-        ]
-        source = left[0].tensor if left else argument_of_tensor(facts, statement)
-        if source is not None:
-            name = plain(facts.label(source))
-            how = f" by {left[0].how}()" if left and left[0].text.rstrip("()").endswith(left[0].how) else ""
-            return Reason(
-                "copied",
-                f"it was made from the numbers of {name}{how}{facts.line(head)}, a copy without history",
-                [facts.at(f"a new leaf is made from the numbers of {name}", head)],
-                (stacked(facts, statement) or f"compute with {name} itself, which keeps its graph",),
-            )
+        lines = places.lines_of(statement)
+        escape = next((e for e in taken if e.span.line in lines and facts.tensors[e.tensor].requires_grad), None)  # type: ignore[union-attr,index]
+        source = argument_of_tensor(facts, statement) if escape is None else escape.tensor
+        if source is None:
+            continue
+        head, name = places.head_of(statement), plain(facts.label(source))
+        named = escape is not None and escape.text.rstrip("()").endswith(escape.how)
+        how = f" by {escape.how}()" if escape is not None and named else ""
+        return Cause(
+            "copied",
+            f"{subject} was made from the numbers of {name}{how}{at_line(head)}, a copy without history",
+            [facts.at(f"a new leaf is made from the numbers of {name}", head)],
+            (stacked(facts, statement) or f"compute with {name} itself, which keeps its graph",),
+        )
     return None
 
 
@@ -56,8 +45,7 @@ def stacked(facts: Facts, statement: ast.stmt) -> str:
     list.
     """
     call = places.method_call(statement, WRAPPERS)
-    node = call.args[0] if call is not None and call.args else None
-    code = stack_of(facts, node)
+    code = stack_of(facts, call.args[0]) if call is not None and call.args else ""
     return f"{code} joins tensors and keeps the graph: their history" if code else ""
 
 
@@ -69,49 +57,47 @@ def stack_of(facts: Facts, node: object) -> str:
     return "torch.stack([" + ", ".join(stack_of(facts, item) or facts.text.cut(item) for item in node.elts) + "])"
 
 
-def rewrapped(facts: Facts, reached: set[int]) -> Reason | None:
+def rewrapped(facts: Facts, reached: set[int]) -> Cause | None:
     """Explain `torch.tensor(y)` or `torch.tensor([a, b])`, which makes a new leaf of the numbers."""
-    known = dict(facts.trace.names)
     for statement in facts.text.simple:
         call = places.method_call(statement, WRAPPERS)
-        names = [n.id for n in ast.walk(call) if isinstance(n, ast.Name)] if call is not None else []
-        if not any(known.get(name) in reached for name in names):
+        if not any(facts.names.get(name) in reached for name in names_in(call)):
             continue
         head = places.head_of(statement)
-        listed = bool(call.args) and isinstance(call.args[0], (ast.List, ast.Tuple, ast.ListComp))
-        remedy = (
-            stacked(facts, statement) or "torch.stack([...]) joins tensors and keeps their history"
-            if listed
-            else ("take the tensor itself; .clone() makes a copy that keeps its history")
-        )
-        return Reason(
+        advice = KEEPS_GRAPH + "history"
+        if call.args and isinstance(call.args[0], LISTS):
+            advice = stacked(facts, statement) or "torch.stack([...]) joins tensors and keeps their history"
+        return Cause(
             "copied",
-            f"its value was copied into a new tensor{facts.line(head)}, which has no history",
+            f"its value was copied into a new tensor{at_line(head)}, which has no history",
             [facts.at("a new leaf is made of the numbers alone", head)],
-            (remedy,),
+            (advice,),
         )
     return None
 
 
-def left_as_number(facts: Facts, reached: set[int]) -> Reason | None:
+def names_in(node: ast.AST | None) -> list[str]:
+    """Return the variables in a piece of text."""
+    return [] if node is None else [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
+
+
+def left_as_number(facts: Facts, reached: set[int]) -> Cause | None:
     """Explain a value that became a Python number, an array, or an index."""
-    left = facts.flow.numbers_from(reached)
-    if not left:
+    escape = next(iter(facts.flow.numbers_from(reached)), None)
+    if escape is None:
         return None
-    escape = left[0]
-    where = facts.line(escape.span)
+    where = at_line(escape.span)
     wrapped = facts.text.statement(escape.span)
     call = places.method_call(wrapped, WRAPPERS)
     if escape.how in ("item", "tolist") and call is not None and escape.text.startswith(facts.text.cut(call.func)):
-        remedy = stacked(facts, wrapped)
-        return Reason(
+        return Cause(
             "copied",
             f"its value was copied into a new tensor{where}, which has no history",
             [facts.at("a new leaf is made of the numbers alone: the graph ends here", escape.span)],
-            (remedy or "take the tensor itself; .clone() makes a copy that keeps its graph",),
+            (stacked(facts, wrapped) or KEEPS_GRAPH + "graph",),
         )
     if escape.how == "item" and ".item" not in escape.text and escape.text.endswith("]"):
-        return Reason(
+        return Cause(
             "index",
             f"it only chooses which element is taken{where}, and an index has no derivative",
             [facts.at(f"{escape.text} takes whole numbers for the index", escape.span)],
@@ -119,7 +105,7 @@ def left_as_number(facts: Facts, reached: set[int]) -> Reason | None:
         )
     what = NUMBERS[escape.how]
     called = escape.text.partition("(")[0] if escape.text.startswith(("float(", "int(", "bool(")) else f".{escape.how}"
-    return Reason(
+    return Cause(
         escape.how,
         f"its value left the graph as {what}{where}",
         [facts.at(f"{called.lstrip('.')}() makes {what}, which has no history", escape.span)],
@@ -129,32 +115,28 @@ def left_as_number(facts: Facts, reached: set[int]) -> Reason | None:
 
 def argument_of_tensor(facts: Facts, statement: ast.stmt) -> int | None:
     """Return the tensor with history among the arguments of torch.tensor(...) in a statement."""
-    call = places.method_call(statement, WRAPPERS)
-    known = dict(facts.trace.names)
-    for node in ast.walk(call) if call is not None else ():
-        if isinstance(node, ast.Name) and node.id in known and facts.trace.tensors[known[node.id]].requires_grad:
-            return known[node.id]
-    return None
+    variables = map(facts.variable, names_in(places.method_call(statement, WRAPPERS)))
+    return next((t.id for t in variables if t is not None and t.requires_grad), None)
 
 
-def numbers_before(facts: Facts, record: TensorRecord) -> Reason | None:
+def numbers_before(facts: Facts, record: TensorRecord) -> Cause | None:
     """Explain a value with history that the program converted to Python numbers before, except to print them."""
-    until = len(facts.trace.operations) if record.operation is None else record.operation
+    until = len(facts.operations) if record.operation is None else record.operation
     for escape in facts.trace.escapes:
         if escape.how not in NUMBERS or escape.tensor is None or escape.after > until:
             continue
-        source = facts.trace.tensors[escape.tensor]
+        source = facts.tensors[escape.tensor]
         statement = facts.text.statement(escape.span)
         if not source.requires_grad or source.is_leaf or statement is None:
             continue
         text = facts.text.cut(statement)
         if text.startswith(("print", "if ", "while ", "assert")) or "print(" in text:
             continue
-        where, name = facts.line(escape.span), plain(source.label)
-        return Reason(
+        where, what = at_line(escape.span), NUMBERS[escape.how]
+        return Cause(
             escape.how,
-            f"{name} left the graph as {NUMBERS[escape.how]}{where}, and the numbers have no history",
-            [facts.at(f"{escape.how}() makes {NUMBERS[escape.how]}", escape.span), facts.origin(record)],
+            f"{plain(source.label)} left the graph as {what}{where}, and the numbers have no history",
+            [facts.at(f"{escape.how}() makes {what}", escape.span), facts.origin(record)],
             (
                 f"keep the tensor itself{where}, without .{escape.how}()",
                 "torch.stack(list_of_tensors) in place of torch.tensor(list_of_numbers) keeps the graph",

@@ -6,6 +6,7 @@ Operations are matched in order, by their name and by the variable that has thei
 from __future__ import annotations
 
 from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from gradtrace.analysis.stats import gradients
@@ -48,16 +49,7 @@ def diff(a: Trace, b: Trace) -> Diff:
     for i, j in matched_operations(a, b):
         outputs_a = a.operations[i].outputs if i is not None else ()
         outputs_b = b.operations[j].outputs if j is not None else ()
-        for k in range(max(len(outputs_a), len(outputs_b))):
-            rows.append(
-                row(
-                    a,
-                    b,
-                    outputs_a[k] if k < len(outputs_a) else None,
-                    outputs_b[k] if k < len(outputs_b) else None,
-                    grads,
-                )
-            )
+        rows += [row(a, b, first, second, grads) for first, second in zip_longest(outputs_a, outputs_b)]
     structure = all(r.first is not None and r.second is not None and not r.shapes_differ for r in rows)
     return Diff(tuple(rows), (len(a.operations), len(b.operations)), structure, all(r.status == SAME for r in rows))
 
@@ -138,13 +130,7 @@ def flags(record: TensorRecord | None) -> Any:
 
 def gap(first: Value | None, second: Value | None) -> float | None:
     """Return the largest difference of two elements; None where shapes differ or one is missing."""
-    if (
-        first is None
-        or second is None
-        or first.shape != second.shape
-        or first.dtype == "bool"
-        or second.dtype == "bool"
-    ):
+    if first is None or second is None or first.shape != second.shape or "bool" in (first.dtype, second.dtype):
         return None
     if not first.numel:
         return 0.0

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from gradtrace import lang, ops
-from gradtrace.analysis.answer import is_finite, is_zero
+from gradtrace.analysis.facts import is_finite, is_zero
 from gradtrace.analysis.words import brief
 from gradtrace.engine import dtypes
 from gradtrace.engine.tensor import Tensor

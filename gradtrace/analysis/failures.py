@@ -7,35 +7,32 @@ that changed it, and what to do.
 from __future__ import annotations
 
 from gradtrace.analysis import history, places
-from gradtrace.analysis.answer import Answer, Evidence, Facts
+from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.causes import carried, errors
+from gradtrace.analysis.copies import names_in
+from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.flow import reachable_functions
 from gradtrace.analysis.why import unreached
+from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any, Callable
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import Failure, FunctionRecord, TensorRecord, Trace
 
-Found = tuple[str, str, str, list[Evidence], tuple[str, ...]]  # cause, tensor's name, sentence, evidence, advice
 
-
-def explain_failure(trace: Trace) -> Answer | None:
+def explain_failure(trace: Trace) -> Cause | None:
     """Explain a program's failure; None if it did not fail."""
-    if trace.failure is None:
+    failure = trace.failure
+    if failure is None:
         return None
     facts = Facts(trace)
-    failure = trace.failure
     here = facts.at(f"{failure.kind} is raised here", failure.span)
-    made = errors.failure_cause(facts, failure)
-    if made is not None:
-        return made._replace(evidence=(*made.evidence, here)).answer()
-    for start, explain in CLASSIC:
-        if start in failure.message:
-            found = explain(facts, failure)
-            if found is not None:
-                cause, name, sentence, evidence, advice = found
-                return Answer(name, "failed", cause, sentence, (*evidence, here), advice)
-    operands = tuple(errors.operands_at(facts, failure)) if failure.kind in ("RuntimeError", "ValueError") else ()
-    return Answer("", "failed", failure.kind, ended_by(failure), (here, *operands), ())
+    explanations = [explain for start, explain in CLASSIC if start in failure.message]
+    for explain in (errors.failure_cause, *explanations):
+        cause = explain(facts, failure)
+        if cause is not None:
+            return cause._replace(status="failed", evidence=(*cause.evidence, here))
+    operands = errors.operands_at(facts, failure) if failure.kind in ("RuntimeError", "ValueError") else ()
+    return Cause(failure.kind, "", (here, *operands), what=ended_by(failure), status="failed")
 
 
 def ended_by(failure: Failure) -> str:
@@ -50,51 +47,44 @@ def ended_by(failure: Failure) -> str:
 
 def failing_function(facts: Facts) -> FunctionRecord | None:
     """Return the function at which the last pass failed."""
-    failed = [one for one in facts.trace.passes if one.error]
-    steps = [s for s in facts.trace.steps if failed and s.number == failed[-1].number]
-    return facts.trace.functions[steps[-1].function] if steps else None
+    last = facts.failed_pass
+    steps = (s for s in reversed(facts.steps) if last is not None and s.number == last.number)
+    return next((facts.functions[s.function] for s in steps), None)
 
 
-def modified(facts: Facts, failure: Failure) -> Found | None:
+def modified(facts: Facts, failure: Failure) -> Cause | None:
     """Explain the error "... modified by an inplace operation"."""
     function = failing_function(facts)
-    if function is None:
+    if function is None or facts.failed_pass is None:
         return None
-    trace = facts.trace
-    operation = next((o for o in trace.operations if o.function == function.id), None)
+    operation = facts.arrivals.operations.get(function.id)
     saved = [s.tensor for s in function.saved if s.tensor is not None]
     since = 0 if operation is None else operation.id
-    changes = [
-        c
-        for c in trace.changes
-        if not c.of_grad
-        and not set(saved).isdisjoint(c.tensors)
-        and c.after > since
-        and c.how not in ("data", "frozen")
-    ]
-    what = function.name if operation is None else operation.name
-    if not changes:
+    changes = (c for c in facts.trace.changes if not c.of_grad and c.after > since and c.how not in ("data", "frozen"))
+    change = next((c for c in changes if not set(saved).isdisjoint(c.tensors)), None)
+    if change is None:
         return None
-    change = changes[0]
-    over = carried.changed_since(facts, function, change)
+    over = carried.changed_since(facts, change)
     if over is not None:
-        return over.code, over.name, over.sentence, [*over.evidence], over.fix
-    tensor = next(i for i in saved if i in change.tensors)
-    name = facts.called((tensor, *change.tensors))
+        return over
+    what = function.name if operation is None else operation.name
+    name = facts.called((next(i for i in saved if i in change.tensors), *change.tensors))
     changing = facts.text.statement(change.span)
     if isinstance(changing, ast.AugAssign) and not name.isidentifier():
         name = facts.text.cut(changing.target)
-    how = {"step": "an optimiser's step", "data": "setting .data"}.get(change.how, f"{change.how}()")
-    evidence = [
-        facts.at(f"{what} saves {name} for its derivative", function.span),
-        facts.at(f"{how} changes {name} in place", change.span),
-        facts.backward([one for one in trace.passes if one.error][-1]),
-    ]
-    sentence = (
-        f"{name} was saved by {what}{facts.line(function.span)} and changed in place by {how}"
-        f"{facts.line(change.span)} before backward used it."
+    how = "an optimiser's step" if change.how == "step" else f"{change.how}()"
+    return Cause(
+        "modified in place",
+        f"{name} was saved by {what}{at_line(function.span)} and changed in place by {how}{at_line(change.span)} "
+        "before backward used it",
+        [
+            facts.at(f"{what} saves {name} for its derivative", function.span),
+            facts.at(f"{how} changes {name} in place", change.span),
+            facts.backward(facts.failed_pass),
+        ],
+        in_place_advice(change.how, name, what),
+        name=name,
     )
-    return "modified in place", name, sentence, evidence, in_place_advice(change.how, name, what)
 
 
 def in_place_advice(how: str, name: str, what: str) -> tuple[str, ...]:
@@ -107,38 +97,33 @@ def in_place_advice(how: str, name: str, what: str) -> tuple[str, ...]:
     )
 
 
-def freed(facts: Facts, failure: Failure) -> Found | None:
+def freed(facts: Facts, failure: Failure) -> Cause | None:
     """Explain a second backward through a graph that was freed."""
-    function = failing_function(facts)
-    trace = facts.trace
-    again = carried.used_again(facts, function)
-    if again is not None:
-        return again.code, again.name, again.sentence, [*again.evidence], again.fix
-    failed = next((one for one in reversed(trace.passes) if one.error), None)
+    function, failed = failing_function(facts), facts.failed_pass
     if function is None or failed is None:
         return None
-    first = next((s for s in trace.steps if s.function == function.id and s.freed), None)
-    earlier = None if first is None else trace.passes[first.number]
-    roots = ", ".join(facts.label(i) for i in failed.roots) or "the result"
-    operation = next((o for o in trace.operations if o.function == function.id), None)
+    again = carried.used_again(facts, function)
+    if again is not None:
+        return again
+    earlier = carried.freed_by(facts, function)
+    roots = facts.labels(failed.roots) or "the result"
+    operation = facts.arrivals.operations.get(function.id)
     what = operation.name if operation is not None else function.name
-    saved = ", ".join(facts.label(s.tensor) for s in function.saved if s.tensor is not None)
-    evidence = [facts.at(f"{what} saved {saved or 'values'} for its derivative", function.span)]
-    where = ""
-    if earlier is not None:
-        evidence.append(facts.at("the first backward frees it", earlier.span))
-        where = facts.line(earlier.span)
-    evidence.append(facts.at("the second backward needs it again", failed.span))
-    sentence = f"{roots}'s graph was used a second time: the backward{where} had freed what {what} saved."
-    return (
+    saved = facts.labels(s.tensor for s in function.saved if s.tensor is not None)
+    where = "" if earlier is None else at_line(earlier.span)
+    return Cause(
         "freed",
-        roots,
-        sentence,
-        evidence,
+        f"{roots}'s graph was used a second time: the backward{where} had freed what {what} saved",
+        [
+            facts.at(f"{what} saved {saved or 'values'} for its derivative", function.span),
+            *(facts.at("the first backward frees it", one.span) for one in (earlier,) if one is not None),
+            facts.at("the second backward needs it again", failed.span),
+        ],
         (
             "call the first backward with retain_graph=True",
             "or compute the result again before the second one (in a loop: inside of it)",
         ),
+        name=roots,
     )
 
 
@@ -147,73 +132,72 @@ def freed(facts: Facts, failure: Failure) -> Found | None:
 
 def root_of(facts: Facts, failure: Failure) -> tuple[str, TensorRecord | None]:
     """Return the tensor that backward was called on: X in X.backward(), the argument of autograd.backward or grad."""
-    statement = facts.text.statement(failure.span)
-    call = places.method_call(statement, ("backward", "grad"))
+    call = places.method_call(facts.text.statement(failure.span), ("backward", "grad"))
     node: Any = None
-    if isinstance(call, ast.Call):
-        is_method = (
-            isinstance(call.func, ast.Attribute)
-            and call.func.attr == "backward"
-            and not (isinstance(call.func.value, ast.Attribute) and call.func.value.attr == "autograd")
-        )
-        node = call.func.value if is_method else (call.args[0] if call.args else None)  # type: ignore[attr-defined]
+    if call is not None:
+        called = call.func
+        is_method = isinstance(called, ast.Attribute) and called.attr == "backward"
+        if is_method and not (isinstance(called.value, ast.Attribute) and called.value.attr == "autograd"):
+            node = called.value
+        elif call.args:
+            node = call.args[0]
     if node is None:
         roots = facts.trace.roots
-        return (facts.label(roots[0]), facts.trace.tensors[roots[0]]) if roots else ("the result", None)
+        return (facts.label(roots[0]), facts.tensors[roots[0]]) if roots else ("the result", None)
     text = facts.text.cut(node)
-    known = dict(facts.trace.names)
-    if text in known:
-        return text, facts.trace.tensors[known[text]]
-    same = [t for t in facts.trace.tensors if "".join(t.label.split()) == "".join(text.split())]
-    return text, same[-1] if same else None
+    same = (t for t in reversed(facts.tensors) if "".join(t.label.split()) == "".join(text.split()))
+    return text, facts.variable(text) or next(same, None)
 
 
-def no_grad_root(facts: Facts, failure: Failure) -> Found | None:
+def without_grad(facts: Facts, name: str, record: TensorRecord) -> Cause:
+    """Explain why a tensor that the program differentiates does not require grad."""
+    return history.no_history(facts, record)._replace(name=name, what=f"{name} does not require grad")
+
+
+def no_grad_root(facts: Facts, failure: Failure) -> Cause | None:
     """Explain the error "element 0 of tensors does not require grad"."""
     name, record = root_of(facts, failure)
-    if record is None:
-        return (
-            "no grad",
-            name,
-            f"{name} does not require grad, so backward has nowhere to go.",
-            [],
-            ("let something that it is computed from require grad",),
-        )
-    reason = history.no_history(facts, record)
-    return reason.cause, name, f"{name} does not require grad: {reason.because}.", reason.evidence, reason.advice
+    if record is not None:
+        return without_grad(facts, name, record)
+    because = f"{name} does not require grad, so backward has nowhere to go"
+    return Cause("no grad", because, (), ("let something that it is computed from require grad",), name=name)
 
 
-def forward_without_apply(facts: Facts, failure: Failure) -> Found | None:
+def forward_without_apply(facts: Facts, failure: Failure) -> Cause | None:
     """Explain a Function's forward that was called directly, without apply."""
     calls = places.direct_forwards(facts.text)
-    here = [c for c in calls if failure.span is None or c.lineno == failure.span.line] or calls
-    if not here:
+    call = next((c for c in calls if failure.span is None or c.lineno == failure.span.line), next(iter(calls), None))
+    if call is None:
         return None
-    name = here[0].func.value.id
-    return (
+    name, span = call.func.value.id, places.span_of(call)
+    return Cause(
         "forward without apply",
-        name,
-        f"{name}.forward was called directly{facts.line(places.span_of(here[0]))}: without apply it gets no ctx, and "
-        f"{name}.backward is not used.",
-        [facts.at(f"{name}.forward runs as plain code here", places.span_of(here[0]))],
+        f"{name}.forward was called directly{at_line(span)}: without apply it gets no ctx, and {name}.backward is not "
+        "used",
+        [facts.at(f"{name}.forward runs as plain code here", span)],
         (f"call {name}.apply(...) without the ctx",),
+        name=name,
     )
 
 
-def not_scalar(facts: Facts, failure: Failure) -> Found | None:
+def not_scalar(facts: Facts, failure: Failure) -> Cause | None:
     """Explain the error "grad can be implicitly created only for scalar outputs"."""
     name, record = root_of(facts, failure)
-    shape = "" if record is None or record.value is None else f" {record.value.shape}"
-    return (
+    shape = "of several elements" if record is None or record.value is None else record.shape
+    return Cause(
         "not a scalar",
-        name,
-        f"{name} has the shape{shape or ' of several elements'}: backward starts by itself only from one number.",
-        [] if record is None else [facts.origin(record)],
+        f"{name} has the shape {shape}: backward starts by itself only from one number",
+        origin_of(facts, record),
         (
             f"reduce it first: {name}.sum().backward() or {name}.mean().backward()",
             f"or give the weights: {name}.backward(torch.ones_like({name}))",
         ),
+        name=name,
     )
+
+
+def origin_of(facts: Facts, record: TensorRecord | None) -> list[Any]:
+    return [] if record is None else [facts.origin(record)]
 
 
 # ---- leaves and flags
@@ -227,148 +211,103 @@ def subject(facts: Facts, failure: Failure) -> tuple[str, TensorRecord | None]:
         node = statement.target
     elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], (ast.Subscript, ast.Attribute)):
         node = statement.targets[0]
-    else:
-        calls = list(ast.walk(statement)) if statement is not None else []
-        node = next(
-            (n.func.value for n in calls if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)), None
-        )
+    elif statement is not None:
+        calls = (n.func for n in ast.walk(statement) if isinstance(n, ast.Call))
+        node = next((called.value for called in calls if isinstance(called, ast.Attribute)), None)
     while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
         node = node.func if isinstance(node, ast.Call) else node.value
     name = node.id if isinstance(node, ast.Name) else ""
-    known = dict(facts.trace.names)
-    return name or "the tensor", facts.trace.tensors[known[name]] if name in known else None
+    return name or "the tensor", facts.variable(name)
 
 
-def leaf_in_place(facts: Facts, failure: Failure) -> Found | None:
+def leaf_in_place(facts: Facts, failure: Failure) -> Cause | None:
     name, record = subject(facts, failure)
-    return (
+    return Cause(
         "leaf in place",
-        name,
         f"{name} is a leaf that requires grad, and line {failure.span.line if failure.span else '?'} changes it in "
-        "place: its old value would be lost to backward.",
-        [] if record is None else [facts.origin(record)],
+        "place: its old value would be lost to backward",
+        origin_of(facts, record),
         (
             f"with torch.no_grad(): change {name} there, as an optimiser does",
             f"or make a new tensor of another name: {name}2 = {name} + ...",
         ),
+        name=name,
     )
 
 
-def flags_of_leaves(facts: Facts, failure: Failure) -> Found | None:
+def flags_of_leaves(facts: Facts, failure: Failure) -> Cause | None:
     name, record = subject(facts, failure)
-    return (
-        "not a leaf",
-        name,
-        f"{name} is computed, so its requires_grad follows from what it was computed from.",
-        [] if record is None else [facts.origin(record)],
-        (f"use {name}.detach() for a part without gradient",),
-    )
+    because = f"{name} is computed, so its requires_grad follows from what it was computed from"
+    advice = (f"use {name}.detach() for a part without gradient",)
+    return Cause("not a leaf", because, origin_of(facts, record), advice, name=name)
 
 
-def needs_grad(facts: Facts, failure: Failure) -> Found | None:
+def needs_grad(facts: Facts, failure: Failure) -> Cause | None:
     """Explain retain_grad or register_hook on a tensor that does not require grad."""
     name, record = subject(facts, failure)
-    if record is None:
-        return None
-    reason = history.no_history(facts, record)
-    return reason.cause, name, f"{name} does not require grad: {reason.because}.", reason.evidence, reason.advice
+    return None if record is None else without_grad(facts, name, record)
 
 
-def numpy_of(facts: Facts, failure: Failure) -> Found | None:
+def numpy_of(facts: Facts, failure: Failure) -> Cause | None:
     name, record = subject(facts, failure)
-    return (
-        "numpy",
-        name,
-        f"{name} requires grad, and a numpy array could not carry that on.",
-        [] if record is None else [facts.origin(record)],
-        (f"{name}.detach().numpy() says that no gradient is wanted",),
-    )
+    because = f"{name} requires grad, and a numpy array could not carry that on"
+    advice = (f"{name}.detach().numpy() says that no gradient is wanted",)
+    return Cause("numpy", because, origin_of(facts, record), advice, name=name)
 
 
-def floats_alone(facts: Facts, failure: Failure) -> Found | None:
-    return (
-        "integer",
-        "the tensor",
-        "Only floating-point tensors can require grad, and this one holds integers.",
-        [],
-        ("write 1. instead of 1, or dtype=torch.float32",),
-    )
+def floats_alone(facts: Facts, failure: Failure) -> Cause | None:
+    because = "Only floating-point tensors can require grad, and this one holds integers"
+    return Cause("integer", because, (), ("write 1. instead of 1, or dtype=torch.float32",), name="the tensor")
 
 
-def unused(facts: Facts, failure: Failure) -> Found | None:
+def unused(facts: Facts, failure: Failure) -> Cause | None:
     """Explain autograd.grad with an input that the outputs do not depend on."""
-    call = places.method_call(facts.text.statement(failure.span), ("grad",))
-    names = input_names(facts, call)
-    known = dict(facts.trace.names)
-    last = facts.trace.passes[-1] if facts.trace.passes else None
-    if last is None:
+    if not facts.passes:
         return None
+    last = facts.passes[-1]
     reached = reachable_functions(facts.trace, last.roots)
     facts.storing = [last]
-    for name in names:
-        record = facts.trace.tensors[known[name]] if name in known else None
-        if record is not None and record.function not in reached:
-            found = unreached(facts, record)
-            if found is not None:
-                because = found.sentence.partition(": ")[2]
-                return (
-                    found.cause,
-                    name,
-                    f"{name} has no gradient from {facts.root_names()}: {because}",
-                    [*found.evidence],
-                    ("allow_unused=True gives None for it", *found.advice),
-                )
+    for name, record in inputs_of(facts, failure, ("grad",)):
+        cause = unreached(facts, record) if record.function not in reached else None
+        if cause is not None:
+            advice = ("allow_unused=True gives None for it", *cause.advice)
+            return cause._replace(name=name, what=f"{name} has no gradient from {facts.root_names()}", advice=advice)
     return None
 
 
-def no_grad_input(facts: Facts, failure: Failure) -> Found | None:
-    call = places.method_call(facts.text.statement(failure.span), ("grad", "backward"))
-    known = dict(facts.trace.names)
-    for name in input_names(facts, call):
-        record = facts.trace.tensors[known[name]] if name in known else None
-        if record is not None and not record.requires_grad:
-            reason = history.no_history(facts, record)
-            return (
-                reason.cause,
-                name,
-                f"{name} does not require grad: {reason.because}.",
-                reason.evidence,
-                reason.advice,
-            )
-    return None
+def no_grad_input(facts: Facts, failure: Failure) -> Cause | None:
+    inputs = inputs_of(facts, failure, ("grad", "backward"))
+    return next((without_grad(facts, name, record) for name, record in inputs if not record.requires_grad), None)
 
 
-def underived(facts: Facts, failure: Failure) -> Found | None:
+def underived(facts: Facts, failure: Failure) -> Cause | None:
     """Explain the error "derivative for aten::floor_divide is not implemented"."""
     function = failing_function(facts)
     operation = None if function is None else facts.arrivals.operations.get(function.id)
     if function is None or operation is None:
         return None
-    sources = [
-        facts.label(o.tensor)
-        for o in operation.inputs
-        if o.tensor is not None and facts.trace.tensors[o.tensor].requires_grad
-    ]
-    name = sources[0] if sources else operation.name
+    name = next((facts.label(i) for i in operation.tensors if facts.tensors[i].requires_grad), operation.name)
     remedies = {"floor_divide": ("a / b has a useful one", "torch.div(a, b, rounding_mode='floor') has one that is 0")}
-    return (
+    return Cause(
         "no derivative",
-        name,
-        f"{operation.name}{facts.line(function.span)} has no derivative, and backward comes through it to {name}.",
+        f"{operation.name}{at_line(function.span)} has no derivative, and backward comes through it to {name}",
         [facts.at(f"{operation.name} is used here", function.span)],
         remedies.get(operation.name, ("leave it out of what is differentiated: .detach() before it",)),
+        name=name,
     )
 
 
-def input_names(facts: Facts, call: Any) -> list[str]:
-    """Return the variable names among the inputs of a call of autograd.grad or backward."""
+def inputs_of(facts: Facts, failure: Failure, called: tuple[str, ...]) -> list[tuple[str, TensorRecord]]:
+    """Return the variables among the inputs of the failing call of autograd.grad or backward."""
+    call = places.method_call(facts.text.statement(failure.span), called)
     if call is None:
         return []
     given = [k.value for k in call.keywords if k.arg == "inputs"] or call.args[1:2]
-    return [n.id for node in given for n in ast.walk(node) if isinstance(n, ast.Name)]
+    names = [name for node in given for name in names_in(node)]
+    return [(name, record) for name in names if (record := facts.variable(name)) is not None]
 
 
-CLASSIC: tuple[tuple[str, Callable[[Facts, Failure], Found | None]], ...] = (
+CLASSIC: tuple[tuple[str, Callable[[Facts, Failure], Cause | None]], ...] = (
     ("has been modified by an inplace operation", modified),
     ("Trying to backward through the graph a second time", freed),
     ("does not require grad and does not have a grad_fn", no_grad_root),

@@ -6,7 +6,7 @@ comparisons, through .data, or through Python numbers. `Flow` finds these places
 
 from __future__ import annotations
 
-from gradtrace.annotations import Iterable, Iterator, NamedTuple
+from gradtrace.annotations import Callable, Iterable, Iterator, NamedTuple
 from gradtrace.trace.record import Escape, Operation, TensorRecord, Trace
 
 NUMBERS = ("item", "tolist", "numpy")
@@ -37,11 +37,9 @@ class Flow:
         for operation in trace.operations:
             if any(is_updated_leaf(trace.tensors[out]) for out in operation.outputs):
                 continue  # an update
-            for operand in operation.inputs:
-                if operand.tensor is not None:
-                    self.readers.setdefault(self.tensor(operand.tensor), []).append(operation.id)
-            for out in operation.outputs:
-                self.maker[out] = operation.id
+            for tensor in operation.tensors:
+                self.readers.setdefault(self.tensor(tensor), []).append(operation.id)
+            self.maker |= dict.fromkeys(operation.outputs, operation.id)
         self.data: dict[int, list[Escape]] = {}
         self.origin_of_data: dict[int, Escape] = {}
         for escape in trace.escapes:
@@ -72,9 +70,7 @@ class Flow:
     def _previous(self, tensor: int) -> Iterator[int]:
         operation = self.maker.get(tensor)
         if operation is not None:
-            for operand in self.trace.operations[operation].inputs:
-                if operand.tensor is not None:
-                    yield self.tensor(operand.tensor)
+            yield from map(self.tensor, self.trace.operations[operation].tensors)
         escape = self.origin_of_data.get(tensor)
         if escape is not None and escape.tensor is not None:
             yield self.tensor(escape.tensor)
@@ -122,7 +118,7 @@ class Flow:
             if operation is None:
                 continue
             record = self.trace.operations[operation]
-            inputs = [self.tensor(operand.tensor) for operand in record.inputs if operand.tensor is not None]
+            inputs = list(map(self.tensor, record.tensors))
             own = {self.trace.tensors[out].first for out in record.outputs}  # in place: an initialisation, an update
             with_grad = [
                 i for i in inputs if self.trace.tensors[i].requires_grad and self.trace.tensors[i].first not in own
@@ -150,12 +146,12 @@ def is_updated_leaf(t: TensorRecord) -> bool:
     return t.version > 0 and t.is_leaf and t.requires_grad
 
 
-def closure(starts: Iterable[int], following: object) -> set[int]:
+def closure(starts: Iterable[int], following: Callable[[int], Iterable[int]]) -> set[int]:
     """Return everything that can be reached from `starts` by `following(item)`."""
     waiting = list(starts)
     seen = set(waiting)
     while waiting:
-        for item in following(waiting.pop()):  # type: ignore[operator]
+        for item in following(waiting.pop()):
             if item not in seen:
                 seen.add(item)
                 waiting.append(item)
@@ -164,11 +160,17 @@ def closure(starts: Iterable[int], following: object) -> set[int]:
 
 def reachable_functions(trace: Trace, roots: Iterable[int]) -> set[int]:
     """Return the functions that backward from the given tensors reaches."""
+    targets = targets_of(trace)
+    starts = [function for i in roots if (function := trace.tensors[i].function) is not None]
+    return closure(starts, lambda function: targets.get(function, ()))
+
+
+def targets_of(trace: Trace) -> dict[int, list[int]]:
+    """Return, by function, the functions that it sends gradients to."""
     targets: dict[int, list[int]] = {}
     for edge in trace.function_edges:
         targets.setdefault(edge.source, []).append(edge.target)
-    starts = [function for i in roots if (function := trace.tensors[i].function) is not None]
-    return closure(starts, lambda function: targets.get(function, ()))
+    return targets
 
 
 def leading_to(trace: Trace, functions: set[int]) -> set[int]:

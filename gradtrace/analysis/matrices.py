@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gradtrace.analysis.paths import value_of
 from gradtrace.annotations import Any, NamedTuple, Sequence
 from gradtrace.trace.record import Value
 
@@ -40,7 +41,9 @@ def block(of: str, by: str, of_shape: tuple[int, ...], by_shape: tuple[int, ...]
     if weights is None:
         return Block(of, by, of_shape, by_shape, matrix, None, None)
     vector = np.asarray(weights, float).reshape(-1)
-    return Block(of, by, of_shape, by_shape, matrix, value(vector), value(vector @ np.asarray(matrix.data, float)))
+    return Block(
+        of, by, of_shape, by_shape, matrix, value_of(vector), value_of(vector @ np.asarray(matrix.data, float))
+    )
 
 
 def summed_up(of: str, by: Sequence[tuple[str, tuple[int, ...]]], matrix: Value) -> Hessian:
@@ -55,7 +58,7 @@ def summed_up(of: str, by: Sequence[tuple[str, tuple[int, ...]]], matrix: Value)
         of,
         tuple(by),
         labels,
-        value(array),
+        value_of(array),
         finite and gap <= ROUNDING * max(size, 1e-300),
         gap,
         values,
@@ -79,8 +82,3 @@ def element_names(name: str, shape: tuple[int, ...]) -> list[str]:
     """Return names for elements: "w" for a number, "w[0, 1]" for an array's, "(x*w)[0]" for those of an expression."""
     name = f"({name})" if shape and any(c in " +-*/@%" for c in name) else name
     return [f"{name}[{', '.join(map(str, index))}]" if shape else name for index in np.ndindex(*shape)]
-
-
-def value(array: Any) -> Value:
-    array = np.asarray(array, float)
-    return Value(array.shape, "float64", array.item() if not array.shape else array)

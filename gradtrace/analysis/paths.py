@@ -93,14 +93,18 @@ class Web:
                 counts[function] = total
         return counts
 
+    def derivative(self, edge: PathEdge) -> tuple[Value | None, Value | None]:
+        """Return the local derivative on an edge, element by element, and as a matrix; either may be missing."""
+        step = self.steps[edge.source]
+        matrix = step.matrices[edge.place] if edge.place < len(step.matrices) else None
+        return step.local[edge.place] if step.local else None, matrix
+
     def along(self, edge: PathEdge, gradient: Any) -> Any:
         """Carry a gradient along an edge: multiply it by the local derivative, or by the matrix."""
-        step = self.steps[edge.source]
-        sent = step.downstream[edge.place]
+        sent = self.steps[edge.source].downstream[edge.place]
         assert sent is not None
-        local = step.local[edge.place] if step.local else None
+        local, matrix = self.derivative(edge)
         if local is None:
-            matrix = step.matrices[edge.place] if edge.place < len(step.matrices) else None
             if matrix is None:
                 raise UsageError(
                     "the paths lead through an operation whose matrix of derivatives is too large to list",
@@ -207,9 +211,7 @@ def written(web: Web, start: TensorRecord, way: tuple[PathEdge, ...], product: A
     factors = []
     for edge in way:
         name = web.label(edge.tensor, edge.target)
-        step = web.steps[edge.source]
-        local = step.local[edge.place] if step.local else None
-        matrix = step.matrices[edge.place] if edge.place < len(step.matrices) else None
+        local, matrix = web.derivative(edge)
         factors.append(Factor(names[-1], name, local, matrix.shape if local is None and matrix is not None else ()))
         names.append(name)
     return Path(tuple(names), tuple(factors), value_of(product))

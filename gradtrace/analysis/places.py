@@ -167,6 +167,10 @@ def head_of(node: Any) -> Span:
     return Span(node.lineno, node.col_offset, node.lineno, node.col_offset + 1)
 
 
+def lines_of(node: Any) -> range:
+    return range(node.lineno, (node.end_lineno or 0) + 1)
+
+
 def targets(node: Any) -> Iterator[str]:
     """Return the names that a statement binds."""
     found: list[Any] = []

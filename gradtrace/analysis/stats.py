@@ -7,10 +7,10 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from gradtrace.analysis.answer import is_finite
-from gradtrace.analysis.flow import Flow
-from gradtrace.analysis.steps import made_by, size_of
-from gradtrace.trace.record import Span, TensorRecord, Trace, Value
+from gradtrace.analysis.facts import goes_bad, is_finite
+from gradtrace.analysis.flow import Flow, targets_of
+from gradtrace.analysis.steps import label_of, made_by, size_of
+from gradtrace.trace.record import Operation, Span, TensorRecord, Trace, Value
 
 VANISHED = 1e-7  # a mean absolute gradient this much smaller than the largest of its pass has vanished
 EXPLODED = 1e4
@@ -166,10 +166,6 @@ def numbers_of(value: Value | None) -> Numbers | None:
     """Return the statistics of a value; None without a value, or if its elements are not floating-point."""
     if value is None or not value.is_float or not value.numel or not value.is_measured:
         return None
-    if not value.shape:
-        x = float(value.data)
-        shown = x if math.isfinite(x) else 0.0
-        return Numbers(abs(shown), shown, abs(shown), float(x == 0), int(x != x), int(abs(x) == math.inf))
     facts = value.summary
     if facts.minimum is None or facts.maximum is None or facts.mean is None:
         return Numbers(0.0, 0.0, 0.0, 0.0, facts.nan, facts.inf)
@@ -179,14 +175,9 @@ def numbers_of(value: Value | None) -> Numbers | None:
 
 def gradients(trace: Trace) -> dict[int, Value]:
     """Return the gradient of each tensor; if it keeps none, the gradient that the last pass brought to it."""
-    found: dict[int, Value] = {}
-    for step in trace.steps:
-        tensor = made_by(trace.functions[step.function])
-        value = next((v for v in step.upstream if v is not None), None)
-        if tensor is not None and value is not None:
-            found[tensor] = value
-    found.update({t.id: t.grad for t in trace.tensors if t.grad is not None})
-    return found
+    brought = ((made_by(trace.functions[step.function]), step.gradient) for step in trace.steps)
+    grads = {tensor: value for tensor, value in brought if tensor is not None and value is not None}
+    return grads | {t.id: t.grad for t in trace.tensors if t.grad is not None}
 
 
 # ---- places
@@ -196,7 +187,7 @@ def levels_of(trace: Trace) -> list[int]:
     """Return the level of each tensor: 0 if no operation made it, else one more than the highest of its operands."""
     levels = [0] * len(trace.tensors)
     for operation in trace.operations:
-        above = max((levels[o.tensor] for o in operation.inputs if o.tensor is not None), default=0)
+        above = max((levels[i] for i in operation.tensors), default=0)
         for out in operation.outputs:
             levels[out] = above + 1
     return levels
@@ -204,21 +195,16 @@ def levels_of(trace: Trace) -> list[int]:
 
 def depths_of(trace: Trace) -> dict[int, int]:
     """Return, for each tensor, the smallest number of backward steps from a root."""
-    targets: dict[int, list[int]] = {}
-    for edge in trace.function_edges:
-        targets.setdefault(edge.source, []).append(edge.target)
-    starts = {f for one in trace.passes for i in one.roots if (f := trace.tensors[i].function) is not None}
-    known = dict.fromkeys(starts, 0)
-    waiting = list(starts)
-    while waiting:
-        following = []
-        for function in waiting:
-            for target in targets.get(function, ()):
-                if target not in known:
-                    known[target] = known[function] + 1
-                    following.append(target)
-        waiting = following
-    return {tensor: depth for f, depth in known.items() if (tensor := made_by(trace.functions[f])) is not None}
+    targets = targets_of(trace)
+    starts = (trace.tensors[i].function for one in trace.passes for i in one.roots)
+    depths = {function: 0 for function in starts if function is not None}
+    waiting = list(depths)
+    for function in waiting:  # which grows
+        for target in targets.get(function, ()):
+            if target not in depths:
+                depths[target] = depths[function] + 1
+                waiting.append(target)
+    return {tensor: depth for f, depth in depths.items() if (tensor := made_by(trace.functions[f])) is not None}
 
 
 def within_backward(trace: Trace) -> set[int]:
@@ -309,32 +295,22 @@ def first_bad(trace: Trace) -> list[Bad]:
         made = [trace.tensors[i] for i in operation.outputs]
         if all(is_finite(t.value) for t in made):
             continue
-        inputs = operands(trace, operation.id)
+        inputs = operands(trace, operation)
         if all(is_finite(v) for _, v in inputs):
             found.append(Bad("forward", made[0].label, operation.name, operation.span, inputs))
             break
-    by_function = {o.function: o.id for o in trace.operations}
-    for step in trace.steps:
-        if all(map(is_finite, step.upstream)) and not all(map(is_finite, step.downstream)):
-            function = trace.functions[step.function]
-            operation_id = by_function.get(function.id)
-            tensor = made_by(function)
-            name = function.name if operation_id is None else trace.operations[operation_id].name
-            found.append(
-                Bad(
-                    "backward",
-                    function.name if tensor is None else trace.tensors[tensor].label,
-                    name,
-                    function.span,
-                    () if operation_id is None else operands(trace, operation_id),
-                )
-            )
-            break
+    for step in filter(goes_bad, trace.steps):
+        function = trace.functions[step.function]
+        differentiated = next((o for o in reversed(trace.operations) if o.function == function.id), None)
+        name = function.name if differentiated is None else differentiated.name
+        inputs = () if differentiated is None else operands(trace, differentiated)
+        found.append(Bad("backward", label_of(trace, function), name, function.span, inputs))
+        break
     return found
 
 
-def operands(trace: Trace, operation: int) -> tuple[tuple[str, Value], ...]:
-    tensors = [trace.tensors[o.tensor] for o in trace.operations[operation].inputs if o.tensor is not None]
+def operands(trace: Trace, operation: Operation) -> tuple[tuple[str, Value], ...]:
+    tensors = [trace.tensors[i] for i in operation.tensors]
     return tuple((t.label, t.value) for t in tensors if t.value is not None)
 
 

@@ -16,7 +16,6 @@ from gradtrace.trace.record import (
     HookRun,
     Operation,
     PassRecord,
-    SavedRecord,
     Span,
     Trace,
     Value,
@@ -170,8 +169,7 @@ def failed(trace: Trace, number: int) -> Failed:
     assert trace.failure is not None
     failure = trace.failure
     operation = None if failure.operation is None else trace.operations[failure.operation]
-    inputs = () if operation is None else operation.inputs
-    labels = tuple(trace.tensors[o.tensor].label for o in inputs if o.tensor is not None)
+    labels = () if operation is None else tuple(trace.tensors[i].label for i in operation.tensors)
     text = "" if operation is None else operation.text
     if failure.forward is not None:
         text = f"the backward of {text}, line {failure.forward.line}"
@@ -200,21 +198,15 @@ class EdgeTable:
 
 
 def forward(trace: Trace, operation: Operation, number: int, number_of_pass: int | None = None) -> Forward:
-    made = tuple(
-        Made(i, trace.tensors[i].label, trace.tensors[i].value, trace.tensors[i].requires_grad)
-        for i in operation.outputs
-    )
+    made = [trace.tensors[i] for i in operation.outputs]
     saved = () if operation.function is None else kept(trace, trace.functions[operation.function])
     return Forward(
         number,
         operation.id,
         operation.name,
         operation.label,
-        tuple(
-            operand.text if operand.tensor is None else trace.tensors[operand.tensor].label
-            for operand in operation.inputs
-        ),
-        made,
+        tuple(o.text if o.tensor is None else trace.tensors[o.tensor].label for o in operation.inputs),
+        tuple(Made(t.id, t.label, t.value, t.requires_grad) for t in made),
         operation.grad_fn,
         saved,
         operation.text,
@@ -226,15 +218,8 @@ def forward(trace: Trace, operation: Operation, number: int, number_of_pass: int
 
 def kept(trace: Trace, function: FunctionRecord) -> tuple[Kept, ...]:
     """Return what a function keeps for backward; if it is freed, what it kept before."""
-    return tuple(Kept(saved.name, saved_label(trace, saved), saved_bytes(trace, saved)) for saved in function.saved)
-
-
-def saved_label(trace: Trace, saved: SavedRecord) -> str:
-    return saved.text if saved.tensor is None else trace.tensors[saved.tensor].label
-
-
-def saved_bytes(trace: Trace, saved: SavedRecord) -> int:
-    return 0 if saved.tensor is None else size_of(trace.tensors[saved.tensor].value)
+    saved = ((s, None if s.tensor is None else trace.tensors[s.tensor]) for s in function.saved)
+    return tuple(Kept(s.name, t.label if t else s.text, size_of(t.value if t else None)) for s, t in saved)
 
 
 def size_of(value: Value | None) -> int:
@@ -259,7 +244,7 @@ def backward(graph: EdgeTable, one: PassRecord, step: BackwardStep, received: Re
     function = trace.functions[step.function]
     tensor = made_by(function)
     record = None if tensor is None else trace.tensors[tensor]
-    of = function.name if record is None else record.label
+    of = label_of(trace, function)
     gathered = received.pop((function.id, 0), [])
     if tensor is not None and tensor in one.roots:
         gathered = [Contribution("backward", one.vectors[one.roots.index(tensor)]), *gathered]
@@ -270,7 +255,9 @@ def backward(graph: EdgeTable, one: PassRecord, step: BackwardStep, received: Re
         target = graph.targets.get((function.id, index))
         if target is not None:
             received.setdefault(target, []).append(Contribution(of, value))
-        sent.append(passed(graph, function.id, index, step.local[index] if step.local else None, value))
+        to = graph.operand(function.id, index)
+        local = step.local[index] if step.local else None
+        sent.append(Passed("?" if to is None else trace.tensors[to].label, to, local, value))
     return Backward(
         number,
         graph.trace.earlier_passes + step.number + 1,
@@ -279,7 +266,7 @@ def backward(graph: EdgeTable, one: PassRecord, step: BackwardStep, received: Re
         of,
         tensor,
         record is not None and record.name is not None,
-        next((value for value in step.upstream if value is not None), None),
+        step.gradient,
         tuple(gathered) if len(gathered) > 1 else (),
         tuple(sent),
         step.hooks,
@@ -299,9 +286,10 @@ def made_by(function: FunctionRecord, number: int = 0) -> int | None:
     return function.outputs[min(number, len(function.outputs) - 1)] if function.outputs else None
 
 
-def passed(graph: EdgeTable, function: int, index: int, local: Value | None, value: Value) -> Passed:
-    tensor = graph.operand(function, index)
-    return Passed("?" if tensor is None else graph.trace.tensors[tensor].label, tensor, local, value)
+def label_of(trace: Trace, function: FunctionRecord) -> str:
+    """Return the label of the tensor whose gradient a function receives; without one, the function's name."""
+    tensor = made_by(function)
+    return function.name if tensor is None else trace.tensors[tensor].label
 
 
 def follow(trace: Trace, found: Iterator[RunStep], tensors: set[int]) -> Iterator[RunStep]:
@@ -309,9 +297,7 @@ def follow(trace: Trace, found: Iterator[RunStep], tensors: set[int]) -> Iterato
     steps.
     """
     operations = {
-        o.id
-        for o in trace.operations
-        if not tensors.isdisjoint(o.outputs) or any(operand.tensor in tensors for operand in o.inputs)
+        o.id for o in trace.operations if not tensors.isdisjoint(o.outputs) or not tensors.isdisjoint(o.tensors)
     }
     begun: Started | None = None
     for step in found:

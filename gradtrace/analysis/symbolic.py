@@ -113,6 +113,7 @@ class Book:
         self.sympy = sympy
         self.root = root
         self.formulas: dict[int, Any] = {}
+        self.used: list[tuple[int, int, int]] = []  # the operands that routes went through
         self.needed = self._needed()
         self.names = self._names()
         self.symbols = {i: sympy.Symbol(name) for i, name in self.names.items()}
@@ -129,8 +130,7 @@ class Book:
             if i not in seen:
                 seen.add(i)
                 operation = self.trace.tensors[i].operation
-                if operation is not None:
-                    waiting += [o.tensor for o in self.trace.operations[operation].inputs if o.tensor is not None]
+                waiting += () if operation is None else self.trace.operations[operation].tensors
         return sorted(seen)
 
     def _names(self) -> dict[int, str]:
@@ -197,14 +197,10 @@ class Book:
             ]
             seen = sum(1 for a, b, _ in self.used if a == at and b == same[0].tensor) if len(same) > 1 else 0
             operand = same[seen % len(same)]
-            self.used.append((at, operand.tensor or 0, operand.position))
             found.append((at, operand.tensor or 0, operand.position))
+            self.used.append(found[-1])
             at = operand.tensor or 0
         return found
-
-    @property
-    def used(self) -> list[tuple[int, int, int]]:
-        return self.__dict__.setdefault("_used", [])
 
     def local(self, of: int, by: int, place: int) -> Any:
         """Return the derivative of a tensor by one of its operands, as an expression with names."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from gradtrace.analysis.facts import loss_of
 from gradtrace.analysis.stats import Stats, stats
 from gradtrace.trace.part import SUFFIX, step_of_trace
 from gradtrace.trace.record import Span, TensorRecord, Trace, TrainingStep, Value
@@ -75,12 +76,12 @@ def training(trace: Trace) -> Training:
 
 def gradients(trace: Trace) -> dict[tuple[int, int], Value]:
     """Return the gradient after each pass, by pass and leaf (its first version)."""
-    found = {}
-    for step in trace.steps:
-        leaf = trace.functions[step.function].variable
-        if leaf is not None and step.grad_after is not None:
-            found[step.number, trace.tensors[leaf].first] = step.grad_after
-    return found
+    visits = ((trace.functions[step.function].variable, step) for step in trace.steps)
+    return {
+        (step.number, trace.tensors[leaf].first): step.grad_after
+        for leaf, step in visits
+        if leaf is not None and step.grad_after is not None
+    }
 
 
 def row(
@@ -114,9 +115,8 @@ def leaves_read(trace: Trace, step: TrainingStep) -> list[TensorRecord]:
     """Return the leaves that the step's operations read, each in the first version that they read."""
     found: dict[int, TensorRecord] = {}
     for operation in trace.operations[slice(*step.operations)]:
-        for operand in operation.inputs:
-            t = None if operand.tensor is None else trace.tensors[operand.tensor]
-            if t is not None and t.is_leaf and t.requires_grad:
+        for t in (trace.tensors[i] for i in operation.tensors):
+            if t.is_leaf and t.requires_grad:
                 found.setdefault(t.first, t)
     return list(found.values())
 
@@ -124,13 +124,6 @@ def leaves_read(trace: Trace, step: TrainingStep) -> list[TensorRecord]:
 def named(t: TensorRecord, versions: dict[int, list[TensorRecord]]) -> str:
     last = versions[t.first][-1]
     return last.name or last.label
-
-
-def loss_of(trace: Trace, step: TrainingStep) -> float | None:
-    """Return the tensor at which the step's last pass began."""
-    values = [trace.tensors[i].value for i in step.roots]
-    last: Any = next((v for v in reversed(values) if v is not None and v.numel == 1), None)
-    return None if last is None else float(last.summary.mean if last.shape else last.data)
 
 
 def update_of(t: TensorRecord, versions: list[TensorRecord]) -> float | None:

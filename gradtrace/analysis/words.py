@@ -1,9 +1,9 @@
-"""Describe a value within a sentence: a number, a few numbers, or what a large array has in common."""
+"""Describe a value or a place within a sentence."""
 
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.trace.record import Value
+from gradtrace.trace.record import Span, Value
 
 FEW = 6  # elements that are written out
 
@@ -21,6 +21,11 @@ def brief(value: Value) -> str:
     if low is None:
         return f"of shape {value.shape}"
     return f"all {one(low)} {value.shape}" if low == high else f"between {one(low)} and {one(high)} {value.shape}"
+
+
+def at_line(span: Span | None) -> str:
+    """Return " on line 3", or "" without a place."""
+    return f" on line {span.where}" if span is not None else ""
 
 
 def one(x: Any) -> str:

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Iterator
 from typing import IO, Any
 
-from gradtrace.batch.columns import Chunk
+from gradtrace.batch.columns import Chunk, TableReader, TableWriter
 from gradtrace.engine.lazy import np
 from gradtrace.errors import UsageError
 from gradtrace.sandbox import scratch
@@ -32,7 +32,7 @@ def checked_text(array: Any, what: str) -> Any:
     return array
 
 
-class NpyReader:
+class NpyReader(TableReader):
     """A reader of the rows of an .npy array."""
 
     def __init__(self, path: str) -> None:
@@ -54,11 +54,8 @@ class NpyReader:
             )
             yield Chunk(first, len(part), columns)
 
-    def line(self, row: int) -> str:
-        return f"{self.name}: row {row + 1}"
 
-
-class NpzReader:
+class NpzReader(TableReader):
     """A reader of the arrays of an .npz archive, which are columns."""
 
     def __init__(self, path: str) -> None:
@@ -107,9 +104,6 @@ class NpzReader:
             raise UsageError(f"{self.name}: the array '{name}' is truncated", "the file is damaged")
         return checked_text(np.frombuffer(data, dtype).reshape(n, *shape[1:]), f"{self.name}: the array '{name}'")
 
-    def line(self, row: int) -> str:
-        return f"{self.name}: row {row + 1}"
-
 
 def as_array(name: str, column: Any) -> Any:
     """Convert a column to an array that can be saved; raise UsageError for text or mixed cells."""
@@ -143,10 +137,7 @@ class Growing:
     def __init__(self, stream: IO[bytes], dtype: Any, shape: tuple[int, ...]) -> None:
         self.stream, self.dtype, self.shape = stream, dtype, shape
         self.rows = 0
-        self.header()
-
-    def header(self) -> None:
-        write_header(self.stream, self.dtype, (self.rows, *self.shape))
+        write_header(stream, dtype, (0, *shape))
 
     def write(self, rows: Any) -> None:
         self.stream.write(np.ascontiguousarray(rows, self.dtype).tobytes())
@@ -154,7 +145,7 @@ class Growing:
 
     def close(self) -> None:
         self.stream.seek(0)
-        self.header()
+        write_header(self.stream, self.dtype, (self.rows, *self.shape))
         self.stream.flush()
 
 
@@ -163,14 +154,8 @@ def write_header(stream: IO[bytes], dtype: Any, shape: tuple[int, ...]) -> None:
     np.lib.format.write_array_header_1_0(stream, described)
 
 
-class NpyWriter:
+class NpyWriter(TableWriter):
     """A writer of an .npy file: a structured array with a field for each column."""
-
-    as_read = False
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self.stream = stream
-        self.file: Growing | None = None
 
     def write(self, columns: dict[str, Any], missing: set[int], computed: set[str]) -> None:
         arrays = filled(columns, missing, computed)
@@ -181,18 +166,12 @@ class NpyWriter:
             rows[name] = array
         self.file.write(rows)
 
-    def close(self) -> None:
-        if self.file is not None:
-            self.file.close()
 
-
-class NpzWriter:
+class NpzWriter(TableWriter):
     """A writer of an .npz archive. Rows are kept in a nameless file; `close` sorts them into arrays, one a column."""
 
-    as_read = False
-
     def __init__(self, stream: IO[bytes], folder: str) -> None:
-        self.stream = stream
+        super().__init__(stream)
         self.opened = scratch.empty_file(folder)
         self.file = self.opened.__enter__()
         self.size = 0

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from gradtrace.batch.columns import Chunk
+from gradtrace.batch.columns import Chunk, TableReader, TableWriter
+from gradtrace.batch.formats import ARROW, SUFFIXES
 from gradtrace.engine.lazy import np
 from gradtrace.errors import UsageError
-
-SUFFIXES = {"parquet": (".parquet", ".pq"), "arrow": (".arrow",), "feather": (".feather",)}
 
 
 def pyarrow(module: str = "") -> Any:
@@ -31,14 +30,15 @@ def reader(path: str, kind: str) -> Reader:
     if not os.path.isdir(path):
         return Reader(path, [path], kind)
     names = sorted(name for name in os.listdir(path) if name[0] not in "._")
-    for format in (kind, *SUFFIXES):
-        files = [os.path.join(path, name) for name in names if name.endswith(SUFFIXES[format])]
+    for format in (kind, *ARROW):
+        suffixes = tuple(suffix for suffix, known in SUFFIXES.items() if known == format)
+        files = [os.path.join(path, name) for name in names if name.endswith(suffixes)]
         if files:
             return Reader(path, files, format)
     raise UsageError(f"--data: the folder '{path}' holds no Parquet, Arrow or Feather file")
 
 
-class Reader:
+class Reader(TableReader):
     """A reader of the rows of files with one schema; `select` names the requested columns."""
 
     def __init__(self, name: str, files: list[str], kind: str) -> None:
@@ -89,9 +89,6 @@ class Reader:
     def chunk(self, pa: Any, first: int, batches: list[Any]) -> Chunk:
         table = pa.Table.from_batches(batches).combine_chunks()
         return Chunk(first, table.num_rows, {name: cells(pa, table.column(name)) for name in self.wanted})
-
-    def line(self, row: int) -> str:
-        return f"{self.name}: row {row + 1}"
 
 
 class ParquetFile:
@@ -149,14 +146,12 @@ def cells(pa: Any, column: Any) -> Any:
     return column.to_pylist()
 
 
-class Writer:
+class Writer(TableWriter):
     """A writer of one file; the first chunk determines the schema."""
 
-    as_read = False
-
     def __init__(self, stream: Any, kind: str) -> None:
-        self.stream, self.kind = stream, kind
-        self.file: Any = None
+        super().__init__(stream)
+        self.kind = kind
         pyarrow()
 
     def write(self, columns: dict[str, Any], missing: set[int], computed: set[str]) -> None:
@@ -171,23 +166,14 @@ class Writer:
                 self.file = pyarrow("ipc").new_file(self.stream, self.schema)
         self.file.write_table(table.cast(self.schema))
 
-    def close(self) -> None:
-        if self.file is not None:
-            self.file.close()
-
 
 def arrow_array(pa: Any, column: Any, missing: set[int]) -> Any:
     """Convert a column to a pyarrow array, with null in the `missing` rows; vectors become lists of fixed length."""
     if not hasattr(column, "dtype"):
         return pa.array([None if i in missing else cell for i, cell in enumerate(column)])
-    mask = None
-    if missing:
-        mask = np.zeros(len(column), bool)
-        mask[sorted(missing)] = True
+    mask = np.isin(np.arange(len(column)), sorted(missing)) if missing else None
     if column.ndim == 1:
         return pa.array(np.ascontiguousarray(column), mask=mask)
     flat = np.ascontiguousarray(column).reshape(len(column), -1)
-    values = pa.array(flat.reshape(-1))
-    if mask is None:
-        return pa.FixedSizeListArray.from_arrays(values, flat.shape[1])
-    return pa.FixedSizeListArray.from_arrays(values, flat.shape[1], mask=pa.array(mask))
+    values, masked = pa.array(flat.reshape(-1)), {} if mask is None else {"mask": pa.array(mask)}
+    return pa.FixedSizeListArray.from_arrays(values, flat.shape[1], **masked)

@@ -22,6 +22,32 @@ class Chunk(NamedTuple):
     faults: tuple[Bad, ...] = ()
 
 
+class TableReader:
+    """A reader of a table's rows. `names` are its columns; `rows` is None if their number is unknown."""
+
+    name: str
+    names: list[str]
+    rows: Any = None
+
+    def line(self, row: int) -> str:
+        """Return a description of a row's position, for messages."""
+        return f"{self.name}: row {row + 1}"
+
+
+class TableWriter:
+    """A writer of a table to a stream, chunk by chunk; in the `missing` rows the `computed` columns are empty."""
+
+    as_read = False  # whether columns that were read as text are written unchanged
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+        self.file: Any = None  # made for the first chunk, which determines the columns
+
+    def close(self) -> None:
+        if self.file is not None:
+            self.file.close()
+
+
 class Bad(NamedTuple):
     """A cell that does not hold a number, or a row that cannot be read (then `column` is "")."""
 
@@ -96,6 +122,11 @@ def python_values(column: Any, missing: set[int]) -> list[Any]:
 def take_rows(column: Any, rows: Any) -> Any:
     """Return a column's rows at these positions."""
     return column[rows] if hasattr(column, "dtype") else [column[row] for row in rows]
+
+
+def twice_in(names: list[str]) -> str | None:
+    """Return the first name that stands twice in a list."""
+    return next((name for i, name in enumerate(names) if name in names[:i]), None)
 
 
 def widths(column: Any) -> int:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from gradtrace.batch.columns import Chunk
+from gradtrace.batch.columns import Chunk, TableReader, twice_in
 from gradtrace.engine.lazy import np
 from gradtrace.errors import UsageError
 
@@ -52,14 +52,14 @@ def parse(text: str) -> Axis:
         raise UsageError(f"--grid: '{text}' is not a grid", FORM) from None
 
 
-class GridReader:
+class GridReader(TableReader):
     """A reader of a table whose rows are all combinations of the points of several grids."""
 
     def __init__(self, axes: list[Axis]) -> None:
         self.name = "the grid"
         self.axes = axes
         self.names = [axis.name for axis in axes]
-        twice = next((n for i, n in enumerate(self.names) if n in self.names[:i]), None)
+        twice = twice_in(self.names)
         if twice is not None:
             raise UsageError(f"--grid: '{twice}' is given twice")
         self.rows = math.prod(axis.n for axis in axes)
@@ -73,6 +73,3 @@ class GridReader:
                 index = index // axis.n
             n = len(index)
             yield Chunk(first, n, {name: columns[name] for name in self.names})
-
-    def line(self, row: int) -> str:
-        return f"{self.name}: row {row + 1}"

@@ -77,11 +77,8 @@ class Folder:
                 )
         elif there:
             raise UsageError(f"'{self.name}' holds parts of an unknown run", "choose another folder with -o")
-        clean(self.name)
-        for name in os.listdir(self.name):  # noted of parts that were not written any more
-            noted = BAD.match(name)
-            if noted and int(noted[1]) not in there:
-                os.unlink(os.path.join(self.name, name))
+        # what is noted of parts that were not written any more goes
+        remove(self.name, lambda name: is_unfinished(name) or bool((m := BAD.match(name)) and int(m[1]) not in there))
         write_json(path, current)
         return there
 
@@ -101,7 +98,21 @@ class Folder:
 
     def finish(self, rows: int) -> None:
         """Write the manifest of a complete table, with the number of bad rows of this and earlier runs."""
-        finish(self.name, rows)
+        parts = sorted(name for name in os.listdir(self.name) if PART.match(name))
+        bad = bad_rows(self.name, parts)
+        remove(self.name, is_unfinished)
+        write_json(
+            os.path.join(self.name, MANIFEST),
+            {
+                "schema": "gradtrace/manifest",
+                "version": 1,
+                "rows": rows,
+                "bad_rows": None if None in bad.values() else sum(filter(None, bad.values())),
+                "parts": parts,
+                "bad_rows_by_part": {name: count for name, count in bad.items() if count},
+            },
+        )
+        remove(self.name, BAD.match)
 
 
 class RemoteFolder(Folder):
@@ -201,27 +212,6 @@ def write_part(
     folder.write(first.first, kind, fill)
 
 
-def finish(folder: str, rows: int) -> None:
-    """Write the manifest of a complete table, with the number of bad rows of this and earlier runs."""
-    parts = sorted(name for name in os.listdir(folder) if PART.match(name))
-    bad = bad_rows(folder, parts)
-    clean(folder)
-    write_json(
-        os.path.join(folder, MANIFEST),
-        {
-            "schema": "gradtrace/manifest",
-            "version": 1,
-            "rows": rows,
-            "bad_rows": None if None in bad.values() else sum(filter(None, bad.values())),
-            "parts": parts,
-            "bad_rows_by_part": {name: count for name, count in bad.items() if count},
-        },
-    )
-    for name in os.listdir(folder):
-        if BAD.match(name):
-            os.unlink(os.path.join(folder, name))
-
-
 def bad_rows(folder: str, parts: list[str]) -> dict[str, int | None]:
     """Return the number of bad rows of each part, from `.bad` files or an existing manifest; None if unknown."""
     noted = {int(m[1]): int(m[2]) for m in map(BAD.match, os.listdir(folder)) if m}
@@ -233,8 +223,12 @@ def bad_rows(folder: str, parts: list[str]) -> dict[str, int | None]:
     return {name: noted.get(int(name[5:17]), known.get(name)) for name in parts}
 
 
-def clean(folder: str) -> None:
-    """Remove the temporary files of interrupted runs."""
-    for name in os.listdir(folder):
-        if name.startswith(".unfinished"):
-            os.unlink(os.path.join(folder, name))
+def is_unfinished(name: str) -> bool:
+    """Whether a file is a temporary one of an interrupted run."""
+    return name.startswith(".unfinished")
+
+
+def remove(folder: str, wanted: Callable[[str], object]) -> None:
+    """Remove the files with the wanted names."""
+    for name in filter(wanted, os.listdir(folder)):
+        os.unlink(os.path.join(folder, name))

@@ -14,14 +14,12 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import IO, Any
 
-from gradtrace.batch.columns import Bad, Chunk, python_values, widths
+from gradtrace.batch.columns import Bad, Chunk, TableReader, TableWriter, python_values, twice_in, widths
 from gradtrace.errors import UsageError
 
 
-class SeparatedReader:
-    """A reader of a CSV or TSV table. `names` are its columns; `rows` is None, since their number is unknown."""
-
-    rows: int | None = None
+class SeparatedReader(TableReader):
+    """A reader of a CSV or TSV table."""
 
     def __init__(self, stream: Iterator[str], name: str, separator: str, names: list[str] | None = None) -> None:
         self.name = name
@@ -36,7 +34,7 @@ class SeparatedReader:
             raise UsageError(f"{self.name}:1: {error}") from None
         if not names:
             raise UsageError(f"{self.name} is empty", "its first line must name the columns")
-        twice = next((n for i, n in enumerate(names) if n in names[:i]), None)
+        twice = twice_in(names)
         if twice is not None:
             raise UsageError(f"{self.name}:1: two columns are called '{twice}'", "give them different names")
         return names
@@ -64,10 +62,6 @@ class SeparatedReader:
         columns = dict(zip(self.names, zip(*block, strict=True), strict=True))
         return Chunk(first, len(block), columns, tuple(faults))
 
-    def line(self, row: int) -> str:
-        """Return a description of a row's position, for messages."""
-        return f"{self.name}: row {row + 1}"
-
 
 LINE = 'each line is to look like {"x": 2, "w": 1}'
 
@@ -83,10 +77,8 @@ def parsed(line: str) -> dict[str, Any] | str:
     return value if isinstance(value, dict) else "is not an object"
 
 
-class LinesReader:
+class LinesReader(TableReader):
     """A reader of JSON Lines: an object on each line; the columns are the keys of the first object."""
-
-    rows: int | None = None
 
     def __init__(self, stream: Iterator[str], name: str, names: list[str] | None = None) -> None:
         self.name = name
@@ -116,17 +108,14 @@ class LinesReader:
             yield Chunk(row, len(block), columns, faults)
             row += len(block)
 
-    def line(self, row: int) -> str:
-        return f"{self.name}: row {row + 1}"
 
-
-class SeparatedWriter:
+class SeparatedWriter(TableWriter):
     """A writer of a CSV or TSV table; the first chunk determines the columns."""
 
     as_read = True  # columns that were read as text are written unchanged
 
     def __init__(self, stream: IO[str], separator: str) -> None:
-        self.stream = stream
+        super().__init__(stream)
         self.writer = csv.writer(stream, delimiter=separator, lineterminator="\n")
         self.begun = False
 
@@ -149,13 +138,8 @@ class SeparatedWriter:
         self.stream.flush()
 
 
-class LinesWriter:
+class LinesWriter(TableWriter):
     """A writer of JSON Lines."""
-
-    as_read = False
-
-    def __init__(self, stream: IO[str]) -> None:
-        self.stream = stream
 
     def write(self, columns: dict[str, Any], missing: set[int], computed: set[str]) -> None:
         names = list(columns)

@@ -16,25 +16,6 @@ from __future__ import annotations
 
 from gradtrace.annotations import NamedTuple
 
-# of pictures and records: `views.render` has them, but is not imported to read arguments
-SUFFIXES = (
-    ".dot",
-    ".svg",
-    ".png",
-    ".pdf",
-    ".tex",
-    ".html",
-    ".gif",
-    ".apng",
-    ".webp",
-    ".mp4",
-    ".mmd",
-    ".json",
-    ".graphml",
-    ".txt",
-    ".gt",
-)
-
 
 class Split(NamedTuple):
     """The arguments of a command line by kind."""
@@ -72,7 +53,9 @@ def split(args: list[str], arity: dict[str, int], passes_on: bool = False) -> Sp
 def is_attached(token: str) -> bool:
     """Whether an argument is a short option with its value (-sx=1, -og.svg), not an expression (-softmax(x, dim=0))."""
     if token.startswith("-o"):
-        return token.lower().endswith(SUFFIXES)
+        from gradtrace.views.suffixes import SUFFIXES
+
+        return token.lower().endswith(tuple(f".{suffix}" for suffix in (*SUFFIXES, "gt")))
     name, equals, value = token[2:].partition("=")
     return token.startswith("-s") and name.isidentifier() and equals == "=" and not value.startswith("=")
 

@@ -24,12 +24,15 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.cli import guard
 from gradtrace.cli.grants import Grants
 from gradtrace.errors import BudgetError, GradtraceError
-from gradtrace.sandbox import channel
+from gradtrace.sandbox import channel, scratch
 from gradtrace.sandbox.channel import ASK, DATA, END, HEADER, KINDS, LONGEST_WORD, PIECE, SAY, SEEK, STOP, Channel
 
 LATE = 0.25  # seconds that the child has, after its deadline, to say so itself
 TICK = 0.05  # seconds between two looks at the child's limits
 MOST_CONTENT = 1 << 30  # bytes of what is sent to be drawn or joined, which this process keeps in memory
+MOST_SCRATCH = 256 << 20  # bytes of the nameless file, where no table is sorted in it
+MOST_THREADS = 2000
+FACTS = (b"RssAnon:", b"RssShmem:", b"Threads:")  # of /proc/PID/status
 PATIENCE = 3  # interrupts until a child that does not end is killed
 
 
@@ -67,6 +70,7 @@ def confine(grants: Grants, args: list[str]) -> None:
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
+    scratch.prepare(grants.scratch)  # before the fork: this process sees how large it grows
     requests, answers = os.pipe(), os.pipe()
     parent = os.getpid()
     pid = os.fork()
@@ -131,6 +135,8 @@ class Broker:
 
     def __init__(self, pid: int, pipe: Channel, grants: Grants, args: list[str]) -> None:
         self.pid, self.pipe, self.grants, self.args = pid, pipe, grants, args
+        self.next_look = 0.0
+        os.set_blocking(pipe.outgoing, False)  # a child that reads no answers stops only itself
         self.seconds = grants.seconds or 0.0
         self.deadline = None if grants.seconds is None else time.monotonic() + grants.seconds + LATE
         self.outputs = grants.outputs
@@ -189,10 +195,24 @@ class Broker:
     def check_limits(self) -> None:
         """End the child if its time is over or its memory too large, whatever it does about it."""
         self.check_time()
-        if self.grants.memory and memory_of(self.pid) > self.grants.most_memory:
+        memory, threads = use_of(self.pid)
+        if self.grants.memory and (memory > self.grants.most_memory or self.scratch_is_full()):
             from gradtrace.lang.budget import out_of_memory
 
             raise Ended(out_of_memory("memory_bytes"))
+        if threads > MOST_THREADS:
+            raise Ended(GradtraceError(f"the program's process has more than {MOST_THREADS:,} threads", "start fewer"))
+
+    def scratch_is_full(self) -> bool:
+        """Whether the nameless file, on some systems in memory, is larger than a drawing needs it."""
+        return not self.grants.scratch and os.fstat(scratch.descriptor()).st_size > MOST_SCRATCH
+
+    def look(self) -> None:
+        """Check the limits, at most once in a TICK: also of a child that never stops sending."""
+        now = time.monotonic()
+        if now >= self.next_look:
+            self.next_look = now + TICK
+            self.check_limits()
 
     def check_time(self) -> None:
         if self.deadline is not None and time.monotonic() > self.deadline:
@@ -224,7 +244,6 @@ class Broker:
     # ---- frames, of which none is trusted
 
     def receive(self) -> tuple[bytes, bytes]:
-        self.check_time()  # also of a child that never stops sending
         header = self.read(HEADER)
         kind, size = header[:1], int.from_bytes(header[1:], "little")
         if kind not in KINDS or size > (PIECE if kind in (DATA, SEEK) else LONGEST_WORD):
@@ -238,8 +257,8 @@ class Broker:
         waiting = select.poll()
         waiting.register(self.pipe.incoming, select.POLLIN)
         while size:
+            self.look()
             if not waiting.poll(1000 * TICK):
-                self.check_limits()
                 continue
             part = os.read(self.pipe.incoming, min(size, PIECE))
             if not part:
@@ -248,17 +267,28 @@ class Broker:
             size -= len(part)
         return b"".join(parts)
 
+    def send(self, kind: bytes, body: bytes | memoryview = b"") -> None:
+        import select
+
+        left = memoryview(kind + len(body).to_bytes(HEADER - 1, "little") + bytes(body))
+        waiting = select.poll()
+        waiting.register(self.pipe.outgoing, select.POLLOUT)
+        while left:
+            self.look()
+            if waiting.poll(1000 * TICK):
+                left = left[os.write(self.pipe.outgoing, left) :]
+
     def say(self, word: dict[str, Any]) -> None:
         import json
 
-        self.pipe.send(SAY, json.dumps(word).encode())
+        self.send(SAY, json.dumps(word).encode())
 
     def say_data(self, content: bytes) -> None:
         self.say({"ok": True})
         view = memoryview(content)
         for start in range(0, len(view), PIECE):
-            self.pipe.send(DATA, view[start : start + PIECE])
-        self.pipe.send(END)
+            self.send(DATA, view[start : start + PIECE])
+        self.send(END)
 
     def answered(self) -> bool:
         """Answer one request."""
@@ -333,14 +363,17 @@ def attempted(job: Callable[[], Any]) -> OSError | None:
     return None
 
 
-def memory_of(pid: int) -> int:
-    """Return the bytes of memory that a process has for itself; 0 where the system does not tell."""
+def use_of(pid: int) -> tuple[int, int]:
+    """Return the bytes of memory that a process has for itself and its number of threads; 0 where the system does not
+    tell.
+    """
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
-            lines = file.read().split(b"\n")
+            lines = [line.split() for line in file]
     except OSError:
-        return 0
-    return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith((b"RssAnon:", b"RssShmem:")))
+        return 0, 0
+    facts = {line[0]: int(line[1]) for line in lines if line and line[0] in FACTS}
+    return 1024 * (facts.get(b"RssAnon:", 0) + facts.get(b"RssShmem:", 0)), facts.get(b"Threads:", 0)
 
 
 def word_of(body: bytes) -> dict[str, Any]:

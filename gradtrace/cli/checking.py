@@ -7,7 +7,8 @@ import io
 from gradtrace.analysis import check as analysis
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import session, values
-from gradtrace.cli.options import Backward, Inputs, names
+from gradtrace.cli.inputs import evaluator, prepare
+from gradtrace.cli.options import Request, names
 from gradtrace.errors import UsageError
 from gradtrace.trace import opcheck
 from gradtrace.trace.finite import FLOAT64, WRONG
@@ -15,9 +16,7 @@ from gradtrace.trace.history import bound_names
 from gradtrace.trace.probe import Probe, Shift, as_array
 
 if TYPE_CHECKING:
-    from gradtrace.analysis.answer import Facts
-    from gradtrace.lang import Program
-    from gradtrace.limits import Budget
+    from gradtrace.analysis.facts import Facts
 
 OPERATIONS = 2000  # operations of a run that are checked one by one
 PER_FUNCTION = 3  # calls of each Function of the program that are checked anyway
@@ -26,16 +25,13 @@ PER_FUNCTION = 3  # calls of each Function of the program that are checked anywa
 class Runner:
     """A program that is run repeatedly, each time with the same inputs and random numbers."""
 
-    def __init__(self, program: Program, inputs: Inputs, how: Backward, budget: Budget) -> None:
-        self.program = program
-        self.how = how
-        self.budget = budget
-        self.seed = session.seed_of(program, inputs) or 0
-        self.dtype = inputs.dtype or "float64"
+    def __init__(self, request: Request) -> None:
+        self.dtype = request.inputs.dtype or "float64"
+        self.request = request._replace(inputs=request.inputs._replace(dtype=self.dtype))
         self.eps = FLOAT64 if self.dtype == "float64" else opcheck.FLOAT32
-        self.tensors = session.prepare(program, inputs, self.dtype, budget)
-        evaluate = session.evaluator(self.dtype, budget)
-        self.vectors = [values.read(text, "--grad-tensors", evaluate) for text in how.grad_tensors]
+        self.tensors = prepare(self.request)
+        evaluate = evaluator(self.dtype, request.budget)
+        self.vectors = [values.read(text, "--grad-tensors", evaluate) for text in request.how.grad_tensors]
         self.first: Probe | None = None
         self.env: dict[str, Any] = {}
         self.spans: list[Any] = []
@@ -47,7 +43,7 @@ class Runner:
         import gradtrace
         from gradtrace import lang
 
-        gradtrace.manual_seed(self.seed)
+        gradtrace.manual_seed(self.request.seed or 0)
         given = {name: copy_of(tensor) for name, tensor in self.tensors.items()}
         use = None if self.first is None else self.first.first_use
         probe = Probe([t for t in given.values() if t.requires_grad], order, shift, use, examine)
@@ -59,13 +55,13 @@ class Runner:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             done = lang.run(
-                self.program,
+                self.request.program,
                 given,
                 dtype=self.dtype,
                 record=True,
                 watcher=probe,
                 then=at_end,
-                budget=self.budget,
+                budget=self.request.budget,
                 stdout=io.StringIO(),
                 stderr=io.StringIO(),
             )
@@ -75,7 +71,7 @@ class Runner:
 
     def result(self, run: Any, probe: Probe) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
         """For a program that does not call backward itself, return its results and the --grad-tensors for them."""
-        wanted = names(self.how.output)
+        wanted = names(self.request.how.output)
         roots = [run.env[name] for name in wanted if name in run.env] if wanted else session.roots_of(run)
         if not any(root.requires_grad for root in roots):
             raise UsageError(
@@ -117,13 +113,13 @@ def copy_of(tensor: Any) -> Any:
     return copy.requires_grad_() if tensor.requires_grad else copy
 
 
-def check(program: Program, inputs: Inputs, how: Backward, budget: Budget, order: int, most: int) -> analysis.Check:
+def check(request: Request, order: int, most: int) -> analysis.Check:
     """Return the whole report of `gradtrace check`."""
-    runner = Runner(program, inputs, how, budget)
+    runner = Runner(request)
     checked: list[opcheck.Checked] = []
     first = runner.run(examine=own_functions(checked))
     named = [(i, runner.name(i)) for i, t in enumerate(first.tracked) if t.is_leaf and t.requires_grad]
-    leaves = restricted(named, names(how.inputs))
+    leaves = restricted(named, names(request.how.inputs))
     if first.outcome is None or not leaves:
         raise UsageError("no leaf requires grad, so there is nothing to check", "let a variable require grad")
     found: list[analysis.Element] = []
@@ -155,7 +151,7 @@ def check(program: Program, inputs: Inputs, how: Backward, budget: Budget, order
     cuts: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     if not wrong and any(e.verdict == WRONG for e in found):
-        facts = facts_of(program, inputs, how, budget)
+        facts = facts_of(request)
         hidden = hidden_changes(facts)
         cuts, cut = cut_names(facts)
         found = found if hidden else list(analysis.excused(found, cut))
@@ -230,7 +226,7 @@ def place(runner: Runner, origin: int) -> tuple[Any, str]:
     span = runner.spans[origin] if 0 < origin < len(runner.spans) else None
     if span is None:
         return None, ""
-    return Span(*span[:4]), runner.program.source.line(span.line).strip()
+    return Span(*span[:4]), runner.request.program.source.line(span.line).strip()
 
 
 def twice(runner: Runner) -> list[analysis.Wrong]:
@@ -271,21 +267,20 @@ def with_gradients(gradgradcheck: Any, apply: Any, inputs: tuple[Any, ...]) -> b
         return False
 
 
-def facts_of(program: Program, inputs: Inputs, how: Backward, budget: Budget) -> Facts:
+def facts_of(request: Request) -> Facts:
     """Return the facts about a run that explain differences not caused by a wrong derivative rule."""
-    from gradtrace.analysis.answer import Facts
+    from gradtrace.analysis.facts import Facts
 
-    return Facts(
-        session.record(program, inputs, how, budget, watched=True, everything=True, slopes=False, failing=True)
-    )
+    return Facts(session.record(request, session.GRADIENTS._replace(detailed=None, failing=True)))
 
 
 def hidden_changes(facts: Facts) -> tuple[str, ...]:
     """Return a note for each saved value that was changed before backward used it, unseen by autograd."""
     from gradtrace.analysis.numbers import unseen_changes
+    from gradtrace.analysis.words import at_line
 
     return tuple(
-        f"{facts.called(change.tensors)} is changed{facts.line(change.span)} after its value had been saved"
+        f"{facts.called(change.tensors)} is changed{at_line(change.span)} after its value had been saved"
         for change in unseen_changes(facts)
     )
 

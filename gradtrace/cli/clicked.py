@@ -10,11 +10,11 @@ import os
 import click
 from click.shell_completion import CompletionItem
 
-from gradtrace.annotations import TYPE_CHECKING, Any, NoReturn
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NoReturn, Sequence
 from gradtrace.cli import argv, completing
-from gradtrace.cli.command import GENERAL, LIMITS, SourceCommand, ToolOption, read_program, start, words_of
+from gradtrace.cli.command import SourceCommand, read_program, start, words_of
 from gradtrace.cli.grants import forced
-from gradtrace.cli.options import FORMATS
+from gradtrace.cli.options import GENERAL, LIMITING, VALUE_FORMATS, ToolOption
 from gradtrace.errors import GradtraceError, UsageError
 
 if TYPE_CHECKING:
@@ -46,6 +46,14 @@ class SectionOption(click.Option):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         return completing.value(self, incomplete) or super().shell_complete(ctx, incomplete)
+
+
+def command_of(
+    callback: Callable[..., Any], help: str, rows: list[ToolOption], arguments: Sequence[click.Parameter] = ()
+) -> click.Command:
+    """Return the click command of a callback that does not take a SOURCE; it is named after the callback."""
+    params = [*arguments, *map(SectionOption, rows)]
+    return click.Command(callback.__name__, callback=callback, params=params, help=help)
 
 
 def kind(plain: ToolOption) -> Any:
@@ -120,7 +128,7 @@ class ClickCommand(click.Command):
         if self.plain.passes_on:
             ctx.params["arguments"] = tuple(found.after)
         ctx.params["program"] = program
-        ctx.params["own"] = {option.opts[0][2:] for option in ctx.meta.get(VARIABLES, ())}
+        ctx.params["own"] = frozenset(option.opts[0][2:] for option in ctx.meta.get(VARIABLES, ()))
         ctx.params["given"] = {
             name.removeprefix(PREFIX): value
             for name in [name for name in ctx.params if name.startswith(PREFIX)]
@@ -162,7 +170,7 @@ class ClickCommand(click.Command):
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
             if record is not None:
                 sections.setdefault(getattr(param, "section", GENERAL), []).append(record)
-        for last in (GENERAL, LIMITS):
+        for last in (GENERAL, LIMITING):
             sections[last] = sections.pop(last, [])
         widest = max(len(record[0]) for records in sections.values() for record in records if len(record[0]) <= WIDEST)
         for title, records in sections.items():
@@ -183,7 +191,7 @@ def check_names(ctx: click.Context, groups: list[list[str]], names: set[str], ar
         name = group[0].partition("=")[0]
         if not name.startswith("--") or name in arity or name[2:] in names:
             continue
-        if "--format" in arity and name[2:] in FORMATS:
+        if "--format" in arity and name[2:] in VALUE_FORMATS:
             error = click.NoSuchOption(name, ctx=ctx)
             error.there = f"did you mean --format {name[2:]}?"  # type: ignore[attr-defined]
             raise error

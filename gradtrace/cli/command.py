@@ -1,19 +1,21 @@
 """A command on a SOURCE as plain data, with the one list of its options, which both parsers of arguments use.
 
 There are two parsers. `plain` reads well-formed arguments without click, whose import takes longer than a small run.
-`clicked` makes a click command of the same list for help, completion, and all errors about arguments.
-
-The callback of a command gets the tool's flags by name, and in addition
+`clicked` makes a click command of the same list for help, completion, and all errors about arguments. They give the
+values of the options by name, and in addition
 
     program    the parsed Program
     given      the values of the variables' own options that were given: name -> text
     own        the names of the variables that have their own option (not those with the name of a tool's option)
+
+The callback of a command gets an `options.Request` made of these, and the values of the command's other options.
 """
 
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
-from gradtrace.cli import grants, guard, source
+from gradtrace.cli import grants, guard, options, source
+from gradtrace.cli.options import ToolOption
 from gradtrace.errors import UsageError
 from gradtrace.limits import Budget
 
@@ -21,42 +23,7 @@ if TYPE_CHECKING:
     from gradtrace.cli.argv import Split
     from gradtrace.lang import Program
 
-GENERAL, LIMITS = "General", "Limits"  # the last sections of --help
 HELP_NAMES = ("-h", "--help")
-
-
-class ToolOption(NamedTuple):
-    """An option of the tool itself, which --help lists under `section`.
-
-    It is a flag, or takes one value: text, one of `choices`, or a number of `type` int or float from `min` (excluded
-    if `min_open`) to `max`. `check` converts the text to the value, or raises UsageError.
-    """
-
-    names: list[str]  # as written, "-s" and "--set"; one without dashes is the parameter's
-    help: str = ""
-    section: str = GENERAL
-    metavar: str | None = None
-    type: type = str
-    choices: tuple[str, ...] = ()
-    min: float | None = None
-    max: float | None = None
-    min_open: bool = False
-    is_flag: bool = False
-    multiple: bool = False
-    default: Any = None
-    envvar: str | None = None
-    expose_value: bool = True
-    check: Callable[[str], Any] | None = None
-
-    @property
-    def field(self) -> str:
-        """The name of the callback's parameter that gets the value."""
-        return self.names[-1].removeprefix("--").replace("-", "_")
-
-    @property
-    def missing(self) -> Any:
-        """The value that the callback gets if the option is not given."""
-        return () if self.multiple else False if self.is_flag else self.default
 
 
 class SourceCommand(NamedTuple):
@@ -89,7 +56,7 @@ def start(command: SourceCommand, flags: dict[str, Any]) -> Any:
         from gradtrace.cli import destination
 
         destination.check(name, flags)
-    return command.callback(**flags)
+    return command.callback(options.request(flags), **flags)
 
 
 def words_of(found: Split) -> tuple[str, ...]:

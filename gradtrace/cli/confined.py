@@ -22,7 +22,7 @@ def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str]) -
     kernel.end_with(parent)
     channel.state.channel = pipe
     channel.state.outputs = tuple(name for name, _ in grants.outputs)
-    kept = [pipe.incoming, pipe.outgoing, scratch.prepare(grants.scratch)]
+    file = scratch.descriptor()
     if grants.seconds is not None:
         from gradtrace.lang import budget
 
@@ -30,8 +30,8 @@ def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str]) -
     seconds = None if grants.seconds is None else int((grants.seconds + 5) * (os.cpu_count() or 1)) + 1
     whole = max(grants.process, FIXED) if grants.process else None
     limits = confine.Limits(grants.most_memory if grants.memory else None, whole, grants.written or None, seconds)
-    rights = Rights(grants.read, (grants.write,) if grants.write else ())
-    check_walls(confine.confine(rights, limits, kept), grants, args)
+    rights = Rights(grants.read, (grants.write,) if grants.write else (), scratch=file)
+    check_walls(confine.confine(rights, limits, [pipe.incoming, pipe.outgoing, file]), grants, args)
 
 
 def ignore_repeated_interrupts() -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
-from gradtrace.cli import session
-from gradtrace.cli.options import Inputs, names
+from gradtrace.cli import running, session
+from gradtrace.cli.inputs import prepare
+from gradtrace.cli.options import Request, names
 from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
     from gradtrace.engine import Tensor
-    from gradtrace.lang import Program
-    from gradtrace.limits import Budget
 
 T = TypeVar("T")
 
@@ -25,9 +24,7 @@ class Choice(NamedTuple):
 
 
 def at_the_end(
-    program: Program,
-    inputs: Inputs,
-    budget: Budget,
+    request: Request,
     output: tuple[str, ...],
     wrt: tuple[str, ...],
     work: Callable[[Choice], T],
@@ -35,8 +32,7 @@ def at_the_end(
     """Run the program and return `work(choice)`, called at its end while the run's settings still apply."""
     from gradtrace.trace.probe import Stop
 
-    dtype = session.dtype_of(program, inputs.dtype)
-    tensors = session.prepare(program, inputs, dtype, budget)
+    tensors = prepare(request)
     stop = Stop()
     done: list[T] = []
 
@@ -46,7 +42,7 @@ def at_the_end(
         state.watcher, run = None, session.boxed(run)
         done.append(work(chosen(run, tensors, stop, names(output), names(wrt))))
 
-    session.execute(program, tensors, dtype, sys.stderr, record=True, watcher=stop, budget=budget, then=then)
+    running.execute(request, tensors, sys.stderr, record=True, watcher=stop, then=then)
     return done[0]
 
 

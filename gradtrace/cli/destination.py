@@ -13,21 +13,12 @@ from contextlib import suppress
 from gradtrace.annotations import Any, Iterator
 from gradtrace.cli import source
 from gradtrace.errors import UsageError
+from gradtrace.views.suffixes import PICTURES
 
 # How the files of a format begin, by suffix; of those not listed any text may be an earlier output.
 BEGINNINGS: dict[str, tuple[bytes, ...]] = {
-    ".svg": (b"<?xml", b"<svg", b"<!doctype svg"),
-    ".png": (b"\x89png",),
-    ".apng": (b"\x89png",),
-    ".pdf": (b"%pdf",),
-    ".gif": (b"gif8",),
-    ".webp": (b"riff",),
-    ".html": (b"<!doctype html", b"<html"),
-    ".dot": (b"digraph", b"strict", b"graph", b"//", b"/*"),
-    ".json": (b"{", b"["),
+    **{f".{suffix}": picture.begins for suffix, picture in PICTURES.items() if picture.begins},
     ".jsonl": (b"{",),
-    ".graphml": (b"<?xml", b"<graphml"),
-    ".mmd": (b"flowchart", b"graph", b"%%", b"---"),
     ".gt": (b"pk",),
     ".npz": (b"pk",),
     ".npy": (b"\x93numpy",),

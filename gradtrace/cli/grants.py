@@ -28,6 +28,7 @@ class Grants(NamedTuple):
     read      files and folders that the child may read
     write     the folder of --allow-write, or ""
     outputs   the names of the files to write, each with its path
+    shows     whether an output is shown in the browser
     seconds   time limit, or None
     memory    bytes of the program's values
     process   bytes of address space
@@ -43,6 +44,7 @@ class Grants(NamedTuple):
     read: tuple[str, ...] = ()
     write: str = ""
     outputs: tuple[tuple[str, str], ...] = ()
+    shows: bool = False
     seconds: float | None = None
     memory: int = 0
     process: int = 0
@@ -86,6 +88,7 @@ def of_command(found: Split, budget: Budget, always_file: bool) -> Grants:
     return Grants.within(budget)._replace(
         read=tuple(files_of(found, always_file)),
         outputs=tuple(outputs_of(found)),
+        shows=any(token == "--open" for token, *_ in found.options),
         seconds=budget.seconds if timed else None,
         torch=beside_torch(found, budget, always_file) if value_of(found, "--against") else None,
         folder=output if output.endswith("/") or os.path.isdir(output) else "",

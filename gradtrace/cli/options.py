@@ -1,208 +1,190 @@
-"""The options that several commands share, grouped by subject, and records of their values.
+"""Options as rows, the groups of them that several commands share, and records of their values.
 
-Each function returns new options for a command's `params`; a NamedTuple holds their values:
+A row is the usage of an option, as --help shows it, and its help; `flag`, `option`, `choice` and `number` say what the
+value is. A group is a section of --help. The records hold the values of the groups:
 
-    inputs()    -> Inputs       values of the variables
-    backward()  -> Backward     arguments of backward, named like PyTorch's parameters
-    part()      -> parts.Part   the step of a loop, or the backward pass
-    output()                    --format and --get
-    limits()    -> Budget       resources that a program may use
-    common()                    --color, --errors, --debug
+    INPUTS    -> Inputs       values of the variables
+    BACKWARD  -> Backward     arguments of backward, named like PyTorch's parameters
+    PART      -> parts.Part   the step of a loop, or the backward pass
+    LIMITS    -> Budget       resources that a program may use
+
+and a Request holds these records with the program.
 """
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Iterable, NamedTuple, TypeVar
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterable, NamedTuple, TypeVar
 from gradtrace.cli import colour, parts
 from gradtrace.cli.argv import normal
-from gradtrace.cli.command import ToolOption
-from gradtrace.limits import BY_FIELD, DEEPEST, LIMITS, MOST_MEMORY, Budget
+from gradtrace.cli.parts import Part
+from gradtrace.limits import BY_FIELD, DEEPEST, MOST_MEMORY, Budget
+from gradtrace.limits import LIMITS as ALL_LIMITS
+
+if TYPE_CHECKING:
+    from gradtrace.lang import Program
 
 Record = TypeVar("Record")
 
-FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex", "value")
-DTYPES = ("float64", "float32")
+GENERAL, LIMITING = "General", "Limits"  # the last sections of --help
+FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
+VALUE_FORMATS = (*FORMATS, "value")  # of `eval`: also the bare value
+MANY = "..."  # after the metavar of an option that may be given several times
 
 
-class Inputs(NamedTuple):
-    """The values of --set, --params and similar options; the module `command` describes `given` and `own`."""
+class ToolOption(NamedTuple):
+    """An option of the tool itself, which --help lists under `section`.
 
-    given: dict[str, str]
-    own: set[str]
-    set: tuple[str, ...]
-    params: str | None
-    no_grad: tuple[str, ...]
-    dtype: str | None
-    seed: int | None
+    It is a flag, or takes one value: text, one of `choices`, or a number of `type` int or float from `min` (excluded
+    if `min_open`) to `max`. `check` converts the text to the value, or raises UsageError.
+    """
 
+    names: list[str]  # as written, "-s" and "--set"; one without dashes is the parameter's
+    help: str = ""
+    section: str = GENERAL
+    metavar: str | None = None
+    type: type = str
+    choices: tuple[str, ...] = ()
+    min: float | None = None
+    max: float | None = None
+    min_open: bool = False
+    is_flag: bool = False
+    multiple: bool = False
+    default: Any = None
+    envvar: str | None = None
+    expose_value: bool = True
+    check: Callable[[str], Any] | None = None
 
-class Backward(NamedTuple):
-    """The values of the options for calling backward."""
+    @property
+    def field(self) -> str:
+        """The name of the callback's parameter that gets the value."""
+        return self.names[-1].removeprefix("--").replace("-", "_")
 
-    output: tuple[str, ...]
-    backward: int | None
-    no_backward: bool
-    retain_graph: bool
-    create_graph: bool
-    grad_tensors: tuple[str, ...]
-    inputs: tuple[str, ...]
-    retain_grad: tuple[str, ...]
-    zero_grad: bool
-
-
-def take(record: type[Record], flags: dict[str, Any]) -> Record:
-    """Return the record whose fields are given by a command's flags."""
-    return record(**{name: flags[name] for name in record._fields})  # type: ignore[attr-defined]
-
-
-def names(values: Iterable[str]) -> tuple[str, ...]:
-    """Split the values of an option, each `a` or `a,b`, into a tuple of names."""
-    parts = (normal(part.strip()) for value in values for part in value.split(","))
-    return tuple(dict.fromkeys(part for part in parts if part))
+    @property
+    def missing(self) -> Any:
+        """The value that the callback gets if the option is not given."""
+        return () if self.multiple else False if self.is_flag else self.default
 
 
-def source() -> list[ToolOption]:
-    return [
-        ToolOption(
-            ["-e", "expression"],
-            metavar="TEXT",
-            expose_value=False,
-            section="Inputs",
-            help="The expression, even if it looks like a file's name.",
-        )
-    ]
+# ---- rows
 
 
-def inputs() -> list[ToolOption]:
-    place = "Inputs"
-    return [
-        ToolOption(
-            ["-s", "--set"],
-            metavar="NAME=VALUE",
-            multiple=True,
-            section=place,
-            help="Set a variable, also one whose name an option has.",
-        ),
-        ToolOption(["--params"], metavar="FILE.json", section=place, help="Set many: an object of names and values."),
-        ToolOption(
-            ["--no-grad"], metavar="NAMES", multiple=True, section=place, help="These variables do not require grad."
-        ),
-        ToolOption(
-            ["--dtype"],
-            choices=DTYPES,
-            metavar="|".join(DTYPES),
-            section=place,
-            help="Default: float64, or float32 where the source imports torch.",
-        ),
-        ToolOption(
-            ["--seed"], type=int, metavar="N", section=place, help="Seed of random numbers (torch.manual_seed)."
-        ),
-    ]
+def row(
+    names: list[str],
+    help: str,
+    metavar: str | None = None,
+    type: type = str,
+    choices: tuple[str, ...] = (),
+    min: float | None = None,
+    max: float | None = None,
+    multiple: bool = False,
+    default: Any = None,
+    check: Callable[[str], Any] | None = None,
+) -> ToolOption:
+    """Return an option; without a `metavar` it is a flag. All fields are given, since a record is then made fastest."""
+    ranged = (type, choices, min, max, False)
+    return ToolOption(names, help, GENERAL, metavar, *ranged, metavar is None, multiple, default, None, True, check)
 
 
-def backward() -> list[ToolOption]:
-    place = "Backward"
-    return [
-        ToolOption(
-            ["--output"],
-            metavar="NAMES",
-            multiple=True,
-            section=place,
-            help="The tensors to call backward on. Default: the last one.",
-        ),
-        ToolOption(["--backward"], type=int, min=1, metavar="N", section=place, help="Call backward N times."),
-        ToolOption(["--no-backward"], is_flag=True, section=place, help="Do not call backward."),
-        ToolOption(["--retain-graph"], is_flag=True, section=place, help="Keep saved values for another backward."),
-        ToolOption(["--create-graph"], is_flag=True, section=place, help="Make the gradients differentiable."),
-        ToolOption(
-            ["--grad-tensors"],
-            metavar="VALUE",
-            multiple=True,
-            section=place,
-            help="The vector of the vector-Jacobian product, one for each output.",
-        ),
-        ToolOption(
-            ["--inputs"],
-            metavar="NAMES",
-            multiple=True,
-            section=place,
-            help="Accumulate gradients only into these tensors.",
-        ),
-        ToolOption(
-            ["--retain-grad"],
-            metavar="NAMES|all",
-            multiple=True,
-            section=place,
-            help="Keep the gradients of these non-leaf tensors.",
-        ),
-        ToolOption(["--zero-grad"], is_flag=True, section=place, help="Clear the gradients between the N calls."),
-    ]
+def option(usage: str, help: str, field: str = "", check: Callable[[str], Any] | None = None) -> ToolOption:
+    """Return the option of a text: "--params FILE.json", "-s --set NAME=VALUE ...". `field` names its parameter."""
+    *names, metavar = usage.removesuffix(MANY).split()
+    return row([*names, field] if field else names, help, metavar, multiple=usage.endswith(MANY), check=check)
 
 
-def format(formats: tuple[str, ...] = FORMATS) -> list[ToolOption]:
-    return [
-        ToolOption(
-            ["--format"],
-            choices=formats,
-            default="table",
-            metavar="FORMAT",
-            section="Output",
-            help=f"One of: {', '.join(formats)}. Default: table.",
-        )
-    ]
+def choice(
+    usage: str, help: str, default: str | None = None, choices: tuple[str, ...] = (), field: str = ""
+) -> ToolOption:
+    """Return the option of one of several words, by default those of its usage: "--theme light|dark"."""
+    *names, metavar = usage.split()
+    choices = choices or tuple(metavar.split("|"))
+    return row([*names, field] if field else names, help, metavar, choices=choices, default=default)
 
 
-def part() -> list[ToolOption]:
-    place = "Training loop"
-    return [
-        ToolOption(
-            ["--step"], metavar="N|all", check=parts.step_of, section=place, help="Show one step of the training loop."
-        ),
-        ToolOption(
-            ["--pass", "pass_number"],
-            type=int,
-            min=1,
-            metavar="N",
-            section=place,
-            help="Show one backward pass, with the operations that it differentiates.",
-        ),
-    ]
+def number(
+    usage: str,
+    help: str,
+    min: float | None = None,
+    max: float | None = None,
+    default: float | None = None,
+    type: type = int,
+    field: str = "",
+) -> ToolOption:
+    """Return the option of a number from `min` to `max`: "--dpi N"."""
+    *names, metavar = usage.split()
+    return row([*names, field] if field else names, help, metavar, type, (), min, max, default=default)
 
 
-def engine() -> list[ToolOption]:
-    """Return --engine and --python, for --help and completion only: `torch_engine` reads them before the command."""
-    place = "Real PyTorch"
-    return [
-        ToolOption(
-            ["--engine"],
-            choices=("torch",),
-            metavar="torch",
-            expose_value=False,
-            section=place,
-            help="Run the file in real PyTorch, with full rights; its arguments follow --.",
-        ),
-        ToolOption(
-            ["--python"],
-            metavar="PATH",
-            expose_value=False,
-            section=place,
-            help="The Python that has torch. Default: this one.",
-        ),
-    ]
+def flag(name: str, help: str, field: str = "") -> ToolOption:
+    return row([name, field] if field else [name], help)
 
 
-def output(formats: tuple[str, ...] = FORMATS) -> list[ToolOption]:
-    place = "Output"
-    return [
-        *format(formats),
-        ToolOption(
-            ["--get"],
-            metavar="NAME.FIELD",
-            multiple=True,
-            section=place,
-            help="Print one bare value: w.grad, y, y.shape, w.grad[0], root.value.",
-        ),
-    ]
+def hidden(row: ToolOption) -> ToolOption:
+    """Return an option that no callback gets, since it is read before the command."""
+    return row._replace(expose_value=False)
+
+
+def section(title: str, *rows: ToolOption) -> list[ToolOption]:
+    """Return the options under the title that --help gives them."""
+    return [ToolOption(names, help, title, *others) for names, help, _, *others in rows]
+
+
+# ---- groups
+
+SOURCE = section(
+    "Inputs",
+    hidden(option("-e TEXT", "The expression, even if it looks like a file's name.", "expression")),
+)
+INPUTS = section(
+    "Inputs",
+    option("-s --set NAME=VALUE ...", "Set a variable, also one whose name an option has."),
+    option("--params FILE.json", "Set many: an object of names and values."),
+    option("--no-grad NAMES ...", "These variables do not require grad."),
+    choice("--dtype float64|float32", "Default: float64, or float32 where the source imports torch."),
+    number("--seed N", "Seed of random numbers (torch.manual_seed)."),
+)
+BACKWARD = section(
+    "Backward",
+    option("--output NAMES ...", "The tensors to call backward on. Default: the last one."),
+    number("--backward N", "Call backward N times.", 1),
+    flag("--no-backward", "Do not call backward."),
+    flag("--retain-graph", "Keep saved values for another backward."),
+    flag("--create-graph", "Make the gradients differentiable."),
+    option("--grad-tensors VALUE ...", "The vector of the vector-Jacobian product, one for each output."),
+    option("--inputs NAMES ...", "Accumulate gradients only into these tensors."),
+    option("--retain-grad NAMES|all ...", "Keep the gradients of these non-leaf tensors."),
+    flag("--zero-grad", "Clear the gradients between the N calls."),
+)
+PART = section(
+    "Training loop",
+    option("--step N|all", "Show one step of the training loop.", check=parts.step_of),
+    number(
+        "--pass N",
+        "Show one backward pass, with the operations that it differentiates.",
+        1,
+        field="pass_number",
+    ),
+)
+# for --help and completion only: `torch_engine` reads them before the command
+ENGINE = section(
+    "Real PyTorch",
+    hidden(choice("--engine torch", "Run the file in real PyTorch, with full rights; its arguments follow --.")),
+    hidden(option("--python PATH", "The Python that has torch. Default: this one.")),
+)
+COMMON = section(
+    GENERAL,
+    choice("--color auto|always|never", "Default: auto, colour on a terminal.", choices=colour.CHOICES),
+    hidden(choice("--errors text|json", "How errors are written. Default: text.")),
+    hidden(flag("--debug", "Show Python's traceback of an error.")),
+)
+ALL_ROWS = section("Output", flag("--all", "Show every row, even in long tables."))
+
+
+def format_of(formats: tuple[str, ...] = FORMATS) -> list[ToolOption]:
+    """Return --format for these formats of data, or for a few that need no explanation."""
+    help, shown = f"One of: {', '.join(formats)}. Default: table.", "FORMAT"
+    if len(formats) < len(FORMATS):
+        help, shown = "Default: table.", "|".join(formats)
+    return section("Output", choice(f"--format {shown}", help, "table", formats))
 
 
 def limits() -> list[ToolOption]:
@@ -211,40 +193,100 @@ def limits() -> list[ToolOption]:
         "seconds": {"type": float, "min_open": True},
         "call_depth": {"min": 1, "max": DEEPEST},
     }
-    defaults = Budget()._asdict()
-    described = {"memory_bytes": f"half of the machine's memory, at most {MOST_MEMORY:,}"}
-    return [
-        ToolOption(
-            [limit.flag, limit.field],
-            metavar="N",
-            envvar=limit.variable,
-            section="Limits",
-            type=int,
-            min=0,
-            help=f"{limit.help}. Default: {described.get(limit.field, f'{defaults[limit.field]:,}')}.",
-        )._replace(**ranges.get(limit.field, {}))
-        for limit in LIMITS
-    ] + [
-        ToolOption(
-            ["--allow-write"],
-            metavar="DIR",
-            section="Limits",
-            help="A folder that the program may write in (np.save, TensorBoard). Default: none.",
-        ),
-        ToolOption(
-            ["--allow-import"],
-            metavar="DIR",
-            section="Limits",
-            help="A folder whose .py files the program may import, in the same language. Default: none.",
-        ),
-        ToolOption(
-            ["--require-wall"],
-            is_flag=True,
-            expose_value=False,
-            section="Limits",
-            help="Refuse to run the program where the kernel does not confine it (gradtrace doctor).",
-        ),
+    defaults = {field: f"{value:,}" for field, value in Budget()._asdict().items() if field in BY_FIELD}
+    defaults["memory_bytes"] = f"half of the machine's memory, at most {MOST_MEMORY:,}"
+    numbers = [
+        number(f"{limit.flag} N", f"{limit.help}. Default: {defaults[limit.field]}.", 0, field=limit.field)._replace(
+            envvar=limit.variable, **ranges.get(limit.field, {})
+        )
+        for limit in ALL_LIMITS
     ]
+    return section(
+        LIMITING,
+        *numbers,
+        option("--allow-write DIR", "A folder that the program may write in (np.save, TensorBoard). Default: none."),
+        option(
+            "--allow-import DIR",
+            "A folder whose .py files the program may import, in the same language. Default: none.",
+        ),
+        hidden(
+            flag(
+                "--require-wall",
+                "Refuse to run the program where the kernel does not confine it (gradtrace doctor).",
+            )
+        ),
+    )
+
+
+LIMITS = limits()
+
+
+def of_source(*groups: list[ToolOption]) -> list[ToolOption]:
+    """Return the options of a command on a source: -e, its own groups, limits and what every command has."""
+    return [row for group in (SOURCE, *groups, LIMITS, COMMON) for row in group]
+
+
+# ---- values
+
+
+class Inputs(NamedTuple):
+    """The values of --set, --params and similar options; the module `command` describes `given` and `own`."""
+
+    given: dict[str, str] = {}
+    own: frozenset[str] = frozenset()
+    set: tuple[str, ...] = ()
+    params: str | None = None
+    no_grad: tuple[str, ...] = ()
+    dtype: str | None = None
+    seed: int | None = None
+
+
+class Backward(NamedTuple):
+    """The values of the options for calling backward."""
+
+    output: tuple[str, ...] = ()
+    backward: int | None = None
+    no_backward: bool = False
+    retain_graph: bool = False
+    create_graph: bool = False
+    grad_tensors: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    retain_grad: tuple[str, ...] = ()
+    zero_grad: bool = False
+
+
+class Request(NamedTuple):
+    """What a command line asks to run: a program, its inputs, how to call backward, its limits, the part to show."""
+
+    program: Program
+    inputs: Inputs = Inputs()
+    how: Backward = Backward()
+    budget: Budget = Budget()
+    part: Part = Part()
+
+    @property
+    def dtype(self) -> str:
+        """The run's floating dtype: --dtype, else the record's, else float32 with torch and float64 without."""
+        recorded = None if self.program.record is None else self.program.record.dtype
+        return self.inputs.dtype or recorded or ("float32" if self.program.imports_torch else "float64")
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of the run: that of --seed, else that of the recorded run."""
+        record = self.program.record
+        return record.seed if self.inputs.seed is None and record is not None else self.inputs.seed
+
+
+def request(flags: dict[str, Any]) -> Request:
+    """Return the request that a command's flags make, and remove what it holds from `flags`."""
+    program, limits = flags.pop("program"), budget(flags)
+    return Request(program, take(Inputs, flags), take(Backward, flags), limits, take(Part, flags))
+
+
+def take(record: type[Record], flags: dict[str, Any]) -> Record:
+    """Return the record of the flags that are named like its fields, and remove these from `flags`."""
+    fields: tuple[str, ...] = record._fields  # type: ignore[attr-defined]
+    return record(**{name: flags.pop(name) for name in fields if name in flags})
 
 
 def budget(flags: dict[str, Any]) -> Budget:
@@ -253,20 +295,7 @@ def budget(flags: dict[str, Any]) -> Budget:
     return Budget()._replace(**{field: value for field, value in given.items() if value is not None})
 
 
-def common() -> list[ToolOption]:
-    return [
-        ToolOption(
-            ["--color"],
-            choices=colour.CHOICES,
-            metavar="auto|always|never",
-            help="Default: auto, colour on a terminal.",
-        ),
-        ToolOption(
-            ["--errors"],
-            choices=("text", "json"),
-            expose_value=False,
-            metavar="text|json",
-            help="How errors are written. Default: text.",
-        ),
-        ToolOption(["--debug"], is_flag=True, expose_value=False, help="Show Python's traceback of an error."),
-    ]
+def names(values: Iterable[str]) -> tuple[str, ...]:
+    """Split the values of an option, each `a` or `a,b`, into a tuple of names."""
+    parts = (normal(part.strip()) for value in values for part in value.split(","))
+    return tuple(dict.fromkeys(part for part in parts if part))

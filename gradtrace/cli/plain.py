@@ -13,9 +13,10 @@ from importlib import import_module
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import argv, guard
-from gradtrace.cli.command import HELP_NAMES, SourceCommand, ToolOption, read_program, start, words_of
+from gradtrace.cli.command import HELP_NAMES, SourceCommand, read_program, start, words_of
 from gradtrace.cli.commands import COMMANDS
 from gradtrace.cli.grants import forced
+from gradtrace.cli.options import ToolOption
 from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def read(command: SourceCommand, program: Program, found: argv.Split) -> dict[st
     """Return the keyword arguments of the command's callback."""
     arity = command.arity
     options = {name: option for option in command.params for name in option.names if name in arity}
-    own = {given.name for given in program.inputs if f"--{given.name}" not in arity}
+    own = frozenset(given.name for given in program.inputs if f"--{given.name}" not in arity)
     flags: dict[str, Any] = {option.field: option.missing for option in command.params if option.expose_value}
     given: dict[str, str] = {}
     for group in argv.renamed(found.options, {given.name for given in program.inputs}):

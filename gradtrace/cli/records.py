@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
-from gradtrace.cli.options import Backward, Inputs
-from gradtrace.cli.parts import Part
+from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.cli import session
+from gradtrace.cli.options import Backward, Request
 from gradtrace.errors import ProgramError, UsageError
+from gradtrace.files import write_output
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.file import About, Record, write
 from gradtrace.trace.values import frozen
 from gradtrace.trace.variants import unwatched, variants
 
 if TYPE_CHECKING:
+    from gradtrace.cli.session import Wanted
     from gradtrace.engine import Tensor
     from gradtrace.lang import Program
     from gradtrace.trace import Trace
@@ -26,26 +28,20 @@ PASSES = 100  # of a longer loop so many are noted node by node; for the others 
 class Saving:
     """A run that will be written to the file `path`; its inputs are copied before the run starts."""
 
-    def __init__(
-        self, path: str, program: Program, inputs: Inputs, how: Backward, tensors: dict[str, Tensor], dtype: str
-    ) -> None:
+    def __init__(self, path: str, request: Request, tensors: dict[str, Tensor]) -> None:
         import gradtrace
-        from gradtrace.cli import session
 
-        source = program.source
+        program, source = request.program, request.program.source
         noted = tuple((name, frozen(tensor), tensor.requires_grad) for name, tensor in tensors.items())
-        seed = session.seed_of(program, inputs)
         self.path = path
         random_state = gradtrace.get_rng_state().numpy().tobytes()
         files = tuple((one.source.name, one.source.text) for one in (program.modules or {}).values())
-        about = About(source.name, source.text, dtype, seed, False, files, noted)
-        options = tuple((name, value) for name, value in how._asdict().items() if value)
+        about = About(source.name, source.text, request.dtype, request.seed, False, files, noted)
+        options = tuple((name, value) for name, value in request.how._asdict().items() if value)
         self.about = about._replace(random_state=random_state, detailed=PASSES, options=options)
 
     def save(self, done: Any, tensors: dict[str, Tensor], watch: Any) -> Trace:
         """Write a finished run to the file and return its full trace."""
-        from gradtrace.cli import session
-
         run, roots, count = done
         with session.uncollected():
             traces = variants(run, roots, count, tensors, watch)
@@ -57,33 +53,30 @@ class Saving:
         self.write(self.about._replace(failure=(error.message, error.hint), backward=backward), {"all": trace})
 
     def write(self, about: About, traces: dict[str, Trace]) -> None:
-        from gradtrace import files
-
-        files.write_output(self.path, lambda stream: write(about, traces, stream))
+        write_output(self.path, lambda stream: write(about, traces, stream))
 
 
-class Wanted(NamedTuple):
-    """The parts of a trace that a command needs."""
-
-    watched: bool  # the backward passes
-    everything: bool  # what neither the result nor a variable depends on
-    derived: bool  # gradients with a history of their own
-    detailed: bool  # every pass node by node
-    part: Part
-
-
-def saved(record: Record, inputs: Inputs, how: Backward, wanted: Wanted) -> Trace | None:
-    """Return the trace that a run with these options would have; None if the program must run again for them."""
-    about, part = record.about, wanted.part
-    given = (inputs.given, inputs.set, inputs.params, inputs.no_grad, inputs.dtype)
-    asked = how._replace(no_backward=False)
-    if any(given) or inputs.seed is not None or any(asked) or (how.no_backward and about.backward):
+def saved(request: Request, wanted: Wanted) -> Trace | None:
+    """Return the trace that a run for this request would have; None if the program must run again for it."""
+    record, how, part = request.program.record, request.how, request.part
+    about: About = record.about
+    changes = changed(request) or (how.no_backward and about.backward)
+    if changes or wanted.jacobians or wanted.save is not None:
         return None
-    if wanted.watched and wanted.detailed and len(record.trace("all").passes) > about.detailed:
+    if wanted.watched and wanted.detailed is None and len(record.trace("all").passes) > about.detailed:
         return None
     whole = wanted.everything or part.chosen or about.failure is not None
     name = "all" if whole else "eval" if not wanted.derived else "watched" if wanted.watched else "graph"
     return record.trace(name) if wanted.watched else unwatched(record.trace(name))
+
+
+def changed(request: Request) -> bool:
+    """Whether any option but --no-backward changes the run."""
+    return (
+        any(request.inputs._replace(own=frozenset(), seed=None))
+        or request.inputs.seed is not None
+        or any(request.how._replace(no_backward=False))
+    )
 
 
 def options_of(record: Record, how: Backward) -> Backward:
@@ -92,56 +85,30 @@ def options_of(record: Record, how: Backward) -> Backward:
     return how if any(how) else how._replace(**known)
 
 
-def of_torch(
-    record: Record,
-    inputs: Inputs,
-    how: Backward,
-    everything: bool,
-    failing: bool,
-    failures: list[ProgramError] | None,
-    part: Part,
-    picture: bool,
-    save: str | None,
-    jacobians: bool,
-) -> Trace:
-    """Return the trace of a recorded PyTorch run; options as in `session.record`, but none may change the run."""
+def of_torch(request: Request, wanted: Wanted) -> Trace:
+    """Return the trace of a recorded PyTorch run; no option may change the run."""
+    record, part = request.program.record, request.part
     name = record.about.source_name
-    given = (inputs.given, inputs.set, inputs.params, inputs.no_grad, inputs.dtype, inputs.seed is not None)
-    if any(given) or any(how._replace(no_backward=False)) or jacobians:
+    if changed(request) or wanted.jacobians:
         raise not_run_again(name)
-    trace = record.trace("all" if everything or part.chosen else "graph")
+    trace = record.trace("all" if wanted.everything or part.chosen else "graph")
     for note in trace.left_out:
         from gradtrace.cli import report
 
         report.write(f"{name}: {report.escaped(note)}")
-    if save is not None:
-        from gradtrace import files
-
+    if wanted.save is not None:
         traces = {key: record.trace(key) for key in ("all", "eval", "graph", "watched")}
-        files.write_output(save, lambda stream: write(record.about, traces, stream))
+        write_output(wanted.save, lambda stream: write(record.about, traces, stream))
     if not trace.tensors:
         raise UsageError(f"{name} makes no tensor, so there is nothing to show")
-    if trace.failure is not None and not failing:
-        if failures is None:
-            return part.of(trace, picture)
+    if trace.failure is not None and not wanted.failing:
+        if wanted.failures is None:
+            return part.of(trace, wanted.picture)
         from gradtrace.trace.failed import with_failure
 
-        failures.append(ended(trace))
+        wanted.failures.append(failure(record, trace))
         trace = with_failure(trace)
-    return part.of(trace, picture)
-
-
-def ended(trace: Trace) -> ProgramError:
-    """Return the error that ended a recorded PyTorch run, with its place."""
-    from gradtrace.lang.source import Source, Span
-
-    failure = trace.failure
-    assert failure is not None
-    error = ProgramError(f"{failure.kind}: {failure.message}", "")
-    if failure.span is not None:
-        file = Source(failure.span.file or trace.source_name, trace.text_of(failure.span))
-        error.place = file.place(Span(*failure.span[:4]))
-    return error
+    return part.of(trace, wanted.picture)
 
 
 def not_run_again(name: str) -> UsageError:
@@ -180,15 +147,15 @@ def failure(record: Record, trace: Trace) -> ProgramError:
     """Return the error that ended a recorded program, with its place."""
     from gradtrace.lang.source import Source, Span
 
-    assert record.about.failure is not None
-    found, texts = trace.failure, {"": record.about.source_text, **dict(record.about.files)}
+    about, found = record.about, trace.failure
+    assert found is not None
+    texts = {"": trace.source_text, **dict(trace.files), **dict(about.files)}
 
     def place(span: Any) -> Any:
         if span is None:
             return None
-        return Source(span.file or record.about.source_name, texts.get(span.file, "")).place(Span(*span[:4]))
+        return Source(span.file or trace.source_name, texts.get(span.file, "")).place(Span(*span[:4]))
 
-    error = ProgramError(*record.about.failure)
-    if found is not None:
-        error.place, error.forward = place(found.span), place(found.forward)
+    error = ProgramError(*(about.failure or (f"{found.kind}: {found.message}", "")))
+    error.place, error.forward = place(found.span), place(found.forward)
     return error

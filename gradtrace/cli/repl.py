@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from gradtrace.cli import output, report, session
+from gradtrace.cli import output, report, running, session
 from gradtrace.engine import Tensor
 from gradtrace.errors import GradtraceError, ProgramError
 from gradtrace.lang.dialogue import Dialogue
@@ -44,7 +44,7 @@ class Repl:
     """A session of the prompt. `failed` says whether any entry ended in an error."""
 
     def __init__(self, budget: Budget, dtype: str | None, settings: report.Settings) -> None:
-        self.talk = Dialogue(NAME, budget, record=True, watcher=Watch(), dtype=dtype, host=session.host)
+        self.talk = Dialogue(NAME, budget, record=True, watcher=Watch(), dtype=dtype, host=running.host)
         self.settings = settings
         self.tables = False  # whether each entry's table follows it
         self.failed = False
@@ -102,13 +102,13 @@ class Repl:
 
     def declare(self, program: Program) -> None:
         """Make variables of declarations such as `w: leaf = 1.0` and `x: data = [1, 2]`, as in an expression file."""
-        from gradtrace.cli import values
+        from gradtrace.cli import inputs, values
 
         dtype = self.talk.default_dtype
         for given in program.inputs:
             if given.kind == "free" or given.default is None:
                 continue
-            found = session.default(program, given, dtype, self.talk.budget)
+            found = inputs.default(program, given, dtype, self.talk.budget)
             tensor = values.tensor(found, dtype, floating=given.kind == "leaf")
             self.talk.variables[given.name] = tensor.requires_grad_() if given.kind == "leaf" else tensor
 

@@ -68,7 +68,7 @@ def gradients(repl: Repl, rest: str) -> None:
 
 def why(repl: Repl, rest: str) -> None:
     """Explain the named tensors; without names the entry that has just failed, else each variable in one line."""
-    from gradtrace.analysis.answer import Facts
+    from gradtrace.analysis.facts import Facts
     from gradtrace.analysis.failures import explain_failure
     from gradtrace.analysis.why import explain
     from gradtrace.views import pick

@@ -65,12 +65,13 @@ def make_log_folder(name: str) -> None:
 
 
 def show_output(broker: Broker, request: Request) -> None:
-    """Show an output in the browser that was written before."""
+    """Show an output in the browser, once, that was written before: graph --open."""
     from gradtrace.cli.commands import graph
 
     _, path = output_of(broker, request)
-    if path not in broker.written:
+    if not broker.grants.shows or path not in broker.written:
         raise garbled()
+    broker.grants = broker.grants._replace(shows=False)
     graph.show_file(path)
     broker.say({"ok": True})
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 import time
 
-from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
-from gradtrace.cli import options, report, session, values
+from gradtrace.annotations import Any, NamedTuple
+from gradtrace.cli import report, values
+from gradtrace.cli.inputs import check_known, default, read_all, recorded_inputs
+from gradtrace.cli.options import Request, names
 from gradtrace.errors import UsageError
-
-if TYPE_CHECKING:
-    from gradtrace.lang import Program
 
 COLUMN = "col:"
 
@@ -22,11 +21,12 @@ class Bound(NamedTuple):
     raw: dict[str, Any]  # the other inputs' values, those that were given
 
 
-def bind(program: Program, inputs: options.Inputs, table: list[str], dtype: str, budget: Any = None) -> Bound:
+def bind(request: Request, table: list[str]) -> Bound:
     """Bind each input to the column of `col:NAME`, else to a given value, the column of its name, or its default.
 
     Raise UsageError for an input that has none of these, and for a column that does not exist.
     """
+    program, inputs = request.program, request.inputs
     known = {given.name: given for given in program.inputs}
     said = {name: value[len(COLUMN) :] for name, value in inputs.given.items() if value.startswith(COLUMN)}
     settings = []
@@ -36,16 +36,16 @@ def bind(program: Program, inputs: options.Inputs, table: list[str], dtype: str,
             said[name] = value[len(COLUMN) :]
         else:
             settings.append(text)
-    session.check_known(said, known, "--set")
+    check_known(said, known, "--set")
     given = {name: value for name, value in inputs.given.items() if name not in said}
-    raw = session.read_all(known, inputs._replace(given=given, set=tuple(settings)), dtype, budget)
+    raw = read_all(request._replace(inputs=inputs._replace(given=given, set=tuple(settings))))
     for name, column in said.items():
         if column not in table:
             raise no_column(f"{name}={COLUMN}{column}", column, table)
     for name in known:
         if name not in said and name not in raw and name in table:
             said[name] = name
-    for name, (value, _) in session.recorded_inputs(program).items():
+    for name, (value, _) in recorded_inputs(program).items():
         if name in known and name not in said:
             raw.setdefault(name, value)
     missing = [n for n, i in known.items() if n not in said and n not in raw and i.is_required]
@@ -64,25 +64,16 @@ def no_column(what: str, name: str, table: list[str], otherwise: str = "") -> Us
     return UsageError(f"{what}: the table has no column '{name}'", hint)
 
 
-def recorded(
-    program: Program,
-    inputs: options.Inputs,
-    bound: Bound,
-    examples: dict[str, Any],
-    grad: tuple[str, ...],
-    outputs: tuple[str, ...],
-    order: int,
-    budget: Any,
-    dtype: str,
-) -> Any:
+def recorded(request: Request, bound: Bound, examples: dict[str, Any], grad: tuple[str, ...], order: int) -> Any:
     """Return the plan for one row, recorded with an example value of each column, and its input tensors."""
     from gradtrace.static.passes import optimise
     from gradtrace.static.source import plan_of
 
+    program, dtype = request.program, request.dtype
     known = {given.name: given for given in program.inputs}
-    frozen = set(options.names(inputs.no_grad))
-    session.check_known(frozen, known, "--no-grad")
-    session.check_known(grad, known, "--grad")
+    frozen = set(names(request.inputs.no_grad))
+    check_known(frozen, known, "--no-grad")
+    check_known(grad, known, "--grad")
     tensors = {}
     for name, given in known.items():
         if given.optional and name not in examples and name not in bound.raw:
@@ -92,7 +83,7 @@ def recorded(
             if name in examples
             else bound.raw[name]
             if name in bound.raw
-            else session.default(program, given, dtype)
+            else default(program, given, dtype)
         )
         floating = given.kind != "data" or name in examples
         tensors[name] = values.tensor(raw, dtype, floating=floating)
@@ -101,7 +92,14 @@ def recorded(
             tensors[name].requires_grad_()
     fed = [name for name in tensors if name in examples or tensors[name].requires_grad]
     plan = plan_of(
-        program, tensors, fed=fed, order=order, outputs=outputs, dtype=dtype, budget=budget, stderr=sys.stderr
+        program,
+        tensors,
+        fed=fed,
+        order=order,
+        outputs=names(request.how.output),
+        dtype=dtype,
+        budget=request.budget,
+        stderr=sys.stderr,
     )
     return optimise(plan), tensors
 

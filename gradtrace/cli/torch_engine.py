@@ -89,7 +89,7 @@ class own_folder:
 
 def run_alone(asked: Asked, folder: str) -> int:
     """Run a script for what it prints; with -o its record is written too. Return the script's exit code."""
-    taken = ("-o", *(name for option in options.common() for name in option.names))
+    taken = ("-o", *(name for option in options.COMMON for name in option.names))
     for option in asked.options:
         if option[0].partition("=")[0] not in taken and option[0][:2] != "-o":
             raise UsageError(f"'{option[0]}' is not for a run in PyTorch", "-o run.gt writes its record")

@@ -6,43 +6,38 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gradtrace.cli import session
-from gradtrace.cli.options import Backward, Inputs
+from gradtrace.cli.inputs import prepare
+from gradtrace.cli.options import Request
 from gradtrace.errors import ProgramError, UsageError
 from gradtrace.sandbox import channel
 from gradtrace.views import numbers
-
-if TYPE_CHECKING:
-    from gradtrace.lang import Program
 
 DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")
 CHILD = Path(__file__).with_name("torch_child.py")
 
 
-def variables(program: Program, inputs: Inputs, how: Backward, python: str | None, seconds: float) -> dict[str, Any]:
+def variables(request: Request, python: str | None) -> dict[str, Any]:
     """Return PyTorch's gradients of the program's variables. UsageError if PyTorch is missing, ProgramError if it
     fails.
     """
     from gradtrace.trace.values import frozen
 
-    dtype = session.dtype_of(program, inputs.dtype)
-    tensors = session.prepare(program, inputs, dtype)
     given = {
         name: {"value": numbers.jsonable(frozen(t)), "dtype": t.dtype.name, "requires_grad": t.requires_grad}
-        for name, t in tensors.items()
+        for name, t in prepare(request).items()
     }
-    request = {
-        "dtype": dtype,
-        "imports_torch": program.imports_torch,
+    question = {
+        "dtype": request.dtype,
+        "imports_torch": request.program.imports_torch,
         "inputs": given,
-        "backward": not how.no_backward,
+        "backward": not request.how.no_backward,
     }
     if channel.is_open():
-        content = channel.ask_with("torch", json.dumps(request).encode())
+        content = channel.ask_with("torch", json.dumps(question).encode())
     else:
-        content = answer_of(program.source.text, request, python, seconds)
+        content = answer_of(request.program.source.text, question, python, request.budget.seconds)
     try:
         answer: dict[str, Any] = json.loads(content)
     except ValueError as error:

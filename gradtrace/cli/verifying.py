@@ -8,9 +8,9 @@ import re
 import warnings
 from typing import NamedTuple
 
-from gradtrace.analysis import notes, outputs
-from gradtrace.analysis.note_cells import Cell
-from gradtrace.cli import session
+from gradtrace.cli import running
+from gradtrace.documents import notes, outputs
+from gradtrace.documents.cells import Cell
 from gradtrace.errors import BudgetError, GradtraceError, LanguageError, WallError
 from gradtrace.lang.dialogue import Dialogue
 from gradtrace.limits import Budget
@@ -48,7 +48,7 @@ class Notebook:
     """A note that is being run: the namespace that its cells share, and the cell numbers so far."""
 
     def __init__(self, name: str, budget: Budget) -> None:
-        self.talk = Dialogue(name, budget, host=session.host)
+        self.talk = Dialogue(name, budget, host=running.host)
         self.draws = self.draws_integers = False
         self.numbers: set[int] = set()  # of the cells so far
 

@@ -60,6 +60,8 @@ class Distribution:
                 continue
             if name not in vars(self) and isinstance(getattr(type(self), name, None), computed_once):
                 continue
+            if name.startswith("_") and name not in vars(self):
+                raise AttributeError(f"'{name}' is not a parameter of a distribution")
             value = getattr(self, name)
             if not holds(constraint, value):
                 raise ValueError(

@@ -35,6 +35,13 @@ def broadcast(a: Shape, b: Shape) -> Shape:
     return tuple(reversed(found))
 
 
+def check_takes(shape: Shape, other: Shape) -> None:
+    """Raise RuntimeError unless `other` broadcasts to `shape` itself, as writing into a tensor needs."""
+    full = broadcast(shape, other)
+    if full != shape:
+        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(full)}")
+
+
 def size(shape: Shape, i: int) -> int:
     return shape[i] if -i <= len(shape) else 1
 

@@ -67,8 +67,8 @@ class device:
 CPU = device()
 
 
-def strides_of_empty(shape: Shape) -> Shape:
-    """Return the strides that PyTorch gives a new tensor without elements; numpy gives zeros."""
+def contiguous_strides(shape: Shape) -> Shape:
+    """Return the strides that PyTorch gives a new tensor, in elements; without elements, numpy gives zeros."""
     steps, step = [], 1
     for size in reversed(shape):
         steps.append(step)
@@ -163,7 +163,7 @@ class Described:
         raw = self._data
         steps = () if type(raw) in (float, bool) else tuple(s // raw.itemsize for s in raw.strides)
         if 0 in steps and raw.size == 0 and not any(steps):
-            steps = strides_of_empty(raw.shape)
+            steps = contiguous_strides(raw.shape)
         return steps if dim is None else steps[dim]
 
     def is_contiguous(self, memory_format: object = None) -> bool:

@@ -23,7 +23,7 @@ from gradtrace.engine.view_rules import INDIRECT, refuse_change
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from gradtrace.engine.tensor_methods import TensorMethods as Methods  # a stub: see gradtrace/ops/stubs.py
+    from gradtrace.engine.tensor_methods import TensorMethods as Methods  # a stub: see tools/stubs.py
     from gradtrace.engine.types import Array, Inputs, Number, NumpyScalar, Raw
 else:
     Methods = Attributes

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     NumpyDtype = dtype[Any]
     NumpyScalar = generic[Any]
     Shape = tuple[int, ...]
+    Ints = tuple[int, ...]  # other numbers, one for each dim
     Dims = int | tuple[int, ...] | None  # which dims: one, several, or all
     Kernel = Callable[..., Any]  # from raw operands and plain arguments to raw results
     Rule = Callable[..., Any]  # rule(xp, g, out, *arguments): the gradient of one argument
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
         ) -> None: ...
 
 else:
-    Array = Raw = Number = NumpyDtype = NumpyScalar = Shape = Dims = None
+    Array = Raw = Number = NumpyDtype = NumpyScalar = Shape = Ints = Dims = None
     Kernel = Rule = Hook = Gradient = NodeGradient = InputGradients = Pairs = None
     Outputs = Inputs = Vectors = ForwardMode = None
 

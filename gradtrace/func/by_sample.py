@@ -11,6 +11,10 @@ from gradtrace.engine.namespace import TRACED
 from gradtrace.func.batched import Batched
 from gradtrace.func.pytree import flatten, torch_function, unflatten
 
+Args = tuple[Any, ...]
+Options = dict[str, Any]
+AnyFunction = Callable[..., Any]
+
 
 def highest(values: Any) -> Any:
     """Return the innermost vmap to which a value, also inside tuples and lists, belongs; None if there is none."""
@@ -36,7 +40,7 @@ def sample(value: Any, level: Any, i: int) -> Any:
     return value
 
 
-def map_samples(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], level: Any) -> Any:
+def map_samples(function: AnyFunction, args: Args, options: Options, level: Any) -> Any:
     """Call `function` on each sample, and stack the nested results into batched tensors."""
     leaves, spec = flatten((args, options))
     results = []
@@ -60,9 +64,7 @@ def _column(column: tuple[Any, ...], level: Any) -> Any:
     return Batched(torch_function("stack")(list(column)), 0, level)
 
 
-def map_samples_in_place(
-    function: Callable[..., Any], target: Batched, rest: tuple[Any, ...], options: dict[str, Any]
-) -> Batched:
+def map_samples_in_place(function: AnyFunction, target: Batched, rest: Args, options: Options) -> Batched:
     """Call `function`, which modifies its first argument, on a view of the target for each sample."""
     level = target.level
     leaves, spec = flatten((rest, options))

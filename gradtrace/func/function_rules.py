@@ -17,7 +17,8 @@ from gradtrace.func.rules import front, insert_ones
 
 Args = tuple[Any, ...]
 RuleOptions = dict[str, Any]
-FunctionRule = Callable[[Callable[..., Any], Args, RuleOptions, Any], Any]
+Public = Callable[..., Any]  # the function that users call
+FunctionRule = Callable[[Public, Args, RuleOptions, Any], Any]
 
 SHARED_STATISTICS = (
     "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, "
@@ -62,7 +63,7 @@ def dim_of(args: Args, options: RuleOptions, at: int, default: Any) -> tuple[Any
     return (args[at], (*args[:at], *args[at + 1 :]), rest) if len(args) > at else (named, args, rest)
 
 
-def with_dim(function: Callable[..., Any], x: Tensor, args: Args, options: RuleOptions, at: int) -> Any:
+def with_dim(function: Public, x: Tensor, args: Args, options: RuleOptions, at: int) -> Any:
     dim, args, options = dim_of(args, options, at, -1)
     if dim is None:
         return NotImplemented
@@ -70,7 +71,7 @@ def with_dim(function: Callable[..., Any], x: Tensor, args: Args, options: RuleO
 
 
 @rule("sort", "argsort", "topk", "msort")
-def ordered(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
+def ordered(function: Public, args: Args, options: RuleOptions, level: Any) -> Any:
     if not only_first(args, options, level) or not args[0].ndim:
         return NotImplemented
     x = in_front(args[0], level)
@@ -80,7 +81,7 @@ def ordered(function: Callable[..., Any], args: Args, options: RuleOptions, leve
 
 
 @rule("gather", "scatter", "scatter_add")
-def by_index(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
+def by_index(function: Public, args: Args, options: RuleOptions, level: Any) -> Any:
     """Rule of gather, scatter and scatter_add, whose arguments are (input, dim, index, ...)."""
     if options or len(args) < 3 or not args[0].ndim or not isinstance(args[2], Tensor):
         return NotImplemented
@@ -92,7 +93,7 @@ def by_index(function: Callable[..., Any], args: Args, options: RuleOptions, lev
 
 
 @rule("index_select")
-def selected(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
+def selected(function: Public, args: Args, options: RuleOptions, level: Any) -> Any:
     """Rule of index_select: gather with the index expanded over the other dims, as in PyTorch."""
     if options or len(args) != 3 or not only_first(args, options, level) or not args[0].ndim or args[2].ndim != 1:
         return NotImplemented
@@ -104,7 +105,7 @@ def selected(function: Callable[..., Any], args: Args, options: RuleOptions, lev
 
 
 @rule("masked_fill")
-def filled(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
+def filled(function: Public, args: Args, options: RuleOptions, level: Any) -> Any:
     if options or len(args) != 3 or isinstance(args[2], Tensor):
         return NotImplemented
     x, mask, value = args
@@ -114,7 +115,7 @@ def filled(function: Callable[..., Any], args: Args, options: RuleOptions, level
 
 
 @rule("linear")
-def affine(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
+def affine(function: Public, args: Args, options: RuleOptions, level: Any) -> Any:
     """Rule of linear: compute input @ weight.T, then add the bias."""
     if options or len(args) < 2 or not args[1].ndim:
         return NotImplemented
@@ -123,7 +124,7 @@ def affine(function: Callable[..., Any], args: Args, options: RuleOptions, level
 
 
 @rule("nll_loss")
-def likelihood(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
+def likelihood(function: Public, args: Args, options: RuleOptions, level: Any) -> Any:
     """Rule of nll_loss: gather the log-probability of each target, negate, then sum or average over the targets."""
     names = ("input", "target", "weight", "size_average", "ignore_index", "reduce", "reduction")
     given = {**dict(zip(names, args, strict=False)), **options}
@@ -144,7 +145,7 @@ def likelihood(function: Callable[..., Any], args: Args, options: RuleOptions, l
 
 
 @rule("cross_entropy")
-def entropy(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
+def entropy(function: Public, args: Args, options: RuleOptions, level: Any) -> Any:
     """Rule of cross_entropy with class indices: nll_loss of log_softmax."""
     simple = len(args) == 2 and set(options) <= {"reduction", "ignore_index"}
     if not simple or args[1].is_floating_point() or not args[0].ndim:
@@ -153,7 +154,7 @@ def entropy(function: Callable[..., Any], args: Args, options: RuleOptions, leve
 
 
 @rule("binary_cross_entropy", "binary_cross_entropy_with_logits")
-def binary(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
+def binary(function: Public, args: Args, options: RuleOptions, level: Any) -> Any:
     reduction = options.get("reduction", "mean")
     if len(args) != 2 or set(options) - {"reduction"} or args[0].shape != args[1].shape:
         return NotImplemented
@@ -162,7 +163,7 @@ def binary(function: Callable[..., Any], args: Args, options: RuleOptions, level
 
 
 @rule("layer_norm")
-def normalised(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
+def normalised(function: Public, args: Args, options: RuleOptions, level: Any) -> Any:
     """Rule of layer_norm: normalise without weight and bias, then apply these."""
     names = ("input", "normalized_shape", "weight", "bias", "eps")
     given = {**dict(zip(names, args, strict=False)), **options}
@@ -176,7 +177,7 @@ def normalised(function: Callable[..., Any], args: Args, options: RuleOptions, l
 
 
 @rule("inv", "cholesky", "matrix_power", "matrix_rank", "cond", "pinv", "svdvals", "eigvalsh")
-def of_matrices(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
+def of_matrices(function: Public, args: Args, options: RuleOptions, level: Any) -> Any:
     """Rule of functions that accept a stack of matrices: the samples are one more dim of the stack."""
     if not only_first(args, options, level) or args[0].ndim < 2:
         return NotImplemented
@@ -184,7 +185,7 @@ def of_matrices(function: Callable[..., Any], args: Args, options: RuleOptions, 
 
 
 @rule("scaled_dot_product_attention")
-def attention(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
+def attention(function: Public, args: Args, options: RuleOptions, level: Any) -> Any:
     if len(args) != 3 or any(isinstance(v, Tensor) for v in options.values()):
         return NotImplemented
     if len({x.ndim for x in args}) > 1:
@@ -193,7 +194,7 @@ def attention(function: Callable[..., Any], args: Args, options: RuleOptions, le
 
 
 @rule("embedding", "one_hot")
-def looked_up(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
+def looked_up(function: Public, args: Args, options: RuleOptions, level: Any) -> Any:
     """Rule of embedding and one_hot, which treat each index separately; all samples share one table."""
     if not only_first(args, options, level):
         return NotImplemented
@@ -205,7 +206,7 @@ CHANNELS_FIRST = {f"{name}{n}d": n + 2 for n in (1, 2, 3) for name in IMAGE_NAME
 
 
 @rule(*CHANNELS_FIRST)
-def images(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
+def images(function: Public, args: Args, options: RuleOptions, level: Any) -> Any:
     """Rule of convolution and pooling: merge the samples into the function's batch dim."""
     if not only_first(args, options, level):
         return NotImplemented
@@ -219,7 +220,7 @@ def images(function: Callable[..., Any], args: Args, options: RuleOptions, level
 
 
 @rule("batch_norm")
-def statistics(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
+def statistics(function: Public, args: Args, options: RuleOptions, level: Any) -> Any:
     """Rule of batch_norm: RuntimeError if it would update running statistics that all samples share."""
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__

@@ -43,17 +43,34 @@ def _as_tuple(value: Any, what: str, function: str) -> tuple[bool, Tensors]:
     return was_tuple, items
 
 
-def _prepared(inputs: Tensors, create_graph: bool, need_graph: bool) -> Tensors:
-    """Return views of the inputs to differentiate through with `create_graph`, else detached copies."""
+def _prepared(values: Tensors, create_graph: bool, need_graph: bool) -> Tensors:
+    """Return views of tensors to differentiate through with `create_graph`, else detached copies."""
     return tuple(
-        x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_(need_graph) for x in inputs
+        x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_(need_graph) for x in values
     )
+
+
+def _inputs(inputs: Any, function: str, create_graph: bool) -> tuple[bool, Tensors]:
+    """Return whether the inputs are a tuple, and the tensors to differentiate with respect to."""
+    was_tuple, xs = _as_tuple(inputs, "inputs", function)
+    return was_tuple, _prepared(xs, create_graph, need_graph=True)
+
+
+def _outputs(func: Function, xs: Tensors, function: str, strict: bool) -> tuple[bool, Tensors]:
+    """Call the function; return whether its outputs are a tuple, and the outputs."""
+    was_tuple, outs = _as_tuple(func(*xs), RESULT, function)
+    _check_requires_grad(outs, "outputs", strict)
+    return was_tuple, outs
 
 
 def _finished(value: Any, create_graph: bool) -> Any:
     if create_graph:
         return value
     return value.detach() if isinstance(value, Tensor) else tuple(_finished(v, create_graph) for v in value)
+
+
+def _result(values: Any, create_graph: bool, was_tuple: bool) -> Any:
+    return _unpacked(_finished(values, create_graph), was_tuple)
 
 
 def _unpacked(values: Any, was_tuple: bool) -> Any:
@@ -171,8 +188,12 @@ def _with_zeros(grads: Any, like: Tensors, strict: bool, create_graph: bool, sta
     return tuple(result)
 
 
-def _recording(create_graph: bool) -> Any:
-    return set_grad_enabled(True if create_graph else state.grad_enabled)
+def _product(
+    outputs: Any, inputs: Tensors, vector: Any, like: Tensors, create_graph: bool, strict: bool, stage: str
+) -> Tensors:
+    """Return the product of the vector and the derivative of the outputs, with the shapes of `like`."""
+    with set_grad_enabled(create_graph or state.grad_enabled):
+        return _with_zeros(_grad(outputs, inputs, vector, create_graph), like, strict, create_graph, stage)
 
 
 # ---- first derivatives
@@ -181,37 +202,24 @@ def _recording(create_graph: bool) -> Any:
 def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return (outputs, vector-Jacobian product); v is nested like the outputs."""
     with enable_grad():
-        inputs_tuple, xs = _as_tuple(inputs, "inputs", "vjp")
-        xs = _prepared(xs, create_graph, need_graph=True)
-        outputs_tuple, outs = _as_tuple(func(*xs), RESULT, "vjp")
-        _check_requires_grad(outs, "outputs", strict)
+        inputs_tuple, xs = _inputs(inputs, "vjp", create_graph)
+        outputs_tuple, outs = _outputs(func, xs, "vjp", strict)
         vector = _vector(v, outs, outputs_tuple, "vjp", create_graph, NO_V_FOR_OUTPUT)
-    with _recording(create_graph):
-        product = _with_zeros(_grad(outs, xs, vector, create_graph), xs, strict, create_graph, "back")
-    return (
-        _unpacked(_finished(outs, create_graph), outputs_tuple),
-        _unpacked(_finished(product, create_graph), inputs_tuple),
-    )
+    product = _product(outs, xs, vector, xs, create_graph, strict, "back")
+    return _result(outs, create_graph, outputs_tuple), _result(product, create_graph, inputs_tuple)
 
 
 def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return (outputs, Jacobian-vector product), by differentiating the vjp; v is nested like the inputs."""
     with enable_grad():
-        inputs_tuple, xs = _as_tuple(inputs, "inputs", "jvp")
-        xs = _prepared(xs, create_graph, need_graph=True)
+        inputs_tuple, xs = _inputs(inputs, "jvp", create_graph)
         vector = _vector(v, xs, inputs_tuple, "jvp", create_graph, NO_V_FOR_INPUT)
-        outputs_tuple, outs = _as_tuple(func(*xs), RESULT, "jvp")
-        _check_requires_grad(outs, "outputs", strict)
+        outputs_tuple, outs = _outputs(func, xs, "jvp", strict)
         unknown = tuple(torch_function("zeros_like")(o, requires_grad=True) for o in outs)
         pulled = _grad(outs, xs, unknown, create_graph=True)
         _check_requires_grad(pulled, "grad_inputs", strict)
-    with _recording(create_graph):
-        product = _grad(pulled, unknown, vector, create_graph)
-        product = _with_zeros(product, outs, strict, create_graph, "back_trick")
-    return (
-        _unpacked(_finished(outs, create_graph), outputs_tuple),
-        _unpacked(_finished(product, create_graph), outputs_tuple),
-    )
+    product = _product(pulled, unknown, vector, outs, create_graph, strict, "back_trick")
+    return _result(outs, create_graph, outputs_tuple), _result(product, create_graph, outputs_tuple)
 
 
 def jacobian(
@@ -225,10 +233,8 @@ def jacobian(
     """Compute the Jacobian: for each output, for each input, a tensor of output.shape + input.shape."""
     _check_strategy(strategy, create_graph, strict, vectorize)
     with enable_grad():
-        inputs_tuple, xs = _as_tuple(inputs, "inputs", "jacobian")
-        xs = _prepared(xs, create_graph, need_graph=True)
-        outputs_tuple, outs = _as_tuple(func(*xs), RESULT, "jacobian")
-        _check_requires_grad(outs, "outputs", strict)
+        inputs_tuple, xs = _inputs(inputs, "jacobian", create_graph)
+        outputs_tuple, outs = _outputs(func, xs, "jacobian", strict)
         if vectorize and strict:
             raise RuntimeError(
                 "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
@@ -289,9 +295,8 @@ def _jacobian_of(out: Tensor, number: int, xs: Tensors, create_graph: bool, stri
 # ---- second derivatives
 
 
-def _single_output(out: Any, function: str, strict: bool) -> Tensor:
-    was_tuple, outs = _as_tuple(out, RESULT, function)
-    _check_requires_grad(outs, "outputs", strict)
+def _single_output(func: Function, xs: Tensors, function: str, strict: bool) -> Tensor:
+    was_tuple, outs = _outputs(func, xs, function, strict)
     if was_tuple:
         raise RuntimeError(f"The function given to {function} should return a single Tensor")
     if outs[0].numel() != 1:
@@ -313,7 +318,7 @@ def hessian(
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
 
     def scalar(*xs: Tensor) -> Any:
-        return _single_output(func(*xs), "hessian", strict).squeeze()
+        return _single_output(func, xs, "hessian", strict).squeeze()
 
     def first(*xs: Tensor) -> Any:
         jac = jacobian(scalar, xs, create_graph=True)
@@ -337,10 +342,9 @@ def _first_of(
     func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool, function: str
 ) -> tuple[bool, Tensors, Any, Tensor, Tensors]:
     """Do the common first part of vhp and hvp: (inputs are a tuple, inputs, v, output, gradient with a graph)."""
-    inputs_tuple, xs = _as_tuple(inputs, "inputs", function)
-    xs = _prepared(xs, create_graph, need_graph=True)
+    inputs_tuple, xs = _inputs(inputs, function, create_graph)
     vector = _vector(v, xs, inputs_tuple, function, create_graph, NO_V_FOR_INPUT)
-    out = _single_output(func(*xs), function, strict)
+    out = _single_output(func, xs, function, strict)
     jac = _grad((out,), xs, create_graph=True)
     _check_requires_grad(jac, "jacobian", strict)
     return inputs_tuple, xs, vector, out, jac
@@ -350,10 +354,8 @@ def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     """Return (output, vector-Hessian product)."""
     with enable_grad():
         inputs_tuple, xs, vector, out, jac = _first_of(func, inputs, v, create_graph, strict, "vhp")
-    with _recording(create_graph):
-        product = _grad(jac, xs, vector, create_graph)
-        product = _with_zeros(product, xs, strict, create_graph, "double_back")
-    return _finished(out, create_graph), _unpacked(_finished(product, create_graph), inputs_tuple)
+    product = _product(jac, xs, vector, xs, create_graph, strict, "double_back")
+    return _finished(out, create_graph), _result(product, create_graph, inputs_tuple)
 
 
 def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
@@ -363,7 +365,5 @@ def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
         unknown = tuple(torch_function("zeros_like")(x, requires_grad=True) for x in xs)
         twice = _grad(jac, xs, unknown, create_graph=True)
         _check_requires_grad(jac, "hessian", strict)
-    with _recording(create_graph):
-        product = _grad(twice, unknown, vector, create_graph)
-        product = _with_zeros(product, xs, strict, create_graph, "double_back_trick")
-    return _finished(out, create_graph), _unpacked(_finished(product, create_graph), inputs_tuple)
+    product = _product(twice, unknown, vector, xs, create_graph, strict, "double_back_trick")
+    return _finished(out, create_graph), _result(product, create_graph, inputs_tuple)

@@ -26,6 +26,8 @@ from gradtrace.ops.random.distributions import uniform
 from gradtrace.ops.random.generator import draw
 
 Array = Any
+Checked = Callable[..., Any]  # the function to check
+Inputs = tuple[Any, ...]
 NOTHING_TO_CHECK = (
     "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
 )
@@ -56,7 +58,7 @@ class Tolerances(NamedTuple):
     nondet_tol: float
 
 
-def _check_inputs(inputs: tuple[Any, ...]) -> None:
+def _check_inputs(inputs: Inputs) -> None:
     for i, x in enumerate(inputs):
         if not isinstance(x, Tensor) or not x.requires_grad:
             continue
@@ -79,9 +81,7 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
 # ---- numerical
 
 
-def _difference(
-    func: Callable[..., Any], inputs: tuple[Any, ...], change: Callable[[int], None], eps: float, where: str
-) -> list[Array]:
+def _difference(func: Checked, inputs: Inputs, change: Callable[[int], None], eps: float, where: str) -> list[Array]:
     """Return flat (f(+) - f(-)) / 2 eps for each output; `change(sign)` perturbs an input, `change(0)` restores it."""
     change(-1)
     below = [np.array(out._data) for out in as_tuple(func(*inputs))]
@@ -101,12 +101,12 @@ def _difference(
     ]
 
 
-def _numerical_jacobians(func: Callable[..., Any], inputs: tuple[Any, ...], eps: float) -> list[list[Array]]:
+def _numerical_jacobians(func: Checked, inputs: Inputs, eps: float) -> list[list[Array]]:
     """Return, for each input that requires grad and each output, a Jacobian (input elements, output elements)."""
     return [_numerical_jacobian(func, inputs, x, eps) for x in requiring_grad(inputs)]
 
 
-def _numerical_jacobian(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, eps: float) -> list[Array]:
+def _numerical_jacobian(func: Checked, inputs: Inputs, x: Tensor, eps: float) -> list[Array]:
     array = x.array
     rows = []
     for index in product(*map(range, array.shape)):
@@ -173,7 +173,7 @@ def _mismatch(analytical: Any, numerical: Any, output: int, input_number: int) -
     )
 
 
-def _slow_check(func: Callable[..., Any], func_out: Any, inputs: tuple[Any, ...], tol: Tolerances) -> None:
+def _slow_check(func: Checked, func_out: Any, inputs: Inputs, tol: Tolerances) -> None:
     """Compare the full Jacobians, element by element."""
     per_input = _numerical_jacobians(func, inputs, tol.eps)
     outs = as_tuple(func_out)
@@ -191,7 +191,7 @@ def _slow_check(func: Callable[..., Any], func_out: Any, inputs: tuple[Any, ...]
         raise GradcheckError("Numerical gradient for function expected to be zero")
 
 
-def _forward_check(func: Callable[..., Any], inputs: tuple[Any, ...], tol: Tolerances) -> None:
+def _forward_check(func: Checked, inputs: Inputs, tol: Tolerances) -> None:
     """Compare the Jacobians from dual tensors, element by element."""
     _check_inputs(inputs)
     keep = [k for k, out in enumerate(as_tuple(func(*inputs))) if out.requires_grad]
@@ -210,7 +210,7 @@ def _random_unit(x: Tensor, generator: Any) -> Array:
     return (vector / np.linalg.norm(vector)).astype(x.dtype.np)
 
 
-def _fast_check(func: Callable[..., Any], func_out: Any, inputs: tuple[Any, ...], tol: Tolerances) -> None:
+def _fast_check(func: Checked, func_out: Any, inputs: Inputs, tol: Tolerances) -> None:
     """Compare one number for each output and input: a random combination of the Jacobian's rows and columns."""
     generator = np.random.default_rng(0)
     tensors, outputs = requiring_grad(inputs), differentiable(func_out)
@@ -229,7 +229,7 @@ def _fast_check(func: Callable[..., Any], func_out: Any, inputs: tuple[Any, ...]
                 raise GradcheckError(_mismatch(a, n, j, i) + _in_slow_mode(func, inputs, out, i, keep[j], tol))
 
 
-def _along(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, u: Array, eps: float) -> list[Array]:
+def _along(func: Checked, inputs: Inputs, x: Tensor, u: Array, eps: float) -> list[Array]:
     """Return the derivative of every output along the direction u of one input."""
     array = x.array
     start, step = array.copy(), (u * eps).reshape(array.shape)
@@ -241,7 +241,7 @@ def _along(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, u: Arra
 
 
 def _in_slow_mode(
-    func: Callable[..., Any], inputs: tuple[Any, ...], output: Tensor, input_number: int, number: int, tol: Tolerances
+    func: Checked, inputs: Inputs, output: Tensor, input_number: int, number: int, tol: Tolerances
 ) -> str:
     numerical = _numerical_jacobians(func, inputs, tol.eps)[input_number][number]
     analytical = _analytical_jacobians(output, requiring_grad(inputs), float("inf"))[input_number]
@@ -290,9 +290,7 @@ def gradcheck(
     return True
 
 
-def _gradcheck(
-    func: Callable[..., Any], inputs: tuple[Any, ...], tol: Tolerances, fast_mode: bool, check_undefined_grad: bool
-) -> None:
+def _gradcheck(func: Checked, inputs: Inputs, tol: Tolerances, fast_mode: bool, check_undefined_grad: bool) -> None:
     _check_inputs(inputs)
     func_out = func(*inputs)
     outputs = differentiable(func_out)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gradtrace.engine import Function, Tensor
@@ -14,12 +13,21 @@ from gradtrace.engine.op import Op
 from gradtrace.engine.state import state
 from gradtrace.engine.tables import function_table
 from gradtrace.func.batched import Batched
-from gradtrace.func.by_sample import expand_like, highest, map_samples, map_samples_in_place, sample, stacked
+from gradtrace.func.by_sample import (
+    AnyFunction,
+    Args,
+    Options,
+    expand_like,
+    highest,
+    map_samples,
+    map_samples_in_place,
+    sample,
+    stacked,
+)
 from gradtrace.func.function_rules import FUNCTION_RULES
 from gradtrace.func.pytree import flatten
 from gradtrace.func.rules import aligned, front, plain_are_shared, rule_of
 from gradtrace.ops.random.generator import default_generator
-from gradtrace.ops.sample_wise import DYNAMIC, LIKES, RANDOM
 
 RANDOM_MESSAGE = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
@@ -94,7 +102,7 @@ class Interpreter:
 
     # ---- operators
 
-    def operate(self, record: Op, args: tuple[Any, ...]) -> Any:
+    def operate(self, record: Op, args: Args) -> Any:
         """Run an operator on batched tensors; return NotImplemented if no argument is batched."""
         level = highest(args)
         if level is None:
@@ -109,7 +117,7 @@ class Interpreter:
                     return _wrapped(out, bdim, level)
         return map_samples(record, args, {}, level)
 
-    def operate_inplace(self, record: Op, args: tuple[Any, ...]) -> Any:
+    def operate_inplace(self, record: Op, args: Args) -> Any:
         level = highest(args)
         if level is None:
             return NotImplemented
@@ -138,7 +146,7 @@ class Interpreter:
         target.value, target.bdim = view.value, view.bdim
         return True
 
-    def apply(self, function: type[Function], args: tuple[Any, ...]) -> Any:
+    def apply(self, function: type[Function], args: Args) -> Any:
         """Run a custom Function on batched tensors: by its `vmap`, or for each sample with `generate_vmap_rule`."""
         level = highest(args)
         if level is None:
@@ -158,24 +166,22 @@ class Interpreter:
 
     # ---- functions that read values
 
-    def call(
-        self, function: Callable[..., Any], public: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
-    ) -> Any:
+    def call(self, function: AnyFunction, public: Any, args: Args, options: Options) -> Any:
         """Run the call of a public function under vmap.
 
         `function` computes without vmap; `public` is the function that users call, which an outer vmap intercepts too.
         """
-        name = function.__name__
-        if name in RANDOM:
+        name, kind = function.__name__, public.vmap
+        if kind == "random":
             return self._random(function, args, options)
         level = highest(flatten((args, options))[0])
         if level is None:
             return function(*args, **options)
-        if name in DYNAMIC or name == "one_hot":
+        if kind == "dynamic" or name == "one_hot":
             self._refuse(name, args, options)
         if name == "where":
             return function(*args, **options)
-        if name in LIKES:
+        if kind == "like":
             return expand_like(function(*args, **options), flatten((args, options))[0])
         if name.endswith("_"):
             return self._in_place(name, public, args, options, level)
@@ -183,7 +189,7 @@ class Interpreter:
         result = NotImplemented if rule is None else rule(public, args, options, level)
         return map_samples(public, args, options, level) if result is NotImplemented else result
 
-    def _refuse(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+    def _refuse(self, name: str, args: Args, options: Options) -> None:
         """Raise RuntimeError for a call whose result would have a different shape or truth value for each sample."""
         if name == "one_hot" and (*args[1:], options.get("num_classes", -1))[0] > 0:
             return
@@ -193,9 +199,7 @@ class Interpreter:
             return
         raise RuntimeError(REFUSALS[name])
 
-    def _in_place(
-        self, name: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], level: Any
-    ) -> Any:
+    def _in_place(self, name: str, function: AnyFunction, args: Args, options: Options, level: Any) -> Any:
         target = args[0]
         if not isinstance(target, Batched) or target.level is not level:
             raise RuntimeError(UNBATCHED_TARGET.format(name))
@@ -203,7 +207,7 @@ class Interpreter:
 
     # ---- random numbers
 
-    def _random(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def _random(self, function: AnyFunction, args: Args, options: Options) -> Any:
         level = next(level for level in reversed(state.levels) if level.batches)
         if function.__name__ in ("bernoulli", "multinomial", "normal"):
             self.allow_random()
@@ -231,14 +235,14 @@ class Interpreter:
 
     # ---- indexing
 
-    def getitem(self, function: Callable[..., Any], tensor: Tensor, key: Any) -> Any:
+    def getitem(self, function: AnyFunction, tensor: Tensor, key: Any) -> Any:
         """Return tensor[key], by a loop over the samples if the key is batched."""
         level = self._level_of_key(key)
         if level is None:
             return function(tensor, key)
         return map_samples(operator.getitem, (tensor, key), {}, level)
 
-    def setitem(self, function: Callable[..., Any], tensor: Tensor, key: Any, value: Any) -> None:
+    def setitem(self, function: AnyFunction, tensor: Tensor, key: Any, value: Any) -> None:
         level = self._level_of_key(key)
         if level is None:
             function(tensor, key, value)

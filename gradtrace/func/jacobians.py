@@ -5,7 +5,7 @@ jacrev computes one vjp for each output element (row); jacfwd one jvp for each i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradtrace.engine import Tensor
@@ -43,22 +43,25 @@ def _rows(
     backward: Callable[..., Any], outputs: list[Tensor], spec: TreeSpec, index: int, inputs: list[Tensor]
 ) -> list[Tensor]:
     """Return the Jacobian of output `index` with respect to each input, by one vjp for each of its elements."""
-    zeros = torch_function("zeros")
+    zeros, stack = torch_function("zeros"), torch_function("stack")
     target = outputs[index]
-    others = [zeros(t.shape, dtype=t.dtype) for t in outputs]
-    rows: list[list[Tensor]] = []
-    for j in range(target.numel()):
-        unit = zeros(target.numel(), dtype=target.dtype)
-        unit[j] = 1
-        cotangents = [*others[:index], unit.view(target.shape), *others[index + 1 :]]
-        rows.append(flatten(backward(unflatten(cotangents, spec)))[0])
-    stack = torch_function("stack")
+    rows = [flatten(backward(unflatten(cotangents, spec)))[0] for cotangents in _units(outputs, index)]
     return [
         stack([row[k] for row in rows]).view(target.shape + x.shape)
         if rows
         else zeros(target.shape + x.shape, dtype=x.dtype)
         for k, x in enumerate(inputs)
     ]
+
+
+def _units(tensors: list[Tensor], index: int) -> Iterator[list[Tensor]]:
+    """Yield for each element of tensor `index` a list of zeros like the tensors, in which this element is one."""
+    zeros, target = torch_function("zeros"), tensors[index]
+    still = [zeros(t.shape, dtype=t.dtype) for t in tensors]
+    for j in range(target.numel()):
+        unit = zeros(target.numel(), dtype=target.dtype)
+        unit[j] = 1
+        yield [*still[:index], unit.view(target.shape), *still[index + 1 :]]
 
 
 def jacfwd(
@@ -85,12 +88,7 @@ def _columns(
     """Return the Jacobian of each output with respect to input `index`, by one push for each of its elements."""
     zeros, stack = torch_function("zeros"), torch_function("stack")
     target = inputs[index]
-    still = [zeros(t.shape, dtype=t.dtype) for t in inputs]
-    columns = []
-    for j in range(target.numel()):
-        unit = zeros(target.numel(), dtype=target.dtype)
-        unit[j] = 1
-        columns.append(flatten(push([*still[:index], unit.view(target.shape), *still[index + 1 :]]))[0])
+    columns = [flatten(push(tangents))[0] for tangents in _units(inputs, index)]
     return [
         stack([column[k] for column in columns], -1).view(out.shape + target.shape)
         if columns

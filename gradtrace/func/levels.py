@@ -7,7 +7,7 @@ reach it. An output keeps its history only if this history reaches a leaf outsid
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 from gradtrace.engine import AccumulateGrad, Node, Tensor, state
@@ -123,20 +123,12 @@ class Level(Running):
         return self._reaches_outside(waiting)
 
     def _reaches_outside(self, waiting: list[Node]) -> bool:
-        seen: set[int] = set()
         others = [level.entered for level in state.levels if isinstance(level, Level) and level is not self]
-        while waiting:
-            node = waiting.pop()
-            if id(node) in seen:
-                continue
+        for node in nodes_from(waiting):
             if any(id(node) in entered for entered in others):
                 return True
-            seen.add(id(node))
-            if isinstance(node, AccumulateGrad):
-                if not self._is_own(node.variable):
-                    return True
-                continue
-            waiting.extend(n for n, _ in node.next_functions if n is not None)
+            if isinstance(node, AccumulateGrad) and not self._is_own(node.variable):
+                return True
         return False
 
     def _is_own(self, leaf: Tensor) -> bool:
@@ -162,6 +154,17 @@ class Level(Running):
         if inner._x is not None and self in inner._x.transforms:
             inner._x.transforms = tuple(level for level in inner._x.transforms if level is not self)
         return x
+
+
+def nodes_from(waiting: list[Node]) -> Iterator[Node]:
+    """Yield the nodes of a list, from its end, and all that lead to them, each once."""
+    seen: set[int] = set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            waiting.extend(n for n, _ in node.next_functions if n is not None)
 
 
 def refuse_captured(name: str, target: Tensor) -> None:

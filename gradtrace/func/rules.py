@@ -32,6 +32,22 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
     return add
 
 
+def rule_on_front(*names: str) -> Callable[[Callable[..., Any]], Rule]:
+    """Register a rule of one tensor: it gets the record, the batch with samples in front, and the other arguments.
+
+    It returns the result with samples in front, or NotImplemented.
+    """
+
+    def add(function: Callable[..., Any]) -> Rule:
+        def apply(record: Op, size: int, args: Args, dims: Args) -> Any:
+            out = function(record, front(args[0], dims[0], size), *args[1:])
+            return out if out is NotImplemented else (out, 0)
+
+        return rule(*names)(apply)
+
+    return add
+
+
 def front(x: Tensor, bdim: int | None, size: int) -> Any:
     """Return a tensor with its batch dim in front; expand one that is the same for all samples (`bdim` None)."""
     if bdim is None:
@@ -60,9 +76,9 @@ def rule_of(record: Op) -> Rule | None:
 # ---- elementwise
 
 
-@rule("contiguous")
-def contiguous(record: Op, size: int, args: Args, dims: Args) -> Any:
-    return record(front(args[0], dims[0], size)), 0
+@rule_on_front("contiguous")
+def contiguous(record: Op, x: Tensor) -> Any:
+    return record(x)
 
 
 def elementwise(record: Op, size: int, args: Args, dims: Args) -> Any:
@@ -128,93 +144,84 @@ def shifted(dim: Any, ndim: int) -> Any:
     return dim % ndim + 1
 
 
-def along_dims(record: Op, size: int, args: Args, dims: Args) -> Any:
+@rule_on_front()
+def along_dims(record: Op, x: Tensor, *plain: Any) -> Any:
     """Rule of operators of one tensor with dim arguments, which the record's `dims` names: shift them by one."""
-    x = front(args[0], dims[0], size)
     ndim = x.ndim - 1
     if ndim == 0:
         return NotImplemented
-    arguments = [
-        shifted(value, ndim) if name in record.dims else value
-        for name, value in zip(record.plain_names, args[1:], strict=False)
-    ]
-    return record(x, *arguments), 0
+    names = zip(record.plain_names, plain, strict=False)
+    return record(x, *(shifted(value, ndim) if name in record.dims else value for name, value in names))
 
 
-@rule("unsqueeze")
-def unsqueezed(record: Op, size: int, args: Args, dims: Args) -> Any:
-    x = front(args[0], dims[0], size)
-    return record(x, args[1] % x.ndim + 1), 0
+@rule_on_front("unsqueeze")
+def unsqueezed(record: Op, x: Tensor, dim: int) -> Any:
+    return record(x, dim % x.ndim + 1)
 
 
-@rule("permute")
-def permuted(record: Op, size: int, args: Args, dims: Args) -> Any:
-    x = front(args[0], dims[0], size)
-    return (record(x, (0, *shifted(args[1], x.ndim - 1))), 0) if x.ndim > 1 else NotImplemented
+@rule_on_front("permute")
+def permuted(record: Op, x: Tensor, order: Any) -> Any:
+    return record(x, (0, *shifted(order, x.ndim - 1))) if x.ndim > 1 else NotImplemented
 
 
-@rule("sum", "mean", "prod", "max", "min", "median", "nanmedian")
-def of_all(record: Op, size: int, args: Args, dims: Args) -> Any:
+def flat_samples(x: Tensor) -> Tensor:
+    """Return a batch of samples of at least one dim as a matrix with a row for each."""
+    return xp.reshape(x, (x.shape[0], -1)) if x.ndim > 2 else x
+
+
+@rule_on_front("sum", "mean", "prod", "max", "min", "median", "nanmedian")
+def of_all(record: Op, x: Tensor, *plain: Any) -> Any:
     """Rule of reductions of all elements: reduce all dims except the batch dim."""
-    x = front(args[0], dims[0], size)
     if x.ndim == 1:
         return NotImplemented
+    along = getattr(xp, record.name + "_dim")
     if record.name in ("sum", "mean"):
-        return getattr(xp, record.name + "_dim")(x, tuple(range(1, x.ndim)), False, args[1]), 0
+        return along(x, tuple(range(1, x.ndim)), False, plain[0])
     if record.name == "prod":
-        flat = xp.reshape(x, (x.shape[0], -1)) if x.ndim > 2 else x
-        return xp.prod_dim(flat, (1,), False, args[1]), 0
-    flat = xp.reshape(x, (x.shape[0], -1)) if x.ndim > 2 else x
-    return getattr(xp, record.name + "_dim")(flat, 1, False)[0], 0
+        return along(flat_samples(x), (1,), False, plain[0])
+    return along(flat_samples(x), 1, False)[0]
 
 
-@rule("argmax", "argmin")
-def best(record: Op, size: int, args: Args, dims: Args) -> Any:
-    x = front(args[0], dims[0], size)
-    dim, keepdim = args[1:]
+@rule_on_front("argmax", "argmin")
+def best(record: Op, x: Tensor, dim: int | None, keepdim: bool) -> Any:
     if x.ndim == 1 or (dim is None and keepdim):
         return NotImplemented
     if dim is None:
-        return record(xp.reshape(x, (x.shape[0], -1)), 1, False), 0
-    return record(x, shifted(dim, x.ndim - 1), keepdim), 0
+        return record(xp.reshape(x, (x.shape[0], -1)), 1, False)
+    return record(x, shifted(dim, x.ndim - 1), keepdim)
 
 
 # ---- shapes
 
 
-@rule("view", "reshape", "unsafe_view")
-def reshaped(record: Op, size: int, args: Args, dims: Args) -> Any:
-    x = front(args[0], dims[0], size)
-    return record(x, (x.shape[0], *args[1])), 0
+@rule_on_front("view", "reshape", "unsafe_view")
+def reshaped(record: Op, x: Tensor, shape: Any) -> Any:
+    return record(x, (x.shape[0], *shape))
 
 
-@rule("expand")
-def expanded(record: Op, size: int, args: Args, dims: Args) -> Any:
-    x = front(args[0], dims[0], size)
-    return record(insert_ones(x, len(args[1]) - (x.ndim - 1)), (x.shape[0], *args[1])), 0
+@rule_on_front("expand")
+def expanded(record: Op, x: Tensor, shape: Any) -> Any:
+    return record(insert_ones(x, len(shape) - (x.ndim - 1)), (x.shape[0], *shape))
 
 
-@rule("repeat")
-def repeated(record: Op, size: int, args: Args, dims: Args) -> Any:
-    x = front(args[0], dims[0], size)
-    return record(insert_ones(x, len(args[1]) - (x.ndim - 1)), (1, *args[1])), 0
+@rule_on_front("repeat")
+def repeated(record: Op, x: Tensor, counts: Any) -> Any:
+    return record(insert_ones(x, len(counts) - (x.ndim - 1)), (1, *counts))
 
 
-@rule("t")
-def rotated(record: Op, size: int, args: Args, dims: Args) -> Any:
-    x = front(args[0], dims[0], size)
-    return (xp.transpose(x, 1, 2) if x.ndim == 3 else xp.alias(x)), 0
+@rule_on_front("t")
+def rotated(record: Op, x: Tensor) -> Any:
+    return xp.transpose(x, 1, 2) if x.ndim == 3 else xp.alias(x)
 
 
-@rule("squeeze_all")
-def squeezed(record: Op, size: int, args: Args, dims: Args) -> Any:
-    x = front(args[0], dims[0], size)
-    return xp.view(x, (x.shape[0], *(n for n in x.shape[1:] if n != 1))), 0
+@rule_on_front("squeeze_all")
+def squeezed(record: Op, x: Tensor) -> Any:
+    return xp.view(x, (x.shape[0], *(n for n in x.shape[1:] if n != 1)))
 
 
-@rule("tril", "triu")
-def triangle(record: Op, size: int, args: Args, dims: Args) -> Any:
-    return record(front(args[0], dims[0], size), args[1]), 0
+@rule_on_front("tril", "triu")
+def triangle(record: Op, x: Tensor, diagonal: int) -> Any:
+    return record(x, diagonal)
 
 
 @rule("cat", "stack")
@@ -224,28 +231,24 @@ def joined(record: Op, size: int, args: Args, dims: Args) -> Any:
     return record(parts, args[1] % ndim + 1), 0
 
 
-@rule("roll")
-def rolled(record: Op, size: int, args: Args, dims: Args) -> Any:
-    x = front(args[0], dims[0], size)
+@rule_on_front("roll")
+def rolled(record: Op, x: Tensor, shifts: Any, along: Any) -> Any:
     if x.ndim == 1:
         return NotImplemented
-    if args[2]:
-        return record(x, args[1], shifted(args[2], x.ndim - 1)), 0
+    if along:
+        return record(x, shifts, shifted(along, x.ndim - 1))
     flat = xp.reshape(x, (x.shape[0], -1))
-    return xp.reshape(record(flat, args[1], (1,)), tuple(x.shape)), 0
+    return xp.reshape(record(flat, shifts, (1,)), tuple(x.shape))
 
 
-@rule("trace")
-def trace(record: Op, size: int, args: Args, dims: Args) -> Any:
-    x = xp.diagonal(front(args[0], dims[0], size), 0, 1, 2)
-    return xp.sum_dim(x, (1,), False, None), 0
+@rule_on_front("trace")
+def trace(record: Op, x: Tensor) -> Any:
+    return xp.sum_dim(xp.diagonal(x, 0, 1, 2), (1,), False, None)
 
 
-@rule("diag_embed")
-def embedded(record: Op, size: int, args: Args, dims: Args) -> Any:
-    x = front(args[0], dims[0], size)
-    offset, dim1, dim2 = args[1:]
-    return record(x, offset, dim1 % x.ndim + 1, dim2 % x.ndim + 1), 0
+@rule_on_front("diag_embed")
+def embedded(record: Op, x: Tensor, offset: int, dim1: int, dim2: int) -> Any:
+    return record(x, offset, dim1 % x.ndim + 1, dim2 % x.ndim + 1)
 
 
 @rule("index")
@@ -258,10 +261,9 @@ def indexed(record: Op, size: int, args: Args, dims: Args) -> Any:
     return record(front(args[0], dims[0], size), (slice(None), *indices)), 0
 
 
-@rule("constant_pad")
-def padded(record: Op, size: int, args: Args, dims: Args) -> Any:
-    x = front(args[0], dims[0], size)
-    return record(x, (*args[1], *(0,) * (2 * x.ndim - len(args[1]))), args[2]), 0
+@rule_on_front("constant_pad")
+def padded(record: Op, x: Tensor, pad: Any, value: Any) -> Any:
+    return record(x, (*pad, *(0,) * (2 * x.ndim - len(pad))), value)
 
 
 def of_matrices(record: Op, size: int, args: Args, dims: Args) -> Any:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine import AccumulateGrad, Node, Tensor, dtypes
+from gradtrace.engine import AccumulateGrad, Tensor, dtypes
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import grad_fn_text
 from gradtrace.engine.text import tensor_text
 from gradtrace.func.batched import Batched, whole
-from gradtrace.func.levels import Level
+from gradtrace.func.levels import Level, nodes_from
 
 
 def transform_text(tensor: Tensor) -> str | None:
@@ -23,7 +23,7 @@ def transform_text(tensor: Tensor) -> str | None:
         number = inner.level.number
         wrappers.append((number, f"BatchedTensor(lvl={number}, bdim={inner.bdim}, value=\n"))
         inner = inner.value
-    for level in () if inner._x is None else inner._x.transforms:
+    for level in _made_in(inner):
         if isinstance(level, Level):
             shown = -2 if level.closed else level.number
             wrappers.append((level.number, f"GradTrackingTensor(lvl={shown}, value=\n"))
@@ -42,32 +42,18 @@ def _has_history(tensor: Tensor) -> bool:
         return False
     if tensor.grad_fn is None:
         return not _is_own(tensor)
-    seen: set[int] = set()
-    waiting: list[Node] = [tensor.grad_fn]
-    while waiting:
-        node = waiting.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, AccumulateGrad) and not _is_own(node.variable):
-            return True
-        waiting.extend(n for n, _ in node.next_functions if n is not None)
-    return False
+    leaves = (node.variable for node in nodes_from([tensor.grad_fn]) if isinstance(node, AccumulateGrad))
+    return not all(map(_is_own, leaves))
 
 
 def _is_own(leaf: Tensor) -> bool:
     """Whether a leaf was created by a transform."""
-    transforms = () if leaf._x is None else leaf._x.transforms
-    return any(isinstance(level, Level) for level in transforms)
-
-
-def _running() -> list[Level]:
-    return [level for level in state.levels if isinstance(level, Level)]
+    return any(isinstance(level, Level) for level in _made_in(leaf))
 
 
 def _source(tensor: Tensor) -> Tensor:
     """Return the tensor that entered the transforms as this one, or the tensor itself if it was computed."""
-    for level in reversed(_running()):
+    for level in reversed([level for level in state.levels if isinstance(level, Level)]):
         source = level.entered.get(id(tensor.grad_fn))
         if source is not None:
             tensor = source[1]

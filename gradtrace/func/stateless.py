@@ -7,7 +7,9 @@ from typing import Any
 
 from gradtrace.engine import Tensor
 from gradtrace.func.pytree import torch_function
+from gradtrace.nn.modules._text import typename
 from gradtrace.nn.modules.batchnorm import _BatchNorm
+from gradtrace.nn.modules.module import Module
 
 Tensors = dict[str, Any]
 
@@ -61,6 +63,8 @@ def _merged(dicts: Any) -> Tensors:
 
 
 def _check_tensors(module: Any, tensors: Tensors) -> None:
+    if not isinstance(module, Module):
+        raise TypeError(f"{typename(module)} is not a Module")
     for path, value in tensors.items():
         parent, _, name = path.rpartition(".")
         owner = _owner(module, parent)

@@ -46,31 +46,19 @@ BY_TYPE: dict[type, frozenset[str]] = {
     type(sys.float_info): words("dig epsilon mant_dig max max_10_exp max_exp min min_10_exp min_exp radix rounds"),
 }
 
+SINGLETONS = (type(None), type(...), type(NotImplemented))
+ONLY_CALLED = (int, bool, property, staticmethod, classmethod, slice, range, enumerate, zip, map, filter, reversed)
 # Attributes of Python's classes: `str.upper` as a key, `dict.fromkeys`. Empty for classes that can only be called.
 PYTHON_CLASSES: dict[type, frozenset[str]] = {
+    **dict.fromkeys((*ONLY_CALLED, *SINGLETONS), frozenset()),
     str: BY_TYPE[str] - words("format join center ljust rjust zfill replace expandtabs"),
     dict: words("fromkeys get items keys values"),
-    int: frozenset(),
-    bool: frozenset(),
     float: words("fromhex is_integer"),
     list: words("append count index pop"),
     tuple: words("count index"),
     set: words("add union intersection difference issubset"),
     frozenset: words("union intersection difference"),
     object: words("__init__ __repr__ __str__ __eq__ __hash__ __new__ __setattr__"),
-    property: frozenset(),
-    staticmethod: frozenset(),
-    classmethod: frozenset(),
-    slice: frozenset(),
-    range: frozenset(),
-    type(None): frozenset(),
-    type(...): frozenset(),
-    type(NotImplemented): frozenset(),
-    enumerate: frozenset(),
-    zip: frozenset(),
-    map: frozenset(),
-    filter: frozenset(),
-    reversed: frozenset(),
 }
 # The same, for classes whose modules may not be imported yet.
 OF_CLASS = ByClass(
@@ -161,8 +149,10 @@ PLACES: dict[str, frozenset[str]] = {
     "gradtrace.engine.modes:set_grad_enabled": words("clone mode"),
     "gradtrace.engine.modes:inference_mode": words("clone mode"),
     "numpy.linalg._linalg:SVDResult": words("U S Vh count index _fields"),
-    "numpy.linalg._linalg:EigResult": words("eigenvalues eigenvectors count index _fields"),
-    "numpy.linalg._linalg:EighResult": words("eigenvalues eigenvectors count index _fields"),
+    **{
+        f"numpy.linalg._linalg:{kind}Result": words("eigenvalues eigenvectors count index _fields")
+        for kind in ("Eig", "Eigh")
+    },
     "numpy.linalg._linalg:QRResult": words("Q R count index _fields"),
     "numpy.linalg._linalg:SlogdetResult": words("sign logabsdet count index _fields"),
     "gradtrace.func.forward_ad:UnpackedDualTensor": words("primal tangent count index _fields"),
@@ -180,9 +170,7 @@ PLACES: dict[str, frozenset[str]] = {
     "gradtrace.static.graph:Operation": words("graph inputs name outputs run type"),
     "gradtrace.static.graph:Graph": words("as_default finalize finalized get_operations get_tensor_by_name"),
     "gradtrace.static.elements:DType": words("is_floating name"),
-    "gradtrace.static.train:GradientDescentOptimizer": OPTIMIZER,
-    "gradtrace.static.train:MomentumOptimizer": OPTIMIZER,
-    "gradtrace.static.train:AdamOptimizer": OPTIMIZER,
+    **{f"gradtrace.static.train:{kind}Optimizer": OPTIMIZER for kind in ("GradientDescent", "Momentum", "Adam")},
     # Bases of the program's enumerations; what a program adds is decided as for its other classes.
     "enum:Enum": words("name value"),
     "enum:Flag": words("name value"),
@@ -197,23 +185,12 @@ OPEN_PRIVATE = words("_parameters _buffers _modules _get_name _last_lr _step_cou
 # Classes outside these modules that programs may call.
 CONSTRUCTED = ByClass(
     dict.fromkeys(
-        (
-            "gradtrace.engine.dtypes:dtype",
-            "gradtrace.engine.describe:device",
-            "gradtrace.engine.describe:Size",
-            "gradtrace.engine.modes:no_grad",
-            "gradtrace.engine.modes:enable_grad",
-            "gradtrace.engine.modes:inference_mode",
-            "gradtrace.engine.modes:set_grad_enabled",
-            "gradtrace.engine.modes:set_detect_anomaly",
-            "gradtrace.engine.modes:detect_anomaly",
-            "gradtrace.engine.function:Function",
-            "gradtrace.autograd:Variable",
-            "gradtrace.ops.random.generator:Generator",
-            "gradtrace.random:fork_rng",
-            "gradtrace.ops.create.dtype_limits:finfo",
-            "gradtrace.ops.create.dtype_limits:iinfo",
-        ),
+        words("""gradtrace.engine.dtypes:dtype gradtrace.engine.describe:device gradtrace.engine.describe:Size
+            gradtrace.engine.modes:no_grad gradtrace.engine.modes:enable_grad gradtrace.engine.modes:inference_mode
+            gradtrace.engine.modes:set_grad_enabled gradtrace.engine.modes:set_detect_anomaly
+            gradtrace.engine.modes:detect_anomaly gradtrace.engine.function:Function gradtrace.autograd:Variable
+            gradtrace.ops.random.generator:Generator gradtrace.random:fork_rng
+            gradtrace.ops.create.dtype_limits:finfo gradtrace.ops.create.dtype_limits:iinfo"""),
         True,
     )
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Iterable
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.unit import Frame
+from gradtrace.lang.words import Names
 
 
 class Parameters:
@@ -20,10 +21,10 @@ class Parameters:
         self.extra = a.kwarg.arg if a.kwarg else None
         self.is_plain = not (self.rest or self.extra or self.keyword_only)
 
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any], defaults: dict[str, Any]) -> Frame:
+    def bind(self, args: tuple[Any, ...], kwargs: Names, defaults: Names) -> Frame:
         """Return the frame of a call; raise TypeError with Python's message if the arguments do not match."""
         frame: Frame = dict(zip(self.positional, args))
-        extra: dict[str, Any] = {}
+        extra: Names = {}
         for key, value in kwargs.items():
             if key not in self.by_name:
                 extra[key] = value
@@ -42,7 +43,7 @@ class Parameters:
             frame[self.extra] = extra
         return frame
 
-    def signature(self, defaults: dict[str, Any]) -> Any:
+    def signature(self, defaults: Names) -> Any:
         """Return the parameters as an inspect.Signature, for library code that asks for it."""
         import inspect
 
@@ -54,7 +55,7 @@ class Parameters:
         empty = inspect.Parameter.empty
         return inspect.Signature([inspect.Parameter(n, kind, default=defaults.get(n, empty)) for n, kind in kinds])
 
-    def fill(self, frame: Frame, defaults: dict[str, Any]) -> None:
+    def fill(self, frame: Frame, defaults: Names) -> None:
         for names, kind in ((self.positional, "positional"), (self.keyword_only, "keyword-only")):
             missing = [name for name in names if name not in frame and name not in defaults]
             if missing:
@@ -66,7 +67,7 @@ class Parameters:
             if key not in frame:
                 frame[key] = value
 
-    def unexpected(self, extra: dict[str, Any]) -> TypeError:
+    def unexpected(self, extra: Names) -> TypeError:
         wrong = [key for key in extra if key in self.only_positional]
         if wrong:
             return TypeError(
@@ -74,7 +75,7 @@ class Parameters:
             )
         return TypeError(f"{self.name}() got an unexpected keyword argument '{next(iter(extra))}'")
 
-    def too_many(self, args: tuple[Any, ...], frame: Frame, defaults: dict[str, Any]) -> TypeError:
+    def too_many(self, args: tuple[Any, ...], frame: Frame, defaults: Names) -> TypeError:
         n, given = len(self.positional), len(args)
         least = sum(name not in defaults for name in self.positional)
         takes = f"from {least} to {n}" if least < n else f"{n}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 
 from gradtrace import ops
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.engine.describe import Size
 from gradtrace.engine.lazy import ARRAY_TYPES, np
 from gradtrace.engine.state import state
@@ -17,7 +17,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import numpy_numbers
 from gradtrace.lang.library import PLAIN
 from gradtrace.lang.numpy_numbers import Float64, Int64
-from gradtrace.lang.values import Frozen
+from gradtrace.lang.values import Frozen, attributes_of, named
 from gradtrace.lang.words import words
 
 # Methods that call numpy's methods, with arguments converted by `to_numpy`.
@@ -99,29 +99,8 @@ class Array(Frozen):
             keep(self._array)
         return wrap_function(getattr(self._array, name), name)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self._array.shape)
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        return tuple(self._array.strides)
-
-    @property
-    def ndim(self) -> int:
-        return int(self._array.ndim)
-
-    @property
-    def size(self) -> int:
-        return int(self._array.size)
-
-    @property
-    def nbytes(self) -> int:
-        return int(self._array.nbytes)
-
-    @property
-    def itemsize(self) -> int:
-        return int(self._array.itemsize)
+    shape, strides, ndim = attributes_of("_array", "shape strides ndim")
+    size, nbytes, itemsize = attributes_of("_array", "size nbytes itemsize")
 
     @property
     def dtype(self) -> DType:
@@ -248,7 +227,7 @@ def from_numpy(value: Any) -> Any:
     return value
 
 
-def wrap_function(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def wrap_function(function: AnyFunction, name: str) -> AnyFunction:
     """Wrap a numpy function or method to convert its arguments and its result."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -259,8 +238,7 @@ def wrap_function(function: Callable[..., Any], name: str) -> Callable[..., Any]
             return of_tensors(result)
         return from_numpy(result)
 
-    call.__name__ = call.__qualname__ = name
-    return call
+    return named(call, name)
 
 
 def of_tensors(result: Any) -> Any:

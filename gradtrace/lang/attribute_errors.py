@@ -48,7 +48,11 @@ def explain_refusal(error: BaseException) -> tuple[UnknownNameError | None, str]
 def nearest_names(value: Any, name: str, rule: AttributeRule) -> str:
     import difflib
 
-    names = [n for n in dir(value) if is_public(n) and n != name and rule(value, n)]
+    try:
+        known = dir(value)
+    except AttributeError:  # a module whose __init__ has not run
+        known = dir(type(value))
+    names = [n for n in known if is_public(n) and n != name and rule(value, n)]
     close = difflib.get_close_matches(name, names, 3)
     return f"nearest: {', '.join(close)}" if close else ""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from gradtrace import ops
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction
 from gradtrace.engine.function import BackwardCFunction
 from gradtrace.engine.node import Node
 from gradtrace.engine.tensor import Tensor
@@ -31,7 +31,7 @@ from gradtrace.ops.results import Result
 class Gate:
     """The attribute access of one run; `special` maps (type, name) to a replacement for Python's value."""
 
-    def __init__(self, special: dict[tuple[type, str], Callable[[Any], Any]]) -> None:
+    def __init__(self, special: dict[tuple[type, str], AnyFunction]) -> None:
         self.special = special
         self.own: set[type] = set()  # the program's classes
         self.rules: dict[type, AttributeRule] = {}
@@ -138,10 +138,12 @@ class Gate:
         special = self.special_of(source, name)
         if special is not None and not from_type:
             return special(target)
+        if isinstance(target, BaseException) and name in ("__cause__", "__context__"):
+            return related(target, name)
         result = getattr(value, name)
         return from_class(source, name, result) if from_type and source not in self.own else result
 
-    def special_of(self, source: type | None, name: str) -> Callable[[Any], Any] | None:
+    def special_of(self, source: type | None, name: str) -> AnyFunction | None:
         """Return the replacement for a method that a program's class has from a class of Python."""
         return None if source is None or source in self.own else self.special.get((source, name))
 
@@ -335,7 +337,7 @@ def is_offered_class(kind: type) -> bool:
     return is_open(kind) or allowed.CONSTRUCTED.get(kind) or LEGACY.get(type(kind)) or False
 
 
-def make_new(gate: Gate) -> Callable[..., Any]:
+def make_new(gate: Gate) -> AnyFunction:
     """Return a version of `object.__new__` that accepts only the program's own classes."""
 
     def new(cls: Any, *args: Any, **kwargs: Any) -> Any:

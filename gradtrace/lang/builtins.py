@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins as python
+
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import is_array
 from gradtrace.lang.attributes import Gate
@@ -12,117 +14,28 @@ from gradtrace.lang.known_classes import ByClass
 from gradtrace.lang.metered_builtins import make_divmod, make_pow, make_sum, make_visitor, make_writer
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.values import Frozen, ProgramFunction, TypeName
+from gradtrace.lang.words import Names, words
 
 # numpy's values that are no instance of what their class here derives from.
 NUMPY = ByClass(dict.fromkeys(("gradtrace.lang.arrays:Array", "gradtrace.lang.numpy_numbers:Int64"), True))
-EXCEPTIONS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    BaseException,
-    BufferError,
-    EOFError,
-    Exception,
-    FileNotFoundError,
-    FloatingPointError,
-    GeneratorExit,
-    ImportError,
-    IndexError,
-    KeyError,
-    KeyboardInterrupt,
-    LookupError,
-    MemoryError,
-    ModuleNotFoundError,
-    NameError,
-    NotImplementedError,
-    OSError,
-    OverflowError,
-    PermissionError,
-    RecursionError,
-    ReferenceError,
-    RuntimeError,
-    StopIteration,
-    SyntaxError,
-    SystemExit,
-    TimeoutError,
-    TypeError,
-    UnboundLocalError,
-    UnicodeError,
-    ValueError,
-    ZeroDivisionError,
-    Warning,
-    DeprecationWarning,
-    FutureWarning,
-    ImportWarning,
-    PendingDeprecationWarning,
-    ResourceWarning,
-    RuntimeWarning,
-    SyntaxWarning,
-    UserWarning,
-)
-PLAIN: dict[str, Any] = {
-    "abs": abs,
-    "all": all,
-    "any": any,
-    "ascii": ascii,
-    "bin": bin,
-    "bool": bool,
-    "callable": callable,
-    "chr": chr,
-    "classmethod": classmethod,
-    "dict": dict,
-    "divmod": divmod,
-    "float": float,
-    "frozenset": frozenset,
-    "hash": hash,
-    "hex": hex,
-    "id": id,
-    "int": int,
-    "len": len,
-    "list": list,
-    "max": max,
-    "min": min,
-    "next": next,
-    "object": object,
-    "oct": oct,
-    "ord": ord,
-    "property": property,
-    "repr": repr,
-    "round": round,
-    "set": set,
-    "slice": slice,
-    "sorted": sorted,
-    "staticmethod": staticmethod,
-    "str": str,
-    "sum": sum,
-    "super": super,
-    "tuple": tuple,
-    "NotImplemented": NotImplemented,
-    "Ellipsis": ...,
+EXCEPTIONS = words("""ArithmeticError AssertionError AttributeError BaseException BufferError EOFError Exception
+    FileNotFoundError FloatingPointError GeneratorExit ImportError IndexError KeyError KeyboardInterrupt LookupError
+    MemoryError ModuleNotFoundError NameError NotImplementedError OSError OverflowError PermissionError RecursionError
+    ReferenceError RuntimeError StopIteration SyntaxError SystemExit TimeoutError TypeError UnboundLocalError
+    UnicodeError ValueError ZeroDivisionError Warning DeprecationWarning FutureWarning ImportWarning
+    PendingDeprecationWarning ResourceWarning RuntimeWarning SyntaxWarning UserWarning""")
+# Python's own, of which `builtins` replaces some in each run.
+SAME = words("""abs all any ascii bin bool callable chr classmethod dict divmod float frozenset hash hex id int len list
+    max min next object oct ord property repr round set slice sorted staticmethod str sum super tuple NotImplemented
+    Ellipsis""")
+PLAIN: Names = {
+    **{name: getattr(python, name) for name in SAME | EXCEPTIONS},
     "__name__": "__main__",
     "__debug__": True,
-    **{e.__name__: e for e in EXCEPTIONS},
 }
 LAZY = (enumerate, filter, map, reversed, zip)
-MADE = (
-    "__file__",
-    "delattr",
-    "dir",
-    "exit",
-    "format",
-    "getattr",
-    "hasattr",
-    "isinstance",
-    "issubclass",
-    "iter",
-    "pow",
-    "print",
-    "quit",
-    "range",
-    "setattr",
-    "type",
-    "vars",
-)
+MADE = words("""__file__ delattr dir exit format getattr hasattr isinstance issubclass iter pow print quit range setattr
+    type vars""")
 NAMES = frozenset((*PLAIN, *MADE, *(make.__name__ for make in LAZY)))
 # Refused built-in names of Python, with the alternative.
 REFUSED = {
@@ -144,9 +57,7 @@ REFUSED = {
 }
 
 
-def builtins(
-    gate: Gate, meter: Meter, strings: Strings, streams: Streams, file: str, env: dict[str, Any]
-) -> dict[str, Any]:
+def builtins(gate: Gate, meter: Meter, strings: Strings, streams: Streams, file: str, env: Names) -> Names:
     """Return the built-in names of one run; `file` is the program's file, `env` holds its variables."""
     kinds = TypeChecks(gate)
     return {
@@ -155,12 +66,7 @@ def builtins(
         "isinstance": kinds.isinstance,
         "issubclass": kinds.issubclass,
         "__file__": file,
-        "dir": make_dir(gate, env),
-        "vars": make_vars(gate),
-        "getattr": make_getattr(gate),
-        "hasattr": make_hasattr(gate),
-        "setattr": make_setattr(gate),
-        "delattr": make_delattr(gate),
+        **attribute_functions(gate, env),
         "format": strings.format,
         "pow": make_pow(meter),
         "divmod": make_divmod(meter),
@@ -188,7 +94,9 @@ def checked_name(name: Any) -> str:
     return name
 
 
-def make_getattr(gate: Gate) -> Callable[..., Any]:
+def attribute_functions(gate: Gate, env: Names) -> Names:
+    """Return the built-ins that access attributes by their names; `env` holds the program's variables."""
+
     def getattr(value: Any, name: str, *default: Any) -> Any:
         if not default:
             return gate.get(value, checked_name(name))
@@ -197,10 +105,19 @@ def make_getattr(gate: Gate) -> Callable[..., Any]:
         except AttributeError:
             return default[0]
 
-    return with_name(getattr, "getattr")
+    def hasattr(value: Any, name: str) -> bool:
+        try:
+            gate.get(value, checked_name(name))
+        except AttributeError:
+            return False
+        return True
 
+    def setattr(value: Any, name: str, new: Any) -> None:
+        gate.assign(value, checked_name(name), new)
 
-def make_dir(gate: Gate, env: dict[str, Any]) -> Callable[..., list[str]]:
+    def delattr(value: Any, name: str) -> None:
+        gate.remove(value, checked_name(name))
+
     def dir(*value: Any) -> list[str]:
         """Return the names of the attributes that a program may read; without an argument, of its variables."""
         if not value:
@@ -209,10 +126,6 @@ def make_dir(gate: Gate, env: dict[str, Any]) -> Callable[..., list[str]]:
             raise TypeError(f"dir expected at most 1 argument, got {len(value)}")
         return gate.names_of(value[0])
 
-    return with_name(dir, "dir")
-
-
-def make_vars(gate: Gate) -> Callable[[Any], Any]:
     def vars(*object: Any) -> Any:
         if not object:
             raise TypeError("vars() takes an object in gradtrace scripts")
@@ -221,26 +134,8 @@ def make_vars(gate: Gate) -> Callable[[Any], Any]:
         except AttributeError:
             raise TypeError("vars() argument must have __dict__ attribute") from None
 
-    return with_name(vars, "vars")
-
-
-def make_hasattr(gate: Gate) -> Callable[[Any, str], bool]:
-    def hasattr(value: Any, name: str) -> bool:
-        try:
-            gate.get(value, checked_name(name))
-        except AttributeError:
-            return False
-        return True
-
-    return with_name(hasattr, "hasattr")
-
-
-def make_setattr(gate: Gate) -> Callable[[Any, str, Any], None]:
-    return lambda value, name, new: gate.assign(value, checked_name(name), new)
-
-
-def make_delattr(gate: Gate) -> Callable[[Any, str], None]:
-    return lambda value, name: gate.remove(value, checked_name(name))
+    functions: Any = (getattr, hasattr, setattr, delattr, dir, vars)
+    return {function.__name__: with_name(function, function.__name__) for function in functions}
 
 
 # ---- types
@@ -358,19 +253,9 @@ def is_terminal(stream: Any) -> bool:
 
 def escapes() -> dict[int, str]:
     """Return the escapes of control characters (except newline and tab) and of those that change text direction."""
-    codes = [
-        *range(8),
-        11,
-        12,
-        *range(14, 32),
-        *range(127, 160),
-        0x61C,
-        0x200E,
-        0x200F,
-        *range(0x202A, 0x202F),
-        *range(0x2066, 0x206A),
-    ]
-    return {code: chr(code).encode("unicode_escape").decode("ascii") for code in codes}
+    controls = {*range(32), *range(127, 160)} - {*map(ord, "\b\t\n\r")}
+    directions = {0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+    return {code: chr(code).encode("unicode_escape").decode("ascii") for code in controls | directions}
 
 
 def make_print(streams: Streams, strings: Strings) -> Callable[..., None]:

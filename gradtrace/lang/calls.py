@@ -20,8 +20,9 @@ from gradtrace.lang.hash_cost import HASHING_TYPES, charged_arguments
 from gradtrace.lang.library import PLAIN, LibraryFunction, ObjectRefused, admitted, raise_its_own
 from gradtrace.lang.unit import UNBOUND, Code, Frame, Operand, Unit
 from gradtrace.lang.values import FIXED, ProgramFunction
+from gradtrace.lang.words import Names
 
-NO_KEYWORDS: dict[str, Any] = {}  # must not be modified
+NO_KEYWORDS: Names = {}  # must not be modified
 
 
 class Arguments(NamedTuple):
@@ -32,7 +33,7 @@ class Arguments(NamedTuple):
 
     single: Code | None
     several: Callable[[Frame, Any], list[Any]] | None
-    keywords: Callable[[Frame, Any], dict[str, Any]] | None
+    keywords: Callable[[Frame, Any], Names] | None
 
 
 class MethodCache:
@@ -168,7 +169,7 @@ def dotted_name(node: ast.expr) -> str:
     return f"{getattr(owner, 'attr', getattr(owner, 'id', ''))}.{node.attr}"
 
 
-def refuse_call(error: Exception, function: Any, receiver: Any, label: str, args: Any, kwargs: dict[str, Any]) -> None:
+def refuse_call(error: Exception, function: Any, receiver: Any, label: str, args: Any, kwargs: Names) -> None:
     """Raise TypeError with PyTorch's message instead of `error` if the arguments match no signature of the operator."""
     if isinstance(error, (GradtraceError, MemoryError)):
         return  # at a limit there may be no resources to look up signatures
@@ -185,7 +186,7 @@ def bound(function: Any, receiver: Any) -> Any:
     return function if receiver is None else MethodType(function, receiver)
 
 
-def keywords_of(node: ast.Call, unit: Unit) -> Callable[[Frame, Any], dict[str, Any]] | None:
+def keywords_of(node: ast.Call, unit: Unit) -> Callable[[Frame, Any], Names] | None:
     """Return the closure that makes a dict of the keyword arguments; None if there are none."""
     if not node.keywords:
         return None
@@ -193,8 +194,8 @@ def keywords_of(node: ast.Call, unit: Unit) -> Callable[[Frame, Any], dict[str, 
     if all(name is not None for name, _ in pairs):
         return lambda f, target: {name: value(f) for name, value in pairs}  # type: ignore[misc]
 
-    def evaluate(f: Frame, target: Any) -> dict[str, Any]:
-        keywords: dict[str, Any] = {}
+    def evaluate(f: Frame, target: Any) -> Names:
+        keywords: Names = {}
         for name, value in pairs:
             if name is not None:
                 add_keyword(keywords, name, value(f), target)
@@ -205,7 +206,7 @@ def keywords_of(node: ast.Call, unit: Unit) -> Callable[[Frame, Any], dict[str, 
     return evaluate
 
 
-def spread_keywords(keywords: dict[str, Any], mapping: Any, target: Any) -> None:
+def spread_keywords(keywords: Names, mapping: Any, target: Any) -> None:
     if not hasattr(type(mapping), "keys"):
         kind = type(mapping).__name__
         raise TypeError(f"{full_name(target)} argument after ** must be a mapping, not {kind}")
@@ -215,13 +216,13 @@ def spread_keywords(keywords: dict[str, Any], mapping: Any, target: Any) -> None
         add_keyword(keywords, key, mapping[key], target)
 
 
-def add_keyword(keywords: dict[str, Any], name: str, value: Any, target: Any) -> None:
+def add_keyword(keywords: Names, name: str, value: Any, target: Any) -> None:
     if name in keywords:
         raise TypeError(f"{full_name(target)} got multiple values for keyword argument '{name}'")
     keywords[name] = value
 
 
-def call_with_keywords(function: Any, label: str, args: Any, kwargs: dict[str, Any]) -> Any:
+def call_with_keywords(function: Any, label: str, args: Any, kwargs: Names) -> Any:
     """Call with keyword arguments; an operator writes its result to the tensor given as `out`."""
     if kwargs.get("out") is None:
         return function(*args, **kwargs)

@@ -7,23 +7,13 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Iterator, NamedTuple
 from gradtrace.lang import syntax as ast
-from gradtrace.lang.scope import NameScope, Scopes, position
+from gradtrace.lang.scope import NameScope, Scopes, captured_name, position
+from gradtrace.lang.words import words
 
 LOOPS = (ast.For, ast.While)
 STARS = {(ast.Tuple, "elts"), (ast.List, "elts"), (ast.Set, "elts"), (ast.Call, "args"), (ast.ClassDef, "bases")}
-FUTURE = frozenset(
-    {
-        "absolute_import",
-        "annotations",
-        "division",
-        "generator_stop",
-        "generators",
-        "nested_scopes",
-        "print_function",
-        "unicode_literals",
-        "with_statement",
-    }
-)
+FUTURE = words("""absolute_import annotations division generator_stop generators nested_scopes print_function
+    unicode_literals with_statement""")
 
 
 class Fault(NamedTuple):
@@ -127,8 +117,7 @@ def pattern_faults(pattern: Any, bound: set[str]) -> Iterator[Fault]:
     else:
         for child in ast.iter_child_nodes(pattern):
             yield from pattern_faults(child, bound)
-        name = getattr(pattern, "rest", None) if isinstance(pattern, ast.MatchMapping) else None
-        name = pattern.name if isinstance(pattern, (ast.MatchAs, ast.MatchStar)) else name
+        name = captured_name(pattern)
         names = set() if name is None else {name}
     for name in sorted(names):
         if name in bound:

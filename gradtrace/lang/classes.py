@@ -17,7 +17,7 @@ from gradtrace.lang.statements import compile_block
 from gradtrace.lang.typing_names import Form
 from gradtrace.lang.unit import UNBOUND, Frame, Unit
 from gradtrace.lang.values import ProgramFunction
-from gradtrace.lang.words import words
+from gradtrace.lang.words import Names, words
 
 OWN_SLOTS = ("__dict__", "__weakref__")
 # Members that a class statement with NamedTuple may not have.
@@ -63,7 +63,7 @@ def compile_class(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
     return make
 
 
-def members_of(frame: Frame, annotations: dict[str, str]) -> dict[str, Any]:
+def members_of(frame: Frame, annotations: dict[str, str]) -> Names:
     """Return the members that a class body has bound, without `__del__`, since Python would hide its exceptions."""
     members = {key: value for key, value in frame.items() if not key.startswith(".")}
     members.pop("__del__", None)
@@ -77,7 +77,7 @@ def members_of(frame: Frame, annotations: dict[str, str]) -> dict[str, Any]:
     return members
 
 
-def check_names(members: dict[str, Any], place: Any) -> None:
+def check_names(members: Names, place: Any) -> None:
     """Raise UnsupportedError for a special method that programs may not define, in whatever way a body names it."""
     slots, notes = members.get("__slots__", ()), members.get("__annotations__", {})
     slots = (slots,) if type(slots) is str else tuple(slots)
@@ -93,7 +93,7 @@ def check_names(members: dict[str, Any], place: Any) -> None:
         raise UnsupportedError(f"the special name '{refused[0]}' cannot be a slot", "rename it or remove it", place)
 
 
-def create(name: str, parents: tuple[type, ...], members: dict[str, Any], meta: Any, gate: attributes.Gate) -> Any:
+def create(name: str, parents: tuple[type, ...], members: Names, meta: Any, gate: attributes.Gate) -> Any:
     """Return a new class of the program, known to the gate."""
     if attributes.is_enum(parents[-1]):
         from gradtrace.lang import enumerations
@@ -117,7 +117,7 @@ def metaclass_of(given: Any, place: Any) -> Any:
 # ---- bases that stand for another class
 
 
-def bases_in_name(given: list[Any]) -> Callable[[str, dict[str, Any], Unit], Any] | None:
+def bases_in_name(given: list[Any]) -> Callable[[str, Names, Unit], Any] | None:
     """Return the function that makes the class if a base is typing's NamedTuple or TypedDict; else None."""
     for base in given:
         if type(base) is Form and base.is_named("NamedTuple"):
@@ -127,7 +127,7 @@ def bases_in_name(given: list[Any]) -> Callable[[str, dict[str, Any], Unit], Any
     return None
 
 
-def make_named_tuple(name: str, members: dict[str, Any], unit: Unit) -> Any:
+def make_named_tuple(name: str, members: Names, unit: Unit) -> Any:
     """Return the class of a `class Name(NamedTuple)`."""
     fields = list(members.get("__annotations__", {}))
     defaults = [members[field] for field in fields if field in members]

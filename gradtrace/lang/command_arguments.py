@@ -14,7 +14,7 @@ from gradtrace.lang.builtins import Streams
 from gradtrace.lang.records import Namespace
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.values import Attributes, Frozen
-from gradtrace.lang.words import words
+from gradtrace.lang.words import Names, words
 
 FORMATTERS = words("""ArgumentDefaultsHelpFormatter HelpFormatter MetavarTypeHelpFormatter RawDescriptionHelpFormatter
     RawTextHelpFormatter""")
@@ -37,7 +37,7 @@ class Name(Frozen):
         return repr(self._value)
 
 
-def find_names(streams: Streams, strings: Strings, argv: list[str]) -> dict[str, Any]:
+def find_names(streams: Streams, strings: Strings, argv: list[str]) -> Names:
     """Return the module's names and their values, for one run; `argv` is the program's `sys.argv`."""
     with wall.lowered():
         import argparse
@@ -74,7 +74,7 @@ class Maker(Frozen):
         given["prog"] = given["prog"] or os.path.basename(self._argv[0])
         return Parser(self._with_streams(self._argparse.ArgumentParser)(**given), self)
 
-    def _options(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _options(self, options: Names) -> Names:
         """Return the options for Python's parser."""
         argparse = self._argparse
         formatter = options.pop("formatter_class", None)
@@ -189,7 +189,7 @@ class Parser(Group):
             raise TypeError(f"namespace must be an argparse.Namespace, not {type(namespace).__name__}")
         return self._maker._argparse.Namespace(**vars(namespace))
 
-    def _filled(self, namespace: Any, values: dict[str, Any]) -> Any:
+    def _filled(self, namespace: Any, values: Names) -> Any:
         if namespace is None:
             return Namespace(**values)
         vars(namespace).update(values)

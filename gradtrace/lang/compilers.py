@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction
 
 SAID = "{}: runs the function itself, without compiling it\n"
 MODULES = ("torch.compiler", "torch.jit")
@@ -48,7 +48,7 @@ class Compilers:
         return same_function if fn is None else fn
 
 
-def same_function(fn: Callable[..., Any]) -> Callable[..., Any]:
+def same_function(fn: AnyFunction) -> AnyFunction:
     return fn
 
 

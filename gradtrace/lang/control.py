@@ -6,16 +6,19 @@ no program can catch or delay it.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.engine.state import state
 from gradtrace.errors import GradtraceError
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter, is_out_of_memory, out_of_memory
 from gradtrace.lang.exceptions import as_known
+from gradtrace.lang.expressions import compiles
 from gradtrace.lang.places import header, in_pass_scope, in_scope
-from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, compiles, may_jump
+from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, may_jump
 from gradtrace.lang.targets import compile_store
-from gradtrace.lang.unit import Code, Frame, Unit
+from gradtrace.lang.unit import Code, Frame, Store, Unit
+
+Raised = Callable[[BaseException], BaseException]
 
 
 def compile_optional_block(body: list[ast.stmt], unit: Unit) -> Code | None:
@@ -26,7 +29,7 @@ def compile_optional_block(body: list[ast.stmt], unit: Unit) -> Code | None:
 def compile_if(node: ast.If, unit: Unit) -> Code:
     branches, other = [], node
     while True:
-        branches.append((unit.compile(other.test), unit.origin(other.test), other.body))
+        branches.append((*unit.located(other.test), other.body))
         if len(other.orelse) != 1 or not isinstance(other.orelse[0], ast.If):
             break
         other = other.orelse[0]
@@ -77,7 +80,7 @@ def as_loop(node: ast.For | ast.While, execute: Code, unit: Unit) -> Code:
 
 @compiles(ast.While)
 def compile_while(node: ast.While, unit: Unit) -> Code:
-    test, origin = unit.compile(node.test), unit.origin(node.test)
+    test, origin = unit.located(node.test)
     body, meter = loop_body(node, unit), unit.meter
     other, leaving = compile_optional_block(node.orelse, unit), may_jump(node.body)
 
@@ -99,7 +102,7 @@ def compile_while(node: ast.While, unit: Unit) -> Code:
 
 @compiles(ast.For)
 def compile_for(node: ast.For, unit: Unit) -> Code:
-    items, origin = unit.compile(node.iter), unit.origin(node.iter)
+    items, origin = unit.located(node.iter)
     body, meter = loop_body(node, unit), unit.meter
     other, name = compile_optional_block(node.orelse, unit), unit.stored_variable(node.target)
     if name is not None and not may_jump(node.body):
@@ -146,43 +149,65 @@ def compile_with(node: ast.With, unit: Unit) -> Code:
     execute = compile_block(node.body, unit)
     for item in reversed(node.items):
         store = None if item.optional_vars is None else compile_store(item.optional_vars, unit)
-        execute = managed(unit.compile(item.context_expr), unit.origin(item.context_expr), store, execute)
+        execute = managed(*unit.located(item.context_expr), store, execute)
     return execute
 
 
-def managed(manager: Code, origin: int, store: Any, body: Code) -> Code:
-    """Compile one item of a `with`. `__exit__` gets the type and value of an exception, but no traceback."""
+def managed(manager: Code, origin: int, store: Store | None, body: Code) -> Code:
+    """Compile one item of a `with`."""
 
     def execute(f: Frame) -> Any:
         context = manager(f)
         state.origin = origin
-        enter, leave = protocol(context)
-        value = enter(context)
-        try:
+        with Entered(context) as value:
             if store is not None:
                 store(f, value)
-            signal = body(f)
-        except (GradtraceError, KeyboardInterrupt):
-            raise
-        except Exception as error:
-            place = state.origin
-            raise_if_out_of_memory(error)
-            known = as_known(error)
-            if not leave(context, type(known), known, None):
-                state.origin = place
-                raise
-            return None
-        except BaseException as error:
-            known = as_known(error)
-            leave(context, type(known), known, None)
-            raise
-        leave(context, None, None, None)
-        return signal
+            return body(f)
+        return None
 
     return execute
 
 
-def protocol(context: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def as_it_is(error: BaseException) -> BaseException:
+    return error
+
+
+class Entered:
+    """A context manager of a program; its `__exit__` gets the type and value of an exception, but no traceback.
+
+    `raised` returns the exception that the program raised.
+    """
+
+    __slots__ = ("context", "leave", "raised")
+
+    def __init__(self, context: Any, raised: Raised = as_it_is) -> None:
+        self.context = context
+        self.raised = raised
+
+    def __enter__(self) -> Any:
+        enter, self.leave = protocol(self.context)
+        return enter(self.context)
+
+    def __exit__(self, kind: Any, error: BaseException | None, _: object) -> bool:
+        if error is None:
+            self.leave(self.context, None, None, None)
+            return False
+        if isinstance(error, (GradtraceError, KeyboardInterrupt)):
+            return False
+        place = state.origin
+        is_exception = isinstance(error, Exception)
+        if is_exception:
+            raise_if_out_of_memory(error)
+        known = as_known(self.raised(error))
+        suppressed = self.leave(self.context, type(known), known, None)
+        if is_exception and suppressed:
+            return True
+        if is_exception:
+            state.origin = place
+        return False
+
+
+def protocol(context: Any) -> tuple[AnyFunction, AnyFunction]:
     kind = type(context)
     enter, leave = getattr(kind, "__enter__", None), getattr(kind, "__exit__", None)
     if enter is None or leave is None:
@@ -198,41 +223,51 @@ def protocol(context: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
 def compile_try(node: ast.Try, unit: Unit) -> Code:
     execute = compile_block(node.body, unit)
     if node.handlers:
-        execute = handled(execute, [Handler(h, unit) for h in node.handlers], compile_optional_block(node.orelse, unit))
+        handlers = [Handler(h, unit, compile_block(h.body, unit)) for h in node.handlers]
+        execute = handled(execute, handlers, compile_optional_block(node.orelse, unit))
     if node.finalbody:
         execute = finalized(execute, compile_block(node.finalbody, unit))
     return execute
 
 
 class Handler:
-    """One `except kind as name: body` clause."""
+    """One `except kind as name: body` clause; `store` and `discard` bind and remove the name."""
 
-    def __init__(self, node: ast.ExceptHandler, unit: Unit) -> None:
+    def __init__(self, node: ast.ExceptHandler, unit: Unit, body: Any) -> None:
         self.kind = None if node.type is None else unit.compile(node.type)
         self.origin = unit.origin(node.type or node)
-        self.body = compile_block(node.body, unit)
-        target = None if node.name is None else ast.copy_location(ast.Name(node.name, ast.Store()), node)
-        self.store = None if target is None else unit.store(target.id)
-        self.discard = None if target is None else unit.discard(target.id)
+        self.body = body
+        self.store: Store = ignore if node.name is None else unit.store(node.name)
+        self.discard: Code = ignore if node.name is None else unit.discard(node.name)
 
     def takes(self, f: Frame, error: BaseException) -> bool:
         if self.kind is None:
             return True
-        kind = self.kind(f)
+        kinds = self.kind(f)
         state.origin = self.origin
-        for one in kind if type(kind) is tuple else (kind,):
-            if not (isinstance(one, type) and issubclass(one, BaseException)):
+        for kind in kinds if type(kinds) is tuple else (kinds,):
+            if not (isinstance(kind, type) and issubclass(kind, BaseException)):
                 raise TypeError("catching classes that do not inherit from BaseException is not allowed")
-        return isinstance(error, kind)
+        return isinstance(error, kinds)
 
-    def execute(self, f: Frame, error: BaseException) -> Any:
-        if self.store is None or self.discard is None:
-            return self.body(f)
-        self.store(f, error)
-        try:
-            return self.body(f)
-        finally:
-            self.discard(f)
+
+def ignore(*_: Any) -> None:
+    return None
+
+
+def choose_handler(
+    handlers: list[Handler], f: Frame, error: BaseException, raised: Raised = as_it_is
+) -> tuple[Handler, BaseException] | None:
+    """Return the first handler that takes an exception, and the exception as the program sees it; else None."""
+    place = state.origin
+    raise_if_out_of_memory(error)
+    known = as_known(raised(error))
+    for handler in handlers:
+        if handler.takes(f, known):
+            error.__traceback__ = known.__traceback__ = None  # programs must not see frames or keep ours alive
+            return handler, known
+    state.origin = place
+    return None
 
 
 def handled(body: Code, handlers: list[Handler], other: Code | None) -> Code:
@@ -242,15 +277,15 @@ def handled(body: Code, handlers: list[Handler], other: Code | None) -> Code:
         except GradtraceError:
             raise
         except (Exception, SystemExit) as error:
-            place = state.origin
-            raise_if_out_of_memory(error)
-            known = as_known(error)
-            for handler in handlers:
-                if handler.takes(f, known):
-                    error.__traceback__ = None  # programs must not see frames or keep ours alive
-                    return handler.execute(f, known)
-            state.origin = place
-            raise
+            choice = choose_handler(handlers, f, error)
+            if choice is None:
+                raise
+            handler, known = choice
+            handler.store(f, known)
+            try:
+                return handler.body(f)
+            finally:
+                handler.discard(f)
         return other(f) if other is not None and signal is None else signal
 
     return execute

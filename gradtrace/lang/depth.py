@@ -36,11 +36,14 @@ class deep:
             resource.setrlimit(resource.RLIMIT_STACK, self.stack)
 
 
+def in_main_thread() -> bool:
+    threading = sys.modules.get("threading")
+    return threading is None or threading.current_thread() is threading.main_thread()
+
+
 def grow_stack() -> tuple[int, int] | None:
     """Raise the stack limit of the main thread; return the old limits, or None if it cannot be raised here."""
-    threading = sys.modules.get("threading")
-    elsewhere = threading is not None and threading.current_thread() is not threading.main_thread()
-    if elsewhere or not sys.platform.startswith("linux"):
+    if not in_main_thread() or not sys.platform.startswith("linux"):
         return None
     import resource
 

@@ -74,6 +74,9 @@ def make_enum(name: str, parents: tuple[type, ...], members: dict[str, Any], gat
     for key, value in members.items():
         if not (key == "__doc__" and value is None) and key != "__annotations__":
             prepared[key] = value
+    ignored = prepared.get("_ignore_", ())
+    if ADOPTION in ignored or not all(type(one) is str for one in ignored):
+        raise TypeError("_ignore_ must be names of the class body")
     made = EnumOfProgram(name, parents, prepared)
     type.__delattr__(made, ADOPTION)
     return made

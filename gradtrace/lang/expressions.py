@@ -1,7 +1,7 @@
 """Compilers of expressions. An expression's closure takes the frame and returns the value.
 
-`compile_expression` looks up the compiler of a node type in COMPILERS, where `calls` and `comprehensions` register
-theirs. Before an operation that may raise or be recorded, the closure sets `state.origin` to its place.
+`compile_expression` looks up the compiler of a node type in COMPILERS, where other modules register theirs, also those
+of statements. Before an operation that may raise or be recorded, the closure sets `state.origin` to its place.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import binary
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter
-from gradtrace.lang.costs import HASHED, charge_slice, charge_text, charge_visit
+from gradtrace.lang.costs import HASHED, charge_text, charge_visit
 from gradtrace.lang.hash_cost import charge_key, charge_keys
-from gradtrace.lang.operators import NUMBERS, UNARY, Guarded, guarded_comparison
-from gradtrace.lang.subscripts import HOLDERS, get_from_tensor, is_data
+from gradtrace.lang.operators import NUMBERS, UNARY, Guarded, guarded_comparison, item_reader
+from gradtrace.lang.subscripts import get_from_tensor
 from gradtrace.lang.unit import Code, Frame, Unit
 
 COMPILERS: dict[type, Callable[..., Code]] = {}
@@ -92,7 +92,7 @@ def compile_unary(node: ast.UnaryOp, unit: Unit) -> Code:
 
 @compiles(ast.BoolOp)
 def compile_boolop(node: ast.BoolOp, unit: Unit) -> Code:
-    *parts, last = [(compile_expression(v, unit), unit.origin(v)) for v in node.values]
+    *parts, last = [unit.located(v) for v in node.values]
     final = last[0]
 
     def any_of(f: Frame) -> Any:
@@ -192,19 +192,8 @@ def compile_attribute(node: ast.Attribute, unit: Unit) -> Code:
 
 @compiles(ast.Subscript)
 def compile_subscript(node: ast.Subscript, unit: Unit) -> Code:
-    origin = unit.origin(node)
-    meter = unit.meter
-
-    def get_charged(value: Any, key: Any) -> Any:
-        if type(value) not in HOLDERS and is_data(type(value)):
-            return get_from_tensor(value, key)
-        if type(key) is tuple:
-            charge_key(key, meter)
-        elif type(key) is slice:
-            charge_slice(value, key, meter)
-        return value[key]
-
-    return binary.binary_code(Guarded(NUMBERS, get_from_tensor, get_charged), node.value, node.slice, unit, origin)
+    operator = Guarded(NUMBERS, get_from_tensor, item_reader(unit.meter))
+    return binary.binary_code(operator, node.value, node.slice, unit, unit.origin(node))
 
 
 @compiles(ast.Slice)
@@ -298,7 +287,7 @@ def compile_set(node: ast.Set, unit: Unit) -> Code:
 @compiles(ast.Dict)
 def compile_dict(node: ast.Dict, unit: Unit) -> Code:
     pairs = [
-        (None if k is None else compile_expression(k, unit), compile_expression(v, unit), unit.origin(v))
+        (None if k is None else compile_expression(k, unit), *unit.located(v))
         for k, v in zip(node.keys, node.values, strict=True)
     ]
     meter = unit.meter

@@ -17,8 +17,8 @@ from gradtrace.lang.budget import Meter
 from gradtrace.lang.known_classes import class_at
 from gradtrace.lang.numpy_numbers import KINDS
 from gradtrace.lang.plotting_names import PYPLOT
-from gradtrace.lang.values import Frozen
-from gradtrace.lang.words import words
+from gradtrace.lang.values import Frozen, attributes_of
+from gradtrace.lang.words import Names, words
 
 NOT_DRAWN = "figures are not drawn; --allow-write DIR writes those that the program saves or shows there"
 # Calls that need no record: what they do is for a screen, or is done by the drawing process in its own way.
@@ -26,23 +26,11 @@ SKIPPED = words("draw draw_idle flush_events get_backend get_ipython ioff ion is
 READING = words("imread get_sample_data")
 WRITING = words("imsave savefig")
 # How many parts the result of a call has, if a program unpacks it.
-PARTS = {
-    "axis": 4,
-    "errorbar": 3,
-    "get_legend_handles_labels": 2,
-    "get_size_inches": 2,
-    "get_xlim": 2,
-    "get_ylim": 2,
-    "get_zlim": 2,
-    "get_xticks_labels": 2,
-    "hist2d": 4,
-    "pie": 2,
-    "stem": 3,
-    "subplot_mosaic": 2,
-    "xlim": 2,
-    "xticks": 2,
-    "ylim": 2,
-    "yticks": 2,
+PARTS: dict[str, int] = {
+    **dict.fromkeys(words("get_size_inches get_xlim get_ylim get_zlim xlim ylim"), 2),
+    **dict.fromkeys(words("get_legend_handles_labels get_xticks_labels xticks yticks pie subplot_mosaic"), 2),
+    **dict.fromkeys(words("errorbar stem"), 3),
+    **dict.fromkeys(words("axis hist2d"), 4),
 }
 DEEPEST = 50  # levels of lists in an argument
 Step = tuple[str, Any]  # (".", name) or ("[", key)
@@ -52,7 +40,7 @@ class Drawings:
     """The plotting calls of a program as plain data, and the meter that counts what is written."""
 
     def __init__(self) -> None:
-        self.calls: list[dict[str, Any]] = []
+        self.calls: list[Names] = []
         self.meter: Meter | None = None
 
 
@@ -78,7 +66,7 @@ class Figures:
 
     # ---- calls
 
-    def call(self, drawn: Drawn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(self, drawn: Drawn, args: tuple[Any, ...], kwargs: Names) -> Any:
         name = drawn._name
         if name in READING:
             raise AttributeError(f"'{name}' is not available in gradtrace scripts: they cannot open files")
@@ -89,7 +77,7 @@ class Figures:
             return self.result(drawn, None, args, kwargs)
         return self.result(drawn, self.recorded(drawn, args, kwargs), args, kwargs)
 
-    def recorded(self, drawn: Drawn, args: Any, kwargs: dict[str, Any]) -> int | None:
+    def recorded(self, drawn: Drawn, args: Any, kwargs: Names) -> int | None:
         """Record a call and return its number; None if it cannot be drawn."""
         assert self.drawings is not None
         if drawn._root is None:
@@ -108,7 +96,7 @@ class Figures:
         self.drawings.calls.append(call)
         return len(self.drawings.calls) - 1
 
-    def may_write(self, args: Any, kwargs: dict[str, Any]) -> bool:
+    def may_write(self, args: Any, kwargs: Names) -> bool:
         """Whether `savefig` got a file name; raise WallError if the file lies outside the folder of --allow-write."""
         path = args[0] if args else kwargs.get("fname")
         if type(path) is not str:
@@ -152,7 +140,7 @@ class Figures:
 
     # ---- results
 
-    def result(self, drawn: Drawn, number: int | None, args: Any, kwargs: dict[str, Any]) -> Any:
+    def result(self, drawn: Drawn, number: int | None, args: Any, kwargs: Names) -> Any:
         """Return the result of a plotting call: as many Drawn objects as the real function returns."""
         name = drawn._name
         if name == "subplots":
@@ -166,7 +154,7 @@ class Figures:
             length = length_of(args[0])
         return Drawn(self, number, (), length)
 
-    def subplots(self, drawn: Drawn, number: int | None, args: Any, kwargs: dict[str, Any]) -> Any:
+    def subplots(self, drawn: Drawn, number: int | None, args: Any, kwargs: Names) -> Any:
         rows, columns = ((*args, 1, 1)[:2]) if args else (1, 1)
         rows, columns = kwargs.get("nrows", rows), kwargs.get("ncols", columns if len(args) > 1 else 1)
         if type(rows) is not int or type(columns) is not int or min(rows, columns) < 1:
@@ -188,7 +176,7 @@ class Figures:
             array[index] = Drawn(self, number, (*start, ("[", key)))
         return Grid(array)
 
-    def histogram(self, number: int | None, args: Any, kwargs: dict[str, Any]) -> Any:
+    def histogram(self, number: int | None, args: Any, kwargs: Names) -> Any:
         """Return the counts and bin edges of a histogram, computed by numpy, and a Drawn for its bars."""
         bars = Drawn(self, number, (("[", 2),))
         try:
@@ -339,17 +327,7 @@ class Grid(Frozen):
     def __init__(self, array: Any) -> None:
         self._array = array
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self._array.shape)
-
-    @property
-    def size(self) -> int:
-        return int(self._array.size)
-
-    @property
-    def ndim(self) -> int:
-        return int(self._array.ndim)
+    shape, size, ndim = attributes_of("_array", "shape size ndim")
 
     @property
     def flat(self) -> Grid:

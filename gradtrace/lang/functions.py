@@ -11,6 +11,7 @@ from gradtrace.lang.places import in_scope
 from gradtrace.lang.statements import compile_block, effective, may_jump, sequence
 from gradtrace.lang.unit import UNBOUND, Code, Frame, Unit
 from gradtrace.lang.values import ProgramFunction
+from gradtrace.lang.words import Names
 
 TOO_DEEP = "maximum recursion depth exceeded"
 
@@ -64,8 +65,8 @@ def compile_body(node: Any, unit: Unit) -> tuple[Code, bool]:
 
 def make_call(
     parameters: Parameters,
-    defaults: dict[str, Any],
-    closure: dict[str, Any],
+    defaults: Names,
+    closure: Names,
     cells: list[str],
     compiled: tuple[Code, bool],
     meter: Meter,
@@ -77,7 +78,7 @@ def make_call(
     first, second = (*names, "", "")[:2]
     shares = bool(closure or cells)
 
-    def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(args: tuple[Any, ...], kwargs: Names) -> Any:
         if kwargs or len(args) != n or not is_simple:
             frame = bind(args, kwargs, defaults)
         elif n == 1:

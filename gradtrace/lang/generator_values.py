@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable, Iterator
+from gradtrace.annotations import Any, AnyFunction, Callable, Iterator
 from gradtrace.engine.state import state
 from gradtrace.engine.watch import Scope
 from gradtrace.lang.budget import Meter
@@ -69,7 +69,7 @@ class Generator(Frozen):
             return
         raise RuntimeError("generator ignored GeneratorExit")
 
-    def _resume(self, way: Callable[[Any], Any], value: Any) -> Any:
+    def _resume(self, way: AnyFunction, value: Any) -> Any:
         meter, active = self._meter, self._active
         meter.left -= 1
         if meter.left < 0:
@@ -104,7 +104,7 @@ Generator.__name__ = Generator.__qualname__ = "generator"
 Generator.__module__ = "builtins"
 
 
-def guarded(steps: Callable[[Any], Any], frame: Any, active: list[bool], meter: Meter) -> Any:
+def guarded(steps: AnyFunction, frame: Any, active: list[bool], meter: Meter) -> Any:
     """Run a generator's body; an exception raised while Python deallocates it goes to the meter, not to stderr."""
     running: Any = steps(frame)
     try:

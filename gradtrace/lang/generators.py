@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import copy
 
-from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator
 from gradtrace.engine.state import state
 from gradtrace.errors import GradtraceError, UnsupportedError
 from gradtrace.lang import syntax as ast
-from gradtrace.lang.control import Handler, protocol, raise_if_out_of_memory
-from gradtrace.lang.exceptions import as_known
+from gradtrace.lang.control import Entered, Handler, choose_handler, ignore, raise_if_out_of_memory
 from gradtrace.lang.generator_values import Closing, Generator, as_raised
 from gradtrace.lang.matching import compile_cases
-from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, compile_statement, effective
+from gradtrace.lang.scope import COMPREHENSIONS
+from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, compile_statement, discarding, effective
 from gradtrace.lang.targets import compile_store
 from gradtrace.lang.unit import Code, Frame, Unit
 
@@ -30,16 +30,17 @@ else:
     Suspending = Any
 
 YIELDS = (ast.Yield, ast.YieldFrom)
-Steps = Callable[
-    [Frame], Iterator[Any]
-]  # returns a Python generator, whose value is a signal or the expression's value
+Steps = Callable[[Frame], Suspending]  # the value of the Python generator is a signal or the expression's value
 
 
-class Part(NamedTuple):
-    """A compiled statement, block or expression; `code` is a generator function if `suspends` (it contains `yield`)."""
+def steps_of(code: Code) -> Steps:
+    """Return the generator function of a closure that contains no `yield`."""
 
-    suspends: bool
-    code: Any
+    def execute(f: Frame) -> Suspending:
+        yield from ()
+        return code(f)
+
+    return execute
 
 
 def generator_body(node: Any, unit: Unit) -> Code:
@@ -48,7 +49,7 @@ def generator_body(node: Any, unit: Unit) -> Code:
     statements = [ast.copy_location(ast.Return(node.body), node.body)] if type(node) is ast.Lambda else node.body
     if type(node) is ast.Lambda:
         compiler.marked.add(statements[0])
-    steps = compiler.block(statements).code
+    steps = compiler.block(statements)
     name, qualname, meter = getattr(node, "name", "<lambda>"), unit.scope.qualname, unit.meter
     recording = unit.machine.recording
     return lambda frame: Generator(steps, frame, name, qualname, meter, recording)
@@ -80,7 +81,7 @@ def own_children(node: Any) -> Iterator[ast.AST]:
             return
     if isinstance(node, (ast.FunctionDef, ast.Lambda)):
         yield from (d for d in (*node.args.defaults, *node.args.kw_defaults) if d is not None)
-    elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+    elif isinstance(node, COMPREHENSIONS):
         yield node.generators[0].iter
     else:
         yield from ast.iter_child_nodes(node)
@@ -96,10 +97,10 @@ class Compiler:
 
     # ---- statements
 
-    def block(self, body: list[ast.stmt]) -> Part:
+    def block(self, body: list[ast.stmt]) -> Steps:
         if not any(node in self.marked for node in body):
-            return Part(False, compile_block(body, self.unit))
-        parts = [self.statement(node) for node in effective(body)]
+            return steps_of(compile_block(body, self.unit))
+        parts = [(node in self.marked, self.statement(node)) for node in effective(body)]
 
         def execute(f: Frame) -> Suspending:
             for suspends, code in parts:
@@ -108,30 +109,23 @@ class Compiler:
                     return signal
             return None
 
-        return Part(True, execute)
+        return execute
 
-    def statement(self, node: ast.stmt) -> Part:
+    def statement(self, node: ast.stmt) -> Any:
+        """Compile a statement: to steps if it contains a `yield`, else to a closure."""
         if node not in self.marked:
             code = compile_statement(node, self.unit)
-            return Part(False, ignoring(code) if type(node) is ast.Expr else code)
+            return discarding(code) if type(node) is ast.Expr else code
         compound = COMPOUND.get(type(node))
         if compound is not None:
-            return Part(True, compound(self, node))
+            return compound(self, node)
         if isinstance(node, ast.Expr):
-            return Part(True, ignoring_steps(self.expression(node.value)))
-        return Part(True, self.with_operands(node, lambda plain: compile_statement(plain, self.unit)))
+            return ignoring_steps(self.expression(node.value))
+        return self.with_operands(node, lambda plain: compile_statement(plain, self.unit))
 
     def if_statement(self, node: ast.If) -> Steps:
-        test, origin = self.part(node.test), self.unit.origin(node.test)
-        body, other = self.block(node.body), self.block(node.orelse)
-
-        def execute(f: Frame) -> Suspending:
-            value = (yield from test.code(f)) if test.suspends else test.code(f)
-            state.origin = origin
-            suspends, code = body if value else other
-            return (yield from code(f)) if suspends else code(f)
-
-        return execute
+        origin = self.unit.origin(node.test)
+        return branching(self.part(node.test), self.block(node.body), self.block(node.orelse), origin)
 
     def while_statement(self, node: ast.While) -> Steps:
         test, origin, meter = self.part(node.test), self.unit.origin(node.test), self.unit.meter
@@ -139,14 +133,12 @@ class Compiler:
 
         def execute(f: Frame) -> Suspending:
             while True:
-                value = (yield from test.code(f)) if test.suspends else test.code(f)
+                value = yield from test(f)
                 state.origin = origin
                 if not value:
-                    return (yield from other.code(f)) if other.suspends else other.code(f)
-                meter.left -= 1
-                if meter.left < 0:
-                    meter.grant()
-                signal = (yield from body.code(f)) if body.suspends else body.code(f)
+                    return (yield from other(f))
+                meter.count_steps(1)
+                signal = yield from body(f)
                 if signal is not None and signal is not CONTINUE:
                     return None if signal is BREAK else signal
 
@@ -158,66 +150,47 @@ class Compiler:
         store = compile_store(node.target, self.unit)
 
         def execute(f: Frame) -> Suspending:
-            iterable = (yield from items.code(f)) if items.suspends else items.code(f)
+            iterable = yield from items(f)
             state.origin = origin
             for item in iterable:
-                meter.left -= 1
-                if meter.left < 0:
-                    meter.grant()
+                meter.count_steps(1)
                 store(f, item)
-                signal = (yield from body.code(f)) if body.suspends else body.code(f)
+                signal = yield from body(f)
                 if signal is not None and signal is not CONTINUE:
                     return None if signal is BREAK else signal
-            return (yield from other.code(f)) if other.suspends else other.code(f)
+            return (yield from other(f))
 
         return execute
 
     def with_statement(self, node: ast.With) -> Steps:
         body = self.block(node.body)
         for item in reversed(node.items):
-            body = Part(True, self.managed(item, body))
-        return body.code
+            body = self.managed(item, body)
+        return body
 
-    def managed(self, item: ast.withitem, body: Part) -> Steps:
-        """Compile one item of a `with`, as `control.managed` does."""
+    def managed(self, item: ast.withitem, body: Steps) -> Steps:
+        """Compile one item of a `with`."""
         manager, origin = self.part(item.context_expr), self.unit.origin(item.context_expr)
         store = None if item.optional_vars is None else compile_store(item.optional_vars, self.unit)
 
         def execute(f: Frame) -> Suspending:
-            context = (yield from manager.code(f)) if manager.suspends else manager.code(f)
+            context = yield from manager(f)
             state.origin = origin
-            enter, leave = protocol(context)
-            value = enter(context)
-            try:
+            with Entered(context, as_raised) as value:
                 if store is not None:
                     store(f, value)
-                signal = (yield from body.code(f)) if body.suspends else body.code(f)
-            except (GradtraceError, KeyboardInterrupt):
-                raise
-            except Exception as error:
-                place, known = state.origin, as_known(as_raised(error))
-                raise_if_out_of_memory(known)
-                if not leave(context, type(known), known, None):
-                    state.origin = place
-                    raise
-                return None
-            except BaseException as error:
-                known = as_known(error)
-                leave(context, type(known), known, None)
-                raise
-            leave(context, None, None, None)
-            return signal
+                return (yield from body(f))
 
         return execute
 
     def try_statement(self, node: ast.Try) -> Steps:
         body = self.block(node.body)
         if node.handlers:
-            handlers = [SuspendingHandler(h, self) for h in node.handlers]
-            body = Part(True, handled(body, handlers, self.block(node.orelse) if node.orelse else None))
+            handlers = [Handler(h, self.unit, self.block(h.body)) for h in node.handlers]
+            body = handled(body, handlers, self.block(node.orelse))
         if node.finalbody:
-            body = Part(True, finalized(body, self.block(node.finalbody)))
-        return body.code
+            body = finalized(body, self.block(node.finalbody))
+        return body
 
     def match_statement(self, node: ast.Match) -> Steps:
         subject, origin = self.part(node.subject), self.unit.origin(node.subject)
@@ -225,22 +198,17 @@ class Compiler:
         choose = compile_cases(node, self.unit)
 
         def execute(f: Frame) -> Suspending:
-            value = (yield from subject.code(f)) if subject.suspends else subject.code(f)
+            value = yield from subject(f)
             state.origin = origin
             chosen = choose(f, value)
-            if chosen is None:
-                return None
-            suspends, code = blocks[chosen]
-            return (yield from code(f)) if suspends else code(f)
+            return None if chosen is None else (yield from blocks[chosen](f))
 
         return execute
 
     # ---- expressions
 
-    def part(self, node: ast.expr) -> Part:
-        if node in self.marked:
-            return Part(True, self.expression(node))
-        return Part(False, self.unit.compile(node))
+    def part(self, node: ast.expr) -> Steps:
+        return self.expression(node) if node in self.marked else steps_of(self.unit.compile(node))
 
     def expression(self, node: Any) -> Steps:
         """Compile an expression that contains a `yield`."""
@@ -249,16 +217,16 @@ class Compiler:
         if isinstance(node, ast.YieldFrom):
             return self.delegated(node)
         if isinstance(node, ast.IfExp):
-            return self.conditional(node)
+            return branching(self.part(node.test), self.part(node.body), self.part(node.orelse))
         if isinstance(node, ast.BoolOp):
             return self.boolean(node)
         return self.with_operands(node, self.unit.compile)
 
     def yielded(self, node: ast.Yield) -> Steps:
-        value = Part(False, nothing) if node.value is None else self.part(node.value)
+        value = steps_of(ignore) if node.value is None else self.part(node.value)
 
         def execute(f: Frame) -> Suspending:
-            result = (yield from value.code(f)) if value.suspends else value.code(f)
+            result = yield from value(f)
             try:
                 return (yield result)
             except Closing:
@@ -270,7 +238,7 @@ class Compiler:
         value, origin = self.part(node.value), self.unit.origin(node)
 
         def execute(f: Frame) -> Suspending:
-            inner = (yield from value.code(f)) if value.suspends else value.code(f)
+            inner = yield from value(f)
             state.origin = origin
             try:
                 return (yield from inner)
@@ -279,26 +247,16 @@ class Compiler:
 
         return execute
 
-    def conditional(self, node: ast.IfExp) -> Steps:
-        test, yes, no = self.part(node.test), self.part(node.body), self.part(node.orelse)
-
-        def execute(f: Frame) -> Suspending:
-            value = (yield from test.code(f)) if test.suspends else test.code(f)
-            suspends, code = yes if value else no
-            return (yield from code(f)) if suspends else code(f)
-
-        return execute
-
     def boolean(self, node: ast.BoolOp) -> Steps:
         *parts, last = [self.part(value) for value in node.values]
         ends = isinstance(node.op, ast.Or)
 
         def execute(f: Frame) -> Suspending:
-            for suspends, code in parts:
-                value = (yield from code(f)) if suspends else code(f)
+            for part in parts:
+                value = yield from part(f)
                 if bool(value) is ends:
                     return value
-            return (yield from last.code(f)) if last.suspends else last.code(f)
+            return (yield from last(f))
 
         return execute
 
@@ -314,7 +272,7 @@ class Compiler:
             )
         if node in self.unit.machine.scopes:
             self.unit.machine.scopes[plain] = self.unit.machine.scopes[node]
-        early: list[tuple[str, Part]] = []
+        early: list[tuple[str, Steps]] = []
         for holder, key in places[: last + 1]:
             operand = get_place(holder, key)
             if isinstance(operand, ast.Constant):
@@ -325,8 +283,8 @@ class Compiler:
         code = compile_plain(plain)
 
         def execute(f: Frame) -> Suspending:
-            for name, (suspends, part) in early:
-                f[name] = (yield from part(f)) if suspends else part(f)
+            for name, part in early:
+                f[name] = yield from part(f)
             return code(f)
 
         return execute
@@ -349,13 +307,14 @@ COMPOUND: dict[type, Any] = {
 }
 
 
-def nothing(f: Frame) -> None:
-    return None
+def branching(test: Steps, yes: Steps, no: Steps, origin: int | None = None) -> Steps:
+    """Compile `if` and the conditional expression, which sets no origin."""
 
-
-def ignoring(code: Code) -> Code:
-    def execute(f: Frame) -> None:
-        code(f)
+    def execute(f: Frame) -> Suspending:
+        value = yield from test(f)
+        if origin is not None:
+            state.origin = origin
+        return (yield from (yes if value else no)(f))
 
     return execute
 
@@ -371,10 +330,10 @@ def ignoring_steps(steps: Steps) -> Steps:
 
 # The fields of a node that hold operands, in the order in which Python evaluates them.
 ORDER: dict[type, tuple[str, ...]] = {
-    ast.Assign: ("value",),
-    ast.AugAssign: ("value",),
-    ast.AnnAssign: ("value",),
-    ast.Return: ("value",),
+    **dict.fromkeys((ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return), ("value",)),
+    **dict.fromkeys((ast.keyword, ast.Attribute, ast.Starred, ast.NamedExpr), ("value",)),
+    **dict.fromkeys((ast.Tuple, ast.List, ast.Set), ("elts",)),
+    **dict.fromkeys(COMPREHENSIONS, ("generators",)),
     ast.Raise: ("exc", "cause"),
     ast.Assert: ("test", "msg"),
     ast.Delete: ("targets",),
@@ -384,21 +343,10 @@ ORDER: dict[type, tuple[str, ...]] = {
     ast.UnaryOp: ("operand",),
     ast.Compare: ("left", "comparators"),
     ast.Call: ("func", "args", "keywords"),
-    ast.keyword: ("value",),
     ast.Subscript: ("value", "slice"),
-    ast.Attribute: ("value",),
-    ast.Starred: ("value",),
     ast.Slice: ("lower", "upper", "step"),
-    ast.NamedExpr: ("value",),
-    ast.Tuple: ("elts",),
-    ast.List: ("elts",),
-    ast.Set: ("elts",),
     ast.JoinedStr: ("values",),
     ast.FormattedValue: ("value", "format_spec"),
-    ast.ListComp: ("generators",),
-    ast.SetComp: ("generators",),
-    ast.DictComp: ("generators",),
-    ast.GeneratorExp: ("generators",),
     ast.comprehension: ("iter",),
 }
 # Nodes that are no values themselves; their operands are those of the node around them.
@@ -454,64 +402,42 @@ def put_place(holder: Any, key: Any, value: Any) -> None:
 # ---- try
 
 
-class SuspendingHandler(Handler):
-    """An `except` clause whose body may contain a `yield`."""
-
-    def __init__(self, node: ast.ExceptHandler, compiler: Compiler) -> None:
-        body, node = node.body, copy.copy(node)
-        node.body = [ast.Pass()]
-        super().__init__(node, compiler.unit)
-        self.suspends, self.body = compiler.block(body)
-
-    def steps(self, f: Frame, error: BaseException) -> Suspending:
-        if self.store is not None:
-            self.store(f, error)
-        try:
-            return (yield from self.body(f)) if self.suspends else self.body(f)
-        finally:
-            if self.discard is not None:
-                self.discard(f)
-
-
-def handled(body: Part, handlers: list[SuspendingHandler], other: Part | None) -> Steps:
-    """Compile the handlers of a `try`, as `control.handled` does."""
-
+def handled(body: Steps, handlers: list[Handler], other: Steps) -> Steps:
     def execute(f: Frame) -> Suspending:
         try:
-            signal = (yield from body.code(f)) if body.suspends else body.code(f)
+            signal = yield from body(f)
         except GradtraceError:
             raise
         except (Exception, SystemExit, GeneratorExit) as error:
-            place, known = state.origin, as_known(as_raised(error))
-            raise_if_out_of_memory(known)
-            for handler in handlers:
-                if handler.takes(f, known):
-                    known.__traceback__ = None  # programs must not see frames or keep ours alive
-                    return (yield from handler.steps(f, known))
-            state.origin = place
-            raise
-        if other is None or signal is not None:
-            return signal
-        return (yield from other.code(f)) if other.suspends else other.code(f)
+            choice = choose_handler(handlers, f, error, as_raised)
+            if choice is None:
+                raise
+            handler, known = choice
+            handler.store(f, known)
+            try:
+                return (yield from handler.body(f))
+            finally:
+                handler.discard(f)
+        return (yield from other(f)) if signal is None else signal
 
     return execute
 
 
-def finalized(body: Part, last: Part) -> Steps:
+def finalized(body: Steps, last: Steps) -> Steps:
     def execute(f: Frame) -> Suspending:
         try:
-            signal = (yield from body.code(f)) if body.suspends else body.code(f)
+            signal = yield from body(f)
         except (GradtraceError, KeyboardInterrupt):
             raise
         except BaseException as error:
             place = state.origin
             raise_if_out_of_memory(error)
-            late = (yield from last.code(f)) if last.suspends else last.code(f)
+            late = yield from last(f)
             if late is not None:
                 return late
             state.origin = place
             raise
-        late = (yield from last.code(f)) if last.suspends else last.code(f)
+        late = yield from last(f)
         return signal if late is None else late
 
     return execute

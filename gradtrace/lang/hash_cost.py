@@ -7,7 +7,7 @@ A key without a nested tuple costs one check.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable, Iterator
+from gradtrace.annotations import Any, AnyFunction, Callable, Iterator
 from gradtrace.lang import costs
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.iteration import LAZY, Lazy, with_name
@@ -17,7 +17,7 @@ HASHING_CLASSES: set[Any] = {set, frozenset, dict}  # classes that hash the item
 # Types of callables that hash their arguments: classes (those in HASHING_CLASSES), and cached functions once loaded.
 HASHING_TYPES: set[type] = {type}
 Charge = Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
-Methods = dict[tuple[type, str], Callable[[Any], Any]]
+Methods = dict[tuple[type, str], AnyFunction]
 BY_KEY = {dict: ("get", "pop", "setdefault"), set: ("add", "discard", "remove")}
 BY_KEYS = {
     dict: ("fromkeys", "update"),
@@ -130,7 +130,7 @@ def charging_methods(meter: Meter, late: tuple[type, ...] = ()) -> Methods:
     return results
 
 
-def charging_method(name: str, charge: Charge) -> Callable[[Any], Any]:
+def charging_method(name: str, charge: Charge) -> AnyFunction:
     def bound(owner: Any) -> Any:
         real = getattr(owner, name)
 
@@ -157,7 +157,7 @@ def sorting_method(meter: Meter) -> Callable[[list[Any]], Any]:
     return bound
 
 
-def with_comparison_cost(function: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
+def with_comparison_cost(function: AnyFunction, meter: Meter) -> AnyFunction:
     """Wrap sorted, min or max to charge the budget for their comparisons."""
     charge = costs.charge_sorting if function is sorted else charge_items
 

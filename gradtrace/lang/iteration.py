@@ -7,12 +7,12 @@ iterator a `Lazy`, which knows its depth.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable, Iterator
+from gradtrace.annotations import Any, AnyFunction, Iterator
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.generator_values import Generator
 from gradtrace.lang.takers import CALLERS, CALLING
-from gradtrace.lang.values import Frozen, ProgramFunction
+from gradtrace.lang.values import Frozen, ProgramFunction, attributes_of, named
 
 LONGEST_RANGE = 1 << 24  # up to this length a range is Python's; items of longer ranges are counted
 LONG = 1 << 16  # items of a source from which those of a lazy iterator are counted
@@ -59,7 +59,7 @@ def limit_depth(iterator: Any, over: int) -> Any:
     return Lazy(iterator, over + 1)
 
 
-def depth_limited(make: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
+def depth_limited(make: AnyFunction, meter: Meter) -> AnyFunction:
     """Wrap map, zip and similar to limit their nesting depth, and to count their items where Python's code makes many.
 
     Python's loop over a `map` of one of its own functions, or over the pairs of two long lists, runs no code of the
@@ -116,17 +116,7 @@ class Range(Frozen):
         self._range = values
         self._meter = meter
 
-    @property
-    def start(self) -> int:
-        return self._range.start
-
-    @property
-    def stop(self) -> int:
-        return self._range.stop
-
-    @property
-    def step(self) -> int:
-        return self._range.step
+    start, stop, step = attributes_of("_range", "start stop step")
 
     def __iter__(self) -> Iterator[int]:
         return metered(self._range, self._meter)
@@ -156,7 +146,7 @@ class Range(Frozen):
         return repr(self._range)
 
 
-def make_range(meter: Meter) -> Callable[..., Any]:
+def make_range(meter: Meter) -> AnyFunction:
     def make(*args: Any) -> Any:
         values = range(*args)
         long = bool(values) and abs(values[-1] - values[0]) // abs(values.step) >= LONGEST_RANGE
@@ -165,7 +155,7 @@ def make_range(meter: Meter) -> Callable[..., Any]:
     return with_name(make, "range")
 
 
-def make_iter(meter: Meter) -> Callable[..., Any]:
+def make_iter(meter: Meter) -> AnyFunction:
     def make(*args: Any) -> Any:
         calls = len(args) == 2 and type(args[0]) is not ProgramFunction
         if calls or (len(args) == 1 and is_long(args, False)):
@@ -175,9 +165,8 @@ def make_iter(meter: Meter) -> Callable[..., Any]:
     return with_name(make, "iter")
 
 
-def with_name(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def with_name(function: AnyFunction, name: str) -> AnyFunction:
     """Set a function's name to `name`, usually that of the built-in that it replaces, and return the function."""
-    function.__name__ = function.__qualname__ = name
     if name in CALLERS:
         vars(function)[CALLING] = True
-    return function
+    return named(function, name)

@@ -21,6 +21,7 @@ from gradtrace.lang.exceptions import is_own
 from gradtrace.lang.known_classes import ByClass, class_at, is_defined_in
 from gradtrace.lang.objects import ProgramObject
 from gradtrace.lang.values import Frozen, ProgramFunction
+from gradtrace.lang.words import Names
 from gradtrace.ops.results import Result
 
 # The types whose values pass as they are. The library's own are added when they are first seen.
@@ -41,7 +42,7 @@ EXACT: dict[type, Callable[[Any], Any]] = {
 }
 FUNCTIONS = frozenset({FunctionType, MethodType})
 CALLABLE_TYPES = frozenset({ProgramFunction, FunctionType, MethodType, BuiltinFunctionType})
-Arguments = tuple[Any, dict[str, Any]]
+Arguments = tuple[Any, Names]
 
 
 class ObjectRefused(TypeError):
@@ -129,7 +130,7 @@ def all_plain(values: Any) -> bool:
     return True
 
 
-def admitted(function: Any, args: Any, kwargs: dict[str, Any]) -> Arguments:
+def admitted(function: Any, args: Any, kwargs: Names) -> Arguments:
     """Return the arguments of a call as the function may have them; raise TypeError if it does not take one."""
     inner = function.__func__ if type(function) is MethodType else function
     if type(inner) is FunctionType and takers.place_of(inner)[0] in takers.known_modules:
@@ -156,7 +157,7 @@ def admitted(function: Any, args: Any, kwargs: dict[str, Any]) -> Arguments:
 ObjectRefused.__name__, ObjectRefused.__module__ = "TypeError", "builtins"
 
 
-def raise_its_own(function: Any, args: Any, kwargs: dict[str, Any]) -> None:
+def raise_its_own(function: Any, args: Any, kwargs: Names) -> None:
     """Raise what a function raises for arguments that it does not take, if it does: it gets stand-ins for objects."""
     callables = takers.taken_by(function) is takers.CALLABLES
     given = [admit(value, callables, stand_in) for value in args]

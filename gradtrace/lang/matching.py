@@ -5,15 +5,16 @@ As in Python, what a pattern captures is stored in the variables only when the w
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable, Iterator
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import syntax as ast
-from gradtrace.lang.expressions import compile_expression
+from gradtrace.lang.expressions import compile_expression, compiles
 from gradtrace.lang.hash_cost import charge_key
 from gradtrace.lang.known_classes import class_at
 from gradtrace.lang.operators import guarded_comparison
-from gradtrace.lang.statements import compile_block, compiles
+from gradtrace.lang.scope import captured_name
+from gradtrace.lang.statements import compile_block
 from gradtrace.lang.unit import Code, Frame, Unit
 
 Captures = dict[str, Any]
@@ -23,7 +24,7 @@ ITSELF = (bool, float, frozenset, int, list, set, str, tuple, dict)  # `int(n)` 
 
 @compiles(ast.Match)
 def compile_match(node: ast.Match, unit: Unit) -> Code:
-    subject, origin = compile_expression(node.subject, unit), unit.origin(node.subject)
+    subject, origin = unit.located(node.subject)
     choose, blocks = compile_cases(node, unit), [compile_block(case.body, unit) for case in node.cases]
 
     def execute(f: Frame) -> Any:
@@ -56,18 +57,10 @@ def compile_cases(node: ast.Match, unit: Unit) -> Callable[[Frame, Any], int | N
 
 
 def compile_case(case: ast.match_case, unit: Unit) -> tuple[Pattern, dict[str, Any], Code | None]:
-    stores = {name: unit.store(name) for name in captured_names(case.pattern)}
+    captured = map(captured_name, ast.walk(case.pattern))
+    stores = {name: unit.store(name) for name in captured if name is not None}
     guard = None if case.guard is None else compile_expression(case.guard, unit)
     return compile_pattern(case.pattern, unit), stores, guard
-
-
-def captured_names(pattern: ast.AST) -> Iterator[str]:
-    """Yield the names that a pattern binds."""
-    for node in ast.walk(pattern):
-        name = getattr(node, "rest", None) if isinstance(node, ast.MatchMapping) else None
-        name = node.name if isinstance(node, (ast.MatchAs, ast.MatchStar)) else name
-        if name is not None:
-            yield name
 
 
 def compile_pattern(node: Any, unit: Unit) -> Pattern:
@@ -75,7 +68,7 @@ def compile_pattern(node: Any, unit: Unit) -> Pattern:
 
 
 def value_pattern(node: ast.MatchValue, unit: Unit) -> Pattern:
-    wanted, origin = compile_expression(node.value, unit), unit.origin(node.value)
+    wanted, origin = unit.located(node.value)
     direct, apply, guarded = guarded_comparison(ast.Eq, unit.meter)
 
     def matches(f: Frame, value: Any, captures: Captures) -> bool:
@@ -169,7 +162,7 @@ def mapping(node: ast.MatchMapping, unit: Unit) -> Pattern:
 
 
 def class_pattern(node: ast.MatchClass, unit: Unit) -> Pattern:
-    kind, origin, get = compile_expression(node.cls, unit), unit.origin(node.cls), unit.gate.get
+    kind, origin, get = *unit.located(node.cls), unit.gate.get
     positional = [compile_pattern(p, unit) for p in node.patterns]
     named = [(key, compile_pattern(p, unit)) for key, p in zip(node.kwd_attrs, node.kwd_patterns)]
     isinstance_of = unit.machine.unbound_value("isinstance")

@@ -8,28 +8,14 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.library import admitted, for_program
 from gradtrace.lang.names import CONSTANTS, MATHEMATICS, MODULES
 from gradtrace.lang.takers import takes_objects
+from gradtrace.lang.values import named
+from gradtrace.lang.words import Names, words
 
 # Functions whose arguments stay numbers instead of being converted to tensors.
-MAKERS = frozenset(
-    {
-        "arange",
-        "eye",
-        "full",
-        "linspace",
-        "ones",
-        "ones_like",
-        "pow",
-        "rand",
-        "randn",
-        "tensor",
-        "where",
-        "zeros",
-        "zeros_like",
-    }
-)
+MAKERS = words("arange eye full linspace ones ones_like pow rand randn tensor where zeros zeros_like")
 
 
-def find_mathematics(name: str, builtins: dict[str, Any], machine: Any) -> Any:
+def find_mathematics(name: str, builtins: Names, machine: Any) -> Any:
     """Return the value of a name that the program does not bind; raise KeyError for an unknown name."""
     if name in MATHEMATICS:
         return for_program(function_of_torch(name, builtins.get(name)))
@@ -64,5 +50,4 @@ def function_of_torch(name: str, builtin: Any) -> Any:
         return function(*given, **named)
 
     made = call if builtin is None else takes_objects(call_or_builtin)
-    made.__name__ = made.__qualname__ = name
-    return made
+    return named(made, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.costs import charge_visit
 from gradtrace.lang.iteration import metered, with_name
@@ -12,7 +12,7 @@ from gradtrace.lang.operators import SEQUENCES, SMALL, guard_add, guard_power
 from gradtrace.lang.strings import Strings
 
 
-def make_pow(meter: Meter) -> Callable[..., Any]:
+def make_pow(meter: Meter) -> AnyFunction:
     two = guard_power(pow, meter)
 
     def power_or_modular(base: Any, exp: Any, mod: Any = None) -> Any:
@@ -35,7 +35,7 @@ def make_divmod(meter: Meter) -> Callable[[Any, Any], Any]:
     return with_name(divmod_charged, "divmod")
 
 
-def make_sum(meter: Meter) -> Callable[..., Any]:
+def make_sum(meter: Meter) -> AnyFunction:
     add = guard_add(operator.add, meter)
 
     def sum_charged(iterable: Any, /, start: Any = 0) -> Any:
@@ -62,7 +62,7 @@ def has_long_items(items: Any) -> bool:
     return max(numbers) >= SMALL or min(numbers) <= -SMALL or not kinds.isdisjoint(SEQUENCES)
 
 
-def make_visitor(function: Callable[[Any], Any], meter: Meter) -> Callable[[Any], Any]:
+def make_visitor(function: AnyFunction, meter: Meter) -> AnyFunction:
     def call(iterable: Any, /) -> Any:
         charge_visit(iterable, meter)
         return function(iterable)

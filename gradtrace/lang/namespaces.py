@@ -14,75 +14,43 @@ from gradtrace.errors import UnknownNameError
 from gradtrace.lang import compilers, plotting_names, python_modules, torch_modules
 from gradtrace.lang.library import for_program
 from gradtrace.lang.values import FIXED, Flags
+from gradtrace.lang.words import words
 
+# The modules of torch that have the same name in gradtrace.
+SAME_NAMES = words("""amp autograd autograd.graph distributions distributions.constraints distributions.kl
+    distributions.transforms func linalg nn nn.functional nn.init nn.modules nn.parameter nn.utils
+    nn.utils.parametrizations nn.utils.parametrize nn.utils.prune nn.utils.rnn optim optim.lr_scheduler random signal
+    signal.windows special testing utils utils.benchmark utils.checkpoint utils.data""")
 LIBRARY = {
     "torch": "gradtrace",
-    "torch.amp": "gradtrace.amp",
-    "torch.amp.autocast_mode": "gradtrace.amp",
-    "torch.amp.grad_scaler": "gradtrace.amp",
-    "torch.autograd": "gradtrace.autograd",
-    "torch.cuda.amp": "gradtrace.amp.cuda",
-    "torch.cuda.amp.autocast_mode": "gradtrace.amp.cuda",
-    "torch.cuda.amp.grad_scaler": "gradtrace.amp.cuda",
-    "torch.distributions": "gradtrace.distributions",
+    "torch.functional": "gradtrace",
+    **{f"torch.{name}": f"gradtrace.{name}" for name in SAME_NAMES},
+    **{f"torch.nn.modules.{name}": f"gradtrace.nn.modules.{name}" for name in torch_modules.LAYER_FILES},
     **{f"torch.distributions.{name}": "gradtrace.distributions" for name in torch_modules.DISTRIBUTION_FILES},
-    **{
-        f"torch.distributions.{name}": f"gradtrace.distributions.{name}" for name in ("constraints", "kl", "transforms")
-    },
+    **{f"torch.utils.data.{name}": "gradtrace.utils.data" for name in ("dataloader", "dataset", "sampler")},
+    **{f"torch.amp.{name}": "gradtrace.amp" for name in ("autocast_mode", "grad_scaler")},
+    **{f"torch.cuda.amp{name}": "gradtrace.amp.cuda" for name in ("", ".autocast_mode", ".grad_scaler")},
     "torch.distributions.utils": "gradtrace.distributions.distribution",
-    "torch.func": "gradtrace.func",
     "torch.autograd.forward_ad": "gradtrace.func.forward_ad",
     "torch.autograd.function": "gradtrace.engine.function",
     "torch.autograd.functional": "gradtrace.func.functional",
     "torch.autograd.grad_mode": "gradtrace.engine.modes",
-    "torch.autograd.graph": "gradtrace.autograd.graph",
-    "torch.linalg": "gradtrace.linalg",
-    "torch.nn": "gradtrace.nn",
-    "torch.nn.functional": "gradtrace.nn.functional",
-    "torch.nn.init": "gradtrace.nn.init",
-    "torch.nn.parameter": "gradtrace.nn.parameter",
-    "torch.nn.utils": "gradtrace.nn.utils",
-    "torch.nn.utils.rnn": "gradtrace.nn.utils.rnn",
-    "torch.optim": "gradtrace.optim",
-    "torch.optim.lr_scheduler": "gradtrace.optim.lr_scheduler",
-    "torch.utils": "gradtrace.utils",
-    "torch.utils.checkpoint": "gradtrace.utils.checkpoint",
-    "torch.utils.data": "gradtrace.utils.data",
-    "torch.functional": "gradtrace",
-    "torch.nn.modules": "gradtrace.nn.modules",
-    **{f"torch.nn.modules.{name}": f"gradtrace.nn.modules.{name}" for name in torch_modules.LAYER_FILES},
-    "torch.nn.utils.parametrizations": "gradtrace.nn.utils.parametrizations",
-    "torch.nn.utils.parametrize": "gradtrace.nn.utils.parametrize",
-    "torch.nn.utils.prune": "gradtrace.nn.utils.prune",
     "torch.nn.utils.stateless": "gradtrace.func.stateless",
-    "torch.random": "gradtrace.random",
-    "torch.testing": "gradtrace.testing",
-    "torch.utils.benchmark": "gradtrace.utils.benchmark",
-    "torch.utils.data.dataloader": "gradtrace.utils.data",
-    "torch.utils.data.dataset": "gradtrace.utils.data",
-    "torch.utils.data.sampler": "gradtrace.utils.data",
-    "torch.special": "gradtrace.special",
-    "torch.signal": "gradtrace.signal",
-    "torch.signal.windows": "gradtrace.signal.windows",
     "functorch": "gradtrace.func.functorch",
-    "tensorflow": "gradtrace.static.tf1",
-    "tensorflow.train": "gradtrace.static.train",
-    "tensorflow.nn": "gradtrace.static.tf1_nn",
-    "tensorflow.losses": "gradtrace.static.tf1_nn",
     "tensorflow.compat": "gradtrace.static.tf1",
-    "tensorflow.compat.v1": "gradtrace.static.tf1",
-    "tensorflow.compat.v1.train": "gradtrace.static.train",
-    "tensorflow.compat.v1.nn": "gradtrace.static.tf1_nn",
-    "tensorflow.compat.v1.losses": "gradtrace.static.tf1_nn",
 }
+for _tensorflow in ("tensorflow", "tensorflow.compat.v1"):
+    LIBRARY[_tensorflow] = "gradtrace.static.tf1"
+    LIBRARY[f"{_tensorflow}.train"] = "gradtrace.static.train"
+    LIBRARY[f"{_tensorflow}.nn"] = LIBRARY[f"{_tensorflow}.losses"] = "gradtrace.static.tf1_nn"
 ONLY = {
-    "torch.autograd.grad_mode": frozenset({"no_grad", "enable_grad", "set_grad_enabled", "inference_mode"}),
-    "torch.autograd.function": frozenset({"Function", "FunctionCtx", "once_differentiable"}),
+    "torch.autograd.grad_mode": words("no_grad enable_grad set_grad_enabled inference_mode"),
+    "torch.autograd.function": words("Function FunctionCtx once_differentiable"),
     "torch.functional": torch_modules.FUNCTIONAL,
-    "torch.nn.utils.stateless": frozenset({"functional_call"}),
+    "torch.nn.utils.stateless": words("functional_call"),
     "tensorflow.compat": frozenset(),
-    "tensorflow.losses": frozenset({"mean_squared_error"}),
-    "tensorflow.compat.v1.losses": frozenset({"mean_squared_error"}),
+    "tensorflow.losses": words("mean_squared_error"),
+    "tensorflow.compat.v1.losses": words("mean_squared_error"),
 }
 SAVING = ("load", "save")  # torch's functions that work on what the run keeps
 MODULE = type(real_import("sys"))

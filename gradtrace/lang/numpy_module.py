@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.engine import text
 from gradtrace.engine.lazy import np
 from gradtrace.lang import numpy_random, wall
@@ -21,8 +21,8 @@ from gradtrace.lang.arrays import (
     wrap_function,
 )
 from gradtrace.lang.budget import Meter
-from gradtrace.lang.values import Frozen, TypeName
-from gradtrace.lang.words import words
+from gradtrace.lang.values import Frozen, TypeName, named
+from gradtrace.lang.words import Names, words
 
 DTYPES = {
     "float16": "float16",
@@ -70,7 +70,7 @@ NAMES = {
 }
 
 
-def find_names(module: str, meter: Meter) -> dict[str, Any]:
+def find_names(module: str, meter: Meter) -> Names:
     """Return a module's names and their values, for one run; "*" maps to a function that finds all other names."""
     if module == "numpy.random":
         return numpy_random.find_names()
@@ -103,7 +103,7 @@ def find_names(module: str, meter: Meter) -> dict[str, Any]:
     }
 
 
-def reserving(name: str, meter: Meter) -> Callable[..., Any]:
+def reserving(name: str, meter: Meter) -> AnyFunction:
     """Wrap a function that allocates an array, so that its memory is first reserved in the budget."""
     make = wrap_function(getattr(np, name), name)
 
@@ -113,8 +113,7 @@ def reserving(name: str, meter: Meter) -> Callable[..., Any]:
         meter.reserve(8 * count_elements(name, args, kwargs))
         return make(*args, **kwargs)
 
-    call.__name__ = call.__qualname__ = name
-    return call
+    return named(call, name)
 
 
 def count_elements(name: str, args: Any, kwargs: Any) -> int:
@@ -156,7 +155,7 @@ def saver(meter: Meter) -> Callable[[str, Any], None]:
     return save
 
 
-def testing(name: str) -> Callable[..., Any]:
+def testing(name: str) -> AnyFunction:
     with wall.lowered():  # its first import reads files
         from numpy import testing as real
     return wrap_function(getattr(real, name), name)
@@ -203,11 +202,10 @@ def limits_of(function: Any, names: str) -> Callable[[Any], Limits]:
     def call(type: Any) -> Limits:
         return Limits(function(to_numpy_argument(type, False)), names)
 
-    call.__name__ = call.__qualname__ = function.__name__
-    return call
+    return named(call, function.__name__)
 
 
-def vectorize(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
+def vectorize(pyfunc: AnyFunction) -> AnyFunction:
     """Implement np.vectorize: apply a function of numbers to each element of arrays that broadcast."""
 
     def call(*args: Any) -> Any:
@@ -242,7 +240,7 @@ def set_printoptions(
     text.numpy_options.update(given)
 
 
-def get_printoptions() -> dict[str, Any]:
+def get_printoptions() -> Names:
     """Implement np.get_printoptions, without `formatter`."""
     return {name: value for name, value in text.array_options().items() if name in PRINTED}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.lang.words import words
 
@@ -19,7 +19,7 @@ ATTRIBUTES = METHODS | words("T dtype imag itemsize nbytes ndim real shape size"
 OPERATORS = words("add divmod floordiv mod mul pow sub truediv")
 INTEGER_OPERATORS = OPERATORS | words("and lshift or rshift xor")
 PLAIN = frozenset({bool, int, float})
-Wrap = Callable[[Any], Any]  # a result of numpy as a program has it
+Wrap = AnyFunction  # a result of numpy as a program has it
 
 
 class Float64(float):
@@ -97,18 +97,18 @@ def reflected(apply: Callable[[Any, Any], Any], wrap: Wrap) -> Callable[[Any, An
     return apply_operator
 
 
-def unary(apply: Callable[[Any], Any], wrap: Wrap) -> Callable[[Any], Any]:
+def unary(apply: AnyFunction, wrap: Wrap) -> AnyFunction:
     return lambda self: wrap(apply(real(self)))
 
 
-def rounded(wrap: Wrap, python: Any) -> Callable[..., Any]:
+def rounded(wrap: Wrap, python: Any) -> AnyFunction:
     def __round__(self: Any, ndigits: Any = None) -> Any:
         return round(python(self)) if ndigits is None else wrap(round(real(self), ndigits))
 
     return __round__
 
 
-def attribute(name: str, wrap: Wrap) -> Callable[[Any], Any]:
+def attribute(name: str, wrap: Wrap) -> AnyFunction:
     """Return the getter of a property: the value of an attribute, or a method whose result is wrapped."""
     if name == "item" or name == "tolist":
         return lambda self: lambda *index: self.__class__.__base__(self)

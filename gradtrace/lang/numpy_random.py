@@ -5,8 +5,8 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.lang.arrays import Array, wrap_function
-from gradtrace.lang.values import Frozen
-from gradtrace.lang.words import words
+from gradtrace.lang.values import Frozen, named
+from gradtrace.lang.words import Names, words
 
 DISTRIBUTIONS = words("""beta binomial chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric
     laplace logistic lognormal logseries multinomial multivariate_normal negative_binomial normal pareto permutation
@@ -65,7 +65,7 @@ def checked_seed(seed: Any) -> Any:
     raise TypeError(f"a seed must be an int, not {type(seed).__name__}")
 
 
-def find_names() -> dict[str, Any]:
+def find_names() -> Names:
     """Return the names of one run's `np.random` and their values; "*" maps to a function for all other names."""
     source = np.random.RandomState()
 
@@ -79,20 +79,12 @@ def find_names() -> dict[str, Any]:
 
     return {
         "shuffle": make_shuffle(source),
-        "RandomState": named(random_state, "RandomState"),
+        "RandomState": named(lambda *args, **kwargs: random_state(*args, **kwargs), "RandomState"),
         "default_rng": default_rng,
         "get_state": get_state,
         "set_state": set_state,
         "*": lambda name: wrap_function(getattr(source, name), name),
     }
-
-
-def named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **kwargs)
-
-    call.__name__ = call.__qualname__ = name
-    return call
 
 
 def make_shuffle(source: Any) -> Callable[[Any], None]:
@@ -101,5 +93,4 @@ def make_shuffle(source: Any) -> Callable[[Any], None]:
             raise TypeError(f"x must be an array or a list, not {type(x).__name__}")
         source.shuffle(x._array if type(x) is Array else x)
 
-    call.__name__ = call.__qualname__ = "shuffle"
-    return call
+    return named(call, "shuffle")

@@ -13,45 +13,51 @@ from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import AN_ITEM, MANY, Meter
-from gradtrace.lang.costs import SETS, SIZED, VIEWS, charge_hashing, charge_search, holds_much, length_of, parts_of
+from gradtrace.lang.costs import (
+    SETS,
+    SIZED,
+    VIEWS,
+    charge_hashing,
+    charge_search,
+    charge_slice,
+    holds_much,
+    length_of,
+    parts_of,
+)
 from gradtrace.lang.hash_cost import charge_items, charge_key
 from gradtrace.lang.known_classes import class_at
 from gradtrace.lang.strings import Strings
-from gradtrace.lang.subscripts import get_item
-from gradtrace.lang.values import Attributes
+from gradtrace.lang.subscripts import get_from_tensor, is_data
+from gradtrace.lang.values import Attributes, named
 
 Binary = Callable[[Any, Any], Any]
 
-BINARY: dict[type, Binary] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.MatMult: operator.matmul,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
+# The operators by their names in Python's module `operator`, where those in place have an `i` before the name.
+OPERATORS: dict[str, type] = {
+    "add": ast.Add,
+    "sub": ast.Sub,
+    "mul": ast.Mult,
+    "truediv": ast.Div,
+    "floordiv": ast.FloorDiv,
+    "mod": ast.Mod,
+    "pow": ast.Pow,
+    "matmul": ast.MatMult,
+    "and_": ast.BitAnd,
+    "or_": ast.BitOr,
+    "xor": ast.BitXor,
+    "lshift": ast.LShift,
+    "rshift": ast.RShift,
 }
-INPLACE: dict[type, Binary] = {
-    ast.Add: operator.iadd,
-    ast.Sub: operator.isub,
-    ast.Mult: operator.imul,
-    ast.Div: operator.itruediv,
-    ast.FloorDiv: operator.ifloordiv,
-    ast.Mod: operator.imod,
-    ast.Pow: operator.ipow,
-    ast.MatMult: operator.imatmul,
-    ast.BitAnd: operator.iand,
-    ast.BitOr: operator.ior,
-    ast.BitXor: operator.ixor,
-    ast.LShift: operator.ilshift,
-    ast.RShift: operator.irshift,
+COMPARISONS: dict[str, type] = {
+    "eq": ast.Eq,
+    "ne": ast.NotEq,
+    "lt": ast.Lt,
+    "le": ast.LtE,
+    "gt": ast.Gt,
+    "ge": ast.GtE,
 }
+BINARY: dict[type, Binary] = {kind: getattr(operator, name) for name, kind in OPERATORS.items()}
+INPLACE: dict[type, Binary] = {kind: getattr(operator, "i" + name.rstrip("_")) for name, kind in OPERATORS.items()}
 UNARY: dict[type, Callable[[Any], Any]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
@@ -59,12 +65,7 @@ UNARY: dict[type, Callable[[Any], Any]] = {
     ast.Not: operator.not_,
 }
 COMPARE: dict[type, Binary] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
+    **{kind: getattr(operator, name) for name, kind in COMPARISONS.items()},
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
     ast.In: lambda a, b: a in b,
@@ -262,43 +263,32 @@ def guard_shift(apply: Binary, meter: Meter) -> Binary:
     return shift
 
 
-OPERATORS_BY_NAME = {
-    "add": ast.Add,
-    "sub": ast.Sub,
-    "mul": ast.Mult,
-    "truediv": ast.Div,
-    "floordiv": ast.FloorDiv,
-    "mod": ast.Mod,
-    "pow": ast.Pow,
-    "matmul": ast.MatMult,
-    "and_": ast.BitAnd,
-    "or_": ast.BitOr,
-    "xor": ast.BitXor,
-    "lshift": ast.LShift,
-}
-COMPARISONS_BY_NAME = {
-    "eq": ast.Eq,
-    "ne": ast.NotEq,
-    "lt": ast.Lt,
-    "le": ast.LtE,
-    "gt": ast.Gt,
-    "ge": ast.GtE,
-    "in_": ast.In,
-}
+def item_reader(meter: Meter) -> Binary:
+    """Return the function that reads an item, charged for the hash of a tuple and the copy of a slice."""
+
+    def read(value: Any, key: Any) -> Any:
+        if type(value) not in HOLDERS and is_data(type(value)):
+            return get_from_tensor(value, key)
+        if type(key) is tuple:
+            charge_key(key, meter)
+        elif type(key) is slice:
+            charge_slice(value, key, meter)
+        return value[key]
+
+    return named(read, "getitem")
 
 
 def operators_by_name(meter: Meter, strings: Strings) -> Callable[[str], Any]:
     """Return a function that maps names of the `operator` module to guarded operators, and other names to None."""
 
     def find_operator(name: str) -> Any:
-        if name in OPERATORS_BY_NAME:
-            direct, apply, guarded = guarded_binary(
-                OPERATORS_BY_NAME[name], meter, strings, BINARY[OPERATORS_BY_NAME[name]]
-            )
-        elif name in COMPARISONS_BY_NAME:
-            direct, apply, guarded = guarded_comparison(COMPARISONS_BY_NAME[name], meter)
+        if name in OPERATORS:
+            kind = OPERATORS[name]
+            direct, apply, guarded = guarded_binary(kind, meter, strings, BINARY[kind])
+        elif name in COMPARISONS or name == "in_":
+            direct, apply, guarded = guarded_comparison(COMPARISONS.get(name, ast.In), meter)
         else:
-            return get_item if name == "getitem" else None
+            return item_reader(meter) if name == "getitem" else None
 
         def apply_guarded(a: Any, b: Any) -> Any:
             return apply(a, b) if type(a) in direct else guarded(a, b)

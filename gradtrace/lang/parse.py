@@ -13,112 +13,20 @@ from gradtrace.lang.depth import deep
 from gradtrace.lang.inputs import Input, find_inputs
 from gradtrace.lang.scope import Scopes, analyse
 from gradtrace.lang.source import Source, Span, span_of
+from gradtrace.lang.words import words
 from gradtrace.limits import Budget, advice
 
+# The node types of the language: statements, patterns, expressions, contexts and operators.
 ALLOWED = frozenset(
-    {
-        # statements
-        ast.Module,
-        ast.Expr,
-        ast.Assign,
-        ast.AugAssign,
-        ast.AnnAssign,
-        ast.For,
-        ast.While,
-        ast.If,
-        ast.With,
-        ast.withitem,
-        ast.Try,
-        ast.ExceptHandler,
-        ast.Raise,
-        ast.Assert,
-        ast.Pass,
-        ast.Break,
-        ast.Continue,
-        ast.FunctionDef,
-        ast.Return,
-        ast.ClassDef,
-        ast.Delete,
-        ast.Import,
-        ast.ImportFrom,
-        ast.alias,
-        ast.arguments,
-        ast.arg,
-        ast.keyword,
-        ast.Nonlocal,
-        ast.Global,
-        ast.Match,
-        ast.match_case,
-        ast.MatchValue,
-        ast.MatchSingleton,
-        ast.MatchSequence,
-        ast.MatchMapping,
-        ast.MatchClass,
-        ast.MatchStar,
-        ast.MatchAs,
-        ast.MatchOr,
-        # expressions
-        ast.BoolOp,
-        ast.BinOp,
-        ast.UnaryOp,
-        ast.IfExp,
-        ast.Dict,
-        ast.Set,
-        ast.List,
-        ast.Tuple,
-        ast.ListComp,
-        ast.SetComp,
-        ast.DictComp,
-        ast.GeneratorExp,
-        ast.comprehension,
-        ast.NamedExpr,
-        ast.Compare,
-        ast.Call,
-        ast.Attribute,
-        ast.Subscript,
-        ast.Slice,
-        ast.Starred,
-        ast.Name,
-        ast.Constant,
-        ast.JoinedStr,
-        ast.FormattedValue,
-        ast.Lambda,
-        ast.Yield,
-        ast.YieldFrom,
-        # contexts and operators
-        ast.Load,
-        ast.Store,
-        ast.Del,
-        ast.And,
-        ast.Or,
-        ast.Add,
-        ast.Sub,
-        ast.Mult,
-        ast.MatMult,
-        ast.Div,
-        ast.Mod,
-        ast.Pow,
-        ast.LShift,
-        ast.RShift,
-        ast.BitOr,
-        ast.BitXor,
-        ast.BitAnd,
-        ast.FloorDiv,
-        ast.Invert,
-        ast.Not,
-        ast.UAdd,
-        ast.USub,
-        ast.Eq,
-        ast.NotEq,
-        ast.Lt,
-        ast.LtE,
-        ast.Gt,
-        ast.GtE,
-        ast.Is,
-        ast.IsNot,
-        ast.In,
-        ast.NotIn,
-    }
+    getattr(ast, name)
+    for name in words("""
+        Module Expr Assign AugAssign AnnAssign For While If With withitem Try ExceptHandler Raise Assert Pass Break
+        Continue FunctionDef Return ClassDef Delete Import ImportFrom alias arguments arg keyword Nonlocal Global
+        Match match_case MatchValue MatchSingleton MatchSequence MatchMapping MatchClass MatchStar MatchAs MatchOr
+        BoolOp BinOp UnaryOp IfExp Dict Set List Tuple ListComp SetComp DictComp GeneratorExp comprehension NamedExpr
+        Compare Call Attribute Subscript Slice Starred Name Constant JoinedStr FormattedValue Lambda Yield YieldFrom
+        Load Store Del And Or Add Sub Mult MatMult Div Mod Pow LShift RShift BitOr BitXor BitAnd FloorDiv Invert Not
+        UAdd USub Eq NotEq Lt LtE Gt GtE Is IsNot In NotIn""")
 )
 REFUSED = {
     "Await": ("await", "call the function directly"),

@@ -100,8 +100,16 @@ def create(path: str, meter: Meter, *, append: bool = False) -> File:
         attempt(path, check_plain_file, real)
         raw = attempt(path, os.open, real, NEW | (os.O_APPEND if append else 0), 0o666)
         if not append:
-            attempt(path, os.truncate, raw, 0)  # not O_TRUNC, which a confined process may not ask for
+            attempt(path, empty, raw)
     return File(path, raw, meter)
+
+
+def empty(descriptor: int) -> None:
+    """Truncate an open file. A confined process may not use O_TRUNC, and truncates only by a name."""
+    try:
+        os.truncate(descriptor, 0)
+    except PermissionError:
+        os.truncate(f"/proc/self/fd/{descriptor}", 0)
 
 
 def make_folder(path: str, meter: Meter) -> str:

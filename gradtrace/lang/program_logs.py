@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Callable
 from gradtrace.lang.builtins import Stream, Streams
 from gradtrace.lang.strings import Strings
-from gradtrace.lang.values import Frozen
+from gradtrace.lang.values import Frozen, named
 
 LEVELS = {"NOTSET": 0, "DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
 METHODS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
@@ -83,6 +83,16 @@ class StreamHandler(Frozen):
         self.level = level_of(level)
 
 
+def level_method(name: str) -> Callable[..., None]:
+    """Return the method of loggers that logs at the level of its name."""
+
+    def log(self: Logger, msg: Any, *args: Any, **how: Any) -> None:
+        self.log(METHODS[name], msg, *args, **how)
+
+    log.__name__, log.__qualname__ = name, f"Logger.{name}"
+    return log
+
+
 class Logger(Frozen):
     """A logger of a program; its records also go to the handlers of the root logger."""
 
@@ -137,26 +147,10 @@ class Logger(Frozen):
                 stream = handler.stream or logs.streams.stderr
                 stream.write(handler._formatter.text(self.name, level, message, logs.strings) + "\n")
 
-    def debug(self, msg: Any, *args: Any, **how: Any) -> None:
-        self.log(10, msg, *args, **how)
-
-    def info(self, msg: Any, *args: Any, **how: Any) -> None:
-        self.log(20, msg, *args, **how)
-
-    def warning(self, msg: Any, *args: Any, **how: Any) -> None:
-        self.log(30, msg, *args, **how)
-
-    warn = warning
-
-    def error(self, msg: Any, *args: Any, **how: Any) -> None:
-        self.log(40, msg, *args, **how)
-
-    exception = error
-
-    def critical(self, msg: Any, *args: Any, **how: Any) -> None:
-        self.log(50, msg, *args, **how)
-
-    fatal = critical
+    debug, info = level_method("debug"), level_method("info")
+    warning = warn = level_method("warning")
+    error = exception = level_method("error")
+    critical = fatal = level_method("critical")
 
     def __repr__(self) -> str:
         return (
@@ -201,8 +195,7 @@ class Logs:
                 self.configure()
             getattr(self.root, name)(*args, **how)
 
-        call.__name__ = call.__qualname__ = name
-        return call
+        return named(call, name)
 
     def disable(self, level: Any = 50) -> None:
         self.disabled = level_of(level)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable, Iterator
+from gradtrace.annotations import Any, AnyFunction, Iterator
 from gradtrace.lang.builtins import Streams
 from gradtrace.lang.values import Frozen
-from gradtrace.lang.words import words
+from gradtrace.lang.words import Names, words
 
 TQDM = words("tqdm trange")
 NAMES = {
@@ -85,7 +85,7 @@ class BarMaker(Frozen):
 
     __slots__ = ("_ranges", "_streams")
 
-    def __init__(self, streams: Streams, ranges: Callable[..., Any] | None) -> None:
+    def __init__(self, streams: Streams, ranges: AnyFunction | None) -> None:
         self._streams = streams
         self._ranges = ranges
 
@@ -102,7 +102,7 @@ class BarMaker(Frozen):
         (self._streams.stdout if file is None else file).write(f"{s}{end}")
 
 
-def find_names(module: str, streams: Streams, ranges: Callable[..., Any]) -> dict[str, Any]:
+def find_names(module: str, streams: Streams, ranges: AnyFunction) -> Names:
     """Return a module's names and their values, for one run."""
     if module.startswith("tqdm"):
         return {"tqdm": BarMaker(streams, None), "trange": BarMaker(streams, ranges)}

@@ -13,7 +13,7 @@ from functools import cached_property
 from importlib import import_module as real_import
 from types import MethodType
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.lang import (
     hash_cost,
     hosted,
@@ -34,7 +34,7 @@ from gradtrace.lang.iteration import charged_call, depth_of, limit_depth, make_r
 from gradtrace.lang.saved import Saved
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.values import Frozen, ProgramFunction
-from gradtrace.lang.words import words
+from gradtrace.lang.words import Names, words
 
 # Modules that scripts import and seldom use: they have no names here.
 WITHOUT_NAMES = words("csv glob gzip inspect io multiprocessing pdb pickle shutil tarfile threading traceback zipfile")
@@ -100,7 +100,7 @@ class Python:
         strings: Strings,
         operators: Callable[[str], Any],
         where: Callable[[], tuple[str, int]],
-        host: Callable[[str], dict[str, Any]],
+        host: Callable[[str], Names],
         drawings: Any = None,
     ) -> None:
         self.host = host
@@ -113,7 +113,7 @@ class Python:
         self.streams = streams
         self.operators = operators
         self.where = where
-        self.parts: dict[str, Any] = {}
+        self.parts: Names = {}
 
     def find(self, module: str, name: str) -> Any:
         """Return the value of a listed name in a listed module; raise AttributeError for any other."""
@@ -128,7 +128,7 @@ class Python:
             return getattr(real_import(module), name)
         return part["*"](name)
 
-    def names_of(self, module: str) -> dict[str, Any]:
+    def names_of(self, module: str) -> Names:
         """Return a module's reimplemented names and their values; "*" maps to a function for all other names."""
         if module in hosted.NAMES:
             return self.host(module)
@@ -139,56 +139,68 @@ class Python:
         if module in text_modules.NAMES:
             return text_modules.find_names(module, self.meter, self.streams)
         find = getattr(self, "names_of_" + module.replace(".", "_"), None)
-        names: dict[str, Any] = {} if find is None else find()
+        names: Names = {} if find is None else find()
         return names
 
-    def names_of___future__(self) -> dict[str, Any]:
+    def names_of___future__(self) -> Names:
         return {"annotations": None}
 
-    def names_of_abc(self) -> dict[str, Any]:
-        return {"ABCMeta": typing_names.Form("ABCMeta")}
+    def names_of_abc(self) -> Names:
+        def abstractmethod(funcobj: Any) -> Any:
+            return real_import("abc").abstractmethod(funcobj) if type(funcobj) is ProgramFunction else funcobj
 
-    def names_of_argparse(self) -> dict[str, Any]:
+        return {"ABCMeta": typing_names.Form("ABCMeta"), "abstractmethod": abstractmethod}
+
+    def names_of_argparse(self) -> Names:
         from gradtrace.lang import command_arguments
 
         return command_arguments.find_names(self.streams, self.strings, self.argv)
 
-    def names_of_bisect(self) -> dict[str, Any]:
+    def names_of_bisect(self) -> Names:
         return self.comparing("bisect")
 
-    def names_of_collections(self) -> dict[str, Any]:
+    def names_of_collections(self) -> Names:
         collections = real_import("collections")
         hash_cost.HASHING_CLASSES.update((collections.Counter, collections.OrderedDict, collections.defaultdict))
         late = (collections.Counter, collections.OrderedDict, collections.defaultdict, collections.deque)
         self.gate.special.update(hash_cost.charging_methods(self.meter, late))
         return {"namedtuple": self.namedtuple}
 
-    def names_of_collections_abc(self) -> dict[str, Any]:
+    def names_of_collections_abc(self) -> Names:
         abc = real_import("collections.abc")
         return {"*": lambda name: self.gate.type_name(getattr(abc, name))}
 
-    def names_of_contextlib(self) -> dict[str, Any]:
+    def names_of_contextlib(self) -> Names:
         from gradtrace.lang import contexts
 
         return contexts.find_names()
 
-    def names_of_dataclasses(self) -> dict[str, Any]:
+    def names_of_copy(self) -> Names:
+        def deepcopy(x: Any, memo: Any = None) -> Any:
+            # Python takes the parts of the copy from the memo: any object for any other, also a class or its state.
+            if memo is not None and not (type(memo) is dict and not memo):
+                raise TypeError("deepcopy() takes no memo with entries in gradtrace scripts")
+            return real_import("copy").deepcopy(x)
+
+        return {"deepcopy": with_name(deepcopy, "deepcopy")}
+
+    def names_of_dataclasses(self) -> Names:
         from gradtrace.lang import records
 
         return records.find_names(self.gate)
 
-    def names_of_datetime(self) -> dict[str, Any]:
+    def names_of_datetime(self) -> Names:
         datetime = real_import("datetime")
         for kind in (datetime.date, datetime.datetime, datetime.time):
             self.gate.special[kind, "strftime"] = self.time_format
         return {}
 
-    def names_of_enum(self) -> dict[str, Any]:
+    def names_of_enum(self) -> Names:
         from gradtrace.lang import enumerations
 
         return enumerations.find_names()
 
-    def names_of_functools(self) -> dict[str, Any]:
+    def names_of_functools(self) -> Names:
         functools = real_import("functools")
         hash_cost.HASHING_TYPES.add(type(functools.cache(wraps)))
 
@@ -204,13 +216,13 @@ class Python:
         own = {"wraps": wraps, "total_ordering": total_ordering, "reduce": with_name(reduce, "reduce")}
         return {**own, **{n: getattr(functools, n) for n in names}}
 
-    def names_of_gc(self) -> dict[str, Any]:
+    def names_of_gc(self) -> Names:
         return system_modules.gc_names()
 
-    def names_of_heapq(self) -> dict[str, Any]:
+    def names_of_heapq(self) -> Names:
         return self.comparing("heapq")
 
-    def names_of_itertools(self) -> dict[str, Any]:
+    def names_of_itertools(self) -> Names:
         def tee(iterable: Any, n: int = 2) -> tuple[Any, ...]:
             self.meter.count_steps(max(int(n), 0))
             copies = real_import("itertools").tee(iterable, n)
@@ -218,51 +230,51 @@ class Python:
 
         return {"chain": Chain(self.meter), "tee": tee, "*": self.iterator}
 
-    def names_of_logging(self) -> dict[str, Any]:
+    def names_of_logging(self) -> Names:
         from gradtrace.lang.program_logs import Logs
 
         return Logs(self.streams, self.strings).names()
 
-    def names_of_math(self) -> dict[str, Any]:
+    def names_of_math(self) -> Names:
         return {
             **whole_numbers.find_names(self.meter, self.operators("mul")),
             **{name: self.visitor("math", name) for name in ("dist", "fsum")},
         }
 
-    def names_of_operator(self) -> dict[str, Any]:
-        gated: dict[str, Any] = {"attrgetter": self.attrgetter, "methodcaller": self.methodcaller}
+    def names_of_operator(self) -> Names:
+        gated: Names = {"attrgetter": self.attrgetter, "methodcaller": self.methodcaller}
         gated["concat"] = self.operators("add")
         gated["contains"] = self.contains
         gated["countOf"] = self.comparing("operator")["*"]("countOf")
         return {**gated, "*": lambda name: self.operators(name) or getattr(real_import("operator"), name)}
 
-    def names_of_os(self) -> dict[str, Any]:
+    def names_of_os(self) -> Names:
         return {
             **system_modules.os_names(self.meter, self.tell_once),
             "remove": self.saved.remove,
             "unlink": self.saved.remove,
         }
 
-    def names_of_os_path(self) -> dict[str, Any]:
+    def names_of_os_path(self) -> Names:
         return system_modules.path_names(self.saved.has)
 
-    def names_of_platform(self) -> dict[str, Any]:
+    def names_of_platform(self) -> Names:
         return system_modules.platform_names()
 
-    def names_of_random(self) -> dict[str, Any]:
+    def names_of_random(self) -> Names:
         from gradtrace.lang.random_module import find_names
 
         return find_names(self.meter)
 
-    def names_of_re(self) -> dict[str, Any]:
+    def names_of_re(self) -> Names:
         from gradtrace.lang import regular_expressions
 
         return regular_expressions.find_names(self.meter)
 
-    def names_of_statistics(self) -> dict[str, Any]:
+    def names_of_statistics(self) -> Names:
         return {name: self.visitor("statistics", name) for name in NAMES["statistics"]}
 
-    def names_of_sys(self) -> dict[str, Any]:
+    def names_of_sys(self) -> Names:
         return {
             "argv": self.argv,
             "byteorder": sys.byteorder,
@@ -282,14 +294,14 @@ class Python:
             "version_info": sys.version_info,
         }
 
-    def names_of_time(self) -> dict[str, Any]:
+    def names_of_time(self) -> Names:
         clocks = lambda name: getattr(real_import("time"), name)
         return {"sleep": self.sleep, **system_modules.time_names(), "*": clocks}
 
-    def names_of_timeit(self) -> dict[str, Any]:
+    def names_of_timeit(self) -> Names:
         return system_modules.timeit_names(self.meter)
 
-    def names_of_types(self) -> dict[str, Any]:
+    def names_of_types(self) -> Names:
         from gradtrace.lang.records import SimpleNamespace
 
         kinds = {
@@ -302,10 +314,10 @@ class Python:
         named = {name: self.gate.type_name(kind) for name, kind in kinds.items()}
         return {**named, "SimpleNamespace": SimpleNamespace}
 
-    def names_of_typing(self) -> dict[str, Any]:
+    def names_of_typing(self) -> Names:
         return {"*": typing_names.form}
 
-    def names_of_warnings(self) -> dict[str, Any]:
+    def names_of_warnings(self) -> Names:
         from gradtrace.lang.warnings import names
 
         return names(self.where)
@@ -338,7 +350,7 @@ class Python:
         self.gate.adopt(names_of)
         return names_of
 
-    def iterator(self, name: str) -> Callable[..., Any]:
+    def iterator(self, name: str) -> AnyFunction:
         real, meter = getattr(real_import("itertools"), name), self.meter
 
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -351,7 +363,7 @@ class Python:
 
         return with_name(call, name)
 
-    def visitor(self, module: str, name: str) -> Callable[..., Any]:
+    def visitor(self, module: str, name: str) -> AnyFunction:
         """Return a function of Python's that visits all items of its arguments."""
         real, meter = getattr(real_import(module), name), self.meter
 
@@ -363,11 +375,11 @@ class Python:
 
         return with_name(call, name)
 
-    def comparing(self, module: str) -> dict[str, Any]:
+    def comparing(self, module: str) -> Names:
         """Return the names of bisect or heapq, whose comparisons of items are charged to the budget."""
         meter = self.meter
 
-        def wrapped(name: str) -> Callable[..., Any]:
+        def wrapped(name: str) -> AnyFunction:
             real = getattr(real_import(module), name)
 
             def call(*args: Any, **how: Any) -> Any:
@@ -382,7 +394,7 @@ class Python:
 
         return {"*": wrapped}
 
-    def attrgetter(self, *names: str) -> Callable[[Any], Any]:
+    def attrgetter(self, *names: str) -> AnyFunction:
         """Implement operator.attrgetter through the attribute gate."""
 
         def one(value: Any, path: str) -> Any:
@@ -394,7 +406,7 @@ class Python:
             raise TypeError("attribute name must be a string")
         return lambda value: one(value, names[0]) if len(names) == 1 else tuple(one(value, n) for n in names)
 
-    def methodcaller(self, name: str, /, *args: Any, **how: Any) -> Callable[[Any], Any]:
+    def methodcaller(self, name: str, /, *args: Any, **how: Any) -> AnyFunction:
         """Implement operator.methodcaller through the attribute gate."""
         if type(name) is not str:
             raise TypeError("method name must be a string")
@@ -438,7 +450,7 @@ class Chain(Frozen):
         return limit_depth(names_of, depth_of(iterables))
 
 
-def wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Callable[[Any], Any]:
+def wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> AnyFunction:
     """Implement functools.wraps; it changes only functions of the program."""
 
     def decorate(function: Any) -> Any:

@@ -7,7 +7,7 @@ from random import Random
 from gradtrace.annotations import Any
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.values import Frozen
-from gradtrace.lang.words import words
+from gradtrace.lang.words import Names, words
 
 METHODS = words("""betavariate choice expovariate gauss getstate normalvariate randint random randrange sample seed
     setstate shuffle triangular uniform""")
@@ -44,7 +44,7 @@ Source.__name__ = Source.__qualname__ = "Random"
 Source.__module__ = "random"
 
 
-def find_names(meter: Meter) -> dict[str, Any]:
+def find_names(meter: Meter) -> Names:
     """Return the functions of the run's own generator; programs do not affect each other or the library."""
     own = Source(meter)
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from copy import deepcopy
 from types import MappingProxyType
 
-from gradtrace.annotations import Any, Callable, Iterable
+from gradtrace.annotations import Any, AnyFunction, Callable, Iterable
 from gradtrace.engine.state import state
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.arguments import Parameters
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.objects import is_dunder
 from gradtrace.lang.values import Attributes, Frozen, ProgramFunction
-from gradtrace.lang.words import words
+from gradtrace.lang.words import Names, refuse_unknown
 
 ORDERS = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
 FIELDS = "__dataclass_fields__"
@@ -96,13 +96,13 @@ class Field(Frozen):
 Fields = MappingProxyType[str, Field]
 
 
-def find_names(gate: Gate) -> dict[str, Any]:
+def find_names(gate: Gate) -> Names:
     """Return the names of the module `dataclasses` and their values, for one run."""
 
     def dataclass(cls: Any = None, /, **options: Any) -> Any:
-        unknown = set(options) - words("init repr eq order unsafe_hash frozen match_args kw_only slots weakref_slot")
-        if unknown:
-            raise TypeError(f"dataclass() got an unexpected keyword argument '{min(unknown)}'")
+        refuse_unknown(
+            "dataclass", options, "init repr eq order unsafe_hash frozen match_args kw_only slots weakref_slot"
+        )
         if cls is None:
             return lambda definition: dataclass(definition, **options)
         if not isinstance(cls, type) or cls not in gate.own:
@@ -152,7 +152,7 @@ class Access:
         return object.__setattr__ if self.is_direct(kind) else self.gate.set_plainly
 
 
-def make_dataclass(cls: Any, options: dict[str, Any], access: Access) -> Any:
+def make_dataclass(cls: Any, options: Names, access: Access) -> Any:
     """Add the methods that `options` select to a class of the program, and return the class."""
     fields: dict[str, Field] = {}
     for base in reversed(cls.__mro__[1:]):
@@ -209,7 +209,7 @@ def own_fields(cls: Any, kw_only: bool) -> dict[str, Field]:
     return fields
 
 
-def method(name: str, cls: Any, function: Callable[..., Any]) -> ProgramFunction:
+def method(name: str, cls: Any, function: AnyFunction) -> ProgramFunction:
     """Return a method of a dataclass as a function of the program."""
     return ProgramFunction(name, f"{cls.__qualname__}.{name}", None, lambda args, kwargs: function(*args, **kwargs))
 
@@ -328,7 +328,7 @@ def as_tuple(value: Any, read: Read) -> Any:
     return within(value, lambda item: as_tuple(item, read))
 
 
-def within(value: Any, change: Callable[[Any], Any]) -> Any:
+def within(value: Any, change: AnyFunction) -> Any:
     state_origin = state.origin
     if type(value) in (list, tuple):
         return type(value)([change(item) for item in value])
@@ -339,7 +339,7 @@ def within(value: Any, change: Callable[[Any], Any]) -> Any:
     return copied
 
 
-def replace(value: Any, read: Read, changes: dict[str, Any]) -> Any:
+def replace(value: Any, read: Read, changes: Names) -> Any:
     """Return a new instance with some fields changed."""
     fields = fields_of(instance(value, "replace"), "")
     kept = {name: read(value, name) for name, field in fields.items() if field.init and name not in changes}

@@ -10,8 +10,8 @@ import re
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.lang.budget import Meter
-from gradtrace.lang.values import Frozen
-from gradtrace.lang.words import words
+from gradtrace.lang.values import Frozen, attributes_of, named
+from gradtrace.lang.words import Names, words
 
 FLAGS = words("A ASCII I IGNORECASE L LOCALE M MULTILINE NOFLAG S DOTALL U UNICODE X VERBOSE")
 SEARCHES = words("findall finditer fullmatch match search split sub subn")
@@ -28,17 +28,7 @@ class Pattern(Frozen):
         self._pattern = pattern
         self._meter = meter
 
-    @property
-    def pattern(self) -> str:
-        return self._pattern.pattern
-
-    @property
-    def flags(self) -> int:
-        return self._pattern.flags
-
-    @property
-    def groups(self) -> int:
-        return self._pattern.groups
+    pattern, flags, groups = attributes_of("_pattern", "pattern flags groups")
 
     @property
     def groupindex(self) -> dict[str, int]:
@@ -122,25 +112,8 @@ class Match(Frozen):
         self._match = match
         self.re = pattern
 
-    @property
-    def string(self) -> str:
-        return self._match.string
-
-    @property
-    def pos(self) -> int:
-        return self._match.pos
-
-    @property
-    def endpos(self) -> int:
-        return self._match.endpos
-
-    @property
-    def lastindex(self) -> int | None:
-        return self._match.lastindex
-
-    @property
-    def lastgroup(self) -> str | None:
-        return self._match.lastgroup
+    string, pos, endpos = attributes_of("_match", "string pos endpos")
+    lastindex, lastgroup = attributes_of("_match", "lastindex lastgroup")
 
     def group(self, *groups: Any) -> Any:
         return self._match.group(*groups)
@@ -171,7 +144,7 @@ class Match(Frozen):
         return repr(self._match)
 
 
-def find_names(meter: Meter) -> dict[str, Any]:
+def find_names(meter: Meter) -> Names:
     """Return the module's names and their values, for one run."""
 
     def compile(pattern: Any, flags: int = 0) -> Pattern:
@@ -187,12 +160,14 @@ def find_names(meter: Meter) -> dict[str, Any]:
         return Pattern(re.compile(pattern, int(flags)), meter)
 
     def escape(pattern: str) -> str:
+        if type(pattern) is not str:
+            raise TypeError(f"decoding to str: need a bytes-like object, {type(pattern).__name__} found")
         return re.escape(pattern)
 
     def purge() -> None:
         """Do nothing: a program has no cache of patterns."""
 
-    fixed: dict[str, Any] = {name: getattr(re, name) for name in FLAGS}
+    fixed: Names = {name: getattr(re, name) for name in FLAGS}
     fixed.update({name: searcher(name, compile) for name in SEARCHES})
     return {
         **fixed,
@@ -218,5 +193,4 @@ def searcher(name: str, compile: Callable[..., Pattern]) -> Callable[..., Any]:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
         return getattr(compile(pattern, flags), name)(*args, **named)
 
-    search.__name__ = search.__qualname__ = name
-    return search
+    return named(search, name)

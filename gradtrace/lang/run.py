@@ -114,6 +114,11 @@ def run(
     if past is not None:
         machine.spans = past.spans
         machine.first = 0 if record else len(past.spans)  # a recorded program's text includes that of earlier ones
+
+    def finished(root: Any, outputs: tuple[tuple[str, Tensor], ...]) -> Run:
+        given = dict(inputs or {})
+        return Run(program, env, root, outputs, records, machine.spans, given, scopes, keeper, machine.sources)
+
     watch = watched(meter, lambda: machine.place(state.origin))
     with restored(), deep(meter.deepest), watch, wall.raised():
         dtypes.set_default_dtype(default_dtype(program, dtype))
@@ -134,16 +139,14 @@ def run(
             last = execute(machine, program.tree, show)
         except GradtraceError as error:
             if record:
-                known = (records, machine.spans, dict(inputs or {}), scopes, keeper, machine.sources)
-                error.run = Run(program, env, None, (), *known)
+                error.run = finished(None, ())
             raise
         finally:
             if within is not None and within.leave is not None:
                 within.leave()
         chosen = tuple((name, chosen_output(env, name)) for name in outputs)
         root = last if last is not None else assigned_root(program.tree, env)
-        known = (records, machine.spans, dict(inputs or {}), scopes, keeper, machine.sources)
-        done = Run(program, env, root, chosen, *known)
+        done = finished(root, chosen)
         if then is not None:
             state.set(recorder=planner, origin=0)
             with explained(machine):

@@ -23,6 +23,14 @@ CAPTURES: dict[Any, str] = {
     ast.MatchStar: "name",
     ast.MatchMapping: "rest",
 }
+
+
+def captured_name(node: ast.AST) -> str | None:
+    """Return the name that a handler or a pattern binds, not those in its parts."""
+    field = CAPTURES.get(type(node))
+    return None if field is None else getattr(node, field)
+
+
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -147,10 +155,10 @@ def visit_node(node: Any, scope: NameScope, scopes: Scopes) -> list[tuple[Any, N
         node.arg = scope.mangled(node.arg)
     elif kind is ast.alias and node.name != "*":
         scope.bind(scope.mangled(node.asname or node.name.partition(".")[0]), node)
-    elif kind in CAPTURES and getattr(node, CAPTURES[kind]) is not None:
-        name_of_capture = scope.mangled(getattr(node, CAPTURES[kind]))
-        setattr(node, CAPTURES[kind], name_of_capture)
-        scope.bind(name_of_capture, node)
+    elif (captured := captured_name(node)) is not None:
+        captured = scope.mangled(captured)
+        setattr(node, CAPTURES[kind], captured)
+        scope.bind(captured, node)
     elif kind in (ast.Yield, ast.YieldFrom):
         scope.yields = scope.yields or node
     elif kind in (ast.Global, ast.Nonlocal):

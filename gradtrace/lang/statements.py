@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import sys
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any
 from gradtrace.engine.state import state
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.binary import binary_code
 from gradtrace.lang.exceptions import claim
-from gradtrace.lang.expressions import compile_assignment
+from gradtrace.lang.expressions import COMPILERS, compile_assignment, compiles
 from gradtrace.lang.inputs import declares_input
 from gradtrace.lang.library import admitted
-from gradtrace.lang.subscripts import get_item, set_item
-from gradtrace.lang.targets import compile_delete, compile_store
+from gradtrace.lang.operators import item_reader
+from gradtrace.lang.targets import attribute_writer, compile_delete, compile_store, item_writer
 from gradtrace.lang.unit import Code, Frame, Unit
 
 BREAK, CONTINUE = "break", "continue"
 BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)  # nodes that hold statements
-COMPILERS: dict[type, Callable[[Any, Unit], Code]] = {}
 
 
 def compile_block(body: list[ast.stmt], unit: Unit) -> Code:
@@ -41,16 +40,6 @@ def compile_block(body: list[ast.stmt], unit: Unit) -> Code:
 
 def compile_statement(node: ast.stmt, unit: Unit) -> Code:
     return COMPILERS[type(node)](node, unit)
-
-
-def compiles(*kinds: type) -> Callable[[Any], Any]:
-    """Return a decorator that registers a compiler for node types."""
-
-    def register(compiler: Any) -> Any:
-        COMPILERS.update(dict.fromkeys(kinds, compiler))
-        return compiler
-
-    return register
 
 
 def effective(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -209,35 +198,29 @@ def compile_augmented(node: ast.AugAssign, unit: Unit) -> Code:
     direct, apply, guarded = unit.operator(type(node.op), inplace=True)
     value, owner = unit.compile(node.value), unit.compile(target.value)
     origin, place = unit.origin(node), unit.origin(target)
-    gate = unit.gate
     if isinstance(target, ast.Attribute):
-        key = target.attr
-        readable, settable = gate.readable(key), gate.settable(key)
+        key, get, put = target.attr, unit.gate.get, attribute_writer(target.attr, unit)
+        readable = unit.gate.readable(key)
 
         def on_attribute(f: Frame) -> None:
             holder = owner(f)
-            kind = type(holder)
             state.origin = place
-            old = getattr(holder, key) if kind in readable else gate.get(holder, key)
+            old = getattr(holder, key) if type(holder) in readable else get(holder, key)
             new = value(f)
             state.origin = origin
-            result = apply(old, new) if type(old) in direct else guarded(old, new)
-            if kind in settable:
-                setattr(holder, key, result)
-            else:
-                gate.assign(holder, key, result)
+            put(holder, apply(old, new) if type(old) in direct else guarded(old, new))
 
         return on_attribute
-    item = unit.compile(target.slice)
+    item, read, write = unit.compile(target.slice), item_reader(unit.meter), item_writer(unit.meter)
 
     def on_item(f: Frame) -> None:
         holder = owner(f)
         index = item(f)
         state.origin = place
-        old = get_item(holder, index)
+        old = read(holder, index)
         new = value(f)
         state.origin = origin
-        set_item(holder, index, apply(old, new) if type(old) in direct else guarded(old, new))
+        write(holder, index, apply(old, new) if type(old) in direct else guarded(old, new))
 
     return on_item
 
@@ -319,7 +302,7 @@ def compile_definition(node: Any, unit: Unit) -> Code:
     from gradtrace.lang.classes import compile_class
     from gradtrace.lang.functions import compile_function
 
-    decorators = [(unit.compile(d), unit.origin(d)) for d in node.decorator_list]
+    decorators = [unit.located(d) for d in node.decorator_list]
     make = compile_class(node, unit) if isinstance(node, ast.ClassDef) else compile_function(node, unit)
     store = unit.store(node.name)
     if not decorators:

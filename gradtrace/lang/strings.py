@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.lang import costs
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.iteration import with_name
@@ -25,7 +25,7 @@ class Strings:
         self.meter = meter
         self.read: Callable[[Any, str], Any] = getattr  # replaced by the gate's before a program runs
 
-    def special(self) -> dict[tuple[type, str], Callable[[Any], Any]]:
+    def special(self) -> dict[tuple[type, str], AnyFunction]:
         """Return replacements of str methods, for the gate."""
         return {
             (str, "format"): self.formatter,
@@ -174,8 +174,8 @@ class Strings:
     def reader(self, name: str) -> Callable[[str], Any]:
         """Return a method that reads the whole text, charged if that is long."""
 
-        def charged(text: Any) -> Callable[..., Any]:
-            method: Callable[..., Any] = getattr(text, name)
+        def charged(text: Any) -> AnyFunction:
+            method: AnyFunction = getattr(text, name)
             if text is str:  # str.lower, which takes the text
                 return with_name(lambda text, *args, **kwargs: charged(text)(*args, **kwargs), name)
             if len(text) <= costs.LONG:

@@ -11,10 +11,6 @@ DATA = ("gradtrace.engine.", "gradtrace.ops.", "gradtrace.static.")  # modules o
 HOLDERS = frozenset({list, dict, tuple, str})
 
 
-def get_item(value: Any, key: Any) -> Any:
-    return get_from_tensor(value, key) if is_data(type(value)) else value[key]
-
-
 def get_from_tensor(value: Any, key: Any) -> Any:
     return value[key if type(key) in PLAIN else checked_key(key)]
 

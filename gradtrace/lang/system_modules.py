@@ -12,11 +12,11 @@ import posixpath
 import sys
 import time
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.lang import permission
 from gradtrace.lang.budget import Meter
-from gradtrace.lang.values import Frozen
-from gradtrace.lang.words import words
+from gradtrace.lang.values import Frozen, named
+from gradtrace.lang.words import Names, words
 
 PATH_TEXTS = words("basename commonprefix dirname isabs join normpath split splitext")
 UNSEEN = words("exists isdir isfile islink lexists")
@@ -34,7 +34,7 @@ NAMES = {
 NO_FOLDER = "no folder is made: a program writes only with --allow-write DIR"
 
 
-def os_names(meter: Meter, tell_once: Callable[[str], None]) -> dict[str, Any]:
+def os_names(meter: Meter, tell_once: Callable[[str], None]) -> Names:
     """Return the names of `os`; `tell_once` writes a message to stderr, the first time only."""
     environment: dict[str, str] = {}
 
@@ -60,7 +60,7 @@ def os_names(meter: Meter, tell_once: Callable[[str], None]) -> dict[str, Any]:
     }
 
 
-def path_names(has: Callable[[str], bool]) -> dict[str, Any]:
+def path_names(has: Callable[[str], bool]) -> Names:
     """Return the names of `os.path`; `has` says whether the program has saved something under a path."""
     texts = {name: on_text(getattr(posixpath, name)) for name in PATH_TEXTS - {"commonprefix"}}
     unseen = {name: unseen_path(name, has) for name in UNSEEN}
@@ -76,20 +76,18 @@ def text_of(path: Any) -> str:
     return path
 
 
-def on_text(function: Callable[..., Any]) -> Callable[..., Any]:
+def on_text(function: AnyFunction) -> AnyFunction:
     def call(*paths: Any) -> Any:
         return function(*map(text_of, paths))
 
-    call.__name__ = call.__qualname__ = function.__name__
-    return call
+    return named(call, function.__name__)
 
 
 def unseen_path(name: str, has: Callable[[str], bool]) -> Callable[[Any], bool]:
     def call(path: Any) -> bool:
         return has(text_of(path)) and name in OF_FILES
 
-    call.__name__ = call.__qualname__ = name
-    return call
+    return named(call, name)
 
 
 # ---- time
@@ -135,7 +133,7 @@ def real(moment: Any) -> Any:
     return moment._moment if type(moment) is Moment else tuple(moment)
 
 
-def time_names() -> dict[str, Any]:
+def time_names() -> Names:
     """Return the names of `time` that take or return a struct_time."""
 
     def strptime(text: str, form: str = "%a %b %d %H:%M:%S %Y") -> Moment:
@@ -154,7 +152,7 @@ def time_names() -> dict[str, Any]:
     }
 
 
-def timeit_names(meter: Meter) -> dict[str, Any]:
+def timeit_names(meter: Meter) -> Names:
     """Return the names of `timeit`, which time functions; statements given as text are refused."""
 
     def timeit(
@@ -182,7 +180,7 @@ def timeit_names(meter: Meter) -> dict[str, Any]:
     return {"default_timer": time.perf_counter, "repeat": repeat, "timeit": timeit}
 
 
-def gc_names() -> dict[str, Any]:
+def gc_names() -> Names:
     """Return the names of `gc`, which do nothing: graphs are freed by reference counting."""
     return {"collect": lambda generation=2: 0, "disable": nothing, "enable": nothing, "isenabled": lambda: True}
 
@@ -191,6 +189,6 @@ def nothing() -> None:
     return None
 
 
-def platform_names() -> dict[str, Any]:
+def platform_names() -> Names:
     version = ".".join(map(str, sys.version_info[:3]))
     return {"python_version": lambda: version, "python_implementation": lambda: sys.implementation.name.title()}

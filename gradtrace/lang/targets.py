@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Sequence
+from gradtrace.annotations import Any, Callable, Sequence
 from gradtrace.engine.state import state
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter
@@ -25,28 +25,46 @@ def compile_store(node: ast.AST, unit: Unit) -> Store:
 
 
 def store_attribute(node: ast.Attribute, unit: Unit) -> Store:
-    owner, key, origin, put = unit.compile(node.value), node.attr, unit.origin(node), unit.gate.assign
-    settable = unit.gate.settable(key)
+    owner, origin, put = unit.compile(node.value), unit.origin(node), attribute_writer(node.attr, unit)
 
     def assign(f: Frame, value: Any) -> None:
         target = owner(f)
         state.origin = origin
+        put(target, value)
+
+    return assign
+
+
+def attribute_writer(key: str, unit: Unit) -> Callable[[Any, Any], None]:
+    """Return the function that sets the attribute `key` of an object, through the gate."""
+    settable, put = unit.gate.settable(key), unit.gate.assign
+
+    def write(target: Any, value: Any) -> None:
         if type(target) in settable:
             setattr(target, key, value)
         else:
             put(target, key, value)
 
-    return assign
+    return write
 
 
 def store_item(node: ast.Subscript, unit: Unit) -> Store:
     owner, key, origin = unit.compile(node.value), unit.compile(node.slice), unit.origin(node)
-    meter = unit.meter
+    write = item_writer(unit.meter)
 
     def assign(f: Frame, value: Any) -> None:
         target = owner(f)
         index = key(f)
         state.origin = origin
+        write(target, index, value)
+
+    return assign
+
+
+def item_writer(meter: Meter) -> Callable[[Any, Any, Any], None]:
+    """Return the function that sets an item, charged for the hash of a tuple and the change of a slice."""
+
+    def write(target: Any, index: Any, value: Any) -> None:
         if type(index) is tuple:
             charge_key(index, meter)
         elif type(index) is slice:
@@ -54,7 +72,7 @@ def store_item(node: ast.Subscript, unit: Unit) -> Store:
             charge_visit(value, meter)
         set_item(target, index, value)
 
-    return assign
+    return write
 
 
 def unpacking(elements: Sequence[ast.expr], unit: Unit, origin: int) -> Store:
@@ -133,6 +151,8 @@ def compile_delete(node: ast.AST, unit: Unit) -> Code:
             target = owner(f)
             index = item(f)
             state.origin = origin
+            if type(index) is tuple:
+                charge_key(index, meter)
             charge_change(target, index, meter)
             del target[index]
 

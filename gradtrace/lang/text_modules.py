@@ -6,13 +6,14 @@ import ast
 import string
 from importlib import import_module as real_import
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.lang import wall
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Stream, Streams
 from gradtrace.lang.costs import charge_text
 from gradtrace.lang.depth import deep
-from gradtrace.lang.words import words
+from gradtrace.lang.values import named
+from gradtrace.lang.words import Names, refuse_unknown, words
 
 NAMES = {
     "ast": words("literal_eval"),
@@ -25,7 +26,7 @@ NAMES = {
 }
 
 
-def find_names(module: str, meter: Meter, streams: Streams) -> dict[str, Any]:
+def find_names(module: str, meter: Meter, streams: Streams) -> Names:
     """Return the names of a module and their values, for one run."""
     if module == "ast":
         return {"literal_eval": literal_reader(meter)}
@@ -42,7 +43,7 @@ def find_names(module: str, meter: Meter, streams: Streams) -> dict[str, Any]:
     return {"*": lambda name: metered_text(getattr(real, name), meter)}
 
 
-def metered_text(function: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
+def metered_text(function: AnyFunction, meter: Meter) -> AnyFunction:
     """Wrap a function of a string to count each character as a step and to reserve memory for the result."""
 
     def call(text: str, *args: Any, **how: Any) -> Any:
@@ -53,8 +54,7 @@ def metered_text(function: Callable[..., Any], meter: Meter) -> Callable[..., An
         meter.reserve((1 + len(text)) * (1 + sum(map(len, texts))))
         return function(text, *args, **how)
 
-    call.__name__ = call.__qualname__ = function.__name__
-    return call
+    return named(call, function.__name__)
 
 
 def normalizer(meter: Meter) -> Callable[[str, str], str]:
@@ -88,13 +88,11 @@ def literal_reader(meter: Meter) -> Callable[[str], Any]:
     return literal_eval
 
 
-def json_names(meter: Meter) -> dict[str, Any]:
+def json_names(meter: Meter) -> Names:
     import json
 
     def dumps(obj: Any, *, indent: Any = None, sort_keys: bool = False, default: Any = None, **how: Any) -> str:
-        unknown = set(how) - words("allow_nan check_circular ensure_ascii separators skipkeys")
-        if unknown:
-            raise TypeError(f"JSONEncoder.__init__() got an unexpected keyword argument '{min(unknown)}'")
+        refuse_unknown("JSONEncoder.__init__", how, "allow_nan check_circular ensure_ascii separators skipkeys")
         width = indent if type(indent) is int else len(indent) if type(indent) is str else 0
         meter.reserve(max(width, 0) * 1000)
         charge_text(obj, meter)
@@ -103,23 +101,21 @@ def json_names(meter: Meter) -> dict[str, Any]:
     def loads(s: str, **how: Any) -> Any:
         if type(s) is not str:
             raise TypeError(f"the JSON object must be str, bytes or bytearray, not {type(s).__name__}")
-        unknown = set(how) - words("object_hook object_pairs_hook parse_constant parse_float parse_int strict")
-        if unknown:
-            raise TypeError(f"JSONDecoder.__init__() got an unexpected keyword argument '{min(unknown)}'")
+        refuse_unknown(
+            "JSONDecoder.__init__", how, "object_hook object_pairs_hook parse_constant parse_float parse_int strict"
+        )
         meter.count_steps(1 + len(s))
         return json.loads(s, **how)
 
     return {"dumps": dumps, "loads": loads, "JSONDecodeError": json.JSONDecodeError}
 
 
-def pprint_names(meter: Meter, streams: Streams) -> dict[str, Any]:
+def pprint_names(meter: Meter, streams: Streams) -> Names:
     with wall.lowered():
         import pprint as real
 
     def pformat(object: Any, indent: int = 1, width: int = 80, depth: Any = None, **how: Any) -> str:
-        unknown = set(how) - words("compact sort_dicts underscore_numbers")
-        if unknown:
-            raise TypeError(f"pformat() got an unexpected keyword argument '{min(unknown)}'")
+        refuse_unknown("pformat", how, "compact sort_dicts underscore_numbers")
         meter.reserve(1000 * (abs(int(indent)) + abs(int(width))))
         charge_text(object, meter)
         return real.pformat(object, indent, width, depth, **how)

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction
 from gradtrace.lang import numpy_numbers
 from gradtrace.lang.arrays import Array, raw
 from gradtrace.lang.known_classes import class_at
-from gradtrace.lang.words import words
+from gradtrace.lang.values import named
+from gradtrace.lang.words import Names, words
 from gradtrace.ops.create.factories import check_device
 
 VERSION = "2.13.0+gradtrace"  # the PyTorch version whose behaviour gradtrace reproduces, and who does
 
 
-def return_false(*args: Any, **kwargs: Any) -> bool:
-    return False
+def constantly(name: str, value: Any) -> AnyFunction:
+    """Return a function of this name that returns a value, whatever its arguments are."""
+    return named(lambda *args, **kwargs: value, name)
 
 
-def return_true(*args: Any, **kwargs: Any) -> bool:
-    return True
-
-
-def return_none(*args: Any, **kwargs: Any) -> None:
-    return None
-
-
-def return_zero(*args: Any, **kwargs: Any) -> int:
-    return 0
-
-
-def return_one(*args: Any, **kwargs: Any) -> int:
-    return 1
-
-
-def return_default(*args: Any, **kwargs: Any) -> str:
-    return "highest"  # of torch.get_float32_matmul_precision
+return_false, return_true = constantly("return_false", False), constantly("return_true", True)
+return_zero, return_one = constantly("return_zero", 0), constantly("return_one", 1)
+return_none = constantly("return_none", None)
+return_default = constantly("return_default", "highest")  # of torch.get_float32_matmul_precision
 
 
 def no_device(*args: Any, **kwargs: Any) -> Any:
@@ -45,70 +33,51 @@ def default_device(device: Any) -> None:
     check_device(device)
 
 
+def answers(function: AnyFunction, names: str) -> Names:
+    return dict.fromkeys(names.split(), function)
+
+
+UNAVAILABLE = {"is_available": return_false}
 OTHER_DEVICE = {
+    **UNAVAILABLE,
     "device_count": return_zero,
-    "empty_cache": return_none,
-    "manual_seed": return_none,
-    "manual_seed_all": return_none,
-    "synchronize": return_none,
+    **answers(return_none, "empty_cache manual_seed manual_seed_all synchronize"),
 }
-MODULES: dict[str, dict[str, Any]] = {
+MODULES: dict[str, Names] = {
     "torch": {
         "__version__": VERSION,
-        "are_deterministic_algorithms_enabled": return_false,
-        "is_autocast_enabled": return_false,
-        "is_complex": return_false,
+        **answers(return_false, "are_deterministic_algorithms_enabled is_autocast_enabled is_complex"),
+        **answers(return_one, "get_num_interop_threads get_num_threads"),
+        **answers(return_none, "set_float32_matmul_precision set_num_interop_threads set_num_threads"),
         "get_float32_matmul_precision": return_default,
-        "get_num_interop_threads": return_one,
-        "get_num_threads": return_one,
         "set_default_device": default_device,
-        "set_float32_matmul_precision": return_none,
         "set_flush_denormal": return_false,
-        "set_num_interop_threads": return_none,
-        "set_num_threads": return_none,
         "use_deterministic_algorithms": return_none,
     },
     "torch.version": {"__version__": VERSION, "cuda": None, "debug": False, "git_version": "", "hip": None},
-    "torch.accelerator": {
-        "is_available": return_false,
-        "device_count": return_zero,
-        "current_accelerator": return_none,
-    },
+    "torch.accelerator": {**UNAVAILABLE, "device_count": return_zero, "current_accelerator": return_none},
     "torch.backends": {},
     "torch.backends.cuda": {"is_built": return_false},
     "torch.backends.cuda.matmul": {"allow_tf32": False},
     "torch.backends.cudnn": {
+        **UNAVAILABLE,
         "allow_tf32": True,
         "benchmark": False,
         "deterministic": False,
         "enabled": True,
-        "is_available": return_false,
         "version": return_none,
     },
-    "torch.backends.mkl": {"is_available": return_false},
-    "torch.backends.mkldnn": {"enabled": True, "is_available": return_false},
-    "torch.backends.mps": {"is_available": return_false, "is_built": return_false},
-    "torch.backends.openmp": {"is_available": return_false},
-    "torch.distributed": {"is_available": return_false},
+    "torch.backends.mkldnn": {**UNAVAILABLE, "enabled": True},
+    "torch.backends.mps": {**UNAVAILABLE, "is_built": return_false},
+    **dict.fromkeys(("torch.backends.mkl", "torch.backends.openmp", "torch.distributed"), UNAVAILABLE),
     "torch.cpu": {"is_available": return_true, "device_count": return_one, "synchronize": return_none},
-    "torch.mps": {"is_available": return_false, **OTHER_DEVICE},
-    "torch.mtia": {"is_available": return_false, **OTHER_DEVICE},
-    "torch.xpu": {"is_available": return_false, **OTHER_DEVICE},
+    **dict.fromkeys(("torch.mps", "torch.mtia", "torch.xpu"), OTHER_DEVICE),
     "torch.cuda": {
-        "is_available": return_false,
-        "current_device": no_device,
-        "device_count": return_zero,
-        "empty_cache": return_none,
-        "get_device_name": no_device,
+        **OTHER_DEVICE,
+        **answers(no_device, "current_device get_device_name set_device"),
+        **answers(return_zero, "max_memory_allocated memory_allocated memory_reserved"),
         "is_initialized": return_false,
-        "max_memory_allocated": return_zero,
-        "memory_allocated": return_zero,
-        "memory_reserved": return_zero,
         "reset_peak_memory_stats": return_none,
-        "set_device": no_device,
-        "manual_seed": return_none,
-        "manual_seed_all": return_none,
-        "synchronize": return_none,
     },
 }
 # Attributes of modules that a program may set. They change nothing here.
@@ -137,12 +106,12 @@ COMPLEX_NAMES = words("""angle cdouble cfloat chalf complex complex128 complex32
     stft view_as_complex view_as_real""")
 SPARSE = "gradtrace has no sparse tensors; use dense ones"
 COMPILED = "programs run as they are written; remove what is compiled or exported"
+SPARSE_NAMES = words("sparse sparse_coo_tensor sparse_csr_tensor sparse_compressed_tensor")
+COMPILED_NAMES = words("ao export fx onnx quantization")
 REFUSED = {
     **{("torch", name): COMPLEX for name in COMPLEX_NAMES},
-    **{
-        ("torch", name): SPARSE for name in words("sparse sparse_coo_tensor sparse_csr_tensor sparse_compressed_tensor")
-    },
-    **{("torch", name): COMPILED for name in words("ao export fx onnx quantization")},
+    **{("torch", name): SPARSE for name in SPARSE_NAMES},
+    **{("torch", name): COMPILED for name in COMPILED_NAMES},
     ("torch", "bfloat16"): "gradtrace has no bfloat16; use float16 or float32",
     ("torch", "hub"): "programs load nothing from the network; build the model in the script",
     ("torch", "multiprocessing"): "a program is one process",
@@ -170,7 +139,7 @@ def unwrapped(data: Any) -> Any:
     return data
 
 
-def adapt(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def adapt(name: str, function: AnyFunction) -> AnyFunction:
     """Wrap a torch function that creates tensors from data, so that it accepts Arrays."""
     if name not in FROM_ARRAYS:
         return function
@@ -178,6 +147,5 @@ def adapt(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(data: Any, *args: Any, **kwargs: Any) -> Any:
         return function(unwrapped(data), *args, **kwargs)
 
-    call.__name__ = call.__qualname__ = name
     call.__wrapped__ = function  # type: ignore[attr-defined]
-    return call
+    return named(call, name)

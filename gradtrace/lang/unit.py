@@ -142,6 +142,10 @@ class Unit:
 
         return compile_expression(node, self)
 
+    def located(self, node: Any) -> tuple[Code, int]:
+        """Compile an expression; return its closure and its origin."""
+        return self.compile(node), self.origin(node)
+
     def operator(self, kind: type, inplace: bool = False) -> Guarded:
         """Return the guarded operator of an ast node type."""
         known = self.machine.operators.get((kind, inplace))

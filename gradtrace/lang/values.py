@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from types import MethodType
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction, Callable, Iterator
 from gradtrace.engine.state import state
 from gradtrace.lang.objects import Fixed, ProgramObject
 
@@ -22,6 +23,17 @@ class Frozen:
 
     def __reduce__(self) -> Any:
         raise TypeError(f"cannot pickle '{type(self).__name__}' object")
+
+
+def named(function: AnyFunction, name: str) -> AnyFunction:
+    """Set a function's name, which messages show, and return the function."""
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def attributes_of(field: str, names: str) -> Iterator[Any]:
+    """Yield a property for each name, which reads this attribute of the object in a field."""
+    return (property(attrgetter(f"{field}.{name}")) for name in names.split())
 
 
 # Types whose attributes are constant after the first read.

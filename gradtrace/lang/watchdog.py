@@ -19,6 +19,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.errors import BudgetError
 from gradtrace.lang import wall
 from gradtrace.lang.budget import Meter, memory_limit, out_of_memory
+from gradtrace.lang.depth import in_main_thread
 from gradtrace.limits import Budget, machine_memory
 
 GRACE = 0.05  # seconds after the deadline for a native call to return
@@ -62,9 +63,7 @@ class watched:
         self.on = self.over = self.starting = False
 
     def __enter__(self) -> None:
-        threading = sys.modules.get("threading")
-        elsewhere = threading is not None and threading.current_thread() is not threading.main_thread()
-        if _state.end is None or _state.on or elsewhere or not hasattr(os, "fork"):
+        if _state.end is None or _state.on or not in_main_thread() or not hasattr(os, "fork"):
             return
         # Modules that the alarm needs are imported here: if a signal interrupts an import and its handler imports too,
         # Python 3.11 fails in the first import with a KeyError of the thread's number.

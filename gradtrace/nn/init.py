@@ -14,19 +14,11 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.modes import no_grad
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.lazy_names import words
 from gradtrace.ops.random.sampling import randperm
 
 LARGE_SHARE = 0.3  # of the normal distribution in [a, b], up to which trunc_normal_ draws uniform values
-LINEAR = (
-    "linear",
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "sigmoid",
-)
+LINEAR = words("linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d sigmoid")
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:

@@ -81,6 +81,6 @@ hooks_into_ops["getitem"] = _getitem
 hooks_into_ops["setitem"] = _setitem
 hooks_into_ops["method"] = _method
 hooks_into_ops["load"] = load_record
-for _name in families.METHODS.split():
+for _name in families.METHODS:
     if _name not in Tensor.__dict__:
         setattr(Tensor, _name, Later(_name))

@@ -13,7 +13,8 @@ from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op
 from gradtrace.engine.tensor import Later, Tensor
-from gradtrace.ops.sample_wise import SAMPLE_WISE, sample_wise
+from gradtrace.engine.types import Ints
+from gradtrace.ops.sample_wise import sample_wise
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -41,10 +42,13 @@ NOT_GIVEN: Any = NotGiven()
 catalogue: dict[str, tuple[str, str]] = {}
 
 
-def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None) -> F:
-    """Register `function` under `names` for each of `forms`: f torch, m Tensor, n functional, l linalg, s special."""
-    if not SAMPLE_WISE.isdisjoint(names or (function.__name__,)):
-        function = sample_wise(function)
+def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None, vmap: str = "") -> F:
+    """Register `function` under `names` for each of `forms`: f torch, m Tensor, n functional, l linalg, s special.
+
+    `vmap` says how a running vmap treats a function that does more than calling records; see `sample_wise`.
+    """
+    if vmap:
+        function = sample_wise(function, vmap)
     tables = {"f": functions, "m": methods, "n": functional, "l": linalg, "s": special}
     for name in names or (function.__name__,):
         for form in forms:
@@ -56,13 +60,13 @@ def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None
     return function
 
 
-def public(*names: str, forms: str = "fm") -> Callable[[F], F]:
+def public(*names: str, forms: str = "fm", vmap: str = "") -> Callable[[F], F]:
     """Return a decorator that renames a function to the first name and exposes it; see `expose`."""
 
     def decorate(function: F) -> F:
         if names:
             function.__name__ = function.__qualname__ = names[0]
-        return expose(function, *names, forms=forms)
+        return expose(function, *names, forms=forms, vmap=vmap)
 
     return decorate
 
@@ -167,6 +171,13 @@ def not_a_tensor(name: str, argument: str, position: int, value: object) -> Type
     )
 
 
+def check_tensors(name: str, **given: object) -> None:
+    """Raise TypeError for the first argument that is not a tensor."""
+    for argument, value in given.items():
+        if not isinstance(value, Tensor):
+            raise not_a_tensor(name, argument, 1 + list(given).index(argument), value)
+
+
 def is_int(value: object) -> TypeIs[int]:
     """Return whether an argument is a single integer, of Python or numpy."""
     return isinstance(value, int) or isinstance(value, np.integer)  # noqa: SIM101 - an int must not load numpy
@@ -180,7 +191,7 @@ def check_dim(dim: int, ndim: int) -> int:
     return dim % limit
 
 
-def check_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
+def check_dims(dims: int | Iterable[int] | None, ndim: int) -> Ints:
     """Normalise several dims to be non-negative; None or () means all. Raise RuntimeError for repeated dims."""
     if dims is None:
         return tuple(range(ndim))
@@ -202,7 +213,7 @@ def given(args: tuple[Any, ...], named: dict[str, Any], name: str) -> tuple[Any,
     return (named[name],)
 
 
-def sizes(args: tuple[Any, ...]) -> tuple[int, ...]:
+def sizes(args: tuple[Any, ...]) -> Ints:
     """Return sizes passed separately or as one sequence; raise TypeError if they are missing or not ints."""
     if not args:
         raise TypeError("sizes are missing")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Iterable
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Shape
+from gradtrace.engine.types import Ints, Shape
 from gradtrace.ops.api import F, check_dim, check_dims, expose, named, not_a_tensor
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input"}
 
 
-def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | None = None) -> Callable[[F], F]:
-    """Return a decorator for a public function of a tensor `input`; for `names` and `forms` see `api.expose`.
+def torch_function(
+    *names: str, forms: str = "fm", renamed: dict[str, str] | None = None, vmap: str = ""
+) -> Callable[[F], F]:
+    """Return a decorator for a public function of a tensor `input`; for `names`, `forms` and `vmap` see `api.expose`.
 
     `renamed` maps PyTorch's argument names to the names used by the function, where the two differ.
     """
@@ -37,9 +39,14 @@ def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | Non
 
         wrapper: Any = call
         wrapper.__wrapped__ = function
-        return expose(named(wrapper, name, function.__doc__ or ""), *names, forms=forms)
+        return expose(named(wrapper, name, function.__doc__ or ""), *names, forms=forms, vmap=vmap)
 
     return decorate
+
+
+def linalg_function(name: str, forms: str = "l", vmap: str = "", **renamed: str) -> Callable[[F], F]:
+    """Return the decorator `torch_function` for a function of a matrix, which PyTorch calls A."""
+    return torch_function(name, forms=forms, renamed={"A": "input", **renamed}, vmap=vmap)
 
 
 def missing_arguments(name: str, missing: list[str]) -> TypeError:
@@ -54,7 +61,7 @@ def one_dim(name: str, dim: Any, ndim: int, position: int = 2) -> int:
     return check_dim(int(dim), ndim)
 
 
-def some_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
+def some_dims(name: str, dim: Any, ndim: int) -> Ints:
     """Normalise several dims to be non-negative; None or () means all, and a 0-d tensor gives ()."""
     if isinstance(dim, (bool, float, str)):
         raise TypeError(f"{name}(): argument 'dim' (position 2) must be tuple of ints, not {type(dim).__name__}")
@@ -62,12 +69,12 @@ def some_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
     return axes if ndim else ()
 
 
-def kept_shape(shape: Shape, dims: tuple[int, ...]) -> tuple[int, ...]:
+def kept_shape(shape: Shape, dims: Ints) -> Ints:
     """Return the shape after a reduction over `dims` with keepdim=True."""
     return tuple(1 if i in dims else n for i, n in enumerate(shape))
 
 
-def count(shape: Iterable[int], dims: tuple[int, ...] | None = None) -> int:
+def count(shape: Iterable[int], dims: Ints | None = None) -> int:
     """Count the elements that a reduction over `dims` (None: all) combines into each result."""
     n = 1
     for i, size in enumerate(shape):

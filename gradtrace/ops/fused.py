@@ -85,9 +85,14 @@ def unwrapped(gradient: Tensor | None, recorded: bool) -> Tensor | Raw | None:
 
 def not_differentiable(signature: str, rule: Rule, kind: str) -> Op:
     """Return the record of a backward operator without a derivative; differentiating it raises NotImplementedError."""
-    name = signature.partition("(")[0]
+    refuse = no_derivative("_" + signature.partition("(")[0])
+    return op(signature, lambda *args: rule(ARRAY, *args), kind=kind, joint=d("", refuse))
+
+
+def no_derivative(name: str) -> Rule:
+    """Return the rule of an operator that PyTorch calls `name` and does not differentiate."""
 
     def refuse(*_: object) -> NoReturn:
-        raise NotImplementedError(f"the derivative for '_{name}' is not implemented.")
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
-    return op(signature, lambda *args: rule(ARRAY, *args), kind=kind, joint=d("", refuse))
+    return refuse

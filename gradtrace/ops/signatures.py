@@ -236,8 +236,7 @@ def is_tensor(value: object) -> bool:
 
 def is_int(value: Any) -> bool:
     if is_tensor(value):
-        result: bool = value.ndim == 0 and value.dtype.category == dtypes.INTEGER
-        return result
+        return value.ndim == 0 and value.dtype.category == dtypes.INTEGER
     return type(value) is not bool and is_whole(type(value))
 
 

@@ -36,6 +36,19 @@ def _decay(array: Any, group: Group) -> int:
     return 1
 
 
+def _started(state: Any, param: Tensor, group: Group) -> tuple[float, Any, Any, Any, Any, int]:
+    """Update the moments; return the step, the parameter, its gradient, both moments and the count of writes."""
+    beta1, beta2 = group["betas"]
+    step = advance(state)
+    array = begin(param)
+    grad = gradient(param, group)
+    writes = _decay(array, group)
+    mean, square = state["exp_avg"].array, state["exp_avg_sq"].array
+    lerp(mean, grad, 1 - beta1)
+    decay_square(square, grad, beta2)
+    return step, array, grad, mean, square, writes
+
+
 class Adam(ElementwiseOptimizer):
     """Adam: adaptive moment estimation (https://pytorch.org/docs/stable/generated/torch.optim.Adam.html)."""
 
@@ -74,13 +87,7 @@ class Adam(ElementwiseOptimizer):
     def _update(self, param: Tensor, group: Group) -> None:
         state = self._start(param, group)
         beta1, beta2 = group["betas"]
-        step = advance(state)
-        array = begin(param)
-        grad = gradient(param, group)
-        writes = _decay(array, group)
-        mean, square = state["exp_avg"].array, state["exp_avg_sq"].array
-        lerp(mean, grad, 1 - beta1)
-        decay_square(square, grad, beta2)
+        step, array, _, mean, square, writes = _started(state, param, group)
         if group["amsgrad"]:
             largest = state["max_exp_avg_sq"].array
             square = np.maximum(largest, square, out=largest)
@@ -183,16 +190,10 @@ class NAdam(ElementwiseOptimizer):
             )
         beta1, beta2 = group["betas"]
         lr = scalar(group["lr"])
-        step = advance(state)
-        array = begin(param)
-        grad = gradient(param, group)
-        writes = _decay(array, group)
+        step, array, grad, mean, square, writes = _started(state, param, group)
         mu, mu_next = (beta1 * (1.0 - 0.5 * 0.96 ** (s * group["momentum_decay"])) for s in (step, step + 1))
         product = state["mu_product"].array
         product *= mu
-        mean, square = state["exp_avg"].array, state["exp_avg_sq"].array
-        lerp(mean, grad, 1 - beta1)
-        decay_square(square, grad, beta2)
         denominator = np.sqrt(square / (1 - beta2**step)) + group["eps"]
         add_quotient(array, grad, denominator, -lr * (1.0 - mu) / (1.0 - float(product)))
         add_quotient(array, mean, denominator, -lr * mu_next / (1.0 - float(product) * mu_next))
@@ -225,13 +226,7 @@ class RAdam(ElementwiseOptimizer):
         if not state:
             state.update(step=counter_tensor(), exp_avg=zeros_like(param), exp_avg_sq=zeros_like(param))
         beta1, beta2 = group["betas"]
-        step = advance(state)
-        array = begin(param)
-        grad = gradient(param, group)
-        writes = _decay(array, group)
-        mean, square = state["exp_avg"].array, state["exp_avg_sq"].array
-        lerp(mean, grad, 1 - beta1)
-        decay_square(square, grad, beta2)
+        step, array, _, mean, square, writes = _started(state, param, group)
         correction = 1 - beta2**step
         longest = 2 / (1 - beta2) - 1
         length = longest - 2 * step * (beta2**step) / correction

@@ -14,12 +14,12 @@ from functools import update_wrapper
 from itertools import chain
 from typing import Any
 
-from gradtrace.engine.homes import Homed
 from gradtrace.engine.modes import enable_grad
 from gradtrace.engine.node import RemovableHandle, add_hook
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lazy_names import words
+from gradtrace.nn.homes import MOVED, Homed
 from gradtrace.nn.modules._text import typename
 from gradtrace.nn.parameter import clear_grad
 from gradtrace.optim.updates import scalar
@@ -34,6 +34,12 @@ SET_MESSAGE = (
 DUPLICATE_WARNING = (
     "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
     "github.com/pytorch/pytorch/issues/40967 for more information"
+)
+
+
+# PyTorch has a module for each optimiser.
+MOVED.update(
+    (name, f"optim.{name.lower()}") for name in words("ASGD Rprop Adadelta Adagrad RMSprop AdamW Adamax NAdam RAdam")
 )
 
 

@@ -25,7 +25,7 @@ ASK, SAY, DATA, SEEK, END, STOP = b"?", b"!", b"d", b"s", b".", b"x"
 KINDS = frozenset((ASK, SAY, DATA, SEEK, END, STOP))
 HEADER = 9  # bytes
 PIECE = 1 << 20  # bytes of a DATA frame
-LONGEST_WORD = 64 << 20  # bytes of an ASK, SAY or END frame
+LONGEST_WORD = 4 << 20  # bytes of an ASK, SAY or END frame
 
 
 class _State:

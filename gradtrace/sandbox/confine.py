@@ -43,7 +43,7 @@ def confine(rights: Rights = Rights(), limits: Limits = Limits(), kept: Iterable
     if kept is not None:
         close_others(kept)
     set_limits(limits)
-    granted = Rights((*python_folders(), *SYSTEM.split(), *user_fonts(), *rights.read), rights.write, rights.execute)
+    granted = Rights((*python_folders(), *SYSTEM.split(), *user_fonts(), *rights.read), *rights[1:])
     clear_environment()
     return kernel.lock(granted)
 

@@ -18,13 +18,14 @@ import struct
 
 from gradtrace.annotations import NamedTuple
 from gradtrace.sandbox import system_calls
-from gradtrace.sandbox.system_calls import ANY_BIT, NO_BIT, Condition, Table
+from gradtrace.sandbox.system_calls import ANY_BIT, NO_BIT, NONE_OF, Condition, Table
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same numbers on all architectures
 PATH_BENEATH = 1
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 MAKE_DIR, MAKE_REG, TRUNCATE = 1 << 7, 1 << 8, 1 << 14
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
+SEES_TRUNCATION = 3  # the version of Landlock's interface that does
 FIRST_RIGHTS = (1 << 13) - 1
 # rights that later versions of Landlock's interface added: version -> bit
 LATER_RIGHTS = {2: 1 << 13, 3: TRUNCATE, 5: 1 << 15}
@@ -53,11 +54,14 @@ class Walls(NamedTuple):
 
 
 class Rights(NamedTuple):
-    """The files and folders that a confined process may read, write below, and start programs from."""
+    """The files and folders that a confined process may read, write below, and start programs from; the descriptor of
+    the open file that it may truncate.
+    """
 
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
     execute: tuple[str, ...] = ()
+    scratch: int = -1
 
 
 def offered() -> Walls:
@@ -73,7 +77,18 @@ def lock(rights: Rights) -> Walls:
     drop_capabilities()
     if version:
         restrict_files(version, rights)
-    return Walls(version, machine() in MACHINES and restrict_calls(rights))
+    return Walls(version, machine() in MACHINES and restrict_calls(rights, version))
+
+
+def forbid_changes() -> bool:
+    """Give up the rights to write, make or remove files and to connect anywhere; reading stays. Return whether the
+    kernel can hold that.
+    """
+    version = landlock_version()
+    if version:
+        prctl(SET_NO_NEW_PRIVS, 1)
+        restrict_files(version, Rights(), allowed=EXECUTE | READ_FILE | READ_DIR)
+    return version > 0
 
 
 def end_with(parent: int) -> None:
@@ -98,8 +113,10 @@ def landlock_version() -> int:
     return max(0, syscall(CREATE_RULESET, None, 0, 1)) if machine() else 0
 
 
-def restrict_files(version: int, rights: Rights) -> None:
+def restrict_files(version: int, rights: Rights, allowed: int = 0) -> None:
+    """Grant these rights alone; those in `allowed` hold everywhere."""
     handled = FIRST_RIGHTS | sum(bit for since, bit in LATER_RIGHTS.items() if version >= since)
+    handled &= ~allowed
     ports, scopes = (3 if version >= 4 else 0), (3 if version >= 6 else 0)
     size = 24 if version >= 6 else 16 if version >= 4 else 8
     rules = checked(syscall(CREATE_RULESET, struct.pack("QQQ", handled, ports, scopes)[:size], size, 0))
@@ -110,7 +127,7 @@ def restrict_files(version: int, rights: Rights) -> None:
     ):
         for path in paths:
             add_rule(rules, path, granted & handled)
-    add_rule(rules, os.devnull, READ_FILE | WRITE_FILE)
+    add_rule(rules, os.devnull, (READ_FILE | WRITE_FILE) & handled)
     checked(syscall(RESTRICT_SELF, rules, 0))
     os.close(rules)
 
@@ -135,10 +152,17 @@ def filters_calls() -> bool:
     return prctl(SET_SECCOMP, FILTER, None) < 0 and ctypes.get_errno() == 14
 
 
-def restrict_calls(rights: Rights) -> bool:
+def restrict_calls(rights: Rights, version: int) -> bool:
     """Filter this process's system calls; return False if the kernel cannot."""
     name, column = MACHINES[machine()]
-    wanted = system_calls.table(column, os.getpid(), writes=bool(rights.write), starts=bool(rights.execute))
+    wanted = system_calls.table(
+        column,
+        os.getpid(),
+        writes=bool(rights.write),
+        starts=bool(rights.execute),
+        scratch=rights.scratch,
+        seen=version >= SEES_TRUNCATION,
+    )
     code = filter_code(name, wanted)
     text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in code))
     return prctl(SET_SECCOMP, FILTER, struct.pack("HxxxxxxP", len(code), ctypes.addressof(text))) == 0
@@ -165,8 +189,9 @@ def condition_code(condition: Condition) -> list[tuple[int, int, int, int]]:
         return [load, (BITS, 0, 1, condition.values[0]), (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, EPERM)]
     if condition.test == NO_BIT:
         return [load, (BITS, 1, 0, condition.values[0]), (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, EPERM)]
-    tests = [step for value in condition.values for step in ((EQUAL, 0, 1, value), (RETURN, 0, 0, ALLOW))]
-    return [load, *tests, (RETURN, 0, 0, EPERM)]
+    found, otherwise = (EPERM, ALLOW) if condition.test == NONE_OF else (ALLOW, EPERM)
+    tests = [step for value in condition.values for step in ((EQUAL, 0, 1, value), (RETURN, 0, 0, found))]
+    return [load, *tests, (RETURN, 0, 0, otherwise)]
 
 
 def drop_capabilities() -> None:

@@ -32,6 +32,11 @@ def prepare(folder: str = "") -> int:
     return _state.descriptor
 
 
+def descriptor() -> int:
+    """Return the descriptor of this process's file; -1 if there is none."""
+    return _state.descriptor
+
+
 class empty_file:
     """Context manager: an empty file for reading and writing, in `folder` where this process is not confined.
 

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import gradtrace.ops  # noqa: F401  gives Tensor its methods
 from gradtrace.engine import dtypes
 from gradtrace.engine.backward import run_backward
 from gradtrace.engine.lazy import np

@@ -14,7 +14,7 @@ from gradtrace.static.graph import Graph, Operation, Tensor, get_default_graph, 
 from gradtrace.static.replay import ancestors, plan_of
 
 
-class Request(NamedTuple):
+class FetchPlan(NamedTuple):
     """What a run must do: the tensors to compute, the assignments among them, and the values that the session provides.
 
     Values that the session provides are variables and random numbers.
@@ -38,7 +38,7 @@ class Session:
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         self.graph = graph or get_default_graph()
         self.plans: dict[Any, Any] = {}
-        self.requests: dict[Any, Request] = {}
+        self.requests: dict[Any, FetchPlan] = {}
         self.values: dict[Any, Any] = {}  # of variables
         self.generators: dict[Operation, Any] = {}
         self.built = 0
@@ -79,22 +79,22 @@ class Session:
             self.values[op.assigns] = np.asarray(result[op.outputs[0]])
         return self.structure_like(fetches, result)
 
-    def request(self, fetches: Any, known: frozenset[Tensor]) -> Request:
-        """Return the Request for a run that computes `fetches` while the tensors in `known` are fed."""
+    def request(self, fetches: Any, known: frozenset[Tensor]) -> FetchPlan:
+        """Return the FetchPlan for a run that computes `fetches` while the tensors in `known` are fed."""
         wanted: list[Tensor] = []
         self.collect(fetches, wanted)
         key = tuple(wanted), known
         if key not in self.requests:
             needed = ancestors(wanted, known) if wanted else []
             changes = tuple(op for op in needed if op.assigns is not None)
-            self.requests[key] = Request(
+            self.requests[key] = FetchPlan(
                 tuple(dict.fromkeys((*wanted, *(op.outputs[0] for op in changes)))),
                 changes,
                 tuple(op.outputs[0] for op in needed if op.source is not None),
             )
         return self.requests[key]
 
-    def computed(self, request: Request, arrays: dict[Tensor, Any]) -> dict[Tensor, Any]:
+    def computed(self, request: FetchPlan, arrays: dict[Tensor, Any]) -> dict[Tensor, Any]:
         if not request.wanted:
             return {}
         key = request.wanted, tuple((t, a.shape) for t, a in arrays.items())

@@ -32,9 +32,9 @@ def picture(tensor: Any, path: Any, env: Mapping[str, Any], options: dict[str, A
         raise TypeError(f"draw() takes a tensor, not {type(tensor).__name__}")
 
     def work() -> Any:
-        from gradtrace.views.notebook import draw
+        from gradtrace.views.notebook import picture_of
 
-        found = draw(graph_of(tensor, env), **options)
+        found = picture_of(graph_of(tensor, env), **options)
         if path is not None:
             found.save(path)
         return found

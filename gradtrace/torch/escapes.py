@@ -10,6 +10,7 @@ import torch
 from gradtrace.torch import private
 from gradtrace.torch.events import Entry
 from gradtrace.torch.operators import operate, tensors_in
+from gradtrace.trace.events import BeginEvent, EscapeEvent
 
 if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder
@@ -17,15 +18,19 @@ if TYPE_CHECKING:
 Tensor = torch.Tensor
 
 
-def escape(rec: Recorder, how: str, tensor: Any, out: Entry | None = None) -> None:
-    rec.escapes.append((how, rec.entry(tensor), len(rec.calls), rec.places.here(4), out))
+def escape(rec: Recorder, how: str, entry: Entry, out: Entry | None = None) -> None:
+    rec.escapes.append(EscapeEvent(how, entry, out, len(rec.calls), rec.places.here(4)))
+
+
+def begin(rec: Recorder, entry: Entry) -> None:
+    rec.begun.append(BeginEvent(entry, len(rec.calls), rec.places.here(4)))
 
 
 def number(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
     tensor = args[0]
     known = rec.known.get(id(tensor)) if isinstance(tensor, Tensor) else None
     if isinstance(tensor, Tensor) and (tensor.requires_grad or known is not None):
-        guarded(rec, lambda: escape(rec, name, tensor), name)
+        guarded(rec, lambda: escape(rec, name, rec.entry(tensor)), name)
     return func(*args, **kwargs)
 
 
@@ -37,12 +42,12 @@ def copied(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: st
 
     def note() -> None:
         for one in given:
-            escape(rec, "item", one)
+            escape(rec, "item", rec.entry(one))
 
     guarded(rec, note, name)
     out = func(*args, **kwargs)
     if out.requires_grad:
-        guarded(rec, lambda: rec.begun.append((rec.entry(out), len(rec.calls), rec.places.here(4))), name)
+        guarded(rec, lambda: begin(rec, rec.entry(out)), name)
     return out
 
 
@@ -63,7 +68,7 @@ def data_taken(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name
     def note() -> None:
         made = rec.meet_tensor(out, private.storage_of(out), True)
         entry = rec.new_entry(out, made, None, 0)
-        rec.escapes.append(("data", rec.entry(args[0]), len(rec.calls), rec.places.here(4), entry))
+        escape(rec, "data", rec.entry(args[0]), entry)
 
     guarded(rec, note, ".data")
     return out
@@ -80,7 +85,7 @@ def parameter_made(rec: Recorder, original: Any) -> Any:
             def note() -> None:
                 source, leaf = rec.entry(data), rec.meet_tensor(made, private.storage_of(made), True)
                 entry = rec.new_entry(made, leaf, None, 0)
-                rec.escapes.append(("parameter", source, len(rec.calls), rec.places.here(4), entry))
+                escape(rec, "parameter", source, entry)
 
             with private.without_torch_function():
                 guarded(rec, note, "nn.Parameter()")
@@ -158,7 +163,7 @@ def flagged(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], tensor:
         entry = rec.entry(tensor)
         entry.requires_grad = wanted
         if wanted:
-            rec.begun.append((entry, len(rec.calls), rec.places.here(4)))
+            begin(rec, entry)
         else:
             rec.written_to("frozen", None, entry.tensor, None)
 
@@ -170,12 +175,12 @@ def flagged(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], tensor:
 def detach_(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
     tensor = args[0]
     if tensor.requires_grad:
-        guarded(rec, lambda: escape(rec, "detach_", tensor), name)
+        guarded(rec, lambda: escape(rec, "detach_", rec.entry(tensor)), name)
     out = func(*args, **kwargs)
 
     def note() -> None:
         entry = rec.entry(tensor)
-        entry.requires_grad, entry.is_leaf, entry.fn, entry.fn_name = False, True, None, ""
+        entry.requires_grad, entry.is_leaf, entry.fn = False, True, None
 
     guarded(rec, note, name)
     return out

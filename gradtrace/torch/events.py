@@ -5,6 +5,9 @@ from __future__ import annotations
 import weakref
 from typing import Any, NamedTuple
 
+from gradtrace.engine import watch
+from gradtrace.trace import events
+
 
 class Known:
     """A tensor of the program, identified by its id and a weak reference."""
@@ -21,44 +24,40 @@ class Known:
         self.last: Entry
 
 
-class Entry:
-    """One version of a tensor, with its names, contents and the call that made it."""
+class Entry(events.Entry):
+    """One version of a tensor, with its contents. `fn` is the number of its node, `id` its place among all entries."""
 
-    fn: int | None = None  # the node that made it, by its number
-    fn_name = ""
     grad: Any = None  # of an overwritten version of a leaf, its gradient then
-    names: tuple[str, ...] = ()
-    last = True
     retains = False
     device = ""
-    id = -1
 
     def __init__(self, tensor: Known, call: Call | None, number: int, version: int) -> None:
-        self.tensor = tensor
-        self.call = call
-        self.number = number  # in the order of creation
-        self.version = version
+        super().__init__(tensor, call, version)
+        self.id = number
         self.value: Any = None  # a Noted
         self.is_leaf = True
         self.requires_grad = False
         self.is_parameter = False
 
+    @property
+    def maker(self) -> Call | None:
+        """The call that made it; of a version that was written unseen, the one that made the first version."""
+        return self.call or self.tensor.first.call
 
-class Call:
-    """One operator call."""
+    @property
+    def is_current(self) -> bool:
+        return self.last
+
+
+class Call(events.Call):
+    """One operator call. Its arguments have a Known in place of each tensor; the others are plain data."""
 
     fn: int | None = None
 
-    def __init__(self, name: str, origin: int, scope: int | None, grad_enabled: bool) -> None:
-        self.name = name
-        self.index = -1
-        self.origin = origin
-        self.scope = scope
+    def __init__(self, name: str, origin: int, scope: Scope | None, grad_enabled: bool) -> None:
+        super().__init__(name, origin, scope)
         self.grad_enabled = grad_enabled
-        self.args: tuple[Any, ...] = ()  # a Known in place of each tensor, else plain data
         self.kwargs: dict[str, Any] = {}
-        self.inputs: dict[Any, Entry] = {}  # by ident() of a Known: the version that the call read
-        self.outputs: list[Entry] = []
 
 
 class Node:
@@ -78,57 +77,15 @@ class Node:
         self.freed = False
 
 
-class Turn:
-    """The turn of a node (its visit by the engine) in a backward pass."""
+class Scope(watch.Scope):
+    """One call of a module; `what` is a weak reference to it, by which its path is found."""
 
-    __slots__ = ("after", "at", "before", "freed", "hooks", "node", "number", "ran", "sent", "upstream")
+    __slots__ = ("detail",)
 
-    def __init__(self, number: int, node: int, at: int) -> None:
-        self.number = number
-        self.node = node
-        self.at = at
-        self.upstream: list[Any] = []
-        self.sent: list[Any] = []
-        self.hooks: list[Any] = []
-        self.before: Any = None
-        self.after: Any = None
-        self.freed = False
-        self.ran = True
-
-
-class PassEvent:
-    """One call of backward or autograd.grad."""
-
-    __slots__ = (
-        "after", "create_graph", "error", "inputs", "keep", "number", "origin", "roots", "stores", "until", "vectors",
-    )  # fmt: skip
-
-    def __init__(self, number: int, after: int, origin: int) -> None:
-        self.number = number
-        self.after = after
-        self.until = after
+    def __init__(self, parent: Scope | None, module: Any, origin: int) -> None:
+        super().__init__(parent, "module", weakref.ref(module))
+        self.detail = type(module).__name__
         self.origin = origin
-        self.roots: list[Entry] = []
-        self.vectors: list[Any] = []
-        self.keep = False
-        self.create_graph = False
-        self.inputs: list[Entry] | None = None
-        self.stores = True
-        self.error = ""
-
-
-class Scope:
-    """One call of a module, or of a function of the program."""
-
-    __slots__ = ("detail", "kind", "name", "origin", "parent", "what")
-
-    def __init__(self, parent: int | None, kind: str, name: str, detail: str, origin: int, what: Any) -> None:
-        self.parent = parent
-        self.kind = kind
-        self.name = name
-        self.detail = detail
-        self.origin = origin
-        self.what = what  # a weak reference to the module, by which its path is found
 
 
 class Written(NamedTuple):

@@ -15,11 +15,21 @@ from typing import Any, NamedTuple
 import torch
 
 from gradtrace.torch.places import SpanTable
-from gradtrace.trace.finite import FLOAT64, WRONG, Judged, judge
+from gradtrace.trace.finite import (
+    ARGUMENT,
+    FLAT,
+    FLOAT64,
+    LARGE,
+    NOT_REPEATED,
+    SMALL,
+    WRONG,
+    Wrong,
+    check_record,
+    chosen,
+    judge,
+)
 from gradtrace.trace.record import FunctionCheck
 
-SMALL = 10_000  # elements of an argument up to which a Function is run again
-FEW = 12  # elements of an input that are tried
 PLAIN = (int, float, bool, str, type(None))
 Tensor = torch.Tensor
 Outputs = list[Any]
@@ -41,7 +51,7 @@ def first_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], pla
     if kwargs or not all(isinstance(a, PLAIN) for a in others):
         return FirstCall(None, (), place, "its arguments are not tensors and numbers alone")
     if any(t.numel() > SMALL for t in tensors):
-        return FirstCall(None, (), place, f"its arguments have more than {SMALL} elements")
+        return FirstCall(None, (), place, LARGE)
     if any(type(t) not in (Tensor, torch.nn.Parameter) or t.device.type != "cpu" for t in tensors):
         return FirstCall(None, (), place, "its arguments are not plain tensors on the CPU")
     return FirstCall(function, tuple(copied(a) for a in args), place)
@@ -54,22 +64,13 @@ def copied(value: Any) -> Any:
 
 def checks(calls: dict[str, FirstCall], spans: SpanTable) -> tuple[FunctionCheck, ...]:
     """Compare each Function with finite differences, and return the results."""
-    found = []
-    for name, call in calls.items():
-        span = spans.span(call.place)
-        result = call.note or quietly(lambda call=call: check(call))  # type: ignore[misc]
-        if isinstance(result, str):
-            found.append(FunctionCheck(name, "not tried" if result else "ok", result, span))
-        else:
-            place, element, analytic, judged = result
-            found.append(FunctionCheck(name, "wrong", "", span, place, element, analytic, judged.numeric))
-    return tuple(found)
+    return tuple(
+        check_record(name, spans.span(call.place), call.note or quietly(lambda call=call: check(call)))  # type: ignore[misc]
+        for name, call in calls.items()
+    )
 
 
-Wrong = tuple[int, int, float, Judged]  # which input, which element, the derivative of backward, the verdict
-
-
-def quietly(work: Callable[[], str | Wrong]) -> str | Wrong:
+def quietly(work: Callable[[], str | Wrong | None]) -> str | Wrong | None:
     """Context manager: restore the random state, and drop the output of the block."""
     try:
         with (
@@ -82,8 +83,8 @@ def quietly(work: Callable[[], str | Wrong]) -> str | Wrong:
         return f"its second call failed ({type(error).__name__})"
 
 
-def check(call: FirstCall) -> str | Wrong:
-    """Return the worst disagreement; "" if there is none; a reason if the Function cannot be compared.
+def check(call: FirstCall) -> str | Wrong | None:
+    """Return the worst disagreement; None if there is none; a reason if the Function cannot be compared.
 
     Some Functions have no finite differences to agree with: one whose forward returns its argument (its backward
     reverses or clips the gradient on purpose), and one whose forward is flat where its backward is not (a
@@ -93,14 +94,14 @@ def check(call: FirstCall) -> str | Wrong:
     weights = weights_of(outputs_of(forward, call.args))
     first = weighted(outputs_of(forward, call.args), weights)
     if first != first or first != weighted(outputs_of(forward, call.args), weights):
-        return "its forward does not give the same result again"
+        return NOT_REPEATED
     found = worst(forward, call.args, weights)
     if found is None:
-        return ""
+        return None
     if not found[3].numeric and found[2]:
-        return "its forward is flat there, so its backward is an estimate"
+        return FLAT
     if gives_argument(forward, call.args):
-        return "its forward gives the argument itself"
+        return ARGUMENT
     return found
 
 
@@ -165,8 +166,3 @@ def gives_argument(forward: Any, args: tuple[Any, ...]) -> bool:
     first = next(i for i, one in enumerate(args) if isinstance(one, Tensor) and one.is_floating_point())
     other = (*args[:first], copied(args[first].detach() * 2 + 1), *args[first + 1 :])
     return all(torch.equal(outputs_of(forward, given)[0], given[first]) for given in (args, other))
-
-
-def chosen(size: int) -> list[int]:
-    """Return the elements to check: all, or some spread evenly over the tensor."""
-    return list(range(size)) if size <= FEW else [size * k // FEW for k in range(FEW)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtrace.lang import syntax as ast
 from gradtrace.torch.places import text_of, tree_of
-from gradtrace.trace.training import ending_place
+from gradtrace.trace.training import StepCalls, repeated
 
 if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder
@@ -30,51 +30,36 @@ class End(NamedTuple):
 
     calls: int
     passes: int
-    place: int
+    origin: int
 
 
-class Iteration(NamedTuple):
-    """The calls and passes of a step, each as a range (first, end), and the place of the update or pass that ends
-    it.
-    """
-
-    calls: tuple[int, int]
-    passes: tuple[int, int]
-    place: int
-
-
-def iterations(rec: Recorder) -> list[Iteration]:
+def iterations(rec: Recorder) -> list[StepCalls]:
     """Return the steps of a training loop: between two updates, else between two passes from one place; [] if fewer
     than two such ends were recorded.
     """
-    passing = [End(one.until, one.number + 1, one.origin) for one in rec.passes if one.stores]
+    passing = [End(one.until, i, one.origin) for i, one in enumerate(rec.passes, 1) if one.stores]
     ends = repeated([End(*one) for one in rec.steps]) or separate(rec, repeated(passing))
     if not ends:
         return []
-    loop = Loop(rec, ends[0].place)
-    found: list[Iteration] = []
+    loop = Loop(rec, ends[0].origin)
+    found: list[StepCalls] = []
     done = passes = 0
     for one, following in zip(ends, [*ends[1:], None], strict=True):
         limit = len(rec.calls) if following is None else following.calls
         last = loop.end(one.calls, limit)
-        until = one.passes if following else sum(each.after <= last for each in rec.passes)
+        until = one.passes if following else sum(each.at <= last for each in rec.passes)
         first = loop.start(done, one.calls, range(passes, until))
         passes += sum(each.until <= first for each in rec.passes[passes : one.passes - 1]) if first > done else 0
-        found.append(Iteration((first, last), (passes, until), one.place))
+        found.append(StepCalls((first, last), (passes, until), one.origin))
         done, passes = last, until
     return found
-
-
-def repeated(ends: list[End]) -> list[End]:
-    place = ending_place([one.place for one in ends])
-    return [one for one in ends if one.place == place]
 
 
 def separate(rec: Recorder, ends: list[End]) -> list[End]:
     """Return the passes; [] if two of them began at one tensor: passes over one graph are not steps of a training
     loop.
     """
-    roots = [entry.number for one in ends for entry in rec.passes[one.passes - 1].roots]
+    roots = [entry.id for one in ends for entry in rec.passes[one.passes - 1].roots]
     return ends if len(set(roots)) == len(roots) else []
 
 
@@ -89,7 +74,7 @@ class Loop:
         # calls that update leaves, and the number of the first record of one of these
         self.updating = {id(one.call): first_of(one) for one in rec.changes if one.call is not None and is_update(one)}
         others = [(one.until, one.origin) for one in rec.passes] + [(one.after, one.origin) for one in rec.changes]
-        others += [(after, place) for _, _, after, place, _ in rec.escapes]
+        others += [(one.at, one.origin) for one in rec.escapes]
         outside = [i + 1 for i, key in enumerate(self.keys) if key == OUTSIDE]
         outside += [after for after, place in others if self.key(place, None) == OUTSIDE]
         self.outside = sorted(outside)  # how many calls came before the end of what ran outside the loop
@@ -109,8 +94,8 @@ class Loop:
         found: set[int] = set()
         while waiting:
             call = waiting.pop().call
-            if call is not None and call.index >= first and call.index not in found:
-                found.add(call.index)
+            if call is not None and call.id >= first and call.id not in found:
+                found.add(call.id)
                 waiting += call.inputs.values()
         return found
 
@@ -126,7 +111,7 @@ class Loop:
         else:
             i = limit
         # of calls in other functions, those up to the last update of what was there before belong to this iteration
-        made = self.rec.calls[first - 1].outputs[-1].number if first else 0
+        made = self.rec.calls[first - 1].outputs[-1].id if first else 0
         for number in range(last, i):
             call = self.rec.calls[number]
             if call.fn is not None:
@@ -135,14 +120,13 @@ class Loop:
                 last = number + 1
         return last
 
-    def key(self, place: int, scope: int | None) -> int | None:
+    def key(self, place: int, scope: Any) -> int | None:
         """Return the offset of the instruction at which the loop's code makes a call, itself or by calling a module;
         OUTSIDE if this is not in the loop, None if the call is made in another function.
         """
         code, at = self.rec.places.instruction(place)
         while code is not self.code and scope is not None:
-            outer = self.rec.scopes[scope]
-            (code, at), scope = self.rec.places.instruction(outer.origin), outer.parent
+            (code, at), scope = self.rec.places.instruction(scope.origin), scope.parent
         return self.text.key(at) if code is self.code else None
 
 
@@ -216,7 +200,7 @@ def contains(node: Any, span: Span) -> bool:
 
 
 def first_of(change: Any) -> int:
-    numbers: list[int] = [known.first.number for known in change.tensors]
+    numbers: list[int] = [known.first.id for known in change.tensors]
     return min(numbers)
 
 

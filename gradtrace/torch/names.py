@@ -82,7 +82,7 @@ def give(rec: Recorder, name: str, tensor: Any, only_first: bool = False) -> Non
         return
     entry = rec.entry(tensor)
     if not (only_first and entry.names) and name not in entry.names:
-        entry.names = (*entry.names, name)
+        entry.names.append(name)
 
 
 def modules_of(name: str, value: Any) -> Iterator[tuple[str, Any]]:

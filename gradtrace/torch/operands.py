@@ -87,10 +87,6 @@ def indexed(call: Call, args: tuple[Any, ...], edge_of: Edge) -> tuple[Operand, 
     return first, Operand(None, common.constant_text(index), 1, "index")
 
 
-def call_label(call: Call, operands: tuple[Operand, ...]) -> str:
-    return " ".join([call.name, *(one.text for one in operands if one.tensor is None)])
-
-
 def knowns_in(value: Any) -> list[Known]:
     if isinstance(value, Known):
         return [value]

@@ -8,6 +8,7 @@ import torch
 
 from gradtrace.torch import private
 from gradtrace.torch.events import Call, Known
+from gradtrace.trace.events import BeginEvent
 
 if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder
@@ -65,11 +66,11 @@ def finish(rec: Recorder, call: Call, args: Any, kwargs: dict[str, Any], out: An
     if not call.inputs:
         for tensor in made:
             if tensor.requires_grad:
-                rec.begun.append((rec.entry(tensor), len(rec.calls), call.origin))
+                rec.begun.append(BeginEvent(rec.entry(tensor), len(rec.calls), call.origin))
         return
     if call.name.endswith(("_like",)) or call.name.startswith("new_"):
         return
-    call.index = len(rec.calls)
+    call.id = len(rec.calls)
     rec.calls.append(call)
     fills = call.name in FILLS
     for tensor in made:
@@ -82,7 +83,7 @@ def finish(rec: Recorder, call: Call, args: Any, kwargs: dict[str, Any], out: An
         rec.calls.pop()
         return
     if call.name == "__getitem__":
-        call.name = name_of_index(call, args)
+        call.name = name_of_index(rec, call, args)
 
 
 def result(rec: Recorder, call: Call, tensor: Any) -> None:
@@ -151,7 +152,7 @@ def tensors_in(value: Any) -> list[Any]:
     return [tensor for one in value for tensor in tensors_in(one)]
 
 
-def name_of_index(call: Call, args: Any) -> str:
+def name_of_index(rec: Recorder, call: Call, args: Any) -> str:
     """Return the operator behind x[...]: "select", "slice", "index"."""
     by_fn = {
         "SelectBackward0": "select",
@@ -159,9 +160,9 @@ def name_of_index(call: Call, args: Any) -> str:
         "IndexBackward0": "index",
         "UnsqueezeBackward0": "unsqueeze",
     }
-    made = call.outputs[0].fn_name
-    if made in by_fn:
-        return by_fn[made]
+    node = call.outputs[0].fn
+    if node is not None and rec.nodes[node].name in by_fn:
+        return by_fn[rec.nodes[node].name]
     index = args[1]
     last = index[-1] if isinstance(index, tuple) and index else index
     if isinstance(last, (bool, Tensor, list)):

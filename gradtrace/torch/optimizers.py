@@ -5,30 +5,26 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from gradtrace.trace.record import OptimiserRecord
+from gradtrace.trace import events
 
 if TYPE_CHECKING:
-    from gradtrace.torch.events import Known
-    from gradtrace.torch.places import SpanTable
     from gradtrace.torch.recorder import Recorder
 
 
-class Held:
+class Held(events.Held):
     """One optimiser. Its tensors are read at each step, since the program may add some."""
 
     def __init__(self, optimizer: Any, origin: int) -> None:
+        super().__init__(optimizer, origin)
+        self.step_origin = 0
         self.ref = weakref.ref(optimizer)
-        self.kind = type(optimizer).__name__
-        self.origin = origin
-        self.lr: float | None = None
-        self.tensors: list[weakref.ref[Any]] = []
-        self.known: list[Known] = []  # those of them that the record has
-        self.steps = self.idle = self.step_origin = 0
+        self.refs: list[weakref.ref[Any]] = []  # to its tensors; `tensors` has those in the record
 
     def read(self, optimizer: Any) -> None:
         """Note the tensors that the optimiser holds now."""
         groups = optimizer.param_groups
-        self.tensors = [weakref.ref(one) for group in groups for one in group["params"]]
+        self.refs = [weakref.ref(one) for group in groups for one in group["params"]]
+        self.count = len(self.refs)
         rate = groups[0].get("lr") if groups else None
         if self.lr is None and isinstance(rate, (int, float)):
             self.lr = float(rate)
@@ -67,16 +63,6 @@ def stepped(rec: Recorder, optimizer: Any, origin: int, idle: bool) -> None:
 def end(rec: Recorder) -> None:
     """Find the optimisers' tensors in the record, while they exist."""
     for held in rec.optimizers.values():
-        tensors = (ref() for ref in held.tensors)
+        tensors = (ref() for ref in held.refs)
         pairs = ((one, rec.known.get(id(one))) for one in tensors if one is not None)
-        held.known = [known for one, known in pairs if known is not None and known.ref() is one]
-
-
-def records(rec: Recorder, spans: SpanTable) -> tuple[OptimiserRecord, ...]:
-    return tuple(record(rec, held, spans) for held in rec.optimizers.values())
-
-
-def record(rec: Recorder, held: Held, spans: SpanTable) -> OptimiserRecord:
-    made, first = spans.span(held.origin), spans.span(held.step_origin) if held.steps else None
-    ids = tuple(known.last.id for known in held.known)
-    return OptimiserRecord(held.kind, ids, len(held.tensors), held.lr, made, held.steps, held.idle, first)
+        held.tensors = [known.last for one, known in pairs if known is not None and known.ref() is one]

@@ -14,8 +14,9 @@ import torch
 
 from gradtrace.torch import apply, private
 from gradtrace.torch.contents import Noted, mark
-from gradtrace.torch.events import Entry, PassEvent, Turn
+from gradtrace.torch.events import Entry
 from gradtrace.torch.measure import count_zeros
+from gradtrace.trace.events import PassEvent, Turn
 
 if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder
@@ -52,7 +53,7 @@ def watched(rec: Recorder, engine: Any) -> Any:
         try:
             results = engine(outputs, *args, **kwargs)
         except BaseException as error:
-            watch.event.error = f"{type(error).__name__}: {error}"
+            watch.event.error = text_of(error)
             raise
         finally:
             if below:
@@ -70,6 +71,14 @@ def watched(rec: Recorder, engine: Any) -> Any:
     return run
 
 
+def text_of(error: BaseException) -> str:
+    """Return an exception as text; its kind alone if its __str__ raises."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__
+
+
 class PassWatch:
     """One watched pass: its hooks, and the gradients that were sent and not yet received."""
 
@@ -77,16 +86,15 @@ class PassWatch:
         self.rec = rec
         names = ("grad_outputs", "keep_graph", "create_graph", "inputs")
         given: dict[str, Any] = {**dict.fromkeys(names), **dict(zip(names, args, strict=False)), **kwargs}
-        event = self.event = PassEvent(len(rec.passes), len(rec.calls), rec.places.here(4))
-        event.keep = bool(given["keep_graph"])
-        event.create_graph = bool(given["create_graph"])
-        event.stores = bool(kwargs.get("accumulate_grad", False))
+        keep, create_graph = bool(given["keep_graph"]), bool(given["create_graph"])
+        stores = bool(kwargs.get("accumulate_grad", False))
+        event = self.event = PassEvent(len(rec.calls), rec.places.here(4), keep, create_graph, stores)
         outputs = (outputs,) if isinstance(outputs, torch.Tensor) else outputs
         event.roots = [rec.entry(one) for one in outputs if isinstance(one, torch.Tensor)]
         event.vectors = [rec.contents.note(v) for v in given["grad_outputs"] or () if isinstance(v, torch.Tensor)]
         inputs = given["inputs"] or ()
         self.inputs = [rec.entry(one) if isinstance(one, torch.Tensor) else None for one in inputs]
-        event.inputs = [one for one in self.inputs if one is not None] if inputs else None
+        event.wanted = [one for one in self.inputs if one is not None] if inputs else None
         self.starts = [self.node_of(one) for one in outputs]
         self.handles: list[Any] = []
         self.turns: dict[int, Turn] = {}
@@ -140,13 +148,19 @@ class PassWatch:
             except Exception as error:
                 rec.problem(f"a turn of {rec.nodes[index].name} ({type(error).__name__})")
 
+    def new_turn(self, index: int, upstream: list[Noted | None], ran: bool = True) -> Turn:
+        turn = Turn(index, len(self.rec.calls), self.rec.turns, ran)
+        turn.arrived = turn.upstream = upstream
+        self.event.turns.append(turn)
+        self.rec.turns += 1
+        return turn
+
     def _before(self, index: int, gradients: Any) -> None:
         rec = self.rec
-        turn = self.turns[index] = Turn(self.event.number, index, len(rec.calls))
-        rec.turns.append(turn)
+        turn = self.turns[index] = self.new_turn(index, [])
         node = rec.nodes[index]
         if rec.level == "structure":
-            turn.upstream = [None if g is None else rec.contents.note(g) for g in gradients]
+            turn.upstream += [None if g is None else rec.contents.note(g) for g in gradients]
             turn.freed = not self.event.keep and bool(node.saved)
         else:
             known: list[tuple[Any, bool, Noted]] = []
@@ -161,6 +175,7 @@ class PassWatch:
                 self.got[index] = known
         if rec.hook_runs:
             turn.hooks, rec.hook_runs = rec.hook_runs, []
+            turn.arrived = [turn.hooks[0][2] or turn.upstream[0], *turn.upstream[1:]]
         if rec.retaining:
             for entry in node.outputs:
                 tensor = entry.tensor.ref()
@@ -243,10 +258,7 @@ class PassWatch:
             node = None if entry is None else self.function_of(entry)
             if node is None or node in self.turns or gradient is None:
                 continue
-            turn = Turn(self.event.number, node, len(self.rec.calls))
-            turn.ran = False
-            turn.upstream = [self.rec.contents.note(gradient)]
-            self.rec.turns.append(turn)
+            self.new_turn(node, [self.rec.contents.note(gradient)], ran=False)
 
     def function_of(self, entry: Entry) -> int | None:
         return entry.fn if entry.fn is not None else self.rec.accumulators.get(entry.tensor)

@@ -14,7 +14,6 @@ optimisers' global hooks    a step is recorded as one change
 from __future__ import annotations
 
 import threading
-import weakref
 from typing import Any
 
 import torch
@@ -70,19 +69,23 @@ class Patches:
         setattr(owner, name, value)
 
     def remove(self) -> None:
-        for owner, name, old in reversed(self.replaced):
-            if old is INHERITED:
-                delattr(owner, name)
-            else:
+        """Restore everything. Each part is forgotten only when it is restored, so an interruption can be followed by
+        another call.
+        """
+        while self.replaced:
+            owner, name, old = self.replaced[-1]
+            if old is not INHERITED:
                 setattr(owner, name, old)
-        self.replaced.clear()
+            elif name in owner.__dict__:
+                delattr(owner, name)
+            self.replaced.pop()
         if self.hooks is not None:
             self.hooks.__exit__()
             self.hooks = None  # it refers to this object
         if self.stance is not None:
             self.stance.__exit__(None, None, None)
             self.stance = None
-        if self.rec in _active:
+        while self.rec in _active:
             _active.remove(self.rec)
 
     # ---- compiled models
@@ -187,7 +190,7 @@ def module_call(rec: Recorder, original: Any) -> Any:
 
 def in_scope(rec: Recorder, original: Any, module: Any, args: Any, kwargs: Any) -> Any:
     """Call a module as a scope of the record."""
-    rec.enter("module", "", type(module).__name__, weakref.ref(module))
+    rec.enter(module)
     try:
         return original(module, *args, **kwargs)
     finally:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from gradtrace.lang import syntax as ast
-from gradtrace.trace.labels import cut_lines
+from gradtrace.trace.labels import Texts
 from gradtrace.trace.record import Span
 
 OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -103,22 +103,14 @@ class Places:
         return SpanTable(self._kept, main)
 
 
-class SpanTable:
-    """The program's text as `gradtrace.trace.labels` reads it, by the numbers of places."""
-
-    root: Any = None
-    last = ""
+class SpanTable(Texts):
+    """The program's text by the numbers of places."""
 
     def __init__(self, kept: list[tuple[Any, int]], main: str) -> None:
-        self.main = main
-        self.text = text_of(main)
-        self.name = short_name(main)
+        super().__init__(short_name(main), text_of(main))
         self._kept = kept
         self._names: dict[str, str] = {main: ""}
         self._texts: dict[str, str] = {"": self.text}
-        self._lines: dict[str, list[bytes]] = {"": self.text.encode("utf-8", "replace").splitlines()}
-        self._spans: dict[int, Span | None] = {}
-        self._excerpts: dict[int, str] = {}
         self._positions: dict[Any, list[Any]] = {}
 
     @property
@@ -135,29 +127,19 @@ class SpanTable:
                 found = path
             self._names[path] = found
             self._texts[found] = text_of(path)
-            self._lines[found] = self._texts[found].encode("utf-8", "replace").splitlines()
+            self.add_file(found, self._texts[found])
         return found
 
-    def span(self, number: int) -> Span | None:
-        if number not in self._spans:
-            code, instruction = self._kept[number]
-            self._spans[number] = None if code is None else self._span(code, instruction)
-        return self._spans[number]
-
-    def _span(self, code: Any, instruction: int) -> Span | None:
+    def find_span(self, number: int) -> Span | None:
+        code, instruction = self._kept[number]
+        if code is None:
+            return None
         if code not in self._positions:
             self._positions[code] = list(code.co_positions())
         line, end_line, column, end_column = self._positions[code][instruction // 2]
         if line is None:
             return None
         return Span(line, column or 0, end_line or line, end_column or 0, self.file(code.co_filename))
-
-    def excerpt(self, number: int) -> str:
-        """Return the text at a place, on one line."""
-        if number not in self._excerpts:
-            span = self.span(number)
-            self._excerpts[number] = "" if span is None else cut_lines(self._lines[span.file], span)
-        return self._excerpts[number]
 
 
 def text_of(path: str) -> str:

@@ -16,13 +16,14 @@ from torch.overrides import TorchFunctionMode
 
 from gradtrace.torch import apply, calls, private
 from gradtrace.torch.contents import SMALL, Contents, Noted, device_name, mark
-from gradtrace.torch.events import Call, Entry, Known, Node, PassEvent, Scope, Turn, Written
+from gradtrace.torch.events import Call, Entry, Known, Node, Scope, Written
 from gradtrace.torch.functions import FirstCall
 from gradtrace.torch.measure import is_dense
 from gradtrace.torch.memory import array_of, is_readable
 from gradtrace.torch.optimizers import Held
 from gradtrace.torch.places import Places
 from gradtrace.torch.saved import saved_of
+from gradtrace.trace.events import BeginEvent, EscapeEvent, PassEvent
 
 KEY = "gradtrace"  # in a node's metadata
 WRITTEN = -2  # in place of a version: written to by the storage's last writer, through a tensor with another counter
@@ -56,12 +57,12 @@ class Recorder(TorchFunctionMode):
         self.nodes: list[Node] = []
         self.accumulators: dict[Known, int] = {}
         self.scopes: list[Scope] = []
-        self.stack: list[int] = []
+        self.stack: list[Scope] = []
         self.passes: list[PassEvent] = []
-        self.turns: list[Turn] = []
-        self.escapes: list[tuple[str, Entry, int, int, Entry | None]] = []
+        self.turns = 0  # of all passes
+        self.escapes: list[EscapeEvent] = []
         self.changes: list[Written] = []
-        self.begun: list[tuple[Entry, int, int]] = []
+        self.begun: list[BeginEvent] = []
         self.known: dict[int, Known] = {}
         self.storages: dict[int, list[Known]] = {}
         # by storage: what its stretches (offset, elements, dtype) held at a version
@@ -81,6 +82,7 @@ class Recorder(TorchFunctionMode):
         self.unsettled: apply.Unsettled | None = None
         self.quiet = 0
         self.suspended = False
+        self.above: list[Any] = []  # modes that are taken off for a moment, to reach this one
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         how = calls.HOW.get(func)
@@ -239,9 +241,7 @@ class Recorder(TorchFunctionMode):
         if fn is None:
             return
         entry.fn = self.meet(fn, call)
-        node = self.nodes[entry.fn]
-        entry.fn_name = node.name
-        node.outputs.append(entry)
+        self.nodes[entry.fn].outputs.append(entry)
         if call is not None and call.fn is None:
             call.fn = entry.fn
 
@@ -313,7 +313,7 @@ class Recorder(TorchFunctionMode):
         enabled = torch.is_grad_enabled()
         there = self.storages.get(storage, [known]) if storage is not None else [known]
         place = self.places.here(2) if call is None else call.origin
-        at = (len(self.calls) if call is None else call.index), len(self.turns)
+        at = (len(self.calls) if call is None else call.id), self.turns
         self.changes.append(Written(how, list(there), of_grad, *at, call, enabled, place))
         tensor = known.ref()
         if storage is not None and not of_grad and tensor is not None:
@@ -329,7 +329,7 @@ class Recorder(TorchFunctionMode):
         if not tensors:
             return
         place, enabled = self.places.here(3), torch.is_grad_enabled()
-        calls_before, turns_before = len(self.calls), len(self.turns)
+        calls_before, turns_before = len(self.calls), self.turns
         for tensor in tensors:
             known = self.known.get(id(tensor))
             if known is None or known.ref() is not tensor:
@@ -368,12 +368,12 @@ class Recorder(TorchFunctionMode):
 
     # ---- scopes
 
-    def enter(self, kind: str, name: str, detail: str, what: Any) -> None:
-        parent = self.stack[-1] if self.stack else None
+    def enter(self, module: Any) -> None:
         place = self.places.here(3)
         self.places.enter(place)
-        self.stack.append(len(self.scopes))
-        self.scopes.append(Scope(parent, kind, name, detail, place, what))
+        scope = Scope(self.stack[-1] if self.stack else None, module, place)
+        self.stack.append(scope)
+        self.scopes.append(scope)
 
     def leave(self) -> None:
         if self.stack:
@@ -385,5 +385,7 @@ class Recorder(TorchFunctionMode):
         for entry in self.entries:
             entry.call = None
         for known in {entry.tensor for entry in self.entries}:
-            del known.first, known.last
+            for name in ("first", "last"):
+                if hasattr(known, name):  # not if a signal came before it was set
+                    delattr(known, name)
         self.entries.clear()

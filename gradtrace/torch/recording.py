@@ -9,9 +9,11 @@ print(r.why("model.0.weight"))
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import os
 import sys
+import weakref
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
@@ -47,6 +49,7 @@ class record:
             raise ValueError(f"level must be one of {', '.join(contents.LEVELS)}, not {level!r}")
         self.level = level
         self._recorder: Recorder | None = None
+        self._patches: Patches | None = None  # while the block runs
         self._ending: Ending | None = None
         self._trace: Trace | None = None
         self._frame: Any = None
@@ -56,39 +59,82 @@ class record:
         self._functions: dict[str, FirstCall] = {}  # not yet checked
         self._places: Any = None
 
+    @classmethod
+    def from_bytes(cls, content: bytes, level: str) -> record:
+        """Return the record that a .gt file has; its questions are about names, not about tensors."""
+        from gradtrace.trace.file import read
+
+        found = cls(level)
+        found._trace = read("the record", io.BytesIO(content)).trace("all")
+        return found
+
+    def bind(self, tensors: list[Any], ids: list[int | None]) -> None:
+        """Let questions be about these tensors, by their ids in the record; None for one that the record lacks."""
+        pairs = zip(tensors, ids, strict=False)
+        self._ids = {id(one): (weakref.ref(one), number) for one, number in pairs if number is not None}
+
     def __enter__(self) -> record:
         if active() is not None:
+            gc.collect()  # frees a recording whose end a signal has prevented; its variable's frame refers to it
+        if active() is not None:
             raise RuntimeError("another recording is active; end it first: recordings do not nest")
-        frame = program_frame(sys._getframe(1))
-        self._trace = self._ending = None
-        self._release()
-        if self._env is None:
-            self._frame, self._main = frame, frame.f_code.co_filename
-        recorder = self._recorder = Recorder(self.level)
-        self._patches = Patches(recorder)
-        self._patches.install()
-        private.push_mode(recorder)
-        return self
+        try:
+            frame = program_frame(sys._getframe(1))
+            self._trace = self._ending = None
+            self._release()
+            if self._env is None:
+                self._frame, self._main = frame, frame.f_code.co_filename
+            self._recorder = Recorder(self.level)
+            self._patches = Patches(self._recorder)
+            self._patches.install()
+            private.push_mode(self._recorder)
+            return self
+        except BaseException:
+            self._leave()
+            raise
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        recorder = self._recorder
-        if recorder is None or not hasattr(self, "_patches"):
+        try:
+            try:
+                recorder = self._entered()
+                if not recorder.suspended:
+                    take_off(recorder)
+                settle(recorder)
+            finally:
+                self._leave()
+            frame, self._frame = self._frame, None
+            env = self._env if self._env is not None else variables_of(frame)
+            with private.without_torch_function():
+                self._note_end(recorder, env, error, tb)
+            self._functions, self._places = recorder.functions, recorder.places
+            recorder.quiet = 1
+        finally:
+            self._leave()  # a signal may have interrupted it before
+
+    def _entered(self) -> Recorder:
+        if self._recorder is None or self._patches is None:
             raise RuntimeError("this recording was not entered: use it in a `with` block")
-        if not recorder.suspended:
-            take_off(recorder)
-        settle(recorder)
-        self._patches.remove()
-        del self._patches
-        frame, self._frame = self._frame, None
-        env = self._env if self._env is not None else variables_of(frame)
-        with private.without_torch_function():
+        return self._recorder
+
+    def _note_end(self, recorder: Recorder, env: dict[str, Any], error: BaseException | None, tb: Any) -> None:
+        try:
             failure = None if error is None else failed(recorder, error, tb)
             self._ids = dict(recorder.known)
             self._ending = Ending(recorder, env, failure)
-        self._functions, self._places = recorder.functions, recorder.places
-        recorder.quiet = 1
+        except Exception:  # a signal has interrupted a note; its exception is the program's
+            if error is None:
+                raise
+
+    def _leave(self) -> None:
+        """Restore PyTorch. Nothing happens if that is done; if a signal interrupts it, it can be repeated."""
+        if self._patches is not None:
+            take_off(self._patches.rec)
+            self._patches.remove()
+            self._patches = None
 
     def __del__(self) -> None:
+        if getattr(self, "_patches", None) is not None:  # a signal came when __exit__ was called, before its first line
+            self._leave()
         self._release()
 
     def _release(self) -> None:
@@ -187,15 +233,23 @@ def variables_of(frame: Any) -> dict[str, Any]:
 
 
 def take_off(recorder: Recorder) -> None:
-    """Remove the recorder from the stack of modes, even if other modes were put on top of it."""
-    above = []
-    while private.mode_depth():
-        mode = private.pop_mode()
-        if mode is recorder:
-            break
-        above.append(mode)
-    for mode in reversed(above):
-        private.push_mode(mode)
+    """Remove the recorder from the stack of modes, even if other modes were put on top of it.
+
+    It may be there twice if a signal interrupted the change of the stack. A mode is noted before it is removed, so an
+    interruption does not lose it.
+    """
+    above = recorder.above
+    try:
+        while any(private.mode_at(index) is recorder for index in range(private.mode_depth())):
+            mode = private.mode_at(private.mode_depth() - 1)
+            if mode is not recorder:
+                above.append(mode)
+            private.pop_mode()
+    finally:
+        while above:
+            if not private.mode_depth() or private.mode_at(private.mode_depth() - 1) is not above[-1]:
+                private.push_mode(above[-1])
+            above.pop()
 
 
 def failed(recorder: Recorder, error: BaseException, tb: Any) -> tuple[str, str, int] | None:
@@ -209,7 +263,15 @@ def failed(recorder: Recorder, error: BaseException, tb: Any) -> tuple[str, str,
         if not is_hidden(tb.tb_frame.f_code.co_filename):
             place = recorder.places.number(tb.tb_frame.f_code, tb.tb_lasti)
         tb = tb.tb_next
-    return type(error).__name__, str(error), place
+    return type(error).__name__, message_of(error), place
+
+
+def message_of(error: BaseException) -> str:
+    """Return the message of an exception of the program; "" if its __str__ raises."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 def rank() -> int | None:
@@ -236,19 +298,19 @@ def undisturbed(work: Callable[[], T]) -> T:
 
 
 def answers(trace: Trace, what: Any) -> str:
-    from gradtrace.analysis.answer import Facts
-    from gradtrace.analysis.causes.table import about, found, is_left
+    from gradtrace.analysis.causes.table import about, causes_in, is_left
+    from gradtrace.analysis.facts import Facts
     from gradtrace.analysis.failures import explain_failure
     from gradtrace.views import pick
     from gradtrace.views import why as view
     from gradtrace.views.layout import LayoutOptions
 
     facts, look, failure = Facts(trace), LayoutOptions(), explain_failure(trace)
-    causes = found(facts)
+    causes = causes_in(facts)
     if what is None:
-        first = [cause.answer() for cause in causes]
+        first = causes
         if failure is not None:
-            first = [failure, *(one for one in first if one.cause != failure.cause)]
+            first = [failure, *(one for one in first if one.code != failure.code)]
         pairs = [] if failure is not None else [(one, about(facts, one, causes)) for one in trace.named]
         rest = [own for one, own in pairs if not causes or is_left(facts, one, own, causes)]
         return with_notes(trace, view.report(first, rest, look))
@@ -289,9 +351,10 @@ def in_order(trace: Trace) -> str:
 def picture(trace: Trace, path: str | os.PathLike[str] | None, options: dict[str, Any]) -> Any:
     from gradtrace.trace.failed import with_failure
     from gradtrace.trace.relevant import relevant
-    from gradtrace.views.notebook import draw
+    from gradtrace.views.notebook import picture_of
 
-    found = draw(with_failure(relevant(trace)), **options)
+    options.pop("names", None)  # a trace has its own
+    found = picture_of(with_failure(relevant(trace)), **options)
     if path is not None:
         found.save(path)
     return found

@@ -24,9 +24,9 @@ def swapping(rec: Recorder, original: Any) -> Any:
     def swap_tensors(t1: Any, t2: Any) -> None:
         with rec.lock:
             first, second = dropped(rec, t1), dropped(rec, t2)
-            held = [one for one in rec.optimizers.values() if {id(t1), id(t2)} & {id(ref()) for ref in one.tensors}]
+            held = [one for one in rec.optimizers.values() if {id(t1), id(t2)} & {id(ref()) for ref in one.refs}]
             for one in held:
-                one.tensors = []
+                one.refs = []
             try:
                 original(t1, t2)
             except BaseException:

@@ -7,31 +7,22 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 from gradtrace.engine import Tensor
 from gradtrace.engine.ident import ident
 from gradtrace.engine.keeper import Keeper
 from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.trace import functions, labels, operands
+from gradtrace.trace.builder import Builder
 from gradtrace.trace.history import Call, Entry, History, bound_names, relevant
-from gradtrace.trace.record import (
-    CONSTANT,
-    DATA,
-    LEAF,
-    NONLEAF,
-    RESULT,
-    Failure,
-    FunctionRecord,
-    Operand,
-    Operation,
-    TensorRecord,
-    Trace,
-    Value,
-)
+from gradtrace.trace.record import Failure, FunctionRecord, Operand, Trace, Value
 from gradtrace.trace.scopes import Scopes
 from gradtrace.trace.values import Contents
 
 if TYPE_CHECKING:
+    from gradtrace.trace.events import PassEvent
     from gradtrace.trace.steps import Watch
 
 
@@ -121,7 +112,7 @@ def derived_gradients(named: Sequence[tuple[str, Any]]) -> list[tuple[str, Tenso
     """Return the gradients that have a grad_fn, each once."""
     found: dict[int, tuple[str, Tensor]] = {}
     for name, tensor in named:
-        grad = _grad_of(tensor) if isinstance(tensor, Tensor) else None
+        grad = grad_of(tensor) if isinstance(tensor, Tensor) else None
         if grad is not None and grad.grad_fn is not None:
             found.setdefault(ident(grad), (f"{name}.grad", grad))
     return list(found.values())
@@ -141,44 +132,40 @@ def freeze(
     for i, entry in enumerate(kept):
         entry.id = i
     calls = [call for call in history.calls if is_kept(call)]
-    source = labels.SourceText(run)
-    scopes = Scopes(source, getattr(run, "modules", run.env))
-    texts = labels.label_all(kept, calls, source, run.env, gradient_names(kept, history.keeper), scopes)
+    for i, call in enumerate(calls):
+        call.id = i
     leaves = [] if watch is None else watch.leaves_begun_at  # a pass that began at a leaf has no other node
     whole = kept is history.entries and not leaves
-    found = history.graph if whole else functions.walk([*(entry.fn for entry in kept), *leaves])
-    call_ids = {ident(call): i for i, call in enumerate(calls)}
-    builder = RecordBuilder(found, call_ids, source, {e.id for e in roots}, {e.id for e in outputs}, contents)
+    graph = history.graph if whole else functions.walk([*(entry.fn for entry in kept), *leaves])
+    builder = RecordBuilder(run, graph, calls, contents, watch)
+    builder.roots, builder.outputs = {entry.id for entry in roots}, {entry.id for entry in outputs}
     builder.read_values(kept)
-    builder.watch = watch
-    builder.backward_ran = backward_runs > 0 or any(_grad_of(entry.tensor) is not None for entry in kept)
-    builder.scopes = scopes
-    tensors = tuple(builder.tensor(entry, text) for entry, text in zip(kept, texts, strict=True))
-    records = builder.functions(kept)
-    told: dict[str, Any] = (
-        {} if watch is None else watched_records(watch, kept, calls, found, records, source, contents)
-    )
+    builder.backward_ran = backward_runs > 0 or any(grad_of(entry.tensor) is not None for entry in kept)
+    source, scopes, keeper = builder.source, builder.scopes, contents.keeper
+    texts = labels.label_all(kept, calls, source, run.env, gradient_names(kept, history.keeper), scopes)
     trace = Trace(
         source.name,
         source.text,
-        tensors,
-        tuple(builder.operation(call) for call in calls),
-        records,
-        functions.edges(found),
+        tuple(map(builder.tensor, kept, texts)),
+        tuple(map(builder.operation, calls)),
+        builder.functions(),
+        functions.edges(graph),
         tuple(dict.fromkeys(entry.id for entry in roots)),
         tuple(dict.fromkeys(entry.id for entry in outputs)),
         backward_runs,
         tuple((name, entry.id) for entry in kept for name in entry.names),
         tuple(scopes.records),
-        **told,
+        files=tuple(source.files),
     )
-    trace = trace._replace(files=tuple(source.files))
-    if contents.keeper is None or len(contents.keeper.passes) < 2:
+    if watch is not None:
+        from gradtrace.trace.watched import watched_fields
+
+        trace = trace._replace(**watched_fields(builder, watch, kept))
+    if keeper is None or len(keeper.passes) < 2:
         return trace
     from gradtrace.trace.training import training_steps
 
-    called_in = getattr(run, "scopes", ())
-    return trace._replace(training=training_steps(contents.keeper, called_in, calls, found, records, source))
+    return trace._replace(training=training_steps(keeper, getattr(run, "scopes", ()), builder))
 
 
 def gradient_names(kept: list[Entry], keeper: Keeper | None) -> dict[int, str]:
@@ -186,7 +173,7 @@ def gradient_names(kept: list[Entry], keeper: Keeper | None) -> dict[int, str]:
     ident(tensor).
     """
     named = {ident(entry.tensor): entry.names[0] for entry in kept if entry.names}
-    of_now = [(_grad_of(entry.tensor), entry.names[0]) for entry in kept if entry.names]
+    of_now = [(grad_of(entry.tensor), entry.names[0]) for entry in kept if entry.names]
     found = {ident(grad): f"{name}.grad" for grad, name in of_now if grad is not None}
     for grad, tensor in keeper.gradients.items() if keeper is not None else ():
         if ident(tensor) in named:
@@ -199,155 +186,116 @@ def is_kept(call: Call) -> bool:
     return any(out.id >= 0 for out in call.outputs)
 
 
-def watched_records(watch: Watch, *known: Any) -> dict[str, Any]:
-    """Return the watcher's notes as fields of a Trace; `trace.chronicle` is imported only for a watched run."""
-    from gradtrace.trace.chronicle import Chronicle
-
-    return Chronicle(watch, *known).build()
-
-
-class RecordBuilder:
-    """The builder of one trace's records."""
-
-    scopes: Scopes
-    watch: Watch | None = None
+class RecordBuilder(Builder):
+    """The builder of one trace's records from live tensors and nodes."""
 
     def __init__(
-        self,
-        found: functions.FunctionGraph,
-        calls: dict[int, int],
-        source: labels.SourceText,
-        roots: set[int],
-        outputs: set[int],
-        contents: Contents,
+        self, run: Any, graph: functions.FunctionGraph, calls: Sequence[Call], contents: Contents, watch: Watch | None
     ) -> None:
-        self.found = found
-        self.contents = contents
+        super().__init__()
+        self.source = labels.SourceText(run)
+        self.scopes = Scopes(self.source, getattr(run, "modules", run.env))
+        self.graph = graph
+        self.indices = [call.index for call in calls]
+        self.kept_contents = contents
+        self.watch = watch
         self.values: dict[int, Value | None] = {}
-        self.earliest: dict[int, int] = {}  # the first version of each tensor that is in the trace
-        self.calls = calls
-        self.source = source
-        self.roots = roots
-        self.outputs = outputs
-        self.backward_ran = False
+        self.tensors: dict[int, int] = {}  # by ident(tensor): its last version
+        self.results: dict[int, list[Entry]] = {}  # by ident(node)
         self.accumulators = {
-            ident(node.variable): i for i, node in enumerate(found.nodes) if isinstance(node, AccumulateGrad)
+            ident(node.variable): i for i, node in enumerate(graph.nodes) if isinstance(node, AccumulateGrad)
         }
-
-    def tensor(self, entry: Entry, label: str) -> TensorRecord:
-        tensor, call = entry.tensor, entry.call
-        last = entry.last
-        is_leaf = entry.fn is None
-        held = entry.held
-        was_leaf = not last and bool(tensor._req if held is None else held.requires_grad)
-        requires_grad = entry.fn is not None or was_leaf or (last and tensor.requires_grad)
-        retains = last and tensor.retains_grad
-        gradient = _grad_of(tensor) if last else None
-        grad = self.gradient(entry, gradient)
-        return TensorRecord(  # by position, in the order of the fields: there may be 100,000 of them
-            entry.id,
-            entry.names[0] if entry.names else None,
-            label,
-            kind_of(entry, is_leaf, requires_grad),
-            operands.public_name(call.name) if call is not None else None,
-            None if entry.fn is None else functions.display_name(entry.fn),
-            self.function_of(entry),
-            is_leaf,
-            requires_grad,
-            retains,
-            entry.id in self.outputs,
-            type(tensor) is not Tensor and any(c.__name__ == "Parameter" for c in type(tensor).__mro__),
-            self.values.get(entry.id),
-            grad,
-            None if gradient is None or gradient.grad_fn is None else functions.display_name(gradient.grad_fn),
-            "" if grad is not None else self.note(last, is_leaf, requires_grad, retains),
-            None if call is None else self.source.span(call.origin),
-            tuple(entry.names),
-            None if call is None else self.calls[ident(call)],
-            entry.version,
-            entry.id in self.roots,
-            self.earliest.setdefault(ident(entry.tensor), entry.id),
-            last,
-            last and (held is None or held.is_current),
-            self.update(entry),
-        )
 
     def read_values(self, kept: list[Entry]) -> None:
         """Set the Value of each version. Named tensors are kept whole; of the others the earliest are summarized
         first.
         """
         for entry in sorted(kept, key=lambda entry: (not entry.names, -entry.id)):
-            if entry.last and (entry.held is None or entry.held.is_current):
-                self.values[entry.id] = self.contents.of_tensor(entry.tensor, whole=bool(entry.names))
+            if entry.is_current:
+                self.values[entry.id] = self.kept_contents.of_tensor(entry.tensor, whole=bool(entry.names))
             elif entry.held is not None:
-                self.values[entry.id] = self.contents.of_version(entry.held)
+                self.values[entry.id] = self.kept_contents.of_version(entry.held)
+        for entry in kept:
+            self.tensors[ident(entry.tensor)] = entry.id
+            if entry.fn is not None:
+                self.results.setdefault(ident(entry.fn), []).append(entry)
+        for outputs in self.results.values():
+            outputs.sort(key=lambda entry: entry.tensor._nr)
 
-    def gradient(self, entry: Entry, now: Tensor | None) -> Value | None:
-        """Return the gradient that a tensor has now, or had when this version was overwritten."""
-        if now is not None:
-            return self.contents.of_tensor(now, whole=bool(entry.names))
-        return None if entry.last or entry.held is None else self.contents.of(entry.held.grad)
+    def value(self, noted: Any) -> Value | None:
+        return self.kept_contents.of(noted)
+
+    def contents(self, entry: Entry) -> tuple[Value | None, Value | None, str | None]:
+        value, held = self.values.get(entry.id), entry.held
+        if not entry.last:
+            return value, None if held is None else self.value(held.grad), None
+        grad = grad_of(entry.tensor)
+        if grad is None:
+            return value, None, None
+        name = None if grad.grad_fn is None else functions.display_name(grad.grad_fn)
+        return value, self.kept_contents.of_tensor(grad, whole=bool(entry.names)), name
 
     def update(self, entry: Entry) -> float | None:
         """Return how far an update moved a leaf, which the keeper noted because it could not keep both versions."""
-        if not entry.version or self.contents.keeper is None or entry.fn is not None:
+        keeper = self.kept_contents.keeper
+        if not entry.version or keeper is None or entry.fn is not None:
             return None
         if entry.last:
-            return self.contents.keeper.update_of(entry.tensor)
+            return keeper.update_of(entry.tensor)
         return None if entry.held is None else entry.held.update
+
+    def tensor_id(self, tensor: Tensor) -> int | None:
+        return self.tensors.get(ident(tensor))
+
+    def ends(self, roots: Sequence[tuple[Node, int]]) -> tuple[int, ...]:
+        found = [self.output_of(node, number) for node, number in roots]
+        return tuple(i for i in found if i is not None)
+
+    def output_of(self, node: Node, number: int = 0) -> int | None:
+        """Return the id of the tensor that is output `number` of a node; for an AccumulateGrad, of its leaf."""
+        if isinstance(node, AccumulateGrad):
+            return self.tensor_id(node.variable)
+        outputs = self.results.get(ident(node))
+        return outputs[min(number, len(outputs) - 1)].id if outputs else None
+
+    def vectors(self, event: PassEvent) -> tuple[Value, ...]:
+        return tuple(value for value in map(self.value, event.vectors) if value is not None)
 
     def function_of(self, entry: Entry) -> int | None:
         if entry.fn is not None:
-            return self.found.ids[ident(entry.fn)]
+            return self.function_id(entry.fn)
         leaf = entry.last or (entry.held is not None and entry.held.requires_grad)
         return self.accumulators.get(ident(entry.tensor)) if leaf else None
 
-    def note(self, last: bool, is_leaf: bool, requires_grad: bool, retains: bool) -> str:
-        """Return the text that explains why a tensor has no gradient."""
-        if not last:
-            return "overwritten in place"
-        if not requires_grad:
-            return "requires_grad is False"
-        if not is_leaf and not retains:
-            return "non-leaf: not retained (--retain-grad)"
-        return "not reached by backward" if self.backward_ran else "backward was not run"
+    def function_id(self, node: Node) -> int:
+        return self.graph.ids[ident(node)]
 
-    def operation(self, call: Call) -> Operation:
-        name = operands.public_name(call.name)
-        made: list[int] = []
-        fn = None
-        for out in call.outputs:
-            if out.id >= 0:
-                made.append(out.id)
-                fn = fn or out.fn
-        inputs = tuple(call_operands(call, edges_of(call, fn)))
-        constants = [operand.text for operand in inputs if operand.tensor is None]
-        return Operation(
-            self.calls[ident(call)],
-            name,
-            " ".join([name, *constants]) if constants else name,
-            inputs,
-            tuple(made),
-            None if fn is None else functions.display_name(fn),
-            None if fn is None else self.found.ids[ident(fn)],
-            self.source.span(call.origin),
-            self.source.excerpt(call.origin),
-            self.scopes.number(call.scope),
-            self.watch is None or self.watch.grad_modes[call.index],
-        )
+    def function_name(self, node: Node) -> str:
+        return functions.display_name(node)
 
-    def functions(self, kept: list[Entry]) -> tuple[FunctionRecord, ...]:
-        made: dict[int, list[Entry]] = {}
-        ids: dict[int, int] = {}
-        for entry in kept:
-            ids[ident(entry.tensor)] = entry.id
-            if entry.fn is not None:
-                made.setdefault(ident(entry.fn), []).append(entry)
+    def node_of(self, call: Call) -> Node | None:
+        return next((out.fn for out in call.outputs if out.id >= 0 and out.fn is not None), None)
+
+    def operator(self, call: Call) -> str:
+        return operands.public_name(call.name)
+
+    def operands(self, call: Call, node: Node | None) -> tuple[Operand, ...]:
+        return tuple(call_operands(call, edges_of(call, node)))
+
+    def scope(self, call: Call) -> int | None:
+        return self.scopes.number(call.scope)
+
+    def grad_enabled(self, call: Call) -> bool:
+        return self.watch is None or self.watch.grad_modes[call.index]
+
+    def before(self, at: int) -> int:
+        return bisect_left(self.indices, at)
+
+    def functions(self) -> tuple[FunctionRecord, ...]:
         records = []
-        for i, node in enumerate(self.found.nodes):
-            outputs = made.get(ident(node), [])
-            outputs.sort(key=lambda entry: entry.tensor._nr)
-            args, known = _call_of(node, outputs, ids)
+        for i, node in enumerate(self.graph.nodes):
+            outputs = self.results.get(ident(node), [])
+            args, known = _call_of(node, outputs, self.tensors)
             numbers = tuple(out.id for out in outputs)
             span = None if isinstance(node, AccumulateGrad) else self.source.span(node.origin)
             custom = None if self.watch is None else self.watch.saved.get(ident(node))
@@ -416,16 +364,6 @@ def call_operands(call: Call, edges: Mapping[int, int] | None = None) -> Iterato
             place += 1
 
 
-def kind_of(entry: Entry, is_leaf: bool, requires_grad: bool) -> str:
-    if not is_leaf:
-        return NONLEAF
-    if requires_grad:
-        return LEAF
-    if entry.call is not None:
-        return RESULT
-    return DATA if entry.names else CONSTANT
-
-
-def _grad_of(tensor: Tensor) -> Tensor | None:
+def grad_of(tensor: Tensor) -> Tensor | None:
     """`.grad` without the warning that reading it on a non-leaf gives."""
     return None if tensor._x is None else tensor._x.grad

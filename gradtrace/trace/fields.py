@@ -1,6 +1,7 @@
-"""The types of all fields of a trace's records, by which `trace/columns.py` writes, reads and checks a file.
+"""The types of the fields of a trace's records, by which `trace/columns.py` writes, reads and checks a file.
 
-`FIELDS` has the type of each field. `check` tests whether the ids in a trace that was read are consistent.
+`FIELDS` has the type of each field, by its annotation. `check` tests whether the ids in a trace that was read are
+consistent.
 """
 
 from __future__ import annotations
@@ -8,29 +9,11 @@ from __future__ import annotations
 from math import isfinite
 
 from gradtrace.annotations import Any, Iterable
-from gradtrace.trace.record import (
-    BackwardStep,
-    Begun,
-    Change,
-    Escape,
-    Failure,
-    FunctionCheck,
-    FunctionEdge,
-    FunctionRecord,
-    HookRun,
-    Operand,
-    Operation,
-    OptimiserRecord,
-    PassRecord,
-    SavedRecord,
-    ScopeRecord,
-    Span,
-    TensorRecord,
-    Trace,
-    TrainingStep,
-)
+from gradtrace.trace import record
+from gradtrace.trace.record import Trace
 
-INT, INDEX, TEXT, BOOL, NUMBER, VALUE, GROUP = "int", "index", "text", "bool", "number", "value", "group"
+INT, TEXT, BOOL, NUMBER, VALUE, GROUP = "int", "str", "bool", "float", "Value", "Group"
+PLAIN = {kind: kind for kind in (INT, TEXT, BOOL, NUMBER, VALUE, GROUP)}
 SPECIAL = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
@@ -53,44 +36,30 @@ class Many:
         self.each = each
 
 
-SPAN = Maybe(Span)
-VALUES = Many(each=Maybe(VALUE))
-INTS = Many(each=INT)
-FIELDS: dict[type, tuple[Any, ...]] = {
-    Span: (INT, INT, INT, INT, TEXT),
-    TensorRecord: (
-        *(INT, Maybe(TEXT), TEXT, TEXT, Maybe(TEXT), Maybe(TEXT), Maybe(INT), BOOL, BOOL, BOOL, BOOL, BOOL),
-        *(Maybe(VALUE), Maybe(VALUE), Maybe(TEXT), TEXT, SPAN, Many(each=TEXT), Maybe(INT), INT, BOOL, INT),
-        *(BOOL, BOOL, Maybe(NUMBER), TEXT),
-    ),
-    Operand: (Maybe(INT), TEXT, INT, TEXT, Maybe(INT)),
-    Operation: (*(INT, TEXT, TEXT, Many(each=Operand), INTS, Maybe(TEXT), Maybe(INT), SPAN, TEXT, Maybe(INT), BOOL),),
-    SavedRecord: (TEXT, Maybe(INT), TEXT),
-    FunctionRecord: (INT, TEXT, INT, INTS, Maybe(INT), Many(each=SavedRecord), BOOL, SPAN),
-    FunctionEdge: (INT, INT, INT, INT),
-    ScopeRecord: (INT, Maybe(INT), TEXT, TEXT, TEXT, Maybe(INT), SPAN),
-    HookRun: (TEXT, TEXT, Maybe(VALUE), Maybe(VALUE), BOOL),
-    BackwardStep: (
-        *(INT, INT, VALUES, VALUES, VALUES, BOOL, VALUES, Many(each=HookRun), Maybe(VALUE), Maybe(VALUE), BOOL, INT),
-        VALUES,
-    ),
-    PassRecord: (INT, INTS, Many(each=VALUE), INT, BOOL, BOOL, Maybe(INTS), BOOL, TEXT, SPAN, INT),
-    Escape: (TEXT, Maybe(INT), INT, SPAN, TEXT, Maybe(INT)),
-    Change: (TEXT, GROUP, BOOL, INT, INT, Maybe(INT), BOOL, SPAN, TEXT),
-    Begun: (INT, INT, SPAN),
-    Failure: (TEXT, TEXT, SPAN, SPAN, Maybe(INT)),
-    OptimiserRecord: (TEXT, INTS, INT, Maybe(NUMBER), SPAN, INT, INT, SPAN),
-    FunctionCheck: (TEXT, TEXT, TEXT, SPAN, INT, INT, NUMBER, NUMBER),
-    TrainingStep: (INT, Many(INT, INT), Many(INT, INT), INTS, SPAN),
-    Trace: (
-        *(TEXT, TEXT, Many(each=TensorRecord), Many(each=Operation), Many(each=FunctionRecord)),
-        *(Many(each=FunctionEdge), INTS, INTS, INT, Many(each=Many(TEXT, INT)), Many(each=ScopeRecord)),
-        *(Many(each=BackwardStep), Many(each=PassRecord), Many(each=Escape), Many(each=Change), Many(each=Begun)),
-        *(Maybe(Failure), Many(each=TrainingStep), Many(each=Many(TEXT, TEXT)), INT),
-        *(Many(each=OptimiserRecord), Many(each=FunctionCheck)),
-        *(TEXT, Many(each=TEXT), Maybe(INT)),
-    ),
-}
+def type_of(annotation: str) -> Any:
+    """Return the type that an annotation of `trace/record.py` says: "int", "Span | None", "tuple[int, ...]"."""
+    inner = annotation.removesuffix(" | None")
+    if inner != annotation:
+        return Maybe(type_of(inner))
+    if annotation in PLAIN:
+        return PLAIN[annotation]
+    if not annotation.startswith("tuple["):
+        return getattr(record, annotation)
+    inner = annotation[len("tuple[") : -1]
+    if inner.endswith(", ..."):
+        return Many(each=type_of(inner.removesuffix(", ...")))
+    return Many(*map(type_of, inner.split(", ")))
+
+
+class Fields(dict[type, tuple[Any, ...]]):
+    """The types of the fields of each kind of record, read from its annotations at the first use."""
+
+    def __missing__(self, kind: type) -> tuple[Any, ...]:
+        self[kind] = found = tuple(map(type_of, kind.__annotations__.values()))
+        return found
+
+
+FIELDS = Fields()
 
 
 # ---- parts of a JSON document

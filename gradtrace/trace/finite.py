@@ -12,11 +12,18 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Callable, NamedTuple
+from gradtrace.trace.record import FunctionCheck, Span
 
 OK, WRONG, KINK, JUMP, EDGE, NOT_FINITE = "ok", "wrong", "kink", "jump", "edge", "not finite"
 FLOAT64 = 2.220446049250313e-16
 STARTS = (2e-2, 1e-3, 1e-5, 1e-7)  # of Ridders' steps, by the size of x: the function may vary on another scale
 STEPS = 10  # of Ridders' table
+SMALL = 10_000  # elements of an argument up to which a Function is run again
+FEW = 12  # elements of an input that are tried
+LARGE = f"its arguments have more than {SMALL} elements"
+NOT_REPEATED = "its forward does not give the same result again"
+FLAT = "its forward is flat there, so its backward is an estimate"
+ARGUMENT = "its forward gives the argument itself"
 SHRINK = 1.4
 
 
@@ -33,6 +40,24 @@ class Judged(NamedTuple):
     error: float  # absolute
     left: float
     right: float
+
+
+Wrong = tuple[int, int, float, Judged]  # which input, which element, the derivative of backward, the verdict
+
+
+def check_record(name: str, span: Span | None, found: str | Wrong | None) -> FunctionCheck:
+    """Return the record of a Function's comparison: the reason for not trying it, its worst element, or None."""
+    if found is None:
+        return FunctionCheck(name, "ok", "", span)
+    if isinstance(found, str):
+        return FunctionCheck(name, "not tried", found, span)
+    place, element, analytic, judged = found
+    return FunctionCheck(name, "wrong", "", span, place, element, analytic, judged.numeric)
+
+
+def chosen(size: int) -> list[int]:
+    """Return the elements to check: all, or some spread evenly over the tensor."""
+    return list(range(size)) if size <= FEW else [size * k // FEW for k in range(FEW)]
 
 
 def judge(f: Callable[[float], float], analytic: float, x: float, eps: float = FLOAT64) -> Judged:

@@ -19,44 +19,64 @@ from gradtrace.engine.ident import ident
 from gradtrace.engine.keeper import Keeper, Version, storage_of
 from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.engine.view_rules import known_grad_fn
-from gradtrace.trace import functions, operands
+from gradtrace.trace import events, functions, operands
 
 PLAIN = frozenset((Tensor, float, int, bool, str, type(None)))  # types of arguments that hold no array
 
 
-class Call:
-    """One recorded operator call, with the entries it used and made."""
+class Call(events.Call):
+    """One recorded operator call; `index` is its place among them."""
 
-    __slots__ = ("args", "index", "inputs", "name", "origin", "outputs", "scope")
+    __slots__ = ("index",)
 
     def __init__(self, name: str, args: tuple[Any, ...], origin: int, scope: Any = None, index: int = 0) -> None:
-        self.name = name
-        self.args = args
-        self.origin = origin
-        self.scope = scope
-        self.index = index  # among the recorded calls
-        self.inputs: dict[int, Entry] = {}  # by ident() of the tensor: the version that the call read
-        self.outputs: list[Entry] = []
+        super().__init__(name, origin, scope, args)
+        self.index = index
 
 
-class Entry:
+class Entry(events.Entry):
     """One tensor, or one version of it. `held` has the keeper's notes about the version; None if it was never
     overwritten.
     """
 
-    __slots__ = ("call", "first", "fn", "held", "id", "last", "names", "read", "tensor", "version")
+    __slots__ = ("held", "read")
+
+    device = ""
 
     def __init__(self, tensor: Tensor, call: Call | None, version: int) -> None:
-        self.tensor = tensor
-        self.call = call
-        self.version = version
-        self.first = self
+        super().__init__(tensor, call, version)
         self.held: Version | None = None
-        self.last = True
         self.read = False  # whether an operation used it, other than to overwrite it
-        self.names: list[str] = []
-        self.fn: Node | None = None
-        self.id = -1
+
+    @property
+    def maker(self) -> Call | None:
+        return self.call
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.fn is None
+
+    @property
+    def requires_grad(self) -> bool:
+        if self.fn is not None:
+            return True
+        if self.last:
+            return self.tensor.requires_grad
+        return bool(self.tensor._req if self.held is None else self.held.requires_grad)
+
+    @property
+    def retains(self) -> bool:
+        return self.last and self.tensor.retains_grad
+
+    @property
+    def is_parameter(self) -> bool:
+        kind = type(self.tensor)
+        return kind is not Tensor and any(c.__name__ == "Parameter" for c in kind.__mro__)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the tensor held this when the run ended."""
+        return self.last and (self.held is None or self.held.is_current)
 
 
 class History:
@@ -171,9 +191,7 @@ class History:
 
     def _next_version(self, call: Call | None, before: Entry) -> Entry:
         before.last = False
-        after = self._enter(before.tensor, call, before.version + 1)
-        after.first = before.first
-        return after
+        return self._enter(before.tensor, call, before.version + 1)
 
     def _read(self, tensor: Tensor, index: int) -> Entry:
         """Return the version of a tensor that a call reads."""

@@ -14,7 +14,7 @@ from gradtrace.trace.operands import public_name
 from gradtrace.trace.record import Span
 
 if TYPE_CHECKING:
-    from gradtrace.trace.history import Call, Entry
+    from gradtrace.trace.events import Call, Entry
 
 
 class CalledModules(Protocol):
@@ -26,23 +26,57 @@ class CalledModules(Protocol):
         """
 
 
-class SourceText:
-    """The program's text by the numbers of spans ("origins"); each span's text is cut out once."""
+class Texts:
+    """A program's text by the numbers of places ("origins"); each place's text is cut out once."""
+
+    root: Any = None  # the program's result
+    last = ""  # the text of the program's last statement if it is an expression
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        self.lines: dict[str, list[bytes]] = {}  # by file
+        self.add_file("", text)
+        self._excerpts: dict[int, str] = {}
+        self._spans: dict[int, Span | None] = {}
+
+    def add_file(self, name: str, text: str) -> None:
+        self.lines[name] = text.encode("utf-8", "replace").splitlines()
+
+    def find_span(self, origin: int) -> Span | None:
+        raise NotImplementedError
+
+    def span(self, origin: int) -> Span | None:
+        """Return the span of source text that `origin` numbers; None for 0."""
+        if origin not in self._spans:
+            self._spans[origin] = self.find_span(origin)
+        return self._spans[origin]
+
+    def excerpt(self, origin: int) -> str:
+        """Return the text of the span `origin` on one line; "" for 0."""
+        if origin not in self._excerpts:
+            self._excerpts[origin] = self.cut(self.span(origin))
+        return self._excerpts[origin]
+
+    def cut(self, span: Span | None) -> str:
+        return "" if span is None else cut_lines(self.lines[span.file], span)
+
+
+class SourceText(Texts):
+    """The text of a program in gradtrace's language."""
 
     def __init__(self, run: Any) -> None:
         source = getattr(run.program, "source", "")
-        self.text: str = source if isinstance(source, str) else source.text
-        self.name: str = str(getattr(source, "name", "") or getattr(run.program, "name", ""))
-        self.root: Any = run.root
+        text = source if isinstance(source, str) else source.text
+        super().__init__(str(getattr(source, "name", "") or getattr(run.program, "name", "")), text)
+        self.root = run.root
         self.spans: Sequence[Any] = run.spans
         self.files = [(one.name, one.text) for one in getattr(run, "sources", ())[1:]]
-        self._lines = {"": self.text.encode("utf-8", "replace").splitlines()}
-        self._lines.update({name: text.encode("utf-8", "replace").splitlines() for name, text in self.files})
-        self._known: dict[int, str] = {}
-        self._spans: dict[int, Span | None] = {}
+        for file in self.files:
+            self.add_file(*file)
 
     @property
-    def last(self) -> str:
+    def last(self) -> str:  # type: ignore[override]  # parsed when it is asked for
         """The text of the program's last statement if it is an expression, else ""."""
         try:
             body = ast.parse(self.text).body
@@ -51,15 +85,9 @@ class SourceText:
         last = body[-1] if body else None
         if not isinstance(last, ast.Expr):
             return ""
-        return self._cut(Span(last.lineno, last.col_offset, last.end_lineno or 0, last.end_col_offset or 0))
+        return self.cut(Span(last.lineno, last.col_offset, last.end_lineno or 0, last.end_col_offset or 0))
 
-    def span(self, origin: int) -> Span | None:
-        """Return the span of source text that `origin` numbers; None for 0."""
-        if origin not in self._spans:
-            self._spans[origin] = self._span(origin)
-        return self._spans[origin]
-
-    def _span(self, origin: int) -> Span | None:
+    def find_span(self, origin: int) -> Span | None:
         if not 0 < origin < len(self.spans):
             return None
         span = self.spans[origin]
@@ -68,16 +96,6 @@ class SourceText:
         number = getattr(span, "file", 0)
         file = self.files[number - 1][0] if number else ""
         return Span(span.line, span.column, span.end_line, span.end_column, file)
-
-    def excerpt(self, origin: int) -> str:
-        """Return the text of the span `origin` on one line; "" for 0."""
-        known = self._known.get(origin)
-        if known is None:
-            known = self._known[origin] = self._cut(self.span(origin))
-        return known
-
-    def _cut(self, span: Span | None) -> str:
-        return "" if span is None else cut_lines(self._lines[span.file], span)
 
 
 def cut_text(text: str, span: Span | None) -> str:
@@ -98,7 +116,7 @@ def cut_lines(source: list[bytes], span: Span | None) -> str:
 def label_all(
     kept: Sequence[Entry],
     calls: Sequence[Call],
-    source: SourceText,
+    source: Texts,
     env: Mapping[str, Any],
     gradients: Mapping[int, str],
     scopes: CalledModules,
@@ -151,7 +169,7 @@ def _versioned(kept: Sequence[Entry], labels: list[str]) -> list[str]:
 # ---- results
 
 
-def expression_texts(calls: Sequence[Call], source: SourceText, scopes: CalledModules) -> dict[int, str]:
+def expression_texts(calls: Sequence[Call], source: Texts, scopes: CalledModules) -> dict[int, str]:
     """Return the label of each call's result, by ident(call).
 
     Consecutive calls with one origin belong to one expression: the text labels the last call, and the others are inner
@@ -201,7 +219,7 @@ def period(names: list[str]) -> int:
 
 
 def constant_texts(
-    kept: Sequence[Entry], calls: Sequence[Call], texts: dict[int, str], source: SourceText, env: Mapping[str, Any]
+    kept: Sequence[Entry], calls: Sequence[Call], texts: dict[int, str], source: Texts, env: Mapping[str, Any]
 ) -> dict[int, str]:
     """Return the label of each unnamed tensor that no call made, by ident(entry): the text of the first operand that it
     is.

@@ -14,12 +14,10 @@ from gradtrace.engine.node import Node
 from gradtrace.engine.op import records
 from gradtrace.engine.state import using
 from gradtrace.engine.tensor import Tensor
-from gradtrace.trace.finite import FLOAT64, WRONG, Judged, judge
+from gradtrace.trace.finite import ARGUMENT, FLAT, FLOAT64, LARGE, NOT_REPEATED, SMALL, WRONG, Wrong, chosen, judge
 from gradtrace.trace.probe import direction
 
 FLOAT32 = 1.1920929e-07
-SMALL = 10_000  # elements of an argument up to which a Function is run again
-FEW = 12  # elements of an input that are tried
 
 
 class Checked(NamedTuple):
@@ -29,7 +27,7 @@ class Checked(NamedTuple):
     origin: int
     custom: bool
     elements: int
-    wrong: tuple[int, int, float, Judged] | None  # which input, which element, the analytic derivative, the verdict
+    wrong: Wrong | None
 
 
 def check(node: Node, call: tuple[str, tuple[Any, ...], Any, int]) -> Checked | None:
@@ -63,17 +61,17 @@ def try_function(node: Node, call: tuple[str, tuple[Any, ...], Any, int]) -> Che
     _, args, out, _ = call
     tensors = [a for a in args if isinstance(a, Tensor)]
     if any(t.numel() > SMALL for t in tensors) or not all(isinstance(o, Tensor) for o in outs_of(out)):
-        return f"its arguments have more than {SMALL} elements"
+        return LARGE
     first = next((t for t in tensors if t.is_floating_point()), None)
     found = None if first is None else check(node, call)
     if found is None:
-        return "its forward does not give the same result again"
+        return NOT_REPEATED
     if found.wrong is None:
         return found
     if not found.wrong[3].numeric and found.wrong[2]:
-        return "its forward is flat there, so its backward is an estimate"
+        return FLAT
     if first is not None and gives_argument(node, call, first):
-        return "its forward gives the argument itself"
+        return ARGUMENT
     return found
 
 
@@ -135,7 +133,7 @@ def compare(
     run: Callable[[tuple[Any, ...]], Any],
 ) -> Checked:
     sent = derive(node, gradient_of(node, weights))
-    worst: tuple[int, int, float, Judged] | None = None
+    worst: Wrong | None = None
     tried = 0
     for edge, (place, inner, tensor) in enumerate(operands(args, custom)):
         if edge >= len(node.next) or node.next[edge] is None or not tensor.is_floating_point():
@@ -209,8 +207,3 @@ def copied(value: Any) -> Any:
     if isinstance(value, Tensor):
         return Tensor._wrap(np.array(value._data))
     return tuple(map(copied, value)) if type(value) is tuple else value
-
-
-def chosen(size: int) -> list[int]:
-    """Return the elements to check: all, or some spread evenly over the tensor."""
-    return list(range(size)) if size <= FEW else [size * k // FEW for k in range(FEW)]

@@ -30,6 +30,8 @@ from __future__ import annotations
 from gradtrace.annotations import Final, NamedTuple
 from gradtrace.trace.values import Value as Value
 
+Group = tuple[int, ...]  # ids that many records share: a file has such a tuple once
+
 LEAF: Final = "leaf"  # made by the user, requires grad
 DATA: Final = "data"  # a leaf without grad
 CONSTANT: Final = "constant"  # made by the program from no tensor and never named, e.g. torch.ones(3) within a line
@@ -92,6 +94,16 @@ class TensorRecord(NamedTuple):
     update: float | None = None  # the norm of its difference from the version before, by that one's norm, if noted
     device: str = ""  # "cuda:0"; "" for the CPU
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of its value; () if that is not known."""
+        return () if self.value is None else self.value.shape
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of its value; "" if that is not known."""
+        return "" if self.value is None else self.value.dtype
+
 
 class Operand(NamedTuple):
     """One argument of an operation: a tensor, or the text of a constant ("1", "dim=0").
@@ -120,6 +132,21 @@ class Operation(NamedTuple):
     text: str = ""
     scope: int | None = None  # the innermost ScopeRecord; None at the top of the program
     grad_enabled: bool = True  # known only of a watched run
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """The tensors that it read, in order."""
+        return tuple(o.tensor for o in self.inputs if o.tensor is not None)
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """The texts of its other arguments."""
+        return tuple(o.text for o in self.inputs if o.tensor is None)
+
+    def option(self, name: str) -> str | None:
+        """Return the text of an option's value ("0" of dim=0); None if the call does not give it."""
+        start = f"{name}="
+        return next((o.text.removeprefix(start) for o in self.inputs if o.text.startswith(start)), None)
 
 
 class SavedRecord(NamedTuple):
@@ -202,6 +229,11 @@ class BackwardStep(NamedTuple):
     after: int = 0  # how many operations had run before
     matrices: tuple[Value | None, ...] = ()  # where asked for: by edge, the derivatives of output by input, flattened
 
+    @property
+    def gradient(self) -> Value | None:
+        """The gradient received for the first output that has one."""
+        return next((value for value in self.upstream if value is not None), None)
+
 
 class PassRecord(NamedTuple):
     """One backward pass: a call of backward or of autograd.grad."""
@@ -251,7 +283,7 @@ class Change(NamedTuple):
     """
 
     how: str
-    tensors: tuple[int, ...]  # all versions of all tensors on that storage
+    tensors: Group  # all versions of all tensors on that storage
     of_grad: bool
     after: int  # how many operations had run before
     after_steps: int  # how many backward steps

@@ -7,14 +7,14 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Iterable, Mapping
 from gradtrace.engine.ident import ident
 from gradtrace.engine.watch import Scope
-from gradtrace.trace.labels import SourceText
+from gradtrace.trace.labels import Texts
 from gradtrace.trace.record import ScopeRecord
 
 
 class Scopes:
     """The table of the scopes' ids and records, in the order of first use, outer scopes first."""
 
-    def __init__(self, source: SourceText, env: Mapping[str, Any]) -> None:
+    def __init__(self, source: Texts, env: Mapping[str, Any]) -> None:
         self.source = source
         self.env = env
         self.records: list[ScopeRecord] = []

@@ -4,7 +4,7 @@
     lang.run(program, ..., record=True, watcher=watch)     # and backward within it
     capture(run, roots, watch=watch).steps
 
-It only holds references to nodes and tensors, which `chronicle` converts to ids. Gradients are kept by the run's keeper
+It only holds references to nodes and tensors, which `watched` converts to ids. Gradients are kept by the run's keeper
 (`engine/keeper.py`), which copies an array only when a later step is about to change it.
 """
 
@@ -20,75 +20,13 @@ from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.engine.op import records
 from gradtrace.engine.state import state, using
 from gradtrace.engine.tensor import Tensor
+from gradtrace.trace.events import BeginEvent, EscapeEvent, Held, PassEvent, Turn
 from gradtrace.trace.local import jacobians, local_derivatives
 from gradtrace.trace.record import Value
 from gradtrace.trace.values import frozen, summarized
 
 Noted = Value | Kept | float | None
 Values = tuple[Noted, ...]
-
-
-class Event:
-    """The watcher's notes about one backward pass."""
-
-    __slots__ = (
-        "at", "create_graph", "error", "keep", "origin", "roots", "stores", "turns", "until", "vectors", "wanted",
-    )  # fmt: skip
-
-    def __init__(self, roots: list[Any], keep: bool, create_graph: bool, wanted: Any, stores: bool, at: int) -> None:
-        self.roots = [(node, number) for node, number, _ in roots]
-        self.vectors = [noted(g) for _, _, g in roots]
-        self.keep = keep
-        self.create_graph = create_graph
-        self.wanted = wanted
-        self.stores = stores
-        self.at = self.until = at
-        self.origin = state.origin
-        self.error = ""
-        self.turns: list[Turn] = []
-
-
-class Turn:
-    """The watcher's notes about one node's turn (its visit by the engine) in a backward pass."""
-
-    __slots__ = (
-        "after", "arrived", "at", "before", "hooks", "locals", "matrices", "node", "number", "ran", "released", "sent",
-        "upstream",
-    )  # fmt: skip
-
-    def __init__(self, node: Node, arrived: Values, at: int, number: int) -> None:
-        self.node = node
-        self.at = at
-        self.number = number  # among the turns of all passes
-        self.arrived = self.upstream = arrived
-        self.hooks: list[tuple[str, Any, Value | None, Value | None, bool]] = []
-        self.sent: list[Noted] = [None] * len(node.next)
-        self.locals: list[Value | None] = []
-        self.matrices: list[Value | None] = []
-        self.released = False
-        self.ran = False
-        self.before: Noted = None
-        self.after: Noted = None
-
-    def alone(self) -> Turn:
-        """Return the turn of a leaf without the parts that refer to the rest of its pass."""
-        if self.before is None:
-            self.arrived = self.upstream = (self.after,)
-        return self
-
-
-class Held:
-    """The watcher's notes about an optimiser: its tensors, where it was made, its number of steps."""
-
-    __slots__ = ("idle", "kind", "lr", "origin", "step_origin", "steps", "tensors")
-
-    def __init__(self, optimiser: Any) -> None:
-        self.kind = type(optimiser).__name__
-        self.tensors: list[Tensor] = []
-        lr = optimiser.defaults.get("lr")
-        self.lr = None if lr is None else float(lr)
-        self.origin = self.step_origin = state.origin
-        self.steps = self.idle = 0
 
 
 class Watch:
@@ -104,9 +42,9 @@ class Watch:
         self.slopes = slopes  # whether to note local derivatives
         self.jacobians = jacobians  # whether to note the matrix of every step whose local derivative is one
         self.grad_modes: list[bool] = []
-        self.passes: list[Event] = []
-        self.escaped: list[tuple[str, Tensor, Any, int, int]] = []
-        self.leaves_begun: list[tuple[Tensor, int, int]] = []
+        self.passes: list[PassEvent] = []
+        self.escaped: list[EscapeEvent] = []
+        self.leaves_begun: list[BeginEvent] = []
         self.turns = 0  # of all passes
         self.changed: list[tuple[str, Tensor, Any, int, int, bool, int]] = []
         self.saved: dict[int, Any] = {}  # by ident(node): what a Function of the program saves, which a release drops
@@ -116,8 +54,8 @@ class Watch:
         self.checking: Any = None  # a context within which a Function's forward may run again; None: it must not
         self._kept_alive: list[Any] = []
         self._found_bad = False
-        self._latest: Event | None = None  # the last pass, if it is not among the first ones
-        self._open: list[Event] = []  # more than one where a hook calls backward itself
+        self._latest: PassEvent | None = None  # the last pass, if it is not among the first ones
+        self._open: list[PassEvent] = []  # more than one where a hook calls backward itself
         self._seen: dict[int, tuple[Any, Kept]] | None = None  # by array, in a pass whose arrays no program can reach
 
     @property
@@ -142,10 +80,10 @@ class Watch:
         self.grad_modes.append(state.grad_enabled)
 
     def begins(self, leaf: Tensor) -> None:
-        self.leaves_begun.append((leaf, len(self.grad_modes), state.origin))
+        self.leaves_begun.append(BeginEvent(leaf, len(self.grad_modes), state.origin))
 
     def escapes(self, how: str, tensor: Tensor, out: Any) -> None:
-        self.escaped.append((how, tensor, out, len(self.grad_modes), state.origin))
+        self.escaped.append(EscapeEvent(how, tensor, out, len(self.grad_modes), state.origin))
 
     def changes(self, how: str, tensor: Tensor) -> None:
         self._changed(how, tensor, state.origin)
@@ -163,9 +101,12 @@ class Watch:
     def optimises(self, optimiser: Any, tensors: list[Tensor]) -> None:
         held = self.optimisers.get(ident(optimiser))
         if held is None:
-            held = self.optimisers[ident(optimiser)] = Held(optimiser)
+            held = self.optimisers[ident(optimiser)] = Held(optimiser, state.origin)
+            lr = optimiser.defaults.get("lr")
+            held.lr = None if lr is None else float(lr)
             self._kept_alive.append(optimiser)
         held.tensors += tensors
+        held.count = len(held.tensors)
 
     def stepped(self, optimiser: Any) -> None:
         held = self.optimisers.get(ident(optimiser))
@@ -182,7 +123,10 @@ class Watch:
         """Ignore the call of backward; `began` records the pass."""
 
     def began(self, roots: list[Any], keep: bool, create_graph: bool, wanted: list[Any] | None, stores: bool) -> None:
-        event = Event(roots, keep, create_graph, wanted, stores, len(self.grad_modes))
+        event = PassEvent(len(self.grad_modes), state.origin, keep, create_graph, stores)
+        event.roots = [(node, number) for node, number, _ in roots]
+        event.vectors = [noted(g) for _, _, g in roots]
+        event.wanted = wanted
         self._open.append(event)
         self.passes.append(event)
         single = all(type(g) is float or getattr(g, "size", 0) == 1 for _, _, g in roots)
@@ -197,7 +141,7 @@ class Watch:
         event.until = len(self.grad_modes)
         event.error = "" if error is None else f"{type(error).__name__}: {error}"
 
-    def _settle(self, event: Event) -> None:
+    def _settle(self, event: PassEvent) -> None:
         """Decide how much of a pass is kept, now that it is over."""
         keeper: Any = state.keeper
         if self.is_detailed or event.error:
@@ -207,7 +151,7 @@ class Watch:
             self._found_bad = True
         else:
             if self._latest is not None:
-                self._latest.turns = [turn.alone() for turn in self._latest.turns if turn.node.is_accumulator]
+                self._latest.turns = [alone(turn) for turn in self._latest.turns if turn.node.is_accumulator]
             self._latest = event
 
     @property
@@ -220,8 +164,10 @@ class Watch:
         return self._open[-1].turns[-1]
 
     def enters(self, node: Node, gradient: Any) -> None:
-        arrived = self.by_output(node, gradient)
-        self._open[-1].turns.append(Turn(node, arrived, len(self.grad_modes), self.turns))
+        turn = Turn(node, len(self.grad_modes), self.turns, ran=False)
+        turn.arrived = turn.upstream = self.by_output(node, gradient)
+        turn.sent = [None] * len(node.next)
+        self._open[-1].turns.append(turn)
         self.turns += 1
 
     def hooked(self, kind: str, hook: Any, before: Any, after: Any) -> None:
@@ -271,7 +217,7 @@ class Watch:
 
     def leaves(self, node: Node, released: bool) -> None:
         turn = self.turn
-        turn.released = released and saves(node)
+        turn.freed = released and saves(node)
         if isinstance(node, AccumulateGrad):
             turn.after = self.grad_of(node.variable)
 
@@ -306,6 +252,13 @@ class Watch:
         return noted(grad)
 
 
+def alone(turn: Turn) -> Turn:
+    """Return the turn of a leaf without the parts that refer to the rest of its pass."""
+    if turn.before is None:
+        turn.arrived = turn.upstream = (turn.after,)
+    return turn
+
+
 def noted(gradient: Any) -> Noted:
     """Return a note of the present contents of a tensor or array that the program can change."""
     raw = gradient._data if isinstance(gradient, Tensor) else gradient
@@ -321,7 +274,7 @@ def bounded(value: Value | None) -> Value | None:
     return value if state.keeper.reserve(value.elements.nbytes, hidden=True) else summarized(value.summary)
 
 
-def all_finite(event: Event) -> bool:
+def all_finite(event: PassEvent) -> bool:
     """Whether the gradients that a pass stored are finite."""
     leaves = [turn.node.variable for turn in event.turns if isinstance(turn.node, AccumulateGrad)]
     grads = [None if leaf._x is None else leaf._x.grad for leaf in leaves]

@@ -7,16 +7,17 @@ iteration. A run with a single update or pass has no steps.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-
-from gradtrace.annotations import Any, NamedTuple, Sequence
+from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple, Sequence, TypeVar
 from gradtrace.engine.ident import ident
 from gradtrace.engine.keeper import Keeper, Mark
 from gradtrace.engine.watch import Scope
-from gradtrace.trace.functions import FunctionGraph
-from gradtrace.trace.history import Call
-from gradtrace.trace.labels import SourceText
-from gradtrace.trace.record import FunctionRecord, TrainingStep
+from gradtrace.trace.record import TrainingStep
+
+if TYPE_CHECKING:
+    from gradtrace.trace.capture import RecordBuilder
+
+
+T = TypeVar("T", bound=Any)
 
 
 class StepCalls(NamedTuple):
@@ -27,23 +28,14 @@ class StepCalls(NamedTuple):
     origin: int  # of the update or the pass that ends it
 
 
-def training_steps(
-    keeper: Keeper,
-    scopes: Sequence[Scope | None],
-    calls: Sequence[Call],
-    found: FunctionGraph,
-    records: Sequence[FunctionRecord],
-    source: SourceText,
-) -> tuple[TrainingStep, ...]:
+def training_steps(keeper: Keeper, scopes: Sequence[Scope | None], builder: RecordBuilder) -> tuple[TrainingStep, ...]:
     """Return the steps of a training loop, with ids of the trace."""
-    indices = [call.index for call in calls]
     steps = []
     for number, one in enumerate(steps_of(keeper, scopes), 1):
-        nodes = [node for mark in keeper.passes[slice(*one.passes)] for node in mark.roots or ()]
-        known = [records[found.ids[ident(node)]].outputs for node in nodes if ident(node) in found.ids]
-        first, last = (bisect_left(indices, call) for call in one.calls)
-        roots = tuple(outputs[0] for outputs in known if outputs)
-        steps.append(TrainingStep(number, (first, last), one.passes, roots, source.span(one.origin)))
+        nodes = [ident(node) for mark in keeper.passes[slice(*one.passes)] for node in mark.roots or ()]
+        roots = tuple(builder.results[node][0].id for node in nodes if node in builder.results)
+        first, last = map(builder.before, one.calls)
+        steps.append(TrainingStep(number, (first, last), one.passes, roots, builder.source.span(one.origin)))
     return tuple(steps)
 
 
@@ -75,7 +67,8 @@ def is_within(scope: Any, loop: Scope | None) -> bool:
     return scope is loop or loop is None
 
 
-def repeated(marks: list[Mark]) -> list[Mark]:
+def repeated(marks: list[T]) -> list[T]:
+    """Return the updates or passes that end the steps, of those that have an `origin`."""
     place = ending_place([mark.origin for mark in marks])
     return [mark for mark in marks if mark.origin == place]
 

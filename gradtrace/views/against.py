@@ -10,34 +10,34 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gradtrace.analysis.against import Compared
-from gradtrace.views import grid, numbers, rows
+from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import visible
-from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
+from gradtrace.views.layout import Cell, LayoutOptions, paint
 
-SCHEMA, VERSION = "gradtrace/against", 1
 COLUMNS = ("name", "what", "ours", "torch", "same", "gap")
 SHRINK = {"name": 8, "gradtrace": 10, "torch": 10}
 
 
 def text(found: Sequence[Compared], version: str, options: LayoutOptions) -> str:
-    return "".join(line + "\n" for line in lines(found, version, options))
+    return layout.joined(lines(found, version, options))
 
 
 def lines(found: Sequence[Compared], version: str, options: LayoutOptions) -> Iterator[str]:
     apart = [f for f in found if not f.same]
     shown = found if options.all else apart
     if shown:
-        yield from grid.lines(
-            [
-                grid.column("name", [Cell(visible(f.name)) for f in shown]),
-                grid.column("what", [f.what for f in shown]),
-                grid.column("gradtrace", [brief(f.ours) for f in shown]),
-                grid.column("torch", [brief(f.theirs) for f in shown]),
-                Column(
-                    "difference", [Cell("" if f.gap is None else numbers.number(f.gap, 2), "", True) for f in shown]
-                ),
-                grid.column("", [Cell("" if f.same else "differs", "red") for f in shown]),
-            ],
+        yield from layout.lines(
+            layout.columns(
+                shown,
+                {
+                    "name": lambda f: visible(f.name),
+                    "what": lambda f: f.what,
+                    "gradtrace": lambda f: brief(f.ours),
+                    "torch": lambda f: brief(f.theirs),
+                    "difference": lambda f: Cell("" if f.gap is None else numbers.number(f.gap, 2), "", True),
+                    "": lambda f: Cell("" if f.same else "differs", "red"),
+                },
+            ),
             options,
             SHRINK,
         )
@@ -58,29 +58,7 @@ def brief(fact: Any) -> str:
 
 
 def render(found: Sequence[Compared], version: str, format: str) -> str:
-    if format == "json":
-        return (
-            rows.dumps(
-                numbers.json_safe(
-                    {
-                        "schema": SCHEMA,
-                        "version": VERSION,
-                        "torch": version,
-                        "passed": all(f.same for f in found),
-                        "facts": [f._asdict() for f in found],
-                    }
-                )
-            )
-            + "\n"
-        )
-    if format == "jsonl":
-        head = {"schema": SCHEMA + "/fact", "version": VERSION}
-        return "".join(rows.dumps(numbers.json_safe({**head, **f._asdict()})) + "\n" for f in found)
-    return rows.render(
-        COLUMNS,
-        [
-            [f.name, f.what, str(f.ours), str(f.theirs), str(f.same), "" if f.gap is None else repr(f.gap)]
-            for f in found
-        ],
-        format,
-    )
+    facts = [f._asdict() for f in found]
+    document = {"torch": version, "passed": all(f.same for f in found), "facts": facts}
+    body = [(f.name, f.what, str(f.ours), str(f.theirs), f.same, f.gap) for f in found]
+    return rows.write(rows.Results("gradtrace/against", document, "facts", COLUMNS, body), format)

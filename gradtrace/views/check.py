@@ -13,11 +13,10 @@ from __future__ import annotations
 from gradtrace.analysis.check import Check, Element, Wrong
 from gradtrace.annotations import Any, Iterator
 from gradtrace.trace.finite import EDGE, JUMP, KINK, NOT_FINITE, OK, WRONG
-from gradtrace.views import grid, numbers, rows
-from gradtrace.views.cells import clip, visible, wrap
-from gradtrace.views.layout import Cell, LayoutOptions, dots, paint
+from gradtrace.views import layout, numbers, rows
+from gradtrace.views.cells import clip, visible
+from gradtrace.views.layout import Cell, LayoutOptions, dots, right
 
-SCHEMA, VERSION = "gradtrace/check", 1
 COLUMNS = ("leaf", "index", "order", "analytic", "numeric", "error", "verdict", "left", "right")
 MANY = 20  # elements up to which all are shown
 STYLES = {OK: "green", WRONG: "red", "cut": "yellow"}
@@ -31,34 +30,33 @@ TOLD = {
 
 
 def text(found: Check, options: LayoutOptions) -> str:
-    return "".join(line + "\n" for line in lines(found, options))
+    return layout.joined(lines(found, options))
 
 
 def lines(found: Check, options: LayoutOptions) -> Iterator[str]:
     shown, left_out = chosen(found, options.all)
     second = any(e.order == 2 for e in found.elements)
     if shown:
-        columns = [
-            grid.column("element", [visible(name(e)) for e in shown]),
-            grid.column("order", [Cell(str(e.order) if second else "", "", True) for e in shown]),
-            grid.column("analytic", [Cell(numbers.number(e.analytic), "", True) for e in shown]),
-            grid.column(
-                "numeric", [Cell("" if e.verdict == JUMP else numbers.number(e.numeric), "", True) for e in shown]
-            ),
-            grid.column("error", [Cell(numbers.number(e.error, 2), "", True) for e in shown]),
-            grid.column("verdict", [Cell(e.verdict, STYLES.get(e.verdict, "yellow")) for e in shown]),
-        ]
-        yield from grid.lines(columns, options, {"element": 10})
+        columns = layout.columns(
+            shown,
+            {
+                "element": lambda e: visible(name(e)),
+                "order": lambda e: Cell(str(e.order) if second else "", "", True),
+                "analytic": lambda e: right(numbers.number(e.analytic)),
+                "numeric": lambda e: Cell("" if e.verdict == JUMP else numbers.number(e.numeric), "", True),
+                "error": lambda e: right(numbers.number(e.error, 2)),
+                "verdict": lambda e: Cell(e.verdict, STYLES.get(e.verdict, "yellow")),
+            },
+        )
+        yield from layout.lines(columns, options, {"element": 10})
         yield ""
     width = options.width or 200
     told = [e for e in shown if e.verdict in TOLD]
     notes = [(f"{name(e)}: {verdict(e)}", "yellow") for e in told[:MANY]]
     for line, style in [*notes, *conclusions(found, left_out)]:
-        for part in wrap(visible(line), width):
-            yield paint(part, style, options)
+        yield from layout.wrapped(line, style, options, width)
     for wrong in found.wrong:
-        for part in wrap(visible(blame(wrong)), width):
-            yield paint(part, "red", options)
+        yield from layout.wrapped(blame(wrong), "red", options, width)
         if wrong.source:
             yield "    " + clip(visible(wrong.source), width - 4, dots(options))
 
@@ -121,56 +119,13 @@ def blame(wrong: Wrong) -> str:
 
 
 def render(found: Check, format: str) -> str:
-    if format == "json":
-        return rows.dumps(numbers.json_safe(document(found))) + "\n"
-    if format == "jsonl":
-        head = {"schema": SCHEMA + "/element", "version": VERSION}
-        return "".join(rows.dumps(numbers.json_safe({**head, **json_fields(e)})) + "\n" for e in found.elements)
-    body = [
-        [
-            e.leaf,
-            ",".join(map(str, e.place)),
-            str(e.order),
-            repr(e.analytic),
-            repr(e.numeric),
-            repr(e.error),
-            e.verdict,
-            repr(e.left),
-            repr(e.right),
-        ]
-        for e in found.elements
-    ]
-    return rows.render(COLUMNS, body, format)
+    body = [[e.leaf, ",".join(map(str, e.place)), *e[2:]] for e in found.elements]
+    return rows.write(rows.Results("gradtrace/check", document(found), "elements", COLUMNS, body), format)
 
 
 def document(found: Check) -> dict[str, Any]:
     return {
-        "schema": SCHEMA,
-        "version": VERSION,
-        "passed": found.passed,
-        "root": found.where,
-        "dtype": found.dtype,
-        "elements": [json_fields(e) for e in found.elements],
-        "wrong_operations": [
-            {
-                "name": w.name,
-                "custom": w.custom,
-                "line": w.span.line if w.span else None,
-                "source": w.source,
-                "operand": w.operand,
-                "element": w.element,
-                "analytic": w.analytic,
-                "numeric": w.numeric,
-            }
-            for w in found.wrong
-        ],
-        "functions": list(found.functions),
-        "cuts": list(found.cuts),
-        "hidden_changes": list(found.hidden),
-        "skipped": found.skipped,
+        **rows.fields(found, "passed root=where dtype"),
+        "elements": [rows.fields(e, "leaf index=place " + " ".join(COLUMNS[2:])) for e in found.elements],
+        **rows.fields(found, "wrong_operations=wrong functions cuts hidden_changes=hidden skipped"),
     }
-
-
-def json_fields(e: Element) -> dict[str, Any]:
-    fields = {("index" if key == "place" else key): value for key, value in e._asdict().items()}
-    return {**fields, "index": list(e.place)}

@@ -33,103 +33,48 @@ LaTeX have the columns of COLUMNS; an array stands in its cell as nested lists. 
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.annotations import TYPE_CHECKING, Any, Sequence
 from gradtrace.trace.record import TensorRecord, Trace
-from gradtrace.views import numbers
-from gradtrace.views import rows as text_rows
-from gradtrace.views.rows import dumps
+from gradtrace.views import numbers, rows
 
 if TYPE_CHECKING:
     from gradtrace.views.selection import Selection
 
-SCHEMA, VERSION = "gradtrace/eval", 1
 COLUMNS = ("name", "value", "shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad", "grad_note")
-FORMATS = ("json", "jsonl", "csv", "tsv", "md", "latex", "value")
 
 
 def render(trace: Trace, format: str, selection: Selection | None = None) -> str:
-    """Return the trace in one of FORMATS, ended by a line break; with a `selection` its tensors, in its order and
-    columns.
-    """
+    """Return the trace in any format but the table; with a `selection` its tensors, in its order and columns."""
+    if format == "value":
+        values = (trace.tensors[i].value for i in trace.outputs)
+        return "".join(numbers.full(value) + "\n" for value in values if value is not None)
     tensors = list(trace.tensors) if selection is None else selection.tensors(trace.tensors)
-    if format in text_rows.FORMATS:
-        lines = [row(t) for t in tensors]
-        places = range(len(COLUMNS)) if selection is None else selection.places(COLUMNS)
-        return text_rows.render([COLUMNS[i] for i in places], [[line[i] for i in places] for line in lines], format)
-    if format == "json":
-        return dumps({**document(trace), "tensors": [tensor(t) for t in tensors]}) + "\n"
-    return jsonl_text(tensors) if format == "jsonl" else value_text(trace)
+    places = range(len(COLUMNS)) if selection is None else selection.places(COLUMNS)
+    body = ([line[i] for i in places] for line in map(row, tensors))
+    columns = [COLUMNS[i] for i in places]
+    return rows.write(rows.Results("gradtrace/eval", document(trace, tensors), "tensors", columns, body), format)
 
 
-# ---- JSON
-
-
-def document(trace: Trace) -> dict[str, Any]:
-    """Return the document of `eval` as plain data; render(trace, "json") is its text."""
+def document(trace: Trace, tensors: Sequence[TensorRecord]) -> dict[str, Any]:
     return {
-        "schema": SCHEMA,
-        "version": VERSION,
         "source": {"name": trace.source_name, "text": trace.source_text},
-        "backward_runs": trace.backward_runs,
-        "outputs": list(trace.outputs),
-        "roots": list(trace.roots),
-        "gradients": {t.name: numbers.jsonable(t.grad) for t in trace.tensors if t.name and t.grad is not None},
-        "tensors": [tensor(t) for t in trace.tensors],
+        **rows.fields(trace, "backward_runs outputs roots"),
+        "gradients": {t.name: t.grad for t in trace.tensors if t.name and t.grad is not None},
+        "tensors": list(map(tensor, tensors)),
     }
 
 
 def tensor(t: TensorRecord) -> dict[str, Any]:
-    """Return one tensor as plain data."""
     return {
-        "id": t.id,
-        "name": t.name,
-        "names": list(t.names),
-        "label": t.label,
-        "kind": t.kind,
-        "op": t.op,
-        "value": numbers.jsonable(t.value),
-        "shape": list(t.value.shape) if t.value is not None else None,
+        **rows.fields(t, "id name names label kind op value"),
+        "shape": t.value.shape if t.value is not None else None,
         "dtype": t.value.dtype if t.value is not None else None,
-        "is_leaf": t.is_leaf,
-        "requires_grad": t.requires_grad,
-        "retains_grad": t.retains_grad,
-        "is_output": t.is_output,
-        "is_parameter": t.is_parameter,
-        "grad_fn": t.grad_fn,
-        "grad": numbers.jsonable(t.grad),
-        "grad_note": t.grad_note,
-        "grad_fn_of_grad": t.grad_fn_of_grad,
-        "in_place": t.version,
-        "line": t.span.line if t.span else None,
+        **rows.fields(t, "is_leaf requires_grad retains_grad is_output is_parameter grad_fn grad grad_note"),
+        **rows.fields(t, "grad_fn_of_grad in_place=version line=span"),
         "column": t.span.column + 1 if t.span else None,
     }
 
 
-def jsonl_text(tensors: list[TensorRecord]) -> str:
-    head = {"schema": SCHEMA + "/tensor", "version": VERSION}
-    return "".join(dumps({**head, **tensor(t)}) + "\n" for t in tensors)
-
-
-# ---- tables
-
-
-def row(t: TensorRecord) -> list[str]:
-    return [
-        t.label,
-        numbers.full(t.value) if t.value is not None else "",
-        numbers.shape(t.value) if t.value is not None else "",
-        t.value.dtype if t.value is not None else "",
-        str(t.is_leaf),
-        str(t.requires_grad),
-        t.grad_fn or "",
-        numbers.full(t.grad) if t.grad is not None else "",
-        t.grad_note,
-    ]
-
-
-# ---- bare values
-
-
-def value_text(trace: Trace) -> str:
-    """Return the values of the outputs, one on each line."""
-    return "".join(numbers.full(value) + "\n" for i in trace.outputs if (value := trace.tensors[i].value) is not None)
+def row(t: TensorRecord) -> list[Any]:
+    shape, dtype = (numbers.shape(t.value), t.value.dtype) if t.value is not None else (None, None)
+    return [t.label, t.value, shape, dtype, t.is_leaf, t.requires_grad, t.grad_fn, t.grad, t.grad_note]

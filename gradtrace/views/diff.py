@@ -8,15 +8,13 @@ The JSON document has `schema` "gradtrace/diff", `version`, same, same_structure
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from gradtrace.analysis.diff import CHANGED, FIRST, SAME, SECOND, Diff, Row
+from gradtrace.analysis.diff import CHANGED, FIRST, SAME, SECOND, Diff
 from gradtrace.trace.record import Trace, Value
-from gradtrace.views import grid, labels, numbers, rows
+from gradtrace.views import labels, layout, numbers, rows
 from gradtrace.views.cells import counted, visible
-from gradtrace.views.layout import Cell, LayoutOptions, paint
+from gradtrace.views.layout import Cell, LayoutOptions, paint, right
 
-SCHEMA, VERSION = "gradtrace/diff", 1
 COLUMNS = ("status", "label", "op", "value_a", "value_b", "grad_a", "grad_b", "value_gap", "grad_gap")
 SHRINK = {"tensor": 10, "value A": 8, "value B": 8, "grad A": 8, "grad B": 8}
 MARKS = {SAME: " ", CHANGED: "~", FIRST: "-", SECOND: "+"}
@@ -26,23 +24,26 @@ MANY = 60
 
 
 def text(found: Diff, options: LayoutOptions) -> str:
-    return "".join(line + "\n" for line in lines(found, options))
+    return layout.joined(lines(found, options))
 
 
 def lines(found: Diff, options: LayoutOptions) -> Iterator[str]:
     shown = [r for r in found.rows if r.status != SAME] if len(found.rows) > MANY and not options.all else found.rows
     left = shown if options.all else shown[:MANY]
     if left:
-        yield from grid.lines(
-            [
-                grid.column("", [Cell(MARKS[r.status], STYLES[r.status]) for r in left]),
-                grid.column("tensor", [Cell(visible(r.label), STYLES[r.status]) for r in left]),
-                grid.column("op", [r.op for r in left]),
-                grid.column("value A", [short(r.values[0]) for r in left]),
-                grid.column("value B", [short(r.values[1]) for r in left]),
-                grid.column("grad A", [short(r.grads[0]) for r in left]),
-                grid.column("grad B", [short(r.grads[1]) for r in left]),
-            ],
+        yield from layout.lines(
+            layout.columns(
+                left,
+                {
+                    "": lambda r: Cell(MARKS[r.status], STYLES[r.status]),
+                    "tensor": lambda r: Cell(visible(r.label), STYLES[r.status]),
+                    "op": lambda r: r.op,
+                    "value A": lambda r: short(r.values[0]),
+                    "value B": lambda r: short(r.values[1]),
+                    "grad A": lambda r: short(r.grads[0]),
+                    "grad B": lambda r: short(r.grads[1]),
+                },
+            ),
             options,
             SHRINK,
             ("op",),
@@ -54,7 +55,7 @@ def lines(found: Diff, options: LayoutOptions) -> Iterator[str]:
 
 
 def short(value: Value | None) -> Cell:
-    return Cell("", "", True) if value is None else Cell(numbers.short(value), "", not value.shape)
+    return right("") if value is None else Cell(numbers.short(value), "", not value.shape)
 
 
 def conclusions(found: Diff) -> Iterator[str]:
@@ -86,55 +87,13 @@ def conclusions(found: Diff) -> Iterator[str]:
 
 
 def render(found: Diff, format: str) -> str:
-    if format == "json":
-        return (
-            rows.dumps(
-                numbers.json_safe(
-                    {
-                        "schema": SCHEMA,
-                        "version": VERSION,
-                        "same": found.same,
-                        "same_structure": found.same_structure,
-                        "operations": list(found.operations),
-                        "rows": [json_fields(r) for r in found.rows],
-                    }
-                )
-            )
-            + "\n"
-        )
-    if format == "jsonl":
-        head = {"schema": SCHEMA + "/row", "version": VERSION}
-        return "".join(rows.dumps(numbers.json_safe({**head, **json_fields(r)})) + "\n" for r in found.rows)
-    return rows.render(
-        COLUMNS,
-        [
-            [r.status, r.label, r.op, *map(full, (*r.values, *r.grads)), number(r.value_gap), number(r.grad_gap)]
-            for r in found.rows
-        ],
-        format,
-    )
-
-
-def full(value: Value | None) -> str:
-    return "" if value is None else numbers.full(value)
-
-
-def number(x: float | None) -> str:
-    return "" if x is None else repr(x)
-
-
-def json_fields(r: Row) -> dict[str, Any]:
-    return {
-        "status": r.status,
-        "label": r.label,
-        "op": r.op,
-        "first": r.first,
-        "second": r.second,
-        "values": [numbers.jsonable(v) for v in r.values],
-        "grads": [numbers.jsonable(v) for v in r.grads],
-        "value_gap": r.value_gap,
-        "grad_gap": r.grad_gap,
+    names = "status label op first second values grads value_gap grad_gap"
+    document = {
+        **rows.fields(found, "same same_structure operations"),
+        "rows": [rows.fields(r, names) for r in found.rows],
     }
+    body = ((r.status, r.label, r.op, *r.values, *r.grads, r.value_gap, r.grad_gap) for r in found.rows)
+    return rows.write(rows.Results("gradtrace/diff", document, "rows", COLUMNS, body), format)
 
 
 # ---- drawing

@@ -59,12 +59,16 @@ class DotOptions(NamedTuple):
 class Canvas:
     """The graph that is being drawn, with a subgraph for each open scope (and row) that contains nodes."""
 
-    def __init__(self, graph: Digraph, drawn: Model, theme: Theme, *, frames: bool, rows: Mapping[str, int]) -> None:
-        self.graph = graph
-        self.frames = frames
+    def __init__(self, drawn: Model, options: DotOptions) -> None:
         self.model = drawn
-        self.theme = theme
-        self.rows = rows
+        self.options = options
+        self.theme = THEMES[options.theme]
+        self.graph = canvas(self.theme, DIRECTIONS[options.direction], close=bool(options.rows))
+        self.frames = not options.levels  # Graphviz crashes on a level through frames
+        self.rows = options.rows
+        self.flowed = flow.gradients(drawn.trace)
+        by_norm = options.color_by == "grad-norm"
+        self.fills = dot_extras.fills(drawn, self.theme, self.flowed) if by_norm else {}
         self._frames: dict[tuple[int, int], Digraph] = {}
         self._depths: list[int] = []
         for scope in drawn.trace.scopes:
@@ -235,22 +239,19 @@ def check(options: DotOptions) -> None:
 
 def text_of(drawn: Model, options: DotOptions) -> str:
     """Return the DOT text of a model, for valid `options`."""
-    theme = THEMES[options.theme]
-    graph = canvas(theme, DIRECTIONS[options.direction], close=bool(options.rows))
+    board = Canvas(drawn, options)
+    theme, graph, flowed = board.theme, board.graph, board.flowed
     if len(drawn.nodes) > HUGE:  # the last per cent of shortness takes most of the time
         graph.attr(nslimit="0.5", nslimit1="1")
-    flowed = flow.gradients(drawn.trace)
-    # Graphviz crashes on a level through frames
-    board = Canvas(graph, drawn, theme, frames=not options.levels, rows=options.rows)
-    draw = dot_autograd.draw if options.style == "autograd" else dot_data.draw
-    used = draw(board, drawn, options, flowed)
+    used = (dot_autograd if options.style == "autograd" else dot_data).draw(board)
     board.close()
     if options.levels:
         dot_extras.levels(graph, drawn, theme, options.direction)
     if options.legend:
+        looks = [used.get(role, look) for role, look in theme.by_role.items() if role in used]
         scale = dot_extras.scale(drawn, theme, flowed) if options.color_by == "grad-norm" else ""
         size = frame.size_of(graph.source, options.rows)
-        label = dot_legend.legend(used, remarks(drawn, options, flowed), scale, size, theme)
+        label = dot_legend.legend(looks, remarks(drawn, options, flowed), scale, size, theme)
         graph.attr("graph", label=label, labelloc="b", labeljust="l")
     source: str = graph.source
     return source

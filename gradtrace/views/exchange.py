@@ -11,7 +11,6 @@ import json
 
 from gradtrace.annotations import Any
 from gradtrace.views import cells, flow, nodes, numbers
-from gradtrace.views.dot_data import failed_in_backward, first_bad
 from gradtrace.views.labels import clip, visible
 from gradtrace.views.model import Model
 from gradtrace.views.style import THEMES
@@ -42,7 +41,7 @@ def document(drawn: Model) -> dict[str, Any]:
 
 def node_link(drawn: Model) -> str:
     """Return the document as JSON, ended by a line break."""
-    return json.dumps(numbers.json_safe(document(drawn)), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return json.dumps(numbers.jsonable(document(drawn)), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 # ---- GraphML
@@ -92,7 +91,7 @@ def graphml_type(value: Any) -> str:
 def graphml_text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    text = value if isinstance(value, str) else json.dumps(numbers.json_safe(value), ensure_ascii=False)
+    text = value if isinstance(value, str) else json.dumps(numbers.jsonable(value), ensure_ascii=False)
     return visible(text.strip('"') if isinstance(value, float) else text)
 
 
@@ -140,21 +139,14 @@ def mermaid(drawn: Model) -> str:
         between = f'{arrow}|"{escaped(written)}"|' if written else arrow
         lines.append(f"  {edge.source} {between} {edge.target}")
     theme = THEMES["light"]
-    looks = {
-        **theme.looks,
-        **theme.functions,
-        "group": theme.group,
-        "series": theme.series,
-        "operation": theme.operation,
-    }
     for role in dict.fromkeys(used):
-        look = looks[role]
+        look = theme.by_role[role]
         dashes = ",stroke-dasharray:4" if role in DASHED else ""
         lines.append(
             f"  classDef {role} fill:{look.fill},stroke:{look.border},stroke-width:{look.width:g}px,color:{theme.ink}"
             f"{dashes}"
         )
-    bad, _ = failed_in_backward(drawn.trace) or first_bad(drawn.trace)
+    bad, _ = nodes.failed_in_backward(drawn.trace) or nodes.first_bad(drawn.trace)
     if any(node.key == f"t{bad}" for node in drawn.nodes):
         lines.append(f"  style t{bad} stroke:{theme.bad},stroke-width:3px")
     lines += [f"  style {name} fill:none,stroke:{theme.scope},stroke-dasharray:4" for name in frames_in(lines)]

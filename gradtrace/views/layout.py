@@ -1,22 +1,15 @@
-"""Columns of cells -> lines, at their full width or fitted to a terminal.
+"""Columns of cells -> lines that fit the terminal: columns are shortened first, then left out where that is allowed.
 
-Each row is one line as long as that fits: with long titles over two lines; then without the columns that are equal in
-all rows (their value stands below the table); then with shortened names. If even that is too wide (arrays on a terminal
-of 80 columns), each row takes two lines: name, value and gradient above, the rest below.
+Every table is laid out here; the table of tensors has further ways to save width (`views/table.py`).
 """
 
 from __future__ import annotations
 
-from gradtrace.annotations import Iterable, NamedTuple
+from gradtrace.annotations import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 from gradtrace.views import cells
 
 GAP = "  "
-LONGEST_NAME = 40  # on a terminal
-SHORTEST_NAME = 20
-NARROW = 44  # room for a value and a gradient below which each has a line of its own
-SHORT = {"is_leaf": "is_\nleaf", "requires_grad": "requires_\ngrad", "grad.grad_fn": "grad.\ngrad_fn"}
-CONSTANT = ("shape", "dtype")  # columns that may be told below the table
-BELOW = ("shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad.grad_fn")
+NOTHING: Mapping[str, int] = {}
 
 
 class LayoutOptions(NamedTuple):
@@ -54,46 +47,151 @@ class Column(NamedTuple):
         return any(cell.right for cell in self.cells) and all(cell.right or cell.missing for cell in self.cells)
 
 
-def lay_out(columns: list[Column], options: LayoutOptions) -> tuple[list[str], str]:
-    """Return the lines of the table, and the facts that hold for every row if they are left out ("shape (), dtype
-    float64").
+def columns(items: Sequence[Any], facts: Mapping[str, Callable[[Any], str | Cell]]) -> list[Column]:
+    """Return the columns of a table with a row for each item; `facts` has the function that fills each one's cells."""
+    return [Column(title, [as_cell(fact(item)) for item in items]) for title, fact in facts.items()]
+
+
+def as_cell(content: str | Cell) -> Cell:
+    return content if isinstance(content, Cell) else Cell(content)
+
+
+def right(content: Any, style: str = "") -> Cell:
+    """Return a cell that is aligned right."""
+    return Cell(str(content), style, True)
+
+
+def wrapped(text: str, style: str, options: LayoutOptions, width: int) -> list[str]:
+    """Return a text in lines of at most `width` columns."""
+    return [paint(line, style, options) for line in cells.wrap(cells.visible(text), width)]
+
+
+def joined(shown: Iterable[str]) -> str:
+    """Return lines as text, each ended by a line break."""
+    return "".join(line + "\n" for line in shown)
+
+
+def lines(
+    columns: Sequence[Column], options: LayoutOptions, shrink: Mapping[str, int] = NOTHING, spare: Sequence[str] = ()
+) -> list[str]:
+    """Return the lines of the table.
+
+    `shrink` has the smallest width of each column that may be shortened; `spare` names the columns that may be left
+    out, in this order. Columns with only empty cells are always left out. If the table is still too wide, each row
+    takes several lines.
     """
+    head, rows = parts(columns, options, shrink, spare)
+    return [*head, *(line for row in rows for line in row)]
+
+
+def parts(
+    columns: Sequence[Column], options: LayoutOptions, shrink: Mapping[str, int] = NOTHING, spare: Sequence[str] = ()
+) -> tuple[list[str], list[list[str]]]:
+    """Return the table's titles with the rule below them, and the lines of each row."""
+    shown = [c for c in columns if any(cell.text for cell in c.cells)]
     limit = options.width
-    if limit is None:
-        return single(columns, options), ""
-    columns = [shortened(column, LONGEST_NAME, options) for column in columns]
-    short = [Column(SHORT.get(c.title, c.title), c.cells) for c in columns]
-    for choice in (columns, short):
-        if total(choice) <= limit:
-            return single(choice, options), ""
-    few, common = without_constants(short)
-    room = limit - total([c for c in few if c.title != "name"]) - len(GAP)
-    if room >= SHORTEST_NAME or total(few) <= limit:
-        return single([shortened(column, room, options) for column in few], options), common
-    if not {"name", "value", "grad"}.issubset(column.title for column in columns):
-        return single(few, options), common  # columns of the reader's choice
-    return stacked(columns, limit, options), ""
+    if not shown:
+        return [], []
+    if limit is not None and total(shown) > limit:  # of what a large tensor holds, its shape says most
+        shown = [brief(c) if c.title in shrink else c for c in shown]
+    for title in spare:
+        if limit is None or least(shown, shrink) <= limit:
+            break
+        shown = [c for c in shown if c.title != title]
+    if limit is not None and least(shown, shrink) > limit:
+        return folded(shown, limit, options)
+    table = single(shown if limit is None else shortened(shown, limit, shrink, options), options)
+    height = len(table) - len(shown[0].cells)
+    return table[:height], [[line] for line in table[height:]]
 
 
-def shortened(column: Column, longest: int, options: LayoutOptions) -> Column:
-    """Return the column of names with long ones shortened; any other column unchanged."""
-    if column.title != "name":
+def folded(columns: list[Column], limit: int, options: LayoutOptions) -> tuple[list[str], list[list[str]]]:
+    """Put as many columns in a line as fit, and the others in indented lines below."""
+    first = clipped(columns[0], max(10, limit * 2 // 5), options)
+    margin = first.width + len(GAP)
+    room = max(8, limit - margin)
+    groups = packed([clipped(c, room, options) for c in columns[1:]], room)
+    groups[0].insert(0, first)
+    groups = [[aligned(c) for c in group] for group in groups]
+    widths = [[c.width for c in group] for group in groups]
+    indents = ["", *[" " * margin] * (len(groups) - 1)]
+    head = [
+        indent + title
+        for indent, group, wide in zip(indents, groups, widths, strict=True)
+        for title in header(group, wide, options)
+    ]
+    longest = max(len(indent) + total(group) for indent, group in zip(indents, groups, strict=True))
+    rows = [
+        [
+            indent + line([c.cells[i] for c in group], wide, options)
+            for indent, group, wide in zip(indents, groups, widths, strict=True)
+            if any(c.cells[i].text for c in group)
+        ]
+        for i in range(len(columns[0].cells))
+    ]
+    return [*head, rule(min(limit, longest), options)], rows
+
+
+def brief(column: Column) -> Column:
+    """Return a column with shorter texts: "(16, 8)" for "(16, 8)  -0.4..0.5  mean 0.03", "16 B" for "a, b: 16 B"."""
+    shorter = size_of if column.title == "saved" else shape_of
+    return Column(column.title, [cell._replace(text=shorter(cell.text)) for cell in column.cells])
+
+
+def size_of(text: str) -> str:
+    return text.rpartition(": ")[2]
+
+
+def shape_of(text: str) -> str:
+    head, gap, _ = text.partition(")  ")
+    return head + ")" if gap and head.startswith("(") and head[1:].replace(", ", "").rstrip(",").isdecimal() else text
+
+
+def least(columns: Sequence[Column], shrink: Mapping[str, int]) -> int:
+    """Return the width of the table with every column at its smallest width."""
+    return total(list(columns)) - sum(max(0, c.width - floor(c, shrink)) for c in columns)
+
+
+def floor(column: Column, shrink: Mapping[str, int]) -> int:
+    if column.title not in shrink:
+        return column.width
+    numbers = (cells.width(cell.text) for cell in column.cells if is_number(cell.text))
+    return max(shrink[column.title], cells.width(column.title), *numbers)
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell is a single number, which is shown whole or not at all."""
+    return text != "" and cells.NUMERIC.issuperset(text) and any(map(str.isdigit, text))
+
+
+def shortened(columns: list[Column], limit: int, shrink: Mapping[str, int], options: LayoutOptions) -> list[Column]:
+    """Shorten the columns that may be shortened until the table fits, the widest first."""
+    widths = [c.width for c in columns]
+    floors = [floor(c, shrink) for c in columns]
+    over = total(columns) - limit
+    while over > 0:
+        able = [i for i in range(len(columns)) if widths[i] > floors[i]]
+        if not able:
+            break
+        widest = max(able, key=lambda i: widths[i])
+        widths[widest] -= 1
+        over -= 1
+    return [clipped(c, width, options) for c, width in zip(columns, widths, strict=True)]
+
+
+def clipped(column: Column, width: int, options: LayoutOptions) -> Column:
+    if column.width <= width:
         return column
-    texts = (cells.clip_middle(cell.text, longest, dots(options)) for cell in column.cells)
-    return Column("name", [cell._replace(text=text) for cell, text in zip(column.cells, texts, strict=True)])
+    return Column(
+        column.title, [cell._replace(text=cells.clip_middle(cell.text, width, dots(options))) for cell in column.cells]
+    )
 
 
-def without_constants(columns: list[Column]) -> tuple[list[Column], str]:
-    """Return the columns that vary, and a text with the values of the constant ones."""
-    same = {c.title: c.cells[0].text for c in columns if c.title in CONSTANT and len({x.text for x in c.cells}) == 1}
-    return [c for c in columns if c.title not in same], ", ".join(f"{title} {text}" for title, text in same.items())
+# ---- a table at its full width
 
 
 def total(columns: list[Column]) -> int:
     return sum(c.width for c in columns) + len(GAP) * (len(columns) - 1)
-
-
-# ---- one line for each row
 
 
 def single(columns: list[Column], options: LayoutOptions) -> list[str]:
@@ -122,40 +220,6 @@ def header(columns: list[Column], widths: list[int], options: LayoutOptions) -> 
     ]
 
 
-# ---- two lines for each row
-
-
-def stacked(columns: list[Column], limit: int, options: LayoutOptions) -> list[str]:
-    """Return two lines for each row: name, value and gradient; below them the other facts."""
-    by_title = {c.title: c for c in columns}
-    facts = [by_title[title] for title in BELOW if title in by_title]
-    first = min(by_title["name"].width, max(SHORTEST_NAME, limit - len(GAP) - total(facts)))
-    room = limit - first - len(GAP)
-    below = packed(facts, room)
-    value, grad = by_title["value"], by_title["grad"]
-    names = shortened(by_title["name"], first, options)
-    if value.width + len(GAP) + grad.width > room and room < NARROW:  # neither has room beside the other
-        above, widths = [aligned(names), aligned(value)], [first, min(room, value.width)]
-        below.insert(0, [aligned(grad)])
-    else:
-        above = [aligned(c) for c in (names, value, grad)]
-        widths = [first, *shares(value.width, grad.width, max(20, room - len(GAP)))]
-    indent = " " * (first + len(GAP))
-    lines = header(above, widths, options)
-    sizes = [[min(room, c.width) for c in group] for group in below]
-    lines += [
-        indent + title for group, wide in zip(below, sizes, strict=True) for title in header(group, wide, options)
-    ]
-    length = max(sum(widths) + len(GAP) * (len(widths) - 1), *(first + len(GAP) + total(group) for group in below))
-    lines.append(rule(min(limit, length), options))
-    for i, top in enumerate(zip(*(c.cells for c in above), strict=True)):
-        lines.append(line(top, widths, options))
-        for group, wide in zip(below, sizes, strict=True):
-            row = [cell._replace(style=cell.style or "dim") for cell in (c.cells[i] for c in group)]
-            lines.append(indent + line(row, wide, options))
-    return lines
-
-
 def packed(columns: list[Column], room: int) -> list[list[Column]]:
     """Return the columns in as few groups as fit into `room`."""
     groups = [[columns[0]]]
@@ -165,21 +229,6 @@ def packed(columns: list[Column], room: int) -> list[list[Column]]:
         else:
             groups.append([column])
     return groups
-
-
-def shares(left: int, right: int, room: int) -> tuple[int, int]:
-    """Return two column widths within `room`. A column that needs at most half of it is kept whole; the other is
-    cut.
-    """
-    if left + right <= room:
-        return left, right
-    half = room // 2
-    if left <= half:
-        return left, room - left
-    return (room - right, right) if right <= half else (half, room - half)
-
-
-# ---- lines
 
 
 def line(row: Iterable[Cell], widths: list[int], options: LayoutOptions) -> str:

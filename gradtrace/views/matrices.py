@@ -19,17 +19,16 @@ from gradtrace.analysis.matrices import Block, Hessian, element_names
 from gradtrace.annotations import Any, Iterator, Sequence
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import Value
-from gradtrace.views import numbers, rows
+from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import visible, wrap
-from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, single, total
+from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, right, single, total
 
-VERSION = 1
 MANY = 400  # elements up to which a matrix is written out
 COLUMNS = ("of", "by", "derivative")
 
 
 def jacobian_text(blocks: Sequence[Block], options: LayoutOptions) -> str:
-    return "\n".join("".join(line + "\n" for line in block_lines(block, options)) for block in blocks)
+    return "\n".join(layout.joined(block_lines(block, options)) for block in blocks)
 
 
 def block_lines(block: Block, options: LayoutOptions) -> Iterator[str]:
@@ -79,11 +78,11 @@ def matrix_lines(
         return
     first = [Column("", [Cell(visible(name), "bold") for name in [*names, *(["sum"] if sums else [])]])]
     if weights is not None:
-        first.append(Column("weight", [Cell(w, "dim", True) for w in weights] + ([Cell("", "", True)] if sums else [])))
+        first.append(Column("weight", [Cell(w, "dim", True) for w in weights] + ([right("")] if sums else [])))
     columns = [
         Column(
             visible(title),
-            [Cell(numbers.number(row[j]), "", True) for row in matrix.data.tolist()]
+            [right(numbers.number(row[j])) for row in matrix.data.tolist()]
             + ([Cell(sums[j], "green", True)] if sums else []),
         )
         for j, title in enumerate(titles)
@@ -106,7 +105,7 @@ def pieces(first: list[Column], columns: list[Column], width: int | None) -> Ite
 
 
 def hessian_text(found: Hessian, options: LayoutOptions) -> str:
-    return "".join(line + "\n" for line in hessian_lines(found, options))
+    return layout.joined(hessian_lines(found, options))
 
 
 def hessian_lines(found: Hessian, options: LayoutOptions) -> Iterator[str]:
@@ -132,66 +131,25 @@ def hessian_lines(found: Hessian, options: LayoutOptions) -> Iterator[str]:
 
 
 def render_jacobian(blocks: Sequence[Block], format: str) -> str:
-    if format == "json":
-        return (
-            rows.dumps({"schema": "gradtrace/jacobian", "version": VERSION, "blocks": list(map(json_fields, blocks))})
-            + "\n"
-        )
-    if format == "jsonl":
-        head = {"schema": "gradtrace/jacobian/block", "version": VERSION}
-        return "".join(rows.dumps({**head, **json_fields(block)}) + "\n" for block in blocks)
-    return rows.render(
-        COLUMNS,
-        [
-            row
-            for block in blocks
-            for row in element_rows(
-                block.matrix, element_names(block.of, block.of_shape), element_names(block.by, block.by_shape)
-            )
-        ],
-        format,
-    )
-
-
-def json_fields(block: Block) -> dict[str, Any]:
-    return {
-        "of": block.of,
-        "by": block.by,
-        "of_shape": list(block.of_shape),
-        "by_shape": list(block.by_shape),
-        "matrix": numbers.jsonable(block.matrix),
-        "weights": numbers.jsonable(block.weights),
-        "product": numbers.jsonable(block.product),
-    }
+    body = [
+        row
+        for b in blocks
+        for row in element_rows(b.matrix, element_names(b.of, b.of_shape), element_names(b.by, b.by_shape))
+    ]
+    document = {"blocks": [block._asdict() for block in blocks]}
+    return rows.write(rows.Results("gradtrace/jacobian", document, "blocks", COLUMNS, body), format)
 
 
 def render_hessian(found: Hessian, format: str) -> str:
-    if format in ("json", "jsonl"):
-        return (
-            rows.dumps(
-                numbers.json_safe(
-                    {
-                        "schema": "gradtrace/hessian",
-                        "version": VERSION,
-                        "of": found.of,
-                        "by": [{"name": name, "shape": list(shape)} for name, shape in found.by],
-                        "labels": list(found.labels),
-                        "matrix": found.matrix.data.tolist(),
-                        "symmetric": found.symmetric,
-                        "asymmetry": found.asymmetry,
-                        "eigenvalues": list(found.eigenvalues),
-                        "definiteness": found.definiteness,
-                    }
-                )
-            )
-            + "\n"
-        )
-    return rows.render(COLUMNS, element_rows(found.matrix, found.labels, found.labels), format)
+    by = [{"name": name, "shape": shape} for name, shape in found.by]
+    format = "json" if format == "jsonl" else format
+    body = element_rows(found.matrix, found.labels, found.labels)
+    return rows.write(rows.Results("gradtrace/hessian", {**found._asdict(), "by": by}, "by", COLUMNS, body), format)
 
 
-def element_rows(matrix: Value, names: Sequence[str], titles: Sequence[str]) -> list[list[str]]:
+def element_rows(matrix: Value, names: Sequence[str], titles: Sequence[str]) -> list[list[Any]]:
     return [
-        [name, title, repr(row[j])]
+        [name, title, row[j]]
         for name, row in zip(names, matrix.data.tolist(), strict=True)
         for j, title in enumerate(titles)
     ]

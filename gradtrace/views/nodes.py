@@ -19,15 +19,34 @@ Arrays of more than LISTED elements are described in words: shape, range, mean.
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.trace.record import Span, TensorRecord, Value
+from gradtrace.trace.operands import record_of
+from gradtrace.trace.record import FAILED, FunctionRecord, Operation, SavedRecord, Span, TensorRecord, Trace, Value
 from gradtrace.views import flow, numbers
-from gradtrace.views.dot_autograd import role_of as function_role
-from gradtrace.views.dot_autograd import saved_text
-from gradtrace.views.dot_data import caption, derivative_text, role_of
-from gradtrace.views.dot_groups import summary
-from gradtrace.views.model import FUNCTION, GROUP, TENSOR, DrawnEdge, DrawnNode, Model
+from gradtrace.views.boxes import amount
+from gradtrace.views.cells import visible
+from gradtrace.views.fold import Group
+from gradtrace.views.labels import clip
+from gradtrace.views.model import FUNCTION, GROUP, TENSOR, DrawnEdge, DrawnNode, Model, users_of
 
 LISTED = 64
+NAMED = 5  # kinds of operations that a group names
+LAYER = 4  # operations that the type of a layer says without being listed
+LONGEST_FACTOR = 14  # characters of a name in a derivative
+# How a picture shows the Python operators that records name; the others are shown by their names.
+SIGNS = {
+    "+": "+",
+    "-": "−",
+    "*": "×",
+    "/": "÷",
+    "**": "^",
+    "@": "@",
+    "<": "<",
+    "<=": "≤",
+    ">": ">",
+    ">=": "≥",
+    "==": "=",
+    "!=": "≠",
+}
 
 
 def facts_of(drawn: Model) -> list[dict[str, Any]]:
@@ -105,9 +124,9 @@ def function_facts(drawn: Model, node: DrawnNode) -> dict[str, Any]:
 
 def group_facts(drawn: Model, node: DrawnNode) -> dict[str, Any]:
     group = drawn.groups[node.record]
-    lines = [span.line for i in group.operations if (span := drawn.trace.operations[i].span) is not None]
+    lines = lines_in(drawn, group)
     return {
-        "role": "series" if group.copies > 1 else "group",
+        "role": group_role(group),
         "label": group.name,
         "detail": group.detail,
         "operations": len(group.operations),
@@ -119,9 +138,7 @@ def group_facts(drawn: Model, node: DrawnNode) -> dict[str, Any]:
 
 def contents(value: Value | None) -> Any:
     """Return a value as JSON can hold it; a large array in words."""
-    if value is None:
-        return None
-    return numbers.jsonable(value) if value.numel <= LISTED else numbers.short(value)
+    return numbers.jsonable(value) if value is None or value.numel <= LISTED else numbers.short(value)
 
 
 def line_of(span: Span | None) -> int | None:
@@ -153,3 +170,163 @@ def edge_facts(drawn: Model, edge: DrawnEdge, known: dict[tuple[int, int], Value
             found["derivative"] = contents(value)
             found["text"] = derivative_text(drawn.trace, operation, edge.operand, value)
     return found
+
+
+# ---- of tensors
+
+
+def role_of(tensor: TensorRecord) -> str:
+    """Return the role that determines a tensor's look; "output" and "retained" take precedence over its kind."""
+    if tensor.kind == FAILED:
+        return FAILED
+    if tensor.is_output and not tensor.is_leaf:
+        return "output"
+    if tensor.retains_grad and not tensor.is_leaf:
+        return "retained"
+    return tensor.kind
+
+
+def failed_in_backward(trace: Trace) -> tuple[int, str] | None:
+    """Return the tensor whose derivative failed, with a text; None if the program did not fail in backward."""
+    failure = trace.failure
+    if failure is None or failure.operation is None or failure.forward is None:
+        return None
+    made = trace.operations[failure.operation].outputs
+    said = clip(visible(f"its backward failed: {failure.kind}: {failure.message}"), 60)
+    return (made[0], said) if made else None
+
+
+def first_bad(trace: Trace) -> tuple[int | None, str]:
+    """Return the tensor with the first NaN or infinity, in a value, else in a gradient, with a text.
+
+    Values are searched in the order of creation, gradients in the reverse order.
+    """
+    for tensor in trace.tensors:
+        if is_bad(tensor.value):
+            return tensor.id, "first NaN or Inf" + (f", line {tensor.span.where}" if tensor.span else "")
+    for tensor in reversed(trace.tensors):
+        if is_bad(tensor.grad):
+            return tensor.id, "first NaN or Inf in a gradient"
+    return None, ""
+
+
+def is_bad(value: Value | None) -> bool:
+    return value is not None and value.is_float and not value.all_finite
+
+
+# ---- of operations
+
+
+def sign_of(name: str) -> str | None:
+    """Return the sign that stands for an operator in a picture ("+"); None if it has none."""
+    record = record_of(name)
+    return None if record is None else SIGNS.get(record.sign)
+
+
+def is_ordered(name: str) -> bool:
+    """Whether a picture shows which operand is the first."""
+    record = record_of(name)
+    return record is not None and record.commutative is False
+
+
+def caption(operation: Operation) -> str:
+    """Return the text in an operation's oval: a sign with its constant ("+ 1", "1 −"), or its label."""
+    sign = sign_of(operation.name)
+    if sign is None or len(operation.inputs) != 2:
+        return operation.label
+    left, right = (operand.text if operand.tensor is None else "" for operand in operation.inputs)
+    return " ".join(part for part in (left, sign, right) if part)
+
+
+def derivative_text(trace: Trace, operation: Operation, position: int, value: Value) -> str:
+    """Return "∂y/∂a = b = 2": the derivative by name if the names are short, then its number, or an array's range."""
+    used = next(o.tensor for o in operation.inputs if o.position == position)
+    names = [trace.tensors[t].label if t is not None else "" for t in (operation.outputs[0], used)]
+    over, under = (in_parentheses(name) if len(name) <= LONGEST_FACTOR else "" for name in names)
+    other = flow.factor(trace, operation, position)
+    number = amount(value)
+    symbol = f"∂{over}/∂{under}" if over and under else "∂"
+    return " = ".join([symbol, *([other] if 0 < len(other) <= LONGEST_FACTOR and other != number else []), number])
+
+
+def in_parentheses(name: str) -> str:
+    """Return a name as it is written after ∂: an expression gets parentheses."""
+    plain = name.replace(".", "").replace("_", "")
+    return name if plain.isalnum() else f"({name})"
+
+
+# ---- of functions
+
+
+def function_role(function: FunctionRecord, roots: set[int | None]) -> str:
+    """Return the role that determines a function's look."""
+    if function.variable is not None:
+        return "accumulate"
+    if function.id in roots:
+        return "root"
+    return "freed" if function.freed else "function"
+
+
+def saved_text(trace: Trace, item: SavedRecord) -> tuple[str, str]:
+    """Return the name of a saved value, and its text: a tensor with its value, or anything else as text."""
+    if item.tensor is None:
+        return item.name, item.text
+    tensor = trace.tensors[item.tensor]
+    if tensor.value is None:
+        return item.name, tensor.label
+    value = numbers.number(tensor.value.data) if not tensor.value.shape else numbers.shape(tensor.value)
+    return item.name, f"{clip(tensor.label, 18)} = {value}" if not tensor.value.shape else f"{tensor.label} {value}"
+
+
+# ---- of groups
+
+
+def summary(drawn: Model, group: Group) -> list[str]:
+    """Describe a group: its kind, its operations, and how many are hidden in it."""
+    kinds: dict[str, int] = {}
+    for index in group.operations:
+        name = drawn.trace.operations[index].name
+        kinds[name] = kinds.get(name, 0) + 1
+    many = len(group.operations)
+    blocks = {"loop": "loop", "pass": "passes", "module": "blocks", "function": "calls"}.get(group.kind, "times")
+    each = f"{group.copies:,} {blocks} of {many // group.copies}: " if group.copies > 1 else ""
+    what = group.detail if group.kind != "pass" else ""  # of a pass it is the loop, which stands around it
+    hidden = hidden_parameters(drawn, group)
+    size = sum(value.numel for t in hidden if (value := drawn.trace.tensors[t].value) is not None)
+    owns = f"{size:,} parameters" if hidden else ""
+    if group.kind == "module" and group.copies == 1 and what and many <= LAYER:
+        return list(filter(None, [what, owns]))
+    lines = [" · ".join(filter(None, [what, f"{each}{many:,} operation{'s' if many > 1 else ''}"]))]
+    if group.kind != "chain" or (group.copies == 1 and len(kinds) > 1):
+        named = ", ".join(name if n == 1 else f"{name} ×{n:,}" for name, n in list(kinds.items())[:NAMED])
+        lines.append(named + (", …" if len(kinds) > NAMED else ""))
+    return [*lines, *filter(None, [owns])]
+
+
+def hidden_parameters(drawn: Model, group: Group) -> list[int]:
+    """Return the parameters that only this group uses, and that are therefore not drawn."""
+    shown = {node.record for node in drawn.nodes if node.kind == "tensor"}
+    inside = set(group.operations)
+    used = {o.tensor for i in group.operations for o in drawn.trace.operations[i].inputs if o.tensor is not None}
+    own = [t for t in sorted(used) if drawn.trace.tensors[t].is_parameter and t not in shown]
+    if drawn.style == "autograd" and own:
+        users = users_of(drawn.trace)
+        own = [t for t in own if inside.issuperset(users[t])]
+    return own
+
+
+def details(drawn: Model, group: Group) -> list[str]:
+    """Return a group's tooltip."""
+    lines = [group.name, *summary(drawn, group)]
+    spans = lines_in(drawn, group)
+    if spans:
+        lines.append(f"line {min(spans)}" if min(spans) == max(spans) else f"lines {min(spans)} to {max(spans)}")
+    return lines
+
+
+def group_role(group: Group) -> str:
+    return "series" if group.copies > 1 else "group"
+
+
+def lines_in(drawn: Model, group: Group) -> list[int]:
+    return [span.line for i in group.operations if (span := drawn.trace.operations[i].span) is not None]

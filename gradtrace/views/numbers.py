@@ -2,10 +2,11 @@
 
     short(value)      "6"   "[1, 2.5]"   "(64, 128)  -0.31..0.42  mean 0.0012"
     full(value)       "6.0" "[1.0, 2.5]"                       reads back to the same number
-    jsonable(value)   6.0   [1.0, "NaN"]                       strict JSON: no bare NaN or Infinity
+    jsonable(data)    6.0   [1.0, "NaN"]   {"shape": [2, 3]}   strict JSON: no bare NaN or Infinity
     sparkline(value)  "▁▃▅█"
 
-All take a trace `Value`. Scalars are formatted without numpy, so that scalar programs run without importing it.
+All take a trace `Value`; `jsonable` takes records and lists of them too. Scalars are formatted without numpy, so that
+scalar programs run without importing it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import math
 from itertools import pairwise
 
 from gradtrace.annotations import Any, NamedTuple
-from gradtrace.trace.record import Value
+from gradtrace.trace.record import Span, Value
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 NOT_FINITE = "×"
@@ -145,28 +146,28 @@ def _full(data: Any) -> str:
     return repr(data)
 
 
-def jsonable(value: Value | None) -> Any:
-    """Return the contents as JSON can hold them: nested lists; NaN, Infinity and -Infinity as strings; None stays None.
+def jsonable(data: Any) -> Any:
+    """Return data as JSON can hold it, at any depth: a value as nested lists, a record as an object, a place in the
+    program as its line, NaN and infinities as the strings "NaN", "Infinity" and "-Infinity".
 
-    If only a summary was kept, return an object with its facts: {"summary": {"shape": [64, 128], ...}}.
+    A value of which only a summary was kept becomes an object with its facts: {"summary": {"shape": [64, 128], ...}}.
     """
-    if value is None:
-        return None
-    if value.kept is not None:
-        return {"summary": json_safe(value.kept._asdict())}
-    return json_safe(value.data if not value.shape else value.data.tolist())
-
-
-def json_safe(data: Any) -> Any:
-    """Return plain data with every NaN and infinity in it, at any depth, replaced by its string."""
     if isinstance(data, float):
         if data != data:
             return "NaN"
         return data if abs(data) != math.inf else ("Infinity" if data > 0 else "-Infinity")
+    if isinstance(data, Value):
+        if data.kept is not None:
+            return {"summary": jsonable(data.kept)}
+        return jsonable(data.data if not data.shape else data.data.tolist())
+    if isinstance(data, Span):
+        return data.line
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return {("line" if name == "span" else name): jsonable(getattr(data, name)) for name in data._fields}
     if isinstance(data, dict):
-        return {key: json_safe(item) for key, item in data.items()}
+        return {key: jsonable(item) for key, item in data.items()}
     if isinstance(data, (list, tuple)):
-        return [json_safe(item) for item in data]
+        return [jsonable(item) for item in data]
     return data
 
 

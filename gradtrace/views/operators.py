@@ -10,23 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gradtrace.analysis.operators import Kink, Operator
-from gradtrace.views import numbers, rows
+from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import wrap
 from gradtrace.views.formula import equation, latex
 from gradtrace.views.layout import LayoutOptions, paint
 
-SCHEMA, VERSION = "gradtrace/ops", 1
 COLUMNS = ("name", "forms", "signature", "grad_fn", "derivatives")
 
 
 def listing(names: Sequence[str], options: LayoutOptions) -> str:
     """Return all names, as many on a line as fit."""
     lines = wrap("  ".join(names).replace("  ", " "), min(options.width or 100, 100))
-    return "".join(line + "\n" for line in [*lines, "", f"{len(names)} names; gradtrace ops NAME tells about one"])
+    return layout.joined([*lines, "", f"{len(names)} names; gradtrace ops NAME tells about one"])
 
 
 def text(found: Sequence[Operator], options: LayoutOptions) -> str:
-    return "\n".join("".join(line + "\n" for line in lines(one, options)) for one in found)
+    return "\n".join(layout.joined(lines(one, options)) for one in found)
 
 
 def lines(one: Operator, options: LayoutOptions) -> Iterator[str]:
@@ -75,33 +74,13 @@ def describe_kink(kink: Kink) -> str:
 
 
 def render(found: Sequence[Operator], format: str) -> str:
-    if format == "json":
-        document = {"schema": SCHEMA, "version": VERSION, "operators": [json_fields(one) for one in found]}
-        return rows.dumps(numbers.json_safe(document)) + "\n"
-    if format == "jsonl":
-        head = {"schema": SCHEMA + "/operator", "version": VERSION}
-        return "".join(rows.dumps(numbers.json_safe({**head, **json_fields(one)})) + "\n" for one in found)
-    return rows.render(
-        COLUMNS,
-        [
-            [
-                one.name,
-                ", ".join(one.forms),
-                one.signature,
-                one.grad_fn,
-                "; ".join(f"{a}: {t}" for a, t in one.derivatives),
-            ]
-            for one in found
-        ],
-        format,
-    )
+    document = {"operators": [json_fields(one) for one in found]}
+    body = [
+        (one.name, ", ".join(one.forms), one.signature, one.grad_fn, "; ".join(f"{a}: {t}" for a, t in one.derivatives))
+        for one in found
+    ]
+    return rows.write(rows.Results("gradtrace/ops", document, "operators", COLUMNS, body), format)
 
 
 def json_fields(one: Operator) -> dict[str, object]:
-    return {
-        **one._asdict(),
-        "forms": list(one.forms),
-        "derivatives": dict(one.derivatives),
-        "latex": latex_of(one),
-        "kinks": [kink._asdict() for kink in one.kinks],
-    }
+    return {**one._asdict(), "derivatives": dict(one.derivatives), "latex": latex_of(one)}

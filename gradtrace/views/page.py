@@ -84,7 +84,7 @@ def element(text: str) -> str:
 
 def embedded(data: Any) -> str:
     """Return data as JSON that is safe within a script element."""
-    text = json.dumps(numbers.json_safe(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(numbers.jsonable(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 

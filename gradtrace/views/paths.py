@@ -15,13 +15,12 @@ start at root), agrees, vector, hooks (that changed a gradient on the way).
 from __future__ import annotations
 
 from gradtrace.analysis.paths import Factor, Path, Paths
-from gradtrace.annotations import Any, Iterator, Sequence
+from gradtrace.annotations import Any, Callable, Iterator, Sequence
 from gradtrace.trace.record import Value
-from gradtrace.views import grid, numbers, rows
+from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import visible, wrap
-from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, total
+from gradtrace.views.layout import Cell, LayoutOptions, paint, right, total
 
-SCHEMA, VERSION = "gradtrace/paths", 1
 COLUMNS = ("root", "leaf", "path", "count", "factors", "product")
 SHRINK = {"path": 16, "local derivatives": 12, "product": 9, "adds": 9, "through": 12}
 LONGEST = 12  # paths whose sum is written out
@@ -29,49 +28,50 @@ STEPS = 24  # tensors of a path that are written out; of a longer one, those at 
 
 
 def table(results: Sequence[Paths], options: LayoutOptions) -> str:
-    return "\n".join("".join(line + "\n" for line in lines(found, options)) for found in results)
+    return "\n".join(layout.joined(lines(found, options)) for found in results)
 
 
 def lines(found: Paths, options: LayoutOptions) -> Iterator[str]:
     what = "path" if found.ways == 1 else "paths"
     yield paint(visible(f"{found.root} to {found.leaf}: {found.ways:,} {what}"), "bold", options)
     if found.paths:
-        columns = [
-            grid.column("path", [visible(arrow(options).join(ends(p.tensors))) for p in found.paths]),
-            grid.column(
-                "local derivatives",
-                [dot(options).join(ends([factor(f) for f in p.factors])) or "1" for p in found.paths],
-            ),
-            grid.column("product", [cell(p.product) for p in found.paths]),
-        ]
-        fits = options.width is None or total(columns) <= options.width
-        if not fits:
-            columns[1] = grid.column(
-                "", [dot(options).join(ends([grid.shape_of(factor(f)) for f in p.factors])) or "1" for p in found.paths]
-            )
-        yield from grid.lines(columns, options, SHRINK) if fits else one_by_one(columns, options)
+        facts: dict[str, Callable[[Path], str | Cell]] = {
+            "path": lambda p: visible(arrow(options).join(ends(p.tensors))),
+            "local derivatives": lambda p: product_of(p, factor, options),
+            "product": lambda p: cell(p.product),
+        }
+        columns = layout.columns(found.paths, facts)
+        if options.width is None or total(columns) <= options.width:
+            yield from layout.lines(columns, options, SHRINK)
+        else:
+            yield from one_by_one(found.paths, options)
     elif found.ways:
-        yield from grid.lines(
-            [
-                grid.column("through", [visible(g.through) for g in found.groups]),
-                grid.column("paths", [Cell(f"{g.ways:,}", "", True) for g in found.groups]),
-                grid.column("adds", [cell(g.total) for g in found.groups]),
-            ],
-            options,
-            SHRINK,
+        groups = layout.columns(
+            found.groups,
+            {
+                "through": lambda g: visible(g.through),
+                "paths": lambda g: right(f"{g.ways:,}"),
+                "adds": lambda g: cell(g.total),
+            },
         )
+        yield from layout.lines(groups, options, SHRINK)
     for text, style in conclusions(found):
-        for line in wrap(visible(text), options.width or 200):
-            yield paint(line, style, options)
+        yield from layout.wrapped(text, style, options, options.width or 200)
 
 
-def one_by_one(columns: list[Column], options: LayoutOptions) -> Iterator[str]:
-    """Return each path on its own lines, with its derivatives and their product below."""
+def one_by_one(paths: Sequence[Path], options: LayoutOptions) -> Iterator[str]:
+    """Yield each path on its own lines, with its derivatives and their product below."""
     width = options.width or 80
-    for way, factors, product in zip(*(c.cells for c in columns), strict=True):
-        yield from wrap(way.text, width)
-        for part in wrap(f"{factors.text} = {grid.shape_of(product.text)}", width - 4):
+    for path in paths:
+        yield from wrap(visible(arrow(options).join(ends(path.tensors))), width)
+        factors = product_of(path, lambda f: layout.shape_of(factor(f)), options)
+        for part in wrap(f"{factors} = {layout.shape_of(cell(path.product).text)}", width - 4):
             yield "    " + part
+
+
+def product_of(path: Path, written: Callable[[Factor], str], options: LayoutOptions) -> str:
+    """Return the local derivatives along a path as a product."""
+    return dot(options).join(ends([written(f) for f in path.factors])) or "1"
 
 
 def conclusions(found: Paths) -> Iterator[tuple[str, str]]:
@@ -148,49 +148,32 @@ def dot(options: LayoutOptions) -> str:
 
 
 def render(results: Sequence[Paths], format: str) -> str:
-    if format == "json":
-        return rows.dumps({"schema": SCHEMA, "version": VERSION, "results": [json_fields(r) for r in results]}) + "\n"
     if format == "jsonl":
-        head = {"schema": SCHEMA + "/path", "version": VERSION}
-        return "".join(
-            rows.dumps({**head, "root": r.root, "leaf": r.leaf, **path_fields(p)}) + "\n"
-            for r in results
-            for p in r.paths
-        )
-    return rows.render(COLUMNS, [line for r in results for line in text_rows(r)], format)
+        paths = [{**rows.fields(r, "root leaf"), **path_fields(p)} for r in results for p in r.paths]
+        return rows.write(rows.Results("gradtrace/paths", {"paths": paths}, "paths", (), ()), format)
+    document = {"results": list(map(document_of, results))}
+    body = [line for r in results for line in text_rows(r)]
+    return rows.write(rows.Results("gradtrace/paths", document, "results", COLUMNS, body), format)
 
 
-def json_fields(found: Paths) -> dict[str, Any]:
+def document_of(found: Paths) -> dict[str, Any]:
     return {
-        "root": found.root,
-        "leaf": found.leaf,
-        "element": None if found.element is None else list(found.element),
-        "count": found.ways,
-        "paths": [path_fields(p) for p in found.paths],
-        "groups": [{"through": g.through, "count": g.ways, "total": numbers.jsonable(g.total)} for g in found.groups],
-        "total": numbers.jsonable(found.total),
-        "gradient": numbers.jsonable(found.gradient),
-        "agrees": found.agrees,
-        "vector": numbers.jsonable(found.vector),
-        "hooks": list(found.hooks),
+        **rows.fields(found, "root leaf element count=ways"),
+        "paths": list(map(path_fields, found.paths)),
+        "groups": [rows.fields(group, "through count=ways total") for group in found.groups],
+        **rows.fields(found, "total gradient agrees vector hooks"),
     }
 
 
 def path_fields(path: Path) -> dict[str, Any]:
-    return {
-        "tensors": list(path.tensors),
-        "factors": [
-            {"of": f.of, "by": f.by, "local": numbers.jsonable(f.local), "matrix": list(f.shape) or None}
-            for f in path.factors
-        ],
-        "product": numbers.jsonable(path.product),
-    }
+    factors = [{**rows.fields(f, "of by local"), "matrix": f.shape or None} for f in path.factors]
+    return {"tensors": path.tensors, "factors": factors, "product": path.product}
 
 
-def text_rows(found: Paths) -> Iterator[list[str]]:
+def text_rows(found: Paths) -> Iterator[list[Any]]:
     for p in found.paths:
         factors = " * ".join(numbers.full(f.local) if f.local is not None else factor(f) for f in p.factors)
-        yield [found.root, found.leaf, " -> ".join(p.tensors), "1", factors, numbers.full(p.product)]
+        yield [found.root, found.leaf, " -> ".join(p.tensors), 1, factors, p.product]
     for g in () if found.paths else found.groups:
-        yield [found.root, found.leaf, f"... -> {g.through} -> {found.leaf}", str(g.ways), "", numbers.full(g.total)]
-    yield [found.root, found.leaf, "sum", str(found.ways), "", numbers.full(found.total)]
+        yield [found.root, found.leaf, f"... -> {g.through} -> {found.leaf}", g.ways, "", g.total]
+    yield [found.root, found.leaf, "sum", found.ways, "", found.total]

@@ -36,7 +36,7 @@ class Picked(NamedTuple):
 
     @property
     def json(self) -> Any:
-        return numbers.jsonable(self.fact) if isinstance(self.fact, Value) else self.fact
+        return numbers.jsonable(self.fact)
 
 
 def pick(trace: Trace, path: str) -> Picked:

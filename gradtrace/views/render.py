@@ -14,11 +14,10 @@ from gradtrace.annotations import NamedTuple
 from gradtrace.errors import UsageError
 from gradtrace.views.dot import DotOptions, check, text_of
 from gradtrace.views.model import Model
+from gradtrace.views.suffixes import ANIMATION, DRAWING, PAGE, SUFFIXES, of_kinds
 
-ANIMATED = ("gif", "apng", "webp", "mp4")
-DRAWN = ("svg", "png", "pdf", "dot", "tex")
-SUFFIXES = (*DRAWN, "html", *ANIMATED, "mmd", "json", "graphml", "txt")
-WATCHED = ("html", *ANIMATED)  # they tell also of backward, if the run was watched
+DRAWN, ANIMATED = of_kinds(DRAWING), of_kinds(ANIMATION)
+WATCHED = of_kinds(PAGE, ANIMATION)  # they tell also of backward, if the run was watched
 
 
 class Film(NamedTuple):

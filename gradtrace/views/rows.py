@@ -1,17 +1,62 @@
-"""Rows of text cells -> CSV, TSV, Markdown or LaTeX; and plain data -> strict JSON.
+"""Results as data: strict JSON, JSON Lines, CSV, TSV, Markdown or LaTeX.
 
-Every command that has rows writes them with this module, so that cells are quoted in the same way everywhere.
+Every command writes its results with this module, so that numbers and cells are written in the same way everywhere:
+
+    fields(record, "name line=span")   facts of a record for a JSON object
+    write(results, format)             the document, its objects one on each line, or the rows of a table
 """
 
 from __future__ import annotations
 
 from io import StringIO
+from operator import attrgetter
 
-from gradtrace.annotations import Any, Callable, Iterable, Sequence
+from gradtrace.annotations import Any, Callable, Iterable, NamedTuple, Sequence
+from gradtrace.trace.record import Value
+from gradtrace.views import numbers
 from gradtrace.views.cells import visible
 from gradtrace.views.tex import escaped
 
 Rows = Iterable[Sequence[str]]
+VERSION = 1  # of every schema; fields are only ever added
+
+
+class Results(NamedTuple):
+    """The results of a command as data. `items` names the list of the document that JSON Lines have; `rows` are of
+    anything that `cell` writes.
+    """
+
+    schema: str
+    document: dict[str, Any]
+    items: str
+    columns: Sequence[str]
+    rows: Iterable[Iterable[Any]]
+
+
+def write(results: Results, format: str) -> str:
+    """Return results in any format but the terminal's table, ended by a line break."""
+    schema, document, items, columns, rows = results
+    if format == "json":
+        return dumps({"schema": schema, "version": VERSION, **document}) + "\n"
+    if format == "jsonl":
+        head = {"schema": f"{schema}/{items.removesuffix('s')}", "version": VERSION}
+        return "".join(dumps({**head, **item}) + "\n" for item in document[items])
+    return render(columns, ([cell(fact) for fact in row] for row in rows), format)
+
+
+def fields(record: Any, names: str) -> dict[str, Any]:
+    """Return facts of a record by name; "line=span" is the fact `span` under another name, "label=cell.label" that of
+    a part.
+    """
+    pairs = [name.partition("=") for name in names.split()]
+    return {name: attrgetter(fact or name)(record) for name, _, fact in pairs}
+
+
+def cell(fact: Any) -> str:
+    """Return a fact as the text of a cell, with every digit; "" for None."""
+    if fact is None:
+        return ""
+    return numbers.full(fact) if isinstance(fact, Value) else str(fact)
 
 
 def render(columns: Sequence[str], lines: Rows, format: str) -> str:
@@ -23,7 +68,7 @@ def dumps(data: Any) -> str:
     """Return data as strict JSON on one line, in ASCII."""
     import json
 
-    return json.dumps(data, allow_nan=False)
+    return json.dumps(numbers.jsonable(data), allow_nan=False)
 
 
 def csv_text(columns: Sequence[str], lines: Rows, separator: str = ",") -> str:

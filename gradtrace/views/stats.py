@@ -14,33 +14,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gradtrace.analysis.stats import Bad, Module, Numbers, Stats, TensorStats
-from gradtrace.views import grid, numbers, rows
-from gradtrace.views.cells import counted, visible, wrap
-from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
+from gradtrace.views import layout, numbers, rows
+from gradtrace.views.cells import counted, visible
+from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, right
 from gradtrace.views.steps import bytes_text
 
-SCHEMA, VERSION = "gradtrace/stats", 1
 MANY = 40  # rows of a table
 FEW = 6  # names of a level that are written out
 COLUMNS = (
-    "label",
-    "op",
-    "module",
-    "level",
-    "depth",
-    "line",
-    "norm",
-    "mean",
-    "largest",
-    "zeros",
-    "nan",
-    "inf",
-    "grad_norm",
-    "grad_mean",
-    "grad_largest",
-    "grad_zeros",
-    "grad_nan",
-    "grad_inf",
+    *("label", "op", "module", "level", "depth", "line"),
+    *Numbers._fields,
+    *(f"grad_{name}" for name in Numbers._fields),
 )
 BRIEF = ("node", "op", "norm", "max", "grad norm", "grad max", "bad")
 SHRINK = {"node": 10, "op": 6, "module": 8}
@@ -48,65 +32,64 @@ SPARE = ("zeros", "mean", "module", "op")
 
 
 def text(found: Stats, options: LayoutOptions, anomaly: bool = False) -> str:
-    parts = [anomalies(found)] if anomaly else [*tables(found, options), reports(found)]
+    blocks = [told(anomalies(found), options)] if anomaly else [*tables(found, options), told(reports(found), options)]
+    return "\n".join(layout.joined(block) for block in blocks if block)
+
+
+def told(said: Sequence[tuple[str, str]], options: LayoutOptions) -> list[str]:
+    """Return texts in their styles as lines."""
     width = min(options.width or 100, 100)
-    blocks = []
-    for part in parts:
-        shown = (
-            [
-                paint(line, style, options)
-                for said, style in part
-                for line in ([said] if style == "table" else wrap(visible(said), width))
-            ]
-            if part and isinstance(part[0], tuple)
-            else list(part)
-        )
-        if shown:
-            blocks.append("".join(line + "\n" for line in shown))
-    return "\n".join(blocks)
+    return [line for text, style in said for line in layout.wrapped(text, style, options, width)]
 
 
 def brief(found: Stats, options: LayoutOptions, nodes: int) -> str:
     """Return the statistics of a few nodes, and what is wrong: the details of one step of a training loop."""
     shown = list(found.nodes) if options.all or len(found.nodes) <= nodes else outstanding(found.nodes, nodes)
     columns = [c for c in node_columns(shown) if c.title in BRIEF]
-    lines = grid.lines(columns, options, {"node": 10, "op": 6, "bad": 10})
+    lines = layout.lines(columns, options, {"node": 10, "op": 6, "bad": 10})
     left = len(found.nodes) - len(shown)
     if left:
         lines.append(paint(f"{left} more nodes are not shown (--all)", "dim", options))
-    said = [(found.verdict, "red"), *((bad_text(bad), "red") for bad in found.bad)]
-    for what, style in said:
-        lines += [paint(line, style, options) for line in wrap(visible(what), min(options.width or 100, 100)) if what]
-    return "".join(line + "\n" for line in lines)
+    return layout.joined([*lines, *told(warnings(found), options)])
 
 
-def tables(found: Stats, options: LayoutOptions) -> Iterator[list[Any]]:
+def warnings(found: Stats) -> list[tuple[str, str]]:
+    return [(text, "red") for text in (found.verdict, *map(bad_text, found.bad)) if text]
+
+
+def tables(found: Stats, options: LayoutOptions) -> Iterator[list[str]]:
     shown = list(found.nodes) if options.all or len(found.nodes) <= MANY else outstanding(found.nodes)
-    yield grid.lines(node_columns(shown), options, SHRINK, SPARE)
+    yield layout.lines(node_columns(shown), options, SHRINK, SPARE)
     left = len(found.nodes) - len(shown)
     if left:
-        yield [(f"{left} more nodes are not shown (--all)", "dim")]
+        yield told([(f"{left} more nodes are not shown (--all)", "dim")], options)
     if found.modules:
-        yield grid.lines(
-            [
-                grid.column("module", [Cell(visible(m.name)) for m in found.modules]),
-                Column("parameters", [Cell(f"{m.parameters:,}", "", True) for m in found.modules]),
-                Column("grad norm", [number_cell(m, "norm") for m in found.modules]),
-                Column("largest", [number_cell(m, "largest") for m in found.modules]),
-                Column("zeros", [percent(m.zeros) for m in found.modules]),
-                grid.column("bad", [Cell(not_finite(m), "red") for m in found.modules]),
-            ],
+        yield layout.lines(
+            layout.columns(
+                found.modules,
+                {
+                    "module": lambda m: visible(m.name),
+                    "parameters": lambda m: right(f"{m.parameters:,}"),
+                    "grad norm": lambda m: number_cell(m, "norm"),
+                    "largest": lambda m: number_cell(m, "largest"),
+                    "zeros": percent,
+                    "bad": lambda m: Cell(not_finite(m), "red"),
+                },
+            ),
             options,
             {"module": 10},
         )
     if found.verdict:
-        yield grid.lines(
-            [
-                Column("depth", [Cell(str(d.depth), "", True) for d in depth_rows(found)]),
-                Column("nodes", [Cell(str(d.nodes), "", True) for d in depth_rows(found)]),
-                Column("mean |grad|", [cell(d.mean) for d in depth_rows(found)]),
-                Column("smallest", [cell(d.smallest) for d in depth_rows(found)]),
-            ],
+        yield layout.lines(
+            layout.columns(
+                depth_rows(found),
+                {
+                    "depth": lambda d: right(d.depth),
+                    "nodes": lambda d: right(d.nodes),
+                    "mean |grad|": lambda d: cell(d.mean),
+                    "smallest": lambda d: cell(d.smallest),
+                },
+            ),
             options,
         )
 
@@ -127,36 +110,40 @@ def outstanding(nodes: Sequence[TensorStats], most: int = MANY) -> list[TensorSt
 
 
 def node_columns(shown: Sequence[TensorStats]) -> list[Column]:
-    values, grads = [n.value for n in shown], [n.grad for n in shown]
-    return [
-        grid.column("node", [Cell(visible(n.label)) for n in shown]),
-        grid.column("op", [n.op or "" for n in shown]),
-        grid.column("module", [visible(n.module) for n in shown]),
-        Column("norm", [number_cell(v, "norm") for v in values]),
-        Column("mean", [number_cell(v, "mean") for v in values]),
-        Column("max", [number_cell(v, "largest") for v in values]),
-        Column("zeros", [percent(v.zeros) if v else Cell("", "", True) for v in values]),
-        Column("grad norm", [number_cell(v, "norm") for v in grads]),
-        Column("grad max", [number_cell(v, "largest") for v in grads]),
-        Column("grad zeros", [percent(v.zeros) if v else Cell("", "", True) for v in grads]),
-        grid.column("bad", [bad_cell(n) for n in shown]),
-    ]
+    return layout.columns(
+        shown,
+        {
+            "node": lambda n: visible(n.label),
+            "op": lambda n: n.op or "",
+            "module": lambda n: visible(n.module),
+            "norm": lambda n: number_cell(n.value, "norm"),
+            "mean": lambda n: number_cell(n.value, "mean"),
+            "max": lambda n: number_cell(n.value, "largest"),
+            "zeros": lambda n: percent(n.value),
+            "grad norm": lambda n: number_cell(n.grad, "norm"),
+            "grad max": lambda n: number_cell(n.grad, "largest"),
+            "grad zeros": lambda n: percent(n.grad),
+            "bad": bad_cell,
+        },
+    )
 
 
 def number_cell(found: Numbers | Module | None, field: str) -> Cell:
     if found is None:
-        return Cell("", "", True)
+        return right("")
     if found.nothing_finite:
         return Cell("nan" if found.nan else "inf", "red", True)
     return cell(getattr(found, field))
 
 
 def cell(x: float) -> Cell:
-    return Cell(numbers.number(x, 4), "", True)
+    return right(numbers.number(x, 4))
 
 
-def percent(fraction: float) -> Cell:
-    return Cell(f"{100 * fraction:.3g}%" if fraction else "0", "" if fraction else "dim", True)
+def percent(found: Numbers | Module | None) -> Cell:
+    if found is None:
+        return right("")
+    return Cell(f"{100 * found.zeros:.3g}%" if found.zeros else "0", "" if found.zeros else "dim", True)
 
 
 def bad_cell(node: TensorStats) -> Cell:
@@ -173,45 +160,30 @@ def not_finite(found: Numbers | Module, prefix: str = "") -> str:
 
 def reports(found: Stats) -> list[tuple[str, str]]:
     s, m = found.structure, found.memory
-    lines = [
-        (
-            f"{counted(s.operations, 'operation')}, {counted(s.tensors, 'tensor')}, "
-            f"{s.leaves} {'leaf that requires' if s.leaves == 1 else 'leaves that require'} grad; device "
-            f"{found.device}{'' if found.engine else ' (the only one here)'}",
-            "",
-        )
-    ]
-    levels = [f"{{{', '.join(level[:FEW])}{', ...' if len(level) > FEW else ''}}}" for level in s.levels]
+    leaves = f"{s.leaves} {'leaf that requires' if s.leaves == 1 else 'leaves that require'} grad"
+    device = f"device {found.device}{'' if found.engine else ' (the only one here)'}"
+    levels = [f"{{{some(level)}}}" for level in s.levels]
     shown = levels if len(levels) <= 8 else [*levels[:3], "...", *levels[-3:]]
-    lines.append((f"levels (each can run at once): {' '.join(shown)}", ""))
-    lines.append((f"depth {len(s.levels)}, width {s.width}", ""))
-    lines.append(
-        (
-            f"computed more than once: {'; '.join(same(group) for group in s.common[:FEW])}"
-            if s.common
-            else "no common subexpressions",
-            "yellow" if s.common else "",
-        )
-    )
-    lines.append(
-        (
-            f"not needed for the result: {', '.join(s.dead[:FEW])}{', ...' if len(s.dead) > FEW else ''}"
-            if s.dead
-            else "no dead nodes",
-            "yellow" if s.dead else "",
-        )
-    )
-    state = "freed by backward" if m.freed else "still kept"
-    lines.append((f"saved for backward: {bytes_text(m.saved)} in {counted(m.saved_tensors, 'tensor')} ({state})", ""))
-    lines.append(
+    common = "; ".join(same(group) for group in s.common[:FEW])
+    saved = f"{bytes_text(m.saved)} in {counted(m.saved_tensors, 'tensor')}"
+    return [
+        (f"{counted(s.operations, 'operation')}, {counted(s.tensors, 'tensor')}, {leaves}; {device}", ""),
+        (f"levels (each can run at once): {' '.join(shown)}", ""),
+        (f"depth {len(s.levels)}, width {s.width}", ""),
+        (f"computed more than once: {common}", "yellow") if s.common else ("no common subexpressions", ""),
+        (f"not needed for the result: {some(s.dead)}", "yellow") if s.dead else ("no dead nodes", ""),
+        (f"saved for backward: {saved} ({'freed by backward' if m.freed else 'still kept'})", ""),
         (
             f"gradients of leaves: {bytes_text(m.leaf_gradients)}; retain_grad on every non-leaf would keep "
             f"{bytes_text(m.retained)} more",
             "",
-        )
-    )
-    lines += [(found.verdict, "red")] if found.verdict else []
-    return lines + [(bad_text(bad), "red") for bad in found.bad]
+        ),
+        *warnings(found),
+    ]
+
+
+def some(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:FEW])}{', ...' if len(names) > FEW else ''}"
 
 
 def same(group: Sequence[str]) -> str:
@@ -240,77 +212,37 @@ def bad_text(bad: Bad) -> str:
 
 
 def render(found: Stats, format: str) -> str:
-    if format == "json":
-        return rows.dumps(numbers.json_safe(document(found))) + "\n"
-    if format == "jsonl":
-        head = {"schema": SCHEMA + "/node", "version": VERSION}
-        return "".join(rows.dumps(numbers.json_safe({**head, **json_fields(n)})) + "\n" for n in found.nodes)
-    return rows.render(COLUMNS, [row(n) for n in found.nodes], format)
+    return rows.write(rows.Results("gradtrace/stats", document(found), "nodes", COLUMNS, map(row, found.nodes)), format)
 
 
 def document(found: Stats) -> dict[str, Any]:
-    s, m = found.structure, found.memory
+    structure = rows.fields(found.structure, "operations tensors leaves levels width")
+    nodes = "tensor label op module level depth line=span value grad"
     return {
-        "schema": SCHEMA,
-        "version": VERSION,
         "device": found.device,
         "structure": {
-            "operations": s.operations,
-            "tensors": s.tensors,
-            "leaves": s.leaves,
-            "levels": [list(level) for level in s.levels],
-            "width": s.width,
-            "depth": len(s.levels),
-            "common": [list(group) for group in s.common],
-            "dead": list(s.dead),
+            **structure,
+            "depth": len(found.structure.levels),
+            **rows.fields(found.structure, "common dead"),
         },
-        "memory": {
-            "saved_bytes": m.saved,
-            "saved_tensors": m.saved_tensors,
-            "freed": m.freed,
-            "leaf_gradient_bytes": m.leaf_gradients,
-            "retained_bytes": m.retained,
-        },
-        "verdict": found.verdict,
-        "depths": [d._asdict() for d in found.depths],
-        "modules": [mod._asdict() for mod in found.modules],
+        "memory": rows.fields(
+            found.memory,
+            "saved_bytes=saved saved_tensors freed leaf_gradient_bytes=leaf_gradients retained_bytes=retained",
+        ),
+        **rows.fields(found, "verdict depths modules"),
         "bad": [
             {
-                "where": b.where,
-                "label": b.label,
-                "op": b.op,
-                "line": b.span.line if b.span else None,
-                "inputs": [{"label": label, "value": numbers.jsonable(v)} for label, v in b.inputs],
+                **rows.fields(bad, "where label op line=span"),
+                "inputs": [{"label": label, "value": value} for label, value in bad.inputs],
             }
-            for b in found.bad
+            for bad in found.bad
         ],
-        "nodes": [json_fields(n) for n in found.nodes],
+        "nodes": [rows.fields(node, nodes) for node in found.nodes],
     }
 
 
-def json_fields(node: TensorStats) -> dict[str, Any]:
-    return {
-        "tensor": node.tensor,
-        "label": node.label,
-        "op": node.op,
-        "module": node.module,
-        "level": node.level,
-        "depth": node.depth,
-        "line": node.span.line if node.span else None,
-        "value": None if node.value is None else node.value._asdict(),
-        "grad": None if node.grad is None else node.grad._asdict(),
-    }
-
-
-def row(node: TensorStats) -> list[str]:
-    blank = ("",) * 6
-    return [
-        node.label,
-        node.op or "",
-        node.module,
-        str(node.level),
-        "" if node.depth is None else str(node.depth),
-        node.span.short if node.span else "",
-        *map(str, node.value or blank),
-        *map(str, node.grad or blank),
-    ]
+def row(node: TensorStats) -> list[Any]:
+    blank = (None,) * 6
+    line = node.span.short if node.span else ""
+    start = [node.label, node.op, node.module, node.level, node.depth, line]
+    return [*start, *(node.value or blank), *(node.grad or blank)]

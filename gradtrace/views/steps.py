@@ -28,11 +28,11 @@ from __future__ import annotations
 from gradtrace.analysis.steps import Backward, Ended, Failed, Forward, Kept, RunStep, Started
 from gradtrace.annotations import Any, Iterable, Iterator
 from gradtrace.trace.record import HookRun, Span, Trace, Value
-from gradtrace.views import grid, numbers, rows
+from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import visible, wrap
-from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
+from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, right
 
-SCHEMA, VERSION = "gradtrace/trace", 1
+SCHEMA = "gradtrace/trace"
 BLOCK = 2000  # rows of a table that are laid out together
 COLUMNS = ("step", "kind", "line", "name", "tensor", "operands", "value", "upstream", "local", "downstream", "notes")
 
@@ -87,8 +87,7 @@ def failed_lines(step: Failed, options: LayoutOptions) -> Iterator[str]:
     of = f" (of {', '.join(step.inputs)})" if step.inputs else ""
     said = f"{step.kind}: {step.message}" if step.message else step.kind
     for text in (f"failed{where}: {step.text}{of}", said):
-        for line in wrap(visible(text), options.width or 100):
-            yield paint(line, "red", options) + "\n"
+        yield layout.joined(layout.wrapped(text, "red", options, options.width or 100))
 
 
 def titled(step: Forward | Backward) -> str:
@@ -122,21 +121,24 @@ BACKWARD = {"of": 12, "to": 12, "upstream": 8, "local": 7, "downstream": 10}
 
 
 def forward_table(part: list[Forward], options: LayoutOptions) -> Iterator[str]:
-    return (line + "\n" for line in grid.lines(forward_columns(part), options, FORWARD, SPARE))
+    return (line + "\n" for line in layout.lines(forward_columns(part), options, FORWARD, SPARE))
 
 
 def forward_columns(part: list[Forward]) -> list[Column]:
-    return [
-        grid.column("step", [Cell(str(s.number), "dim", True) for s in part]),
-        grid.column("line", [Cell(s.span.short if s.span else "", "dim", True) for s in part]),
-        grid.column("expression", [Cell(visible(s.text or s.label)) for s in part]),
-        grid.column("operation", [s.label for s in part]),
-        grid.column("inputs", [visible(", ".join(s.inputs)) for s in part]),
-        grid.column("result", [result(s) for s in part]),
-        grid.column("value", [values(s) for s in part]),
-        grid.column("grad_fn", [grad_fn(s) for s in part]),
-        grid.column("saved", [Cell(visible(saved(s.saved)), "dim") for s in part]),
-    ]
+    return layout.columns(
+        part,
+        {
+            "step": lambda s: right(s.number, "dim"),
+            "line": lambda s: Cell(s.span.short if s.span else "", "dim", True),
+            "expression": lambda s: visible(s.text or s.label),
+            "operation": lambda s: s.label,
+            "inputs": lambda s: visible(", ".join(s.inputs)),
+            "result": result,
+            "value": values,
+            "grad_fn": grad_fn,
+            "saved": lambda s: Cell(visible(saved(s.saved)), "dim"),
+        },
+    )
 
 
 def result(step: Forward) -> str:
@@ -203,7 +205,7 @@ def backward_table(part: list[Backward | Ended], options: LayoutOptions) -> Iter
         Column(title, list(cells))
         for title, cells in zip(titles, zip(*(row for found in made for row in found), strict=True), strict=True)
     ]
-    titles_shown, shown = grid.parts(columns, options, BACKWARD)
+    titles_shown, shown = layout.parts(columns, options, BACKWARD)
     indent = " " * 6
     yield from (line + "\n" for line in titles_shown)
     following = iter(shown)
@@ -217,8 +219,8 @@ def backward_table(part: list[Backward | Ended], options: LayoutOptions) -> Iter
 
 
 def edge_rows(step: Backward) -> list[tuple[Cell, ...]]:
-    left = (Cell(str(step.number), "dim", True), Cell(step.name), Cell(visible(step.of)), amount(step.upstream))
-    blank = (Cell("", "", True), Cell(""), Cell(""), Cell("", "", True))
+    left = (right(step.number, "dim"), Cell(step.name), Cell(visible(step.of)), amount(step.upstream))
+    blank = (right(""), Cell(""), Cell(""), right(""))
     edges = [
         (
             amount(item.local) if item.local is not None else Cell("·", "dim", True),
@@ -226,7 +228,7 @@ def edge_rows(step: Backward) -> list[tuple[Cell, ...]]:
             amount(item.value),
         )
         for item in step.sent
-    ] or [(Cell("", "", True), Cell(""), Cell("", "", True))]
+    ] or [(right(""), Cell(""), right(""))]
     return [(*(left if i == 0 else blank), *edge) for i, edge in enumerate(edges)]
 
 
@@ -273,17 +275,21 @@ def hook_text(hook: HookRun) -> str:
 # ---- data
 
 
-def jsonl(found: Iterable[RunStep]) -> Iterator[str]:
-    """Yield one JSON line for each step."""
-    start = {"schema": SCHEMA + "/step", "version": VERSION}
-    return (rows.dumps({**start, **json_fields(step)}) + "\n" for step in found)
+def render(trace: Trace, found: Iterable[RunStep], format: str) -> Iterator[str]:
+    """Yield the steps, piece by piece, in any format except the table."""
+    if format == "json":
+        yield from json_text(trace, found)
+    elif format == "jsonl":
+        head = {"schema": SCHEMA + "/step", "version": rows.VERSION}
+        yield from (rows.dumps({**head, **json_fields(step)}) + "\n" for step in found)
+    else:
+        yield rows.render(COLUMNS, ([rows.cell(fact) for fact in row] for row in text_rows(found)), format)
 
 
 def json_text(trace: Trace, found: Iterable[RunStep]) -> Iterator[str]:
     """Yield the JSON document piece by piece."""
-    opening = rows.dumps(
-        {"schema": SCHEMA, "version": VERSION, "source": {"name": trace.source_name, "text": trace.source_text}}
-    )
+    source = {"name": trace.source_name, "text": trace.source_text}
+    opening = rows.dumps({"schema": SCHEMA, "version": rows.VERSION, "source": source})
     yield opening[:-1] + ', "steps": ['
     separator = ""
     for step in found:
@@ -292,149 +298,65 @@ def json_text(trace: Trace, found: Iterable[RunStep]) -> Iterator[str]:
     yield "]}\n"
 
 
+# The fields of a step's JSON object: its kind, then those of all steps, then its own.
+FIELDS = {
+    Forward: ("forward", "operation op inputs outputs grad_fn saved text grad_enabled"),
+    Started: ("start", "pass=number_of_pass roots retain_graph=keep create_graph inputs stores"),
+    Failed: ("failed", "text inputs exception=kind message"),
+    Ended: ("end", "pass=number_of_pass error"),
+    Backward: (
+        "backward",
+        "pass=number_of_pass function=name of tensor upstream contributions sent hooks freed grad_dropped=dropped "
+        "grad_before grad_after",
+    ),
+}
+
+
 def json_fields(step: RunStep) -> dict[str, Any]:
     """Return the fields of a step's JSON object."""
-    if isinstance(step, Forward):
-        return {
-            "kind": "forward",
-            "step": step.number,
-            **place(step.span),
-            "operation": step.operation,
-            "op": step.op,
-            "inputs": list(step.inputs),
-            "outputs": [
-                {
-                    "tensor": out.tensor,
-                    "label": out.label,
-                    "value": numbers.jsonable(out.value),
-                    "requires_grad": out.requires_grad,
-                }
-                for out in step.outputs
-            ],
-            "grad_fn": step.grad_fn,
-            "saved": [kept_fields(item) for item in step.saved],
-            "text": step.text,
-            "grad_enabled": step.grad_enabled,
-        }
+    kind, names = FIELDS[type(step)]
+    span = None if isinstance(step, Ended) else step.span
+    found = {"kind": kind, "step": step.number, **place(span), **rows.fields(step, names)}
     if isinstance(step, Started):
-        return {
-            "kind": "start",
-            "step": step.number,
-            **place(step.span),
-            "pass": step.number_of_pass,
-            "roots": [{"label": label, "vector": numbers.jsonable(vector)} for label, vector in step.roots],
-            "retain_graph": step.keep,
-            "create_graph": step.create_graph,
-            "inputs": None if step.inputs is None else list(step.inputs),
-            "stores": step.stores,
-        }
-    if isinstance(step, Failed):
-        return {
-            "kind": "failed",
-            "step": step.number,
-            **place(step.span),
-            "text": step.text,
-            "inputs": list(step.inputs),
-            "exception": step.kind,
-            "message": step.message,
-        }
-    if isinstance(step, Ended):
-        return {"kind": "end", "step": step.number, **place(None), "pass": step.number_of_pass, "error": step.error}
-    return {
-        "kind": "backward",
-        "step": step.number,
-        **place(step.span),
-        "pass": step.number_of_pass,
-        "function": step.name,
-        "of": step.of,
-        "tensor": step.tensor,
-        "upstream": numbers.jsonable(step.upstream),
-        "contributions": [{"source": c.source, "value": numbers.jsonable(c.value)} for c in step.contributions],
-        "sent": [
-            {
-                "to": item.to,
-                "tensor": item.tensor,
-                "local": numbers.jsonable(item.local),
-                "downstream": numbers.jsonable(item.value),
-            }
-            for item in step.sent
-        ],
-        "hooks": [
-            {
-                "kind": hook.kind,
-                "name": hook.name,
-                "before": numbers.jsonable(hook.before),
-                "after": numbers.jsonable(hook.after),
-                "changed": hook.changed,
-            }
-            for hook in step.hooks
-        ],
-        "freed": [kept_fields(item) for item in step.freed],
-        "grad_dropped": step.dropped,
-        "grad_before": numbers.jsonable(step.grad_before),
-        "grad_after": numbers.jsonable(step.grad_after),
-    }
+        found["roots"] = [{"label": label, "vector": vector} for label, vector in step.roots]
+    if isinstance(step, Forward):
+        found["saved"] = kept_fields(step.saved)
+    if isinstance(step, Backward):
+        found["freed"] = kept_fields(step.freed)
+        found["sent"] = [rows.fields(item, "to tensor local downstream=value") for item in step.sent]
+        found["hooks"] = [rows.fields(hook, "kind name before after changed") for hook in step.hooks]
+    return found
 
 
-def kept_fields(item: Kept) -> dict[str, Any]:
-    return {"name": item.name, "label": item.label, "bytes": item.size}
+def kept_fields(items: Iterable[Kept]) -> list[dict[str, Any]]:
+    return [rows.fields(item, "name label bytes=size") for item in items]
 
 
 def place(span: Span | None) -> dict[str, Any]:
     file = {"file": span.file} if span is not None and span.file else {}
-    return {"line": span.line if span else None, "column": span.column + 1 if span else None, **file}
+    return {"line": span, "column": span.column + 1 if span else None, **file}
 
 
-def text_rows(found: Iterable[RunStep]) -> Iterator[list[str]]:
-    """Return a row of COLUMNS for each forward step, and for each edge of a backward step."""
+def text_rows(found: Iterable[RunStep]) -> Iterator[list[Any]]:
+    """Yield a row of COLUMNS for each forward step, and for each edge of a backward step."""
     for step in found:
+        kind, _ = FIELDS[type(step)]
+        line = None if isinstance(step, Ended) or step.span is None else step.span.short
+        start, blank = [step.number, kind, line], [None] * 4
         if isinstance(step, Forward):
-            made, values = [o.label for o in step.outputs], [full(o.value) for o in step.outputs]
-            yield [
-                str(step.number),
-                "forward",
-                line_of(step.span),
-                step.label,
-                ", ".join(made),
-                ", ".join(step.inputs),
-                ", ".join(values),
-                "",
-                "",
-                "",
-                f"saved {saved(step.saved)}" if step.saved else "",
-            ]
+            made = ", ".join(o.label for o in step.outputs)
+            contents = ", ".join(rows.cell(o.value) for o in step.outputs)
+            notes = f"saved {saved(step.saved)}" if step.saved else ""
+            yield [*start, step.label, made, ", ".join(step.inputs), contents, *blank[1:], notes]
         elif isinstance(step, Backward):
             notes = "; ".join(text for text, _ in remarks(step))
-            start = [str(step.number), "backward", line_of(step.span), step.name, step.of]
-            yield [*start, "", full(step.grad_after), full(step.upstream), "", "", notes]
+            start += [step.name, step.of]
+            yield [*start, "", step.grad_after, step.upstream, None, None, notes]
             for item in step.sent:
-                yield [*start, item.to, "", full(step.upstream), full(item.local), full(item.value), ""]
+                yield [*start, item.to, "", step.upstream, item.local, item.value, ""]
         elif isinstance(step, Started):
-            name = "backward" if step.stores else "autograd.grad"
-            yield [str(step.number), "start", line_of(step.span), name, "", "", "", "", "", "", head(step)]
+            yield [*start, "backward" if step.stores else "autograd.grad", "", "", *blank, head(step)]
         elif isinstance(step, Failed):
-            start = [str(step.number), "failed", line_of(step.span), step.text, "", ", ".join(step.inputs)]
-            yield [*start, "", "", "", "", f"{step.kind}: {step.message}"]
+            yield [*start, step.text, "", ", ".join(step.inputs), *blank, f"{step.kind}: {step.message}"]
         else:
-            yield [str(step.number), "end", "", "", "", "", "", "", "", "", step.error]
-
-
-def full(value: Value | None) -> str:
-    return "" if value is None else numbers.full(value)
-
-
-def line_of(span: Span | None) -> str:
-    return span.short if span else ""
-
-
-def render(trace: Trace, found: Iterable[RunStep], format: str) -> Iterator[str]:
-    """Return the steps in any format except the table."""
-    if format == "json":
-        return json_text(trace, found)
-    if format == "jsonl":
-        return jsonl(found)
-    return blocks(found, format)
-
-
-def blocks(found: Iterable[RunStep], format: str) -> Iterator[str]:
-    yield rows.render(COLUMNS, text_rows(found), format)
+            yield [*start, "", "", "", *blank, step.error]

@@ -68,6 +68,12 @@ class Theme(NamedTuple):
     looks: dict[str, Look]  # of tensors, by role, in the legend's order
     functions: dict[str, Look]  # of the autograd graph's functions
 
+    @property
+    def by_role(self) -> dict[str, Look]:
+        """The looks of all nodes, in the legend's order."""
+        others = {"group": self.group, "series": self.series, "operation": self.operation}
+        return {**self.looks, **self.functions, **others}
+
 
 LIGHT = Theme(
     background="#ffffff",

@@ -4,13 +4,16 @@
     ──────────────────────────────────────────────────────────────────────────────
     x                2  ()     float64  True     True           None             2
 
-This module fills the cells; `layout` fits them to the terminal. Colours are escape codes in the same text, so rich is
-not needed. A footnote says why a gradient is None.
+Colours are escape codes in the same text, so rich is not needed. A footnote says why a gradient is None.
+
+On a terminal each row is one line as long as that fits: with long titles over two lines; then without the columns that
+are equal in all rows (their value stands below the table); then with shortened names. If even that is too wide (arrays
+on a terminal of 80 columns), each row takes two lines: name, value and gradient above, the rest below.
 """
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING
+from gradtrace.annotations import TYPE_CHECKING, Callable
 from gradtrace.trace.record import DATA, LEAF, TensorRecord, Trace, Value
 from gradtrace.views import cells, layout, numbers
 from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
@@ -20,6 +23,12 @@ if TYPE_CHECKING:
 
 MANY = 50  # tensors above which unnamed intermediate results are left out
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+LONGEST_NAME = 40  # on a terminal
+SHORTEST_NAME = 20
+NARROW = 44  # room for a value and a gradient below which each has a line of its own
+SHORT = {"is_leaf": "is_\nleaf", "requires_grad": "requires_\ngrad", "grad.grad_fn": "grad.\ngrad_fn"}
+CONSTANT = ("shape", "dtype")  # columns that may be told below the table
+BELOW = ("shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad.grad_fn")
 
 
 def render(trace: Trace, options: LayoutOptions = LayoutOptions(), selection: Selection | None = None) -> str:
@@ -33,7 +42,7 @@ def render(trace: Trace, options: LayoutOptions = LayoutOptions(), selection: Se
     if selection is not None:
         columns = [columns[place] for place in selection.places([column.title for column in columns])]
         notes = notes if any(column.title == "grad" for column in columns) else []
-    lines, common = layout.lay_out(columns, options)
+    lines, common = lay_out(columns, options)
     foot = [f"{mark(i, options)} {note}" for i, note in enumerate(notes, 1)]
     if common:
         foot.append(f"in every row: {common}")
@@ -41,7 +50,7 @@ def render(trace: Trace, options: LayoutOptions = LayoutOptions(), selection: Se
         foot.append(f"{hidden} unnamed intermediate results are not shown (--all)")
     if foot:
         lines += ["", *(paint(line, "dim", options) for line in foot)]
-    return "".join(line + "\n" for line in lines)
+    return layout.joined(lines)
 
 
 def chosen(trace: Trace, everything: bool) -> tuple[list[TensorRecord], int]:
@@ -59,19 +68,19 @@ def build(shown: list[TensorRecord], notes: list[str], options: LayoutOptions) -
     """Return the columns; the footnotes are appended to `notes`. A column shows the gradients' own grad_fn if any has
     one.
     """
-    columns = [
-        Column("name", [name(t) for t in shown]),
-        Column("value", [value(t) for t in shown]),
-        Column("shape", [shape(t) for t in shown]),
-        Column("dtype", [Cell(t.value.dtype if t.value else "") for t in shown]),
-        Column("is_leaf", [flag(t.is_leaf) for t in shown]),
-        Column("requires_grad", [flag(t.requires_grad) for t in shown]),
-        Column("grad_fn", [word(t.grad_fn) for t in shown]),
-        Column("grad", [grad(t, notes, options) for t in shown]),
-    ]
+    facts: dict[str, Callable[[TensorRecord], str | Cell]] = {
+        "name": name,
+        "value": value,
+        "shape": lambda t: numbers.shape(t.value) if t.value is not None else "",
+        "dtype": lambda t: t.value.dtype if t.value else "",
+        "is_leaf": lambda t: flag(t.is_leaf),
+        "requires_grad": lambda t: flag(t.requires_grad),
+        "grad_fn": lambda t: word(t.grad_fn),
+        "grad": lambda t: grad(t, notes, options),
+    }
     if any(t.grad_fn_of_grad for t in shown):
-        columns.append(Column("grad.grad_fn", [word(t.grad_fn_of_grad) for t in shown]))
-    return columns
+        facts["grad.grad_fn"] = lambda t: word(t.grad_fn_of_grad)
+    return layout.columns(shown, facts)
 
 
 def name(t: TensorRecord) -> Cell:
@@ -96,10 +105,6 @@ def contents(found: Value) -> Cell:
     return Cell(text, "red" if bad else "", not found.shape)
 
 
-def shape(t: TensorRecord) -> Cell:
-    return Cell(numbers.shape(t.value) if t.value is not None else "")
-
-
 def flag(on: bool) -> Cell:
     return Cell(str(on), "" if on else "dim")
 
@@ -120,3 +125,89 @@ def grad(t: TensorRecord, notes: list[str], options: LayoutOptions) -> Cell:
 
 def mark(number: int, options: LayoutOptions) -> str:
     return f"[{number}]" if options.ascii else str(number).translate(SUPERSCRIPTS)
+
+
+# ---- layout
+
+
+def lay_out(columns: list[Column], options: LayoutOptions) -> tuple[list[str], str]:
+    """Return the lines of the table, and the facts that hold for every row if they are left out ("shape (), dtype
+    float64").
+    """
+    limit = options.width
+    if limit is None:
+        return layout.single(columns, options), ""
+    columns = [with_short_names(column, LONGEST_NAME, options) for column in columns]
+    short = [Column(SHORT.get(c.title, c.title), c.cells) for c in columns]
+    for choice in (columns, short):
+        if layout.total(choice) <= limit:
+            return layout.single(choice, options), ""
+    few, common = without_constants(short)
+    room = limit - layout.total([c for c in few if c.title != "name"]) - len(layout.GAP)
+    if room >= SHORTEST_NAME or layout.total(few) <= limit:
+        return layout.single([with_short_names(column, room, options) for column in few], options), common
+    if not {"name", "value", "grad"}.issubset(column.title for column in columns):
+        return layout.single(few, options), common  # columns of the reader's choice
+    return stacked(columns, limit, options), ""
+
+
+def with_short_names(column: Column, longest: int, options: LayoutOptions) -> Column:
+    """Return the column of names with long ones shortened; any other column unchanged."""
+    if column.title != "name":
+        return column
+    texts = (cells.clip_middle(cell.text, longest, layout.dots(options)) for cell in column.cells)
+    return Column("name", [cell._replace(text=text) for cell, text in zip(column.cells, texts, strict=True)])
+
+
+def without_constants(columns: list[Column]) -> tuple[list[Column], str]:
+    """Return the columns that vary, and a text with the values of the constant ones."""
+    same = {c.title: c.cells[0].text for c in columns if c.title in CONSTANT and len({x.text for x in c.cells}) == 1}
+    return [c for c in columns if c.title not in same], ", ".join(f"{title} {text}" for title, text in same.items())
+
+
+def stacked(columns: list[Column], limit: int, options: LayoutOptions) -> list[str]:
+    """Return two lines for each row: name, value and gradient; below them the other facts."""
+    by_title = {c.title: c for c in columns}
+    facts = [by_title[title] for title in BELOW if title in by_title]
+    first = min(by_title["name"].width, max(SHORTEST_NAME, limit - len(layout.GAP) - layout.total(facts)))
+    room = limit - first - len(layout.GAP)
+    below = layout.packed(facts, room)
+    value, grad = by_title["value"], by_title["grad"]
+    names = with_short_names(by_title["name"], first, options)
+    if value.width + len(layout.GAP) + grad.width > room and room < NARROW:  # neither has room beside the other
+        above, widths = [layout.aligned(names), layout.aligned(value)], [first, min(room, value.width)]
+        below.insert(0, [layout.aligned(grad)])
+    else:
+        above = [layout.aligned(c) for c in (names, value, grad)]
+        widths = [first, *shares(value.width, grad.width, max(20, room - len(layout.GAP)))]
+    indent = " " * (first + len(layout.GAP))
+    lines = layout.header(above, widths, options)
+    sizes = [[min(room, c.width) for c in group] for group in below]
+    lines += [
+        indent + title
+        for group, wide in zip(below, sizes, strict=True)
+        for title in layout.header(group, wide, options)
+    ]
+    length = max(
+        sum(widths) + len(layout.GAP) * (len(widths) - 1),
+        *(first + len(layout.GAP) + layout.total(group) for group in below),
+    )
+    lines.append(layout.rule(min(limit, length), options))
+    for i, top in enumerate(zip(*(c.cells for c in above), strict=True)):
+        lines.append(layout.line(top, widths, options))
+        for group, wide in zip(below, sizes, strict=True):
+            row = [cell._replace(style=cell.style or "dim") for cell in (c.cells[i] for c in group)]
+            lines.append(indent + layout.line(row, wide, options))
+    return lines
+
+
+def shares(left: int, right: int, room: int) -> tuple[int, int]:
+    """Return two column widths within `room`. A column that needs at most half of it is kept whole; the other is
+    cut.
+    """
+    if left + right <= room:
+        return left, right
+    half = room // 2
+    if left <= half:
+        return left, room - left
+    return (room - right, right) if right <= half else (half, room - half)

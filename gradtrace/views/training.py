@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradtrace.analysis.training import BadValue, StepRow, Training
-from gradtrace.views import grid, numbers, rows
+from gradtrace.views import layout, numbers, rows
 from gradtrace.views import stats as details
-from gradtrace.views.cells import visible, wrap
-from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
+from gradtrace.views.cells import visible
+from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, right
 
-SCHEMA, VERSION = "gradtrace/stats/step", 1
 WIDTH = 80  # a page's, where nothing else is known
 STEPS = 30  # rows of a table
 PARAMETERS = 6  # that have a line each
@@ -27,7 +26,7 @@ COLUMNS = ("step", "loss", "grad_norm", "update", "bad", "bad_line")
 def text(found: Training, options: LayoutOptions) -> str:
     options = options._replace(width=options.width or WIDTH)
     shown = list(found.rows) if options.all else chosen(found)
-    lines = grid.lines(step_columns(shown, len(found.rows)), options, {"first bad value": 16})
+    lines = layout.lines(step_columns(shown, len(found.rows)), options, {"first bad value": 16})
     left = len(found.rows) - len(shown)
     if left:
         lines.append(paint(f"{left} more steps are not shown (--all)", "dim", options))
@@ -38,11 +37,11 @@ def text(found: Training, options: LayoutOptions) -> str:
     which = "the first with a value that is not finite" if bad else "the last one"
     head = f"step {found.step}, {which} (--step N shows another, --step all the whole run):"
     lines += ["", *wrapped(head, "bold", options)]
-    return "".join(line + "\n" for line in lines) + details.brief(found.details, options, NODES)
+    return layout.joined(lines) + details.brief(found.details, options, NODES)
 
 
 def wrapped(said: str, style: str, options: LayoutOptions) -> list[str]:
-    return [paint(line, style, options) for line in wrap(visible(said), options.width or WIDTH)]
+    return layout.wrapped(said, style, options, options.width or WIDTH)
 
 
 def chosen(found: Training) -> list[StepRow]:
@@ -58,18 +57,21 @@ def chosen(found: Training) -> list[StepRow]:
 
 
 def step_columns(shown: Sequence[StepRow], count: int) -> list[Column]:
-    return [
-        Column("step", [Cell(str(r.number), "", True) for r in shown]),
-        Column("loss", [cell(r.loss) for r in shown]),
-        Column("grad norm", [cell(r.grad_norm) for r in shown]),
-        Column("update", [cell(r.update) for r in shown]),
-        grid.column("first bad value", [Cell(visible(bad_text(r.bad)), "red") for r in shown]),
-    ]
+    return layout.columns(
+        shown,
+        {
+            "step": lambda r: right(r.number),
+            "loss": lambda r: cell(r.loss),
+            "grad norm": lambda r: cell(r.grad_norm),
+            "update": lambda r: cell(r.update),
+            "first bad value": lambda r: Cell(visible(bad_text(r.bad)), "red"),
+        },
+    )
 
 
 def cell(x: float | None, digits: int = 4) -> Cell:
     if x is None:
-        return Cell("", "", True)
+        return right("")
     return Cell(numbers.number(x, digits), "" if abs(x) < float("inf") else "red", True)
 
 
@@ -89,15 +91,18 @@ def parameter_lines(found: Training, options: LayoutOptions) -> list[str]:
         return []
     shown = names if options.all or len(names) <= PARAMETERS else names[:PARAMETERS]
     of = {name: [p for r in found.rows for p in r.parameters if p.name == name] for name in shown}
-    columns = [grid.column("parameter", [Cell(visible(name)) for name in shown])]
+    columns = layout.columns(shown, {"parameter": visible})
     for title, field in (("grad", "grad_norm"), ("update", "update")):
         series = [[getattr(p, field) for p in of[name]] for name in shown]
-        columns += [
-            Column(f"{title}: first", [cell(ends(one)[0], 3) for one in series]),
-            Column("largest", [cell(largest(one), 3) for one in series]),
-            Column("last", [cell(ends(one)[1], 3) for one in series]),
-        ]
-    lines = grid.lines(columns, options, {"parameter": 9})
+        columns += layout.columns(
+            series,
+            {
+                f"{title}: first": lambda values: cell(ends(values)[0], 3),
+                "largest": lambda values: cell(largest(values), 3),
+                "last": lambda values: cell(ends(values)[1], 3),
+            },
+        )
+    lines = layout.lines(columns, options, {"parameter": 9})
     left = len(names) - len(shown)
     return [*lines, *([paint(f"{left} more parameters are not shown (--all)", "dim", options)] if left else [])]
 
@@ -115,52 +120,23 @@ def largest(series: Sequence[float | None]) -> float | None:
 
 
 def render(found: Training, format: str) -> str:
+    steps = list(map(step_fields, found.rows))
     if format == "json":
-        return rows.dumps(numbers.json_safe(document(found))) + "\n"
-    if format == "jsonl":
-        head = {"schema": SCHEMA, "version": VERSION}
-        return "".join(rows.dumps(numbers.json_safe({**head, **step_fields(r)})) + "\n" for r in found.rows)
+        summary = rows.fields(found, "step verdict diverges first_inf first_nan")
+        document = {**details.document(found.details), "training": {**summary, "steps": steps}}
+        return rows.write(rows.Results("gradtrace/stats", document, "training", (), ()), format)
     names = list(dict.fromkeys(p.name for r in found.rows for p in r.parameters))
     columns = (*COLUMNS, *(f"{name}.{field}" for name in names for field in ("grad_norm", "update")))
-    return rows.render(columns, [csv_row(r, names) for r in found.rows], format)
-
-
-def document(found: Training) -> dict[str, Any]:
-    return {
-        **details.document(found.details),
-        "training": {
-            "step": found.step,
-            "verdict": found.verdict,
-            "diverges": found.diverges,
-            "first_inf": found.first_inf,
-            "first_nan": found.first_nan,
-            "steps": [step_fields(r) for r in found.rows],
-        },
-    }
+    body = [csv_row(r, names) for r in found.rows]
+    return rows.write(rows.Results("gradtrace/stats", {"steps": steps}, "steps", columns, body), format)
 
 
 def step_fields(r: StepRow) -> dict[str, Any]:
-    return {
-        "step": r.number,
-        "loss": r.loss,
-        "grad_norm": r.grad_norm,
-        "update": r.update,
-        "parameters": [p._asdict() for p in r.parameters],
-        "bad": None if r.bad is None else bad_fields(r.bad),
-    }
+    return rows.fields(r, "step=number loss grad_norm update parameters bad")
 
 
-def bad_fields(bad: BadValue) -> dict[str, Any]:
-    known = {key: value for key, value in bad._asdict().items() if key != "span"}
-    return {**known, "line": bad.span.line if bad.span else None}
-
-
-def csv_row(r: StepRow, names: Sequence[str]) -> list[str]:
+def csv_row(r: StepRow, names: Sequence[str]) -> list[Any]:
     own = {p.name: p for p in r.parameters}
     of = [getattr(own[n], field) if n in own else None for n in names for field in ("grad_norm", "update")]
     line = r.bad.span.short if r.bad is not None and r.bad.span is not None else ""
-    return [str(r.number), *map(plain, (r.loss, r.grad_norm, r.update)), bad_text(r.bad), line, *map(plain, of)]
-
-
-def plain(x: float | None) -> str:
-    return "" if x is None else repr(x)
+    return [r.number, r.loss, r.grad_norm, r.update, bad_text(r.bad), line, *of]

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gradtrace.views import grid, rows
+from gradtrace.views import layout, rows
 from gradtrace.views.cells import visible, wrap
-from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
+from gradtrace.views.layout import Cell, LayoutOptions, paint, right
 
-SCHEMA, VERSION = "gradtrace/verify", 1
 COLUMNS = ("cell", "line", "verdict", "detail")
 STYLES = {
     "same": "green",
@@ -31,17 +30,20 @@ STYLES = {
 
 
 def text(name: str, found: Sequence[Any], options: LayoutOptions) -> str:
-    return "".join(line + "\n" for line in lines(name, found, options))
+    return layout.joined(lines(name, found, options))
 
 
 def lines(name: str, found: Sequence[Any], options: LayoutOptions) -> Iterator[str]:
-    yield from grid.lines(
-        [
-            grid.column("cell", [c.cell.label for c in found]),
-            Column("line", [Cell(str(c.cell.line), "dim", True) for c in found]),
-            grid.column("verdict", [Cell(c.verdict, STYLES[c.verdict]) for c in found]),
-            grid.column("detail", [Cell(visible(c.detail)) for c in found]),
-        ],
+    yield from layout.lines(
+        layout.columns(
+            found,
+            {
+                "cell": lambda c: c.cell.label,
+                "line": lambda c: right(c.cell.line, "dim"),
+                "verdict": lambda c: Cell(c.verdict, STYLES[c.verdict]),
+                "detail": lambda c: visible(c.detail),
+            },
+        ),
         options,
         {"detail": 20},
     )
@@ -79,33 +81,13 @@ def tally(found: Sequence[Any]) -> dict[str, int]:
 
 
 def render(name: str, found: Sequence[Any], format: str) -> str:
-    if format == "json":
-        return (
-            rows.dumps(
-                {
-                    "schema": SCHEMA,
-                    "version": VERSION,
-                    "file": name,
-                    "passed": all(c.passed for c in found) and any(c.compared for c in found),
-                    "compared": sum(c.compared for c in found),
-                    "counts": tally(found),
-                    "cells": [json_fields(c) for c in found],
-                }
-            )
-            + "\n"
-        )
-    if format == "jsonl":
-        head = {"schema": SCHEMA + "/cell", "version": VERSION}
-        return "".join(rows.dumps({**head, **json_fields(c)}) + "\n" for c in found)
-    return rows.render(COLUMNS, [[c.cell.label, str(c.cell.line), c.verdict, c.detail] for c in found], format)
-
-
-def json_fields(c: Any) -> dict[str, Any]:
-    return {
-        "label": c.cell.label,
-        "line": c.cell.line,
-        "verdict": c.verdict,
-        "detail": c.detail,
-        "recorded": c.cell.record,
-        "printed": c.printed,
+    names = "label=cell.label line=cell.line verdict detail recorded=cell.record printed"
+    document = {
+        "file": name,
+        "passed": all(c.passed for c in found) and any(c.compared for c in found),
+        "compared": sum(c.compared for c in found),
+        "counts": tally(found),
+        "cells": [rows.fields(c, names) for c in found],
     }
+    body = [(c.cell.label, c.cell.line, c.verdict, c.detail) for c in found]
+    return rows.write(rows.Results("gradtrace/verify", document, "cells", COLUMNS, body), format)

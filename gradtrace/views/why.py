@@ -15,13 +15,12 @@ The JSON document has `schema` "gradtrace/why", `version`, and `answers`, a list
 
 from __future__ import annotations
 
-from gradtrace.analysis.answer import Answer, Evidence
+from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.annotations import Any, Sequence
-from gradtrace.views import numbers, rows
+from gradtrace.views import layout, rows
 from gradtrace.views.cells import clip, visible, wrap
 from gradtrace.views.layout import LayoutOptions, dots, paint
 
-SCHEMA, VERSION = "gradtrace/why", 1
 COLUMNS = ("name", "status", "cause", "sentence", "evidence", "advice")
 STYLES = {"none": "yellow", "zero": "yellow", "nan": "red", "failed": "red", "gradient": "green", "found": "red"}
 WIDEST = 80
@@ -29,15 +28,15 @@ FULL = 3  # causes that are shown with their evidence
 MOST = 5  # pieces of evidence
 
 
-def text(answers: Sequence[Answer], options: LayoutOptions) -> str:
+def text(answers: Sequence[Cause], options: LayoutOptions) -> str:
     """Return the answers as text for a terminal."""
-    return "\n".join("".join(line + "\n" for line in lines(answer, options)) for answer in answers)
+    return "\n".join(layout.joined(lines(answer, options)) for answer in answers)
 
 
-def lines(answer: Answer, options: LayoutOptions) -> list[str]:
+def lines(answer: Cause, options: LayoutOptions) -> list[str]:
     width = min(options.width or WIDEST, WIDEST)
     style = STYLES[answer.status]
-    found = [paint(line, style, options) for line in wrap(visible(answer.sentence), width)]
+    found = layout.wrapped(answer.sentence, style, options, width)
     shown = [item for item in answer.evidence if item.text or item.source][:MOST]
     if shown:
         margin = max(len(where(item)) for item in shown) + 4
@@ -68,7 +67,7 @@ def where(item: Evidence) -> str:
 # ---- the overview
 
 
-def report(causes: Sequence[Answer], answers: Sequence[Answer], options: LayoutOptions) -> str:
+def report(causes: Sequence[Cause], answers: Sequence[Cause], options: LayoutOptions) -> str:
     """Return the causes that were found, the most serious in full; then one sentence for each tensor."""
     told = [text(causes[:FULL], options)] if causes else []
     more = "".join(line + "\n" for cause in causes[FULL:] for line in indented(cause.sentence, "", options))
@@ -78,9 +77,9 @@ def report(causes: Sequence[Answer], answers: Sequence[Answer], options: LayoutO
     return "\n".join([*told, rest] if rest else told)
 
 
-def overview(answers: Sequence[Answer], options: LayoutOptions) -> str:
+def overview(answers: Sequence[Cause], options: LayoutOptions) -> str:
     """Return one sentence for each tensor; tensors with the same reason are listed together after the first of them."""
-    groups: dict[Any, list[Answer]] = {}
+    groups: dict[Any, list[Cause]] = {}
     for answer in answers:
         groups.setdefault(reason(answer), []).append(answer)
     found = []
@@ -90,13 +89,13 @@ def overview(answers: Sequence[Answer], options: LayoutOptions) -> str:
         if others:
             names = ", ".join(other.name for other in others)
             found += ["  " + line for line in indented(f"Likewise {names}.", style, options, 2)]
-    return "".join(line + "\n" for line in found)
+    return layout.joined(found)
 
 
-def reason(answer: Answer) -> tuple[str, ...]:
+def reason(answer: Cause) -> tuple[str, ...]:
     """Return the part of an answer that several tensors can share: the text after the first colon."""
     _, colon, why = answer.sentence.partition(": ")
-    return (answer.status, answer.cause, why) if colon else (answer.name,)
+    return (answer.status, answer.code, why) if colon else (answer.name,)
 
 
 def indented(sentence: str, style: str, options: LayoutOptions, less: int = 0) -> list[str]:
@@ -107,30 +106,13 @@ def indented(sentence: str, style: str, options: LayoutOptions, less: int = 0) -
 # ---- data
 
 
-def render(answers: Sequence[Answer], format: str) -> str:
+def render(answers: Sequence[Cause], format: str) -> str:
     """Return the answers in any format except the table."""
-    if format == "json":
-        return rows.dumps({"schema": SCHEMA, "version": VERSION, "answers": [json_fields(a) for a in answers]}) + "\n"
-    if format == "jsonl":
-        head = {"schema": SCHEMA + "/answer", "version": VERSION}
-        return "".join(rows.dumps({**head, **json_fields(a)}) + "\n" for a in answers)
-    return rows.render(COLUMNS, [row(a) for a in answers], format)
+    names = "name status cause=code sentence value evidence advice"
+    document = {"answers": [rows.fields(answer, names) for answer in answers]}
+    return rows.write(rows.Results("gradtrace/why", document, "answers", COLUMNS, map(row, answers)), format)
 
 
-def json_fields(answer: Answer) -> dict[str, Any]:
-    return {
-        "name": answer.name,
-        "status": answer.status,
-        "cause": answer.cause,
-        "sentence": answer.sentence,
-        "value": numbers.jsonable(answer.value),
-        "evidence": [
-            {"text": e.text, "line": e.span.line if e.span else None, "source": e.source} for e in answer.evidence
-        ],
-        "advice": list(answer.advice),
-    }
-
-
-def row(answer: Answer) -> list[str]:
+def row(answer: Cause) -> list[str]:
     shown = "; ".join(f"{where(e)}: {e.text}" if where(e) else e.text for e in answer.evidence)
-    return [answer.name, answer.status, answer.cause, answer.sentence, shown, "; ".join(answer.advice)]
+    return [answer.name, answer.status, answer.code, answer.sentence, shown, "; ".join(answer.advice)]

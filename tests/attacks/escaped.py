@@ -5,6 +5,7 @@ got out of the language would, and `abs("forge N")` sends the broker forged mess
 wall and the broker. Each attempt writes a line on stderr: its name, and `refused` or `DONE`.
 """
 
+import contextlib
 import ctypes
 import glob
 import io
@@ -62,6 +63,16 @@ def call(name, *arguments):
 
 def started(*command):
     return subprocess.run(command, check=True)
+
+
+def in_place_of_scratch():
+    """Put stdout at the descriptor that may be truncated."""
+    from gradtrace.sandbox import scratch
+
+    with contextlib.suppress(OSError):
+        os.close(scratch.descriptor())
+    os.dup2(1, scratch.descriptor())
+    os.ftruncate(scratch.descriptor(), 0)
 
 
 def forked(pid):
@@ -229,6 +240,10 @@ ATTEMPTS = {
     "compare with another": at_parent(lambda pid: call("kcmp", pid, pid, 0, 0, 0)),
     "session": os.setsid,
     "own memory limit": lambda: resource.setrlimit(resource.RLIMIT_DATA, (1 << 60, 1 << 60)),
+    "truncate stdout": lambda: os.ftruncate(1, 0),
+    "truncate a copy of stdout": lambda: os.ftruncate(os.dup(1), 0),
+    "truncate stdout in another's place": in_place_of_scratch,
+    "punch a hole": lambda: os.posix_fallocate(1, 0, 1),
     "own limits": lambda: resource.setrlimit(resource.RLIMIT_CORE, (1 << 30, 1 << 30)),
     "signal by descriptor": lambda: __import__("fcntl").fcntl(0, 8, os.getppid()),
     "type into the terminal": lambda: __import__("fcntl").ioctl(0, 0x5412, b"x"),
@@ -322,6 +337,62 @@ def forge_file() -> None:
     channel.answer()
 
 
+def with_lock() -> tuple[int, ctypes.PyDLL]:
+    """Keep Python's lock from now on, so that no other thread and no signal ends this one; return what is needed to
+    write to the broker.
+    """
+    from gradtrace.sandbox import channel
+
+    sys.setswitchinterval(1e6)
+    signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    return channel.opened().outgoing, ctypes.PyDLL(None)
+
+
+def trickle() -> None:
+    """Send the broker a long frame, so slowly that it is never whole and never silent."""
+    descriptor, library = with_lock()
+    library.write(descriptor, b"?" + (1 << 20).to_bytes(8, "little"), 9)
+    for _ in range(6000):
+        library.write(descriptor, b" ", 1)
+        library.usleep(10_000)
+
+
+def ask_deaf() -> None:
+    """Ask the broker again and again without reading an answer."""
+    descriptor, library = with_lock()
+    word = b'{"ask": "tensorboards"}'
+    frame = b"?" + len(word).to_bytes(8, "little") + word
+    while True:
+        library.write(descriptor, frame, len(frame))
+
+
+def start_threads() -> None:
+    threading.stack_size(65536)
+    for _ in range(5000):
+        threading.Thread(target=threading.Event().wait, args=(20,), daemon=True).start()
+    threading.Event().wait(20)
+
+
+def fill_scratch() -> None:
+    from gradtrace.sandbox import scratch
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    os.lseek(scratch.descriptor(), 1 << 30, os.SEEK_SET)
+    os.write(scratch.descriptor(), b"x")
+    threading.Event().wait(20)
+
+
+def show_page() -> None:
+    """Write the output that the command line names, and ask for a browser, which it does not name."""
+    from gradtrace.sandbox import channel
+
+    channel.ask("write", output=0)
+    channel.send_data(b"<!doctype html>")
+    channel.send_word(channel.END, {})
+    channel.answer()
+    channel.ask("open", output=0)
+
+
 def native(value):
     """The function that programs call."""
     if value == "attempts":
@@ -330,11 +401,17 @@ def native(value):
         attempts([name.strip() for name in HARMLESS.split("|")])
     elif value == "forge file":
         forge_file()
+    elif value in ("trickle", "deaf", "show"):
+        {"trickle": trickle, "deaf": ask_deaf, "show": show_page}[value]()
     elif value in ("hang", "close"):
         if value == "close":
             os.closerange(3, 64)
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         ctypes.PyDLL(None).sleep(60)  # with Python's lock: no thread of this process runs, no signal is handled
+    elif value == "threads":
+        start_threads()
+    elif value == "scratch":
+        fill_scratch()
     elif value == "memory":
         kept = []  # shared memory, which no limit on the process's own data counts
         while True:

@@ -110,7 +110,12 @@ def test_an_output_of_another_kind_is_not_written(escaped):
     assert done.returncode != 0 and "is not a .png file" in done.stderr, done
 
 
-@pytest.mark.parametrize("how", ["hang", "close"])
+def test_no_browser_is_opened_unasked(escaped):
+    done = escaped(("graph", "p.py", "-o", "g.html"), program="abs('show')\n", makes=("g.html",))
+    assert done.returncode == 1 and "did not keep to its protocol" in done.stderr, done
+
+
+@pytest.mark.parametrize("how", ["hang", "close", "trickle", "deaf"])
 def test_a_process_that_does_not_end_is_ended(how, escaped):
     done = escaped(("run", "p.py", "--max-seconds", "1"), program=f"abs('{how}')\n")
     assert done.returncode == 1 and "ran longer than 1 s" in done.stderr, done
@@ -119,3 +124,34 @@ def test_a_process_that_does_not_end_is_ended(how, escaped):
 def test_a_process_that_takes_shared_memory_is_ended(escaped):
     done = escaped(("run", "p.py", "--max-memory", "100000000"), program="abs('memory')\n")
     assert done.returncode == 1 and "more memory than" in done.stderr, done
+
+
+@pytest.mark.parametrize(("what", "said"), [("threads", "more than 2,000 threads"), ("scratch", "more memory than")])
+def test_a_process_that_takes_threads_or_a_file_is_ended(what, said, escaped):
+    done = escaped(("run", "p.py"), program=f"abs('{what}')\n")
+    assert done.returncode == 1 and said in done.stderr, done
+
+
+def test_a_log_is_not_truncated(tmp_path, door):
+    """The shell has opened it before the walls stand: `gradtrace run p.py >> log`."""
+    yard = Yard(tmp_path, door, None)
+    (yard.folder / "p.py").write_text(PROGRAM)
+    log = tmp_path / "log"
+    log.write_text("before\n")
+    for options in ((), ("--allow-write", "out")):
+        with log.open("a") as out:
+            subprocess.run(
+                [sys.executable, "-m", "escaped", "run", "p.py", *options],
+                cwd=yard.folder, env={"PYTHONPATH": f"{HERE}:{HERE.parents[1]}"}, stdout=out, stderr=out, check=False,
+            )  # fmt: skip
+        text = log.read_text()
+        assert text.startswith("before\n") and "attempt truncate stdout: refused" in text
+
+
+def test_a_module_beside_the_program_is_not_imported(tmp_path, door):
+    yard = Yard(tmp_path, door, None)
+    for name in ("json", "numbers", "numpy", "select", "struct"):
+        (yard.folder / f"{name}.py").write_text("raise SystemExit('imported')")
+    (yard.folder / "p.py").write_text("import torch\nprint(torch.ones(2))\n")
+    done = yard.run("run", "p.py")
+    assert done.returncode == 0 and "imported" not in done.stderr, done

@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = {name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)}
-OWN = ("analysis", "batch", "cli", "lang", "static", "torch", "trace", "views", "errors.py", "limits.py")
+OWN = ("analysis", "batch", "cli", "documents", "lang", "static", "torch", "trace", "views", "errors.py", "limits.py")
 DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 

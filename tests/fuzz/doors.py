@@ -15,7 +15,7 @@ from gradtrace.errors import GradtraceError
 from gradtrace.lang.words import words
 from tests.fuzz import mutate
 
-INNER = ("<module 'os'", "site-packages", "BuiltinImporter", "<built-in method", "<frame at", "<code object")
+INNER = ("<module 'os' (", "<module 'os' from", "site-packages", "BuiltinImporter", "<frame at", "<code object")
 VALUES = """0 1 -1 2.5 1e308 None True 'a' '' 'x_y' [] [1,2] (1,2) {'a':1} range(3) ... nan [[1,2],[3,4]] print int
     t t.sum() n n[0] (lambda:1) slice(1) '$x^2$' '%s' '%(prog)s' 'out/../a' 10**9 2**70 [None] {1:[2]} '\\n' 'é' f g()
     A() A plt ax re p"""

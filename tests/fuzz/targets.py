@@ -80,14 +80,14 @@ def evaluate(text: str) -> None:
 
 def value(text: str) -> None:
     """A value as `--x VALUE` has it; never a file, for those have targets of their own."""
-    from gradtrace.cli import session, values
+    from gradtrace.cli import inputs, values
 
     if text.strip().startswith("@"):
         return
     with suppress(GradtraceError, SystemExit):
         raw = values.read(text, "--x", small_evaluator)
         values.tensor(raw, "float64", True)
-        session.check_known({}, {}, "-s")
+        inputs.check_known({}, {}, "-s")
 
 
 def small_evaluator(text: str, option: str) -> Any:
@@ -371,15 +371,14 @@ def writers(text: str) -> None:
     from gradtrace.lang import parse
     from gradtrace.views import data, dot, exchange, model, tree
 
-    inputs = options.Inputs({}, set(), (), None, (), None, 1)
-    how = options.Backward((), None, False, False, False, (), (), (), False)
     try:
         with redirect_stderr(io.StringIO()):
             program = parse(text)
-            trace = session.record(program, inputs, how, TINY, everything=True)
+            request = options.Request(program, options.Inputs(seed=1), budget=TINY)
+            trace = session.record(request, session.Wanted(everything=True))
     except (GradtraceError, SystemExit):
         return
-    for name in data.FORMATS:
+    for name in options.VALUE_FORMATS[1:]:
         made = data.render(trace, name)
         made.encode()
     json.loads(data.render(trace, "json"), parse_constant=forbidden)

@@ -53,6 +53,10 @@ FOUND = {
     "the smallest numbers": ("numbers", ("float64", [5e-324, 0.0])),
     "texts that are none": ("tables", ("f.npz", archive(x=TEXTS), "")),
     "rows of different lengths": ("value", "ones(2, 3) ; ones(3)"),
+    "a module without an __init__": (
+        "attacks",
+        "import torch\nclass M(torch.nn.Module):\n    def __init__(self): pass\nM().__get噬ttr__('_')",
+    ),
     "more combinations than fit": ("evaluate", "import torch\ntorch.combinations(torch.arange(10 ** 5), 4)"),
 }
 

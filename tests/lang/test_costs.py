@@ -54,6 +54,19 @@ def test_copies_count_as_steps(grow):
         said(f"x = []\nfor i in range(10**4): {grow}", steps=10**6, memory_bytes=10**9)
 
 
+@pytest.mark.parametrize("use", ["d[t]", "d[t] = 1", "d[t] += 1", "del d[t]", "operator.getitem(d, t)", "d.get(t)"])
+def test_the_hash_of_a_nested_key_counts_as_steps(use):
+    nested = "import operator\nd, t = {}, (1,)\nfor i in range(24): t = (t, t)\n"
+    with pytest.raises(BudgetError, match="steps"):
+        said(nested + use, steps=10**5)
+
+
+@pytest.mark.parametrize("use", ["x[:] += [1]", "y = x[:]", "x[:] = [1] * 1000"])
+def test_slices_count_as_steps(use):
+    with pytest.raises(BudgetError, match="steps"):
+        said(f"x = [1] * 10**5\nfor i in range(10**4): {use}", steps=10**5, memory_bytes=10**9)
+
+
 @pytest.mark.parametrize(
     "make", ["f'{x}'", "'%s' % (x,)", "'{}'.format(x)", "str(x)", "repr(x)", "print(x)", "x == y", "max([x], [y])"]
 )

@@ -21,7 +21,6 @@ from gradtrace.engine.tables import function_tables, record_tables
 from gradtrace.engine.tensor import Tensor
 from gradtrace.func import interpret, rules, vmap
 from gradtrace.lang.names import MATHEMATICS
-from gradtrace.ops.sample_wise import SAMPLE_WISE
 from gradtrace.static import kernels
 from gradtrace.trace.local import local_derivatives
 
@@ -53,10 +52,10 @@ def test_tables_of_records_name_records(place: str) -> None:
     assert set(record_tables[place]) - set(records) == set()
 
 
-@pytest.mark.parametrize("place", [*sorted(function_tables), "lang.names", "ops.sample_wise"])
+@pytest.mark.parametrize("place", [*sorted(function_tables), "lang.names"])
 def test_tables_of_functions_name_functions(place: str) -> None:
-    # The last two are on the way of a scalar expression, which loads no module that it does not need.
-    known = {"lang.names": MATHEMATICS, "ops.sample_wise": SAMPLE_WISE, **function_tables}[place]
+    # The last one is on the way of a scalar expression, which loads no module that it does not need.
+    known = {"lang.names": MATHEMATICS, **function_tables}[place]
     public = {name for table in ("functions", "methods", "functional", "linalg", "special") for name in names_in(table)}
     assert {name for name in set(known) - public if not hasattr(Tensor, name)} == set()
 
@@ -85,8 +84,6 @@ OTHER_NAMES = (
     "lang",
     "cli",
     "analysis/examples.py",
-    "ops/families.py",
-    "ops/sample_wise.py",
     "ops/signatures.py",
     "static/graph.py",
     "torch",

@@ -6,7 +6,7 @@ from gradtrace import lang
 from gradtrace.analysis import matrices, paths, stats, steps
 from gradtrace.trace.capture import capture
 from gradtrace.trace.steps import Watch
-from gradtrace.views import cells, grid, table, tree
+from gradtrace.views import cells, layout, table, tree
 from gradtrace.views import matrices as matrix_view
 from gradtrace.views import paths as path_view
 from gradtrace.views import stats as stats_view
@@ -56,7 +56,7 @@ def test_paths_take_lines_of_their_own(trace):
     ],
 )
 def test_the_shape_of_a_value(text, short):
-    assert grid.shape_of(text) == short
+    assert layout.shape_of(text) == short
 
 
 def test_a_row_of_derivatives_stands_in_the_shape_of_the_input():
@@ -96,7 +96,7 @@ def test_a_number_longer_than_a_line_is_broken(columns):
 
 def test_columns_of_numbers_are_not_shortened():
     columns = [Column("name", [Cell("a_long_name_of_a_tensor")]), Column("value", [Cell("1234.56789", "", True)])]
-    line = grid.lines(columns, LayoutOptions(24), {"name": 6, "value": 4})[-1]
+    line = layout.lines(columns, LayoutOptions(24), {"name": 6, "value": 4})[-1]
     assert line.endswith("1234.56789") and "…" in line
 
 

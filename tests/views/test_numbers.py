@@ -70,8 +70,8 @@ def test_full_reads_back(data):
 
 @given(st.recursive(st.floats() | st.integers() | st.text(), st.lists))
 def test_json_is_strict(data):
-    text = json.dumps(numbers.json_safe(data), allow_nan=False)
-    assert json.loads(text, parse_constant=pytest.fail) == numbers.json_safe(data)
+    text = json.dumps(numbers.jsonable(data), allow_nan=False)
+    assert json.loads(text, parse_constant=pytest.fail) == numbers.jsonable(data)
 
 
 def test_jsonable():

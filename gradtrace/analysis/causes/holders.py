@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from gradtrace.analysis import places
-from gradtrace.analysis.answer import Facts
-from gradtrace.analysis.causes.cause import Cause, at_line, named, scopes_of
+from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.causes.loops import assigned_name
+from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.terms import named, scopes_of
+from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import OptimiserRecord, Span
@@ -24,29 +26,24 @@ class Container(NamedTuple):
 
 def not_held(facts: Facts) -> Cause | None:
     """Find tensors that get gradients but that no optimiser holds, with the reason."""
-    stepping = [one for one in facts.trace.optimisers if one.steps]
-    if not stepping:
+    stepping = next((one for one in facts.trace.optimisers if one.steps), None)
+    roots = {facts.flow.tensor(i) for one in facts.passes for i in one.roots}
+    known = roots.union(facts.optimised)
+    loose = [leaf for leaf in facts.stored if leaf not in known and not facts.tensors[leaf].version]
+    if stepping is None or not loose:
         return None
-    held = {facts.flow.tensor(i) for one in facts.trace.optimisers for i in one.tensors}
-    trained = facts.stored
-    roots = {facts.flow.tensor(i) for one in facts.trace.passes for i in one.roots}
-    loose = [
-        leaf for leaf in trained if leaf not in roots and leaf not in held and not facts.trace.tensors[leaf].version
-    ]
-    if not loose:
-        return None
-    for ask in (in_container, made_later, copied, other_tensors):
-        found = ask(facts, loose, stepping[0], held & set(trained))
-        if found is not None:
-            return found
-    return None
+    causes = (ask(facts, loose, stepping) for ask in (in_container, made_later, copied, other_tensors))
+    cause = next((cause for cause in causes if cause is not None), None)
+    return None if cause is None else cause._replace(tensors=frozenset(loose).union(cause.tensors or ()))
 
 
-def names_of(facts: Facts, leaves: list[int]) -> str:
+def never_change(facts: Facts, leaves: list[int]) -> str:
+    """Return "a, b and 3 more never change"."""
     names = [named(facts, leaf) for leaf in leaves]
     few = [name for name in names if len(name) < 40][:3]
     more = len(names) - len(few)
-    return ", ".join(few) + (f" and {more} more" if more and few else "") if few else f"{len(names)} tensors"
+    text = ", ".join(few) + (f" and {more} more" if more and few else "") if few else f"{len(names)} tensors"
+    return f"{text} never change{'s' if len(leaves) == 1 else ''}"
 
 
 # ---- plain lists and dicts
@@ -59,10 +56,12 @@ def containers(facts: Facts) -> list[Container]:
         if not isinstance(cls, ast.ClassDef) or not any("Module" in facts.text.cut(b) for b in cls.bases):
             continue
         for node in ast.walk(cls):
-            if isinstance(node, ast.Assign) and len(node.targets) == 1 and own_attribute(node.targets[0]):
-                kind = plain_kind(facts, node.value, cls, own_attribute(node.targets[0]))
-                if kind is not None:
-                    found.append(Container(own_attribute(node.targets[0]), node, *kind))
+            attribute = (
+                own_attribute(node.targets[0]) if isinstance(node, ast.Assign) and len(node.targets) == 1 else ""
+            )
+            kind = plain_kind(facts, node.value, cls, attribute) if attribute else None  # type: ignore[attr-defined]
+            if kind is not None:
+                found.append(Container(attribute, node, *kind))
     return found
 
 
@@ -94,123 +93,106 @@ def plain_kind(facts: Facts, value: Any, cls: Any, attribute: str) -> tuple[bool
     return None
 
 
-def in_container(facts: Facts, loose: list[int], optimiser: OptimiserRecord, both: set[int]) -> Cause | None:
-    names = [facts.trace.tensors[leaf].name for leaf in loose]
+def in_container(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
+    names = [facts.tensors[leaf].name for leaf in loose]
     one = next((c for c in containers(facts) if any(not name or f".{c.attribute}[" in name for name in names)), None)
     if one is None:
         return None
     head = places.head_of(one.statement)
-    what = "parameters" if one.of_parameters else "layers"
-    kind = ("Parameter" if one.of_parameters else "Module") + ("Dict" if one.is_dict else "List")
-    value = facts.text.cut(one.statement.value)
-    new = f"self.{one.attribute} = nn.{kind}({value})"
+    what, kind = ("parameters", "Parameter") if one.of_parameters else ("layers", "Module")
+    container = "dict" if one.is_dict else "list"
+    wrapped = f"nn.{kind}{container.title()}"
+    new = f"self.{one.attribute} = {wrapped}({facts.text.cut(one.statement.value)})"
     return Cause(
         "plain container",
-        f"{len(loose)} tensors are never updated",
-        f"self.{one.attribute}{at_line(head)} is a plain {'dict' if one.is_dict else 'list'}, so parameters() leaves "
-        f"its {what} out and the optimiser{at_line(optimiser.span)} does not hold them",
-        head,
+        f"self.{one.attribute}{at_line(head)} is a plain {container}, so parameters() leaves its {what} out and the "
+        f"optimiser{at_line(optimiser.span)} does not hold them",
         (
-            facts.at(f"a module does not see {what} in a plain {'dict' if one.is_dict else 'list'}", head),
+            facts.at(f"a module does not see {what} in a plain {container}", head),
             facts.at(f"this optimiser holds {optimiser.held} tensors, without them", optimiser.span),
         ),
-        (new if len(new) < 74 else f"wrap it: nn.{kind}(...)",),
-        frozenset(loose),
+        (new if len(new) < 74 else f"wrap it: {wrapped}(...)",),
+        what=f"{len(loose)} tensors are never updated",
     )
 
 
 # ---- made at another time
 
 
-def made_later(facts: Facts, loose: list[int], optimiser: OptimiserRecord, both: set[int]) -> Cause | None:
+def made_later(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
     """Return the reason if a module or a tensor was replaced after the optimiser had got its parameters."""
     made = facts.text.statement(optimiser.span)
     if made is None:
         return None
-    names = [facts.trace.tensors[leaf].name or "" for leaf in loose]
-    for statement in facts.text.simple:
-        if not isinstance(statement, ast.Assign) or statement.lineno <= made.lineno:
+    names = [facts.tensors[leaf].name or "" for leaf in loose]
+    later = [s for s in facts.text.simple if isinstance(s, ast.Assign) and s.lineno > made.lineno]
+    for statement, target in ((s, facts.text.cut(target)) for s in later for target in s.targets):
+        taken = [n for n in names if n == target or n.startswith((target + ".", target + "["))]
+        if not taken or not mentions(made, target):
             continue
-        for target in statement.targets:
-            text = facts.text.cut(target)
-            taken = [n for n in names if n == text or n.startswith((text + ".", text + "["))]
-            if not taken or not mentions(facts, made, text):
-                continue
-            head, base = places.head_of(statement), assigned_name(facts, optimiser.span) or "the optimiser"
-            return Cause(
-                "stale optimiser",
-                f"{names_of(facts, loose)} never change{'s' if len(loose) == 1 else ''}",
-                f"{base} was made{at_line(optimiser.span)}, before line {head.line} replaced {text}, so the optimiser "
-                f"still holds the old tensors and not {taken[0]}",
-                head,
-                (
-                    facts.at("this optimiser holds the tensors of this moment", optimiser.span),
-                    facts.at(f"{text} is replaced here", head),
-                ),
-                (f"make the optimiser after line {head.line}: {facts.text.cut(made)}",),
-                frozenset(loose),
-            )
+        head, base = places.head_of(statement), assigned_name(facts, optimiser.span) or "the optimiser"
+        return Cause(
+            "stale optimiser",
+            f"{base} was made{at_line(optimiser.span)}, before line {head.line} replaced {target}, so the optimiser "
+            f"still holds the old tensors and not {taken[0]}",
+            (
+                facts.at("this optimiser holds the tensors of this moment", optimiser.span),
+                facts.at(f"{target} is replaced here", head),
+            ),
+            (f"make the optimiser after line {head.line}: {facts.text.cut(made)}",),
+            what=never_change(facts, loose),
+        )
     return None
 
 
-def mentions(facts: Facts, made: Any, text: str) -> bool:
+def mentions(made: Any, text: str) -> bool:
     """Whether the statement that makes an optimiser names this variable."""
     base = text.partition(".")[0].partition("[")[0]
     return any(isinstance(n, ast.Name) and n.id == base for n in ast.walk(made))
 
 
-def copied(facts: Facts, loose: list[int], optimiser: OptimiserRecord, both: set[int]) -> Cause | None:
+def copied(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
     """Return the reason if an optimiser was given copies of the parameters."""
-    made = facts.text.statement(optimiser.span)
-    call = None if made is None else places.optimiser_call(facts.text, made)
-    if call is None:
-        return None
-    copies = [n for n in ast.walk(call) if isinstance(n, ast.Attribute) and n.attr in COPIES]
+    call = call_that_makes(facts, optimiser)
+    copies = [n for n in ast.walk(call) if isinstance(n, ast.Attribute) and n.attr in COPIES] if call else []
     inner = [n.id for c in copies for n in ast.walk(c) if isinstance(n, ast.Name)]
-    names = [named(facts, leaf) for leaf in loose]
-    taken = [n for n in names if n.partition(".")[0] in inner]
+    taken = [n for leaf in loose if (n := named(facts, leaf)).partition(".")[0] in inner]
     if not taken:
         return None
     return Cause(
         "other tensors",
-        f"{names_of(facts, loose)} never change{'s' if len(loose) == 1 else ''}",
         f"the optimiser{at_line(optimiser.span)} holds a copy of {taken[0]}, made by {copies[-1].attr}(), not "
         f"{taken[0]} itself",
-        optimiser.span,
         (facts.at(f"the steps change the copy; the loss depends on {taken[0]}", optimiser.span),),
         (f"give it the tensor itself: [{', '.join(dict.fromkeys(taken))}]",),
-        frozenset(loose),
+        what=never_change(facts, loose),
     )
 
 
-def other_tensors(facts: Facts, loose: list[int], optimiser: OptimiserRecord, both: set[int]) -> Cause | None:
+def other_tensors(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
     """Return the reason if no tensor of an optimiser ever gets a gradient."""
-    if both or optimiser.steps < 2 or optimiser.idle < optimiser.steps:
+    if not facts.stored.keys().isdisjoint(facts.optimised) or optimiser.steps < 2 or optimiser.idle < optimiser.steps:
         return None
-    used = call_of(facts, loose)
-    source = base_of(facts, loose)
-    own = held_text(facts, optimiser)
+    used, source, own = call_of(facts, loose), base_of(facts, loose), held_text(facts, optimiser)
     roots = facts.root_names()
     evidence = [facts.at(f"this optimiser holds {own}", optimiser.span)]
     if used is not None:
         evidence.append(facts.at(f"{source} is used here", used))
     return Cause(
         "other tensors",
-        "nothing that the optimiser holds is updated",
         f"{roots} is computed from {source}{at_line(used)}, and does not depend on {own}, which the optimiser"
         f"{at_line(optimiser.span)} holds",
-        used or optimiser.span,
-        tuple(evidence),
+        evidence,
         (f"compute {roots} with {own} instead of {source}", f"or give the optimiser {source}'s tensors"),
-        frozenset({*loose, *map(facts.flow.tensor, optimiser.tensors)}),
+        what="nothing that the optimiser holds is updated",
+        tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
     )
 
 
 def call_of(facts: Facts, leaves: list[int]) -> Span | None:
     """Return the place of the outermost module call that uses one of the leaves, else of the operation."""
     for leaf in leaves:
-        reading = [facts.trace.operations[index] for index in facts.flow.readers.get(leaf, ())]
-        for operation in sorted(reading, key=lambda one: not one.grad_enabled)[:1]:
+        for operation in sorted(facts.readers(leaf), key=lambda one: not one.grad_enabled)[:1]:
             modules = [s.span for s in scopes_of(facts, operation) if s.kind == "module" and s.span is not None]
             return modules[-1] if modules else operation.span
     return None
@@ -218,15 +200,17 @@ def call_of(facts: Facts, leaves: list[int]) -> Span | None:
 
 def base_of(facts: Facts, leaves: list[int]) -> str:
     """Return the variable that some leaves belong to: "target_net"."""
-    names = [named(facts, leaf).partition(".")[0] for leaf in leaves]
-    return names[0] if len(names[0]) < 30 else "other tensors"
+    name = named(facts, leaves[0]).partition(".")[0]
+    return name if len(name) < 30 else "other tensors"
+
+
+def call_that_makes(facts: Facts, optimiser: OptimiserRecord) -> Any:
+    made = facts.text.statement(optimiser.span)
+    return None if made is None else places.optimiser_call(facts.text, made)
 
 
 def held_text(facts: Facts, optimiser: OptimiserRecord) -> str:
     """Return the parameters given to an optimiser as the program writes them: "q_net"."""
-    made = facts.text.statement(optimiser.span)
-    call = None if made is None else places.optimiser_call(facts.text, made)
-    if call is None or not call.args:
-        return "its own tensors"
-    text = facts.text.cut(call.args[0]).removesuffix(".parameters()")
-    return text if len(text) < 30 else "its own tensors"
+    call = call_that_makes(facts, optimiser)
+    text = facts.text.cut(call.args[0]).removesuffix(".parameters()") if call is not None and call.args else ""
+    return text if text and len(text) < 30 else "its own tensors"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from gradtrace.analysis.answer import Facts, is_finite
-from gradtrace.analysis.causes.cause import Cause, operands, operator, result, unit
+from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.facts import Facts, is_finite
 from gradtrace.analysis.ranges import LARGEST, magnitude
+from gradtrace.analysis.terms import operator, result, unit
 from gradtrace.engine.tables import function_table
 from gradtrace.trace.record import BackwardStep, Operation
 
@@ -18,12 +19,10 @@ DIVIDING = function_table("analysis.causes.overflow.DIVIDING", ("div", "reciproc
 def too_large(facts: Facts, operation: Operation) -> str:
     """Return ": float16 holds nothing larger than 65504" for a result that overflowed in float16; "" for any other."""
     value = result(facts, operation)
-    given = [v for _, v in operands(facts, operation)]
+    given = [v for _, v in facts.operands(operation)]
     if value is None or value.dtype != "float16" or operator(operation).startswith("log"):
         return ""
-    if not given or not all(is_finite(v) for v in given):
-        return ""
-    if operator(operation) in DIVIDING and given[-1].zeros:
+    if not given or not all(map(is_finite, given)) or (operator(operation) in DIVIDING and given[-1].zeros):
         return ""
     return f": float16 holds nothing larger than {LARGEST['float16']:.0f}"
 
@@ -36,21 +35,19 @@ def gradient_too_large(facts: Facts, operation: Operation, step: BackwardStep) -
         return None
     name = operator(operation)
     because = (
-        f"the gradient becomes inf in {unit(facts, operation)}{facts.step(operation)}: up to {max(sizes):.4g} comes "
+        f"the gradient becomes inf in {unit(operation)}{facts.step(operation)}: up to {max(sizes):.4g} comes "
         f"there, and float16 holds nothing larger than {LARGEST['float16']:.0f}"
     )
     evidence = [facts.at(f"{name} sends back inf in float16 here", operation.span)]
     grown = largest_growth(facts, step)
     if grown is not None:
         maker, ratio = grown
-        because += f"; {unit(facts, maker)} made it {ratio:.6g} times as large"
+        because += f"; {unit(maker)} made it {ratio:.6g} times as large"
         evidence.insert(0, facts.at(f"this multiplies every gradient by {ratio:.6g}", maker.span))
     return Cause(
         "gradient overflow",
-        "",
         because,
-        operation.span if grown is None else grown[0].span,
-        tuple(evidence),
+        evidence,
         (
             "use a smaller loss scale; torch.amp.GradScaler finds one, and skips the steps that overflow",
             "or compute in bfloat16, which has the range of float32 and needs no scale",
@@ -65,13 +62,14 @@ def largest_growth(facts: Facts, step: BackwardStep) -> tuple[Operation, float] 
     """Return the operation before a step of the same pass that increased gradients most, if by a factor of 100 or
     more.
     """
-    found: tuple[Operation, float] | None = None
-    for one in facts.trace.steps:
+    grown: tuple[Operation, float] | None = None
+    for one in facts.steps:
         if one.number != step.number or one.function == step.function:
             continue
-        got = max((size for v in one.upstream if (size := magnitude(v))), default=0.0)
-        gave = max((size for v in one.downstream if (size := magnitude(v))), default=0.0)
+        got, gave = (
+            max(filter(None, map(magnitude, values)), default=0.0) for values in (one.upstream, one.downstream)
+        )
         operation = facts.arrivals.operations.get(one.function)
-        if got and operation is not None and gave / got >= max(100.0, found[1] if found else 0.0):
-            found = operation, gave / got
-    return found
+        if got and operation is not None and gave / got >= max(100.0, grown[1] if grown else 0.0):
+            grown = operation, gave / got
+    return grown

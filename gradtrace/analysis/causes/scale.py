@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from math import isfinite, log10
 
-from gradtrace.analysis.answer import Evidence, Facts, is_zero
-from gradtrace.analysis.causes.cause import Cause, at_line, named, operator
+from gradtrace.analysis.cause import Cause, Evidence
+from gradtrace.analysis.facts import Facts, is_zero
+from gradtrace.analysis.terms import named, operator
+from gradtrace.analysis.words import at_line
 from gradtrace.annotations import NamedTuple
 from gradtrace.trace.record import BackwardStep, Span, Value
 
@@ -31,8 +33,7 @@ def vanishing_or_exploding(facts: Facts) -> Cause | None:
     """Find a gradient that is tiny or huge after a long path of similar factors."""
     worst: tuple[float, int, BackwardStep] | None = None
     for leaf, visits in facts.stored.items():
-        last = visits[-1]
-        for step in (visits[0], last):
+        for step in (visits[0], visits[-1]):
             after = step.grad_after
             norm = 0.0 if after is None or is_zero(after) or not after.is_measured else after.norm
             if norm == 0 or not isfinite(norm) or TINY < norm < HUGE:
@@ -46,21 +47,19 @@ def along_the_way(facts: Facts, norm: float, leaf: int, step: BackwardStep) -> C
     way = way_to(facts, step)
     if len(way) < OFTEN:
         return None
-    start = size(way[-1].upstream[0] if way[-1].upstream else None) or 1.0
+    start = received(way[-1]) or 1.0
     total = norm / start
-    parts = stretches(facts, step, way)
-    sign = 1 if total > 1 else -1
-    parts = [p for p in parts if p.times >= OFTEN and p.log * sign > 0]
-    if (not total < 1 / SPAN and not total > SPAN) or not parts:
+    vanishes, sign = total < 1, 1 if total > 1 else -1
+    parts = [p for p in stretches(facts, step, way) if p.times >= OFTEN and p.log * sign > 0]
+    if not (total < 1 / SPAN or total > SPAN) or not parts:
         return None
     main = max(parts, key=lambda p: p.log * sign)
     second = [p for p in parts if p is not main and p.log * sign > 2]
     name = named(facts, leaf)
-    vanishes = total < 1
     verbs = "vanishes: it shrinks" if vanishes else "explodes: it grows"
     others = "".join(f", and {p.name}{at_line(p.span)} by about {p.each:.2g}" for p in second[:1])
     evidence = [
-        facts.at(f"it starts as {start:.3g} at {named_root(facts, way)}", facts.trace.passes[step.number].span),
+        facts.at(f"it starts as {start:.3g} at {named_root(facts, way)}", facts.passes[step.number].span),
         *[
             facts.at(f"{p.name}: {p.times} times, each by about {p.each:.2g}, together by {10**p.log:.1e}", p.span)
             for p in (main, *second[:2])
@@ -69,14 +68,13 @@ def along_the_way(facts: Facts, norm: float, leaf: int, step: BackwardStep) -> C
     ]
     return Cause(
         "vanishes" if vanishes else "explodes",
-        f"{name}.grad is {norm:.2g}",
         f"the gradient {verbs} from {start:.2g} to {norm:.2g} through {main.name}{at_line(main.span)}, {main.times} "
         f"times a factor of about {main.each:.2g}{others}",
-        main.span,
-        tuple(evidence),
+        evidence,
         shrink_fixes(main, name) if vanishes else grow_fixes(main, name),
-        leaves_like(facts, norm),
-        "gradient",
+        what=f"{name}.grad is {norm:.2g}",
+        tensors=leaves_like(facts, norm),
+        status="gradient",
     )
 
 
@@ -101,17 +99,12 @@ def grow_fixes(main: Stretch, name: str) -> tuple[str, ...]:
 
 def leaves_like(facts: Facts, norm: float) -> frozenset[int]:
     """Return the leaves whose gradients are too small or too large by a similar factor."""
-    found = []
-    for leaf, visits in facts.stored.items():
-        after = visits[-1].grad_after
-        own = 0.0 if after is None else after.norm
-        if own and (own < TINY if norm < 1 else own > HUGE):
-            found.append(leaf)
-    return frozenset(found)
+    norms = {leaf: size(visits[-1].grad_after) for leaf, visits in facts.stored.items()}
+    return frozenset(leaf for leaf, own in norms.items() if own and (own < TINY if norm < 1 else own > HUGE))
 
 
 def named_root(facts: Facts, way: list[BackwardStep]) -> str:
-    outputs = facts.trace.functions[way[-1].function].outputs
+    outputs = facts.functions[way[-1].function].outputs
     return named(facts, outputs[0]) if outputs else "the root"
 
 
@@ -119,43 +112,42 @@ def size(value: Value | None) -> float:
     return 0.0 if value is None else value.norm
 
 
+def received(step: BackwardStep) -> float:
+    return size(step.upstream[0]) if step.upstream else 0.0
+
+
 def way_to(facts: Facts, step: BackwardStep) -> list[BackwardStep]:
     """Return the steps that a leaf's gradient came through, from the leaf to the root; of several contributions, the
     largest.
     """
-    found: list[BackwardStep] = []
+    way: list[BackwardStep] = []
     seen: set[int] = set()
     at = step
     while at.function not in seen:
         seen.add(at.function)
-        parts = facts.arrivals.at(at)
-        if not parts:
-            break
-        largest = max(size(part.part.value) for part in parts)
-        near = [part.sender for part in parts if size(part.part.value) >= 0.1 * largest]
-        if not near:  # not a number
+        sizes = [(arrival.sender, size(arrival.part.value)) for arrival in facts.arrivals.at(at)]
+        largest = max((norm for _, norm in sizes), default=0.0)
+        near = [sender for sender, norm in sizes if norm >= 0.1 * largest]
+        if not near:  # nothing arrived, or it is not a number
             break
         at = min(near, key=lambda one: one.function)  # the longest way, where several are as large
-        found.append(at)
-    return found
+        way.append(at)
+    return way
 
 
 def stretches(facts: Facts, leaf: BackwardStep, way: list[BackwardStep]) -> list[Stretch]:
     """Return the factors of a path to a leaf, by operator and line: the norm of the gradient sent over that
     received.
     """
-    found: dict[tuple[str, int], list[float]] = {}
+    logs: dict[tuple[str, int], list[float]] = {}
     spans: dict[tuple[str, int], Span | None] = {}
-    after = leaf
-    for one in way:
-        function = facts.trace.functions[one.function]
+    for after, one in zip((leaf, *way), way, strict=False):
+        function = facts.functions[one.function]
         operation = facts.arrivals.operations.get(function.id)
-        name = operator(operation) if operation is not None else function.name
-        got = size(one.upstream[0] if one.upstream else None)
-        sent = size(after.upstream[0]) if after.upstream else 0.0
+        got, sent = received(one), received(after)
         if got and sent and isfinite(got) and isfinite(sent):
+            name = operator(operation) if operation is not None else function.name
             key = (name, function.span.line if function.span is not None else 0)
-            found.setdefault(key, []).append(log10(sent / got))
+            logs.setdefault(key, []).append(log10(sent / got))
             spans[key] = function.span
-        after = one
-    return [Stretch(key[0], len(logs), sum(logs), spans[key]) for key, logs in found.items()]
+    return [Stretch(key[0], len(found), sum(found), spans[key]) for key, found in logs.items()]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gradtrace.analysis.answer import Facts
-from gradtrace.analysis.causes.cause import named, scopes_of
+from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.terms import named, scopes_of
 from gradtrace.annotations import Any
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import Failure, Span, TensorRecord
@@ -12,10 +12,10 @@ from gradtrace.trace.record import Failure, Span, TensorRecord
 def statements(facts: Facts, failure: Failure) -> list[Any]:
     """Return the statement that failed, then the statements whose calls it ran in."""
     spans: list[Span | None] = [failure.span]
-    if facts.trace.operations:
-        spans += [s.span for s in scopes_of(facts, facts.trace.operations[-1]) if s.kind in ("module", "function")]
-    found = [facts.text.statement(span) for span in spans]
-    return [s for s in dict.fromkeys(found) if s is not None and not hasattr(s, "body")]
+    for operation in facts.operations[-1:]:
+        spans += [s.span for s in scopes_of(facts, operation) if s.kind in ("module", "function")]
+    around = dict.fromkeys(map(facts.text.statement, spans))
+    return [s for s in around if s is not None and not hasattr(s, "body")]
 
 
 def tensors_at(facts: Facts, failure: Failure) -> list[TensorRecord]:
@@ -23,7 +23,7 @@ def tensors_at(facts: Facts, failure: Failure) -> list[TensorRecord]:
     found: dict[int, TensorRecord] = {}
     for statement in statements(facts, failure):
         texts = {facts.text.cut(n) for n in ast.walk(statement) if isinstance(n, ast.expr)}
-        for record in reversed(facts.trace.tensors):
+        for record in reversed(facts.tensors):
             if named(facts, record.id) in texts or record.name in texts:
                 found.setdefault(record.first, record)
     return list(found.values())

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from gradtrace.analysis.answer import Evidence, Facts
-from gradtrace.analysis.causes.cause import Cause, at_line, made_at, named, operator
+from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.causes.scene import tensors_at
-from gradtrace.annotations import Any
+from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.terms import made_at, named, operator
+from gradtrace.analysis.words import at_line
 from gradtrace.engine.tables import function_table
-from gradtrace.trace.record import Failure, Operation, TensorRecord
+from gradtrace.trace.record import Failure, Operation, Span, TensorRecord
 
 SHAPES = re.compile(r"\((\d+(?:x\d+)+) and (\d+(?:x\d+)+)\)")
 SIZES = re.compile(r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)")
@@ -21,7 +22,7 @@ RESHAPES = function_table(
 
 
 def latest_of_shape(facts: Facts, shape: tuple[int, ...]) -> TensorRecord | None:
-    return next((t for t in reversed(facts.trace.tensors) if t.value is not None and t.value.shape == shape), None)
+    return next((t for t in reversed(facts.tensors) if t.shape == shape), None)
 
 
 def reshaped_by(facts: Facts, record: TensorRecord) -> Operation | None:
@@ -29,21 +30,20 @@ def reshaped_by(facts: Facts, record: TensorRecord) -> Operation | None:
     shape.
     """
     for _ in range(4):
-        if record.operation is None:
+        maker = facts.maker(record.id)
+        if maker is None or operator(maker) in RESHAPES:
+            return maker
+        before = [facts.tensors[i] for i in maker.tensors]
+        same = next((t for t in before if t.value is not None and t.shape == record.shape), None)
+        if same is None:
             return None
-        operation = facts.trace.operations[record.operation]
-        if operator(operation) in RESHAPES:
-            return operation
-        before = [facts.trace.tensors[o.tensor] for o in operation.inputs if o.tensor is not None]
-        same = [
-            t
-            for t in before
-            if t.value is not None and record.value is not None and t.value.shape == record.value.shape
-        ]
-        if not same:
-            return None
-        record = same[0]
+        record = same
     return None
+
+
+def shaped_at(facts: Facts, record: TensorRecord) -> Span | None:
+    operation = reshaped_by(facts, record)
+    return operation.span if operation is not None else made_at(facts, record)
 
 
 def wrong_shape(facts: Facts, failure: Failure) -> Cause | None:
@@ -51,31 +51,26 @@ def wrong_shape(facts: Facts, failure: Failure) -> Cause | None:
     product = SHAPES.search(failure.message)
     if product is not None:
         shapes = [tuple(map(int, text.split("x"))) for text in product.groups()]
-        pair = [latest_of_shape(facts, shape) for shape in shapes]
-        return of_product(facts, pair[0], pair[1], shapes) if pair[0] is not None else None
+        left, right = (latest_of_shape(facts, shape) for shape in shapes)
+        return None if left is None else of_product(facts, left, right, shapes)
     sizes = SIZES.search(failure.message) or BATCHES.search(failure.message)
     if sizes is None:
         return None
     numbers = {int(x) for x in sizes.groups()}
-    found = [t for t in tensors_at(facts, failure) if t.value is not None and numbers & set(t.value.shape)]
+    found = [t for t in tensors_at(facts, failure) if numbers & set(t.shape)]
     found = [t for t in found if not t.is_leaf or not t.requires_grad][:3] or found[:3]
     if len(found) < 2:
         return None
-    evidence = [shape_evidence(facts, t) for t in found]
     shaped = next((o for t in found if (o := reshaped_by(facts, t)) is not None), None)
     span = shaped.span if shaped is not None else made_at(facts, found[-1])
-    told = " and ".join(f"{named(facts, t.id)} has the shape {t.value.shape if t.value else ()}" for t in found[:2])
+    pair = " and ".join(f"{named(facts, t.id)} has the shape {t.shape}" for t in found[:2])
     made = f", made by {operator(shaped)}{at_line(shaped.span)}" if shaped is not None else at_made(facts, found)
     return Cause(
         "wrong shape",
-        "the program failed",
-        f"{told}{made}, which do not fit together",
-        span,
-        tuple(evidence),
+        f"{pair}{made}, which do not fit together",
+        [shape_evidence(facts, t) for t in found],
         (f"give them one shape where they are made{at_line(span)}: view, unsqueeze(1), or the other size",),
-        None,
-        "failed",
-        named(facts, found[0].id),
+        name=named(facts, found[0].id),
     )
 
 
@@ -85,55 +80,43 @@ def at_made(facts: Facts, records: list[TensorRecord]) -> str:
 
 
 def shape_evidence(facts: Facts, record: TensorRecord) -> Evidence:
-    operation = reshaped_by(facts, record)
-    span = operation.span if operation is not None else made_at(facts, record)
-    shape = record.value.shape if record.value is not None else ()
-    return facts.at(f"{named(facts, record.id)} gets the shape {shape} here", span)
+    return facts.at(f"{named(facts, record.id)} gets the shape {record.shape} here", shaped_at(facts, record))
 
 
-def of_product(facts: Facts, left: Any, right: TensorRecord | None, shapes: list[Any]) -> Cause:
+def of_product(facts: Facts, left: TensorRecord, right: TensorRecord | None, shapes: list[tuple[int, ...]]) -> Cause:
     """Explain a failed matrix product of a layer's input and its weight."""
-    operation = reshaped_by(facts, left)
-    span = operation.span if operation is not None else made_at(facts, left)
-    name = named(facts, left.id)
+    operation, span, name = reshaped_by(facts, left), shaped_at(facts, left), named(facts, left.id)
     width, wanted = shapes[0][-1], shapes[1][0]
     evidence = [facts.at(f"{name} has the shape {shapes[0]}", span)]
+    fix: list[str] = []
     layer = weight_behind(facts, right)
-    begun = None if layer is None else next((b.span for b in facts.trace.begun if b.tensor == layer.id), None)
     if layer is not None:
+        begun = facts.begun.get(layer.id)
         owner = named(facts, layer.id).removesuffix(".weight")
         evidence.append(facts.at(f"{owner} takes {wanted} features", begun))
         taker = f"{owner}, made{at_line(begun)}, takes {wanted}"
+        fix.append(f"nn.Linear({width}, ...) in place of nn.Linear({wanted}, ...){at_line(begun)}")
     else:
         taker = f"the other matrix has {wanted} rows, shape {shapes[1]}"
         if right is not None:
             evidence.append(shape_evidence(facts, right))
-    fix = [f"nn.Linear({width}, ...) in place of nn.Linear({wanted}, ...){at_line(begun)}"] if layer is not None else []
-    before = None
-    if operation is not None:
-        tensor = next((o.tensor for o in operation.inputs if o.tensor is not None), None)
-        before = None if tensor is None else facts.trace.tensors[tensor].value
+    before = None if operation is None or not operation.tensors else facts.tensors[operation.tensors[0]].value
     if before is not None and before.shape and before.numel == wanted * before.shape[0]:
         fix.insert(0, f"x = x.flatten(1){at_line(span)}: then it has {wanted} features for each sample")
     elif layer is None and right is not None and shapes[0][-1] == shapes[1][-1]:
         fix.insert(0, f"transpose the second: {name} @ {named(facts, right.id)}.t()")
     return Cause(
         "wrong shape",
-        "the program failed",
         f"{name}{at_line(span)} has the shape {shapes[0]}, so {width} features for each row, and {taker}",
-        span,
-        tuple(evidence),
+        evidence,
         tuple(fix) or ("look at the sizes of both",),
-        None,
-        "failed",
-        name,
+        name=name,
     )
 
 
 def weight_behind(facts: Facts, record: TensorRecord | None) -> TensorRecord | None:
     """Return the parameter that a transposed weight is a view of."""
-    if record is None or record.operation is None:
-        return record if record is not None and record.is_parameter else None
-    tensor = next((o.tensor for o in facts.trace.operations[record.operation].inputs if o.tensor is not None), None)
-    source = None if tensor is None else facts.trace.tensors[tensor]
-    return source if source is not None and source.is_parameter else None
+    maker = None if record is None else facts.maker(record.id)
+    if maker is not None:
+        record = facts.tensors[maker.tensors[0]] if maker.tensors else None
+    return record if record is not None and record.is_parameter else None

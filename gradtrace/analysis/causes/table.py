@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from gradtrace.analysis.answer import Answer, Facts, is_finite
+from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.causes import cuts, holders, loops, order, scale, silent
-from gradtrace.analysis.causes.cause import Cause, Question
+from gradtrace.analysis.facts import Facts, is_finite
 from gradtrace.analysis.why import explain
 from gradtrace.analysis.words import brief
+from gradtrace.annotations import Callable, NamedTuple
 from gradtrace.trace.record import TensorRecord
+
+
+class Question(NamedTuple):
+    """A function that looks for causes in a trace, with the codes of the causes that it can find.
+
+    Each code has a sentence for the documentation. If a cause with one of the codes `unless` was found already, the
+    function is not called, since that cause would explain its result.
+    """
+
+    ask: Callable[[Facts], Cause | None]
+    codes: tuple[tuple[str, str], ...]
+    unless: tuple[str, ...] = ()
+
 
 QUESTIONS = (
     Question(loops.rebound, (("rebound", "a parameter's name is bound to the result of its update"),)),
@@ -83,7 +97,7 @@ QUESTIONS = (
 )
 
 
-def found(facts: Facts) -> list[Cause]:
+def causes_in(facts: Facts) -> list[Cause]:
     """Return the causes in a run, most serious first, each code once."""
     causes: dict[str, Cause] = {}
     for question in QUESTIONS:
@@ -93,31 +107,28 @@ def found(facts: Facts) -> list[Cause]:
     return list(causes.values())
 
 
-def about(facts: Facts, record: TensorRecord, causes: list[Cause]) -> Answer:
+def about(facts: Facts, record: TensorRecord, causes: list[Cause]) -> Cause:
     """Explain a tensor's gradient by a cause in the run that applies to it, else by the tensor itself."""
-    name, grad = record.label, record.grad
+    name, grad, own = record.label, record.grad, explain(facts, record)
     mine = [c for c in causes if c.tensors is None or facts.flow.tensor(record.id) in c.tensors]
     if grad is None:
-        own = explain(facts, record)
-        better = next((c for c in mine if c.tensors is not None), None) if own.cause in VAGUE else None
-        return own if better is None else better.answer(name, f"{name}.grad is None", own.status)
+        better = next((c for c in mine if c.tensors is not None), None) if own.code in VAGUE else None
+        return own if better is None else better.about(record, own.status, "None")
     if not is_finite(grad):
         bad = next((c for c in causes if c.status == "nan"), None)
         if bad is not None and (grad.has_nan or " is nan" not in bad.what):
-            return bad.answer(name, f"{name}.grad is {brief(grad)}", "nan", grad)
-        return explain(facts, record)
-    own = explain(facts, record)
-    if own.cause == "zeroed" and mine and mine[0].status == "nan":
-        return mine[0].answer(name, f"{name}.grad was zeroed, but {mine[0].what}", "zero", grad)
-    if own.cause not in PLAIN or not mine:
+            return bad.about(record, "nan", brief(grad))
         return own
-    what = f"{name}.grad is {brief(grad)}"
-    if mine[0].what and ".grad is" not in mine[0].what:
-        what += f", but {mine[0].what}"
-    return mine[0].answer(name, what, own.status, grad)
+    cause = mine[0] if mine else own
+    if own.code == "zeroed" and cause.status == "nan":
+        return cause.about(record, "zero", "zeroed")._replace(what=f"{name}.grad was zeroed, but {cause.what}")
+    if own.code not in PLAIN or not mine:
+        return own
+    symptom = f", but {cause.what}" if cause.what and ".grad is" not in cause.what else ""
+    return cause.about(record, own.status, brief(grad) + symptom)
 
 
-def is_left(facts: Facts, record: TensorRecord, own: Answer, causes: list[Cause]) -> bool:
+def is_left(facts: Facts, record: TensorRecord, own: Cause, causes: list[Cause]) -> bool:
     """Whether a tensor needs an answer of its own: a leaf without a gradient that no cause explains."""
     if own.status == "gradient" or not record.is_leaf or not record.requires_grad:
         return False

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gradtrace.analysis.answer import Facts
-from gradtrace.analysis.causes.cause import has_inf, operands
+from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.terms import has_inf
 from gradtrace.annotations import Callable
 from gradtrace.trace.record import Operation, TensorRecord, Value
 
@@ -19,20 +19,16 @@ def back(facts: Facts, tensor: int, is_bad: Callable[[Value | None], bool]) -> t
     waiting, seen = [tensor], {tensor}
     while waiting:
         at = waiting.pop()
-        operation = facts.trace.tensors[at].operation
-        escape = facts.flow.origin_of_data.get(facts.flow.tensor(at))
-        if operation is None:
-            if escape is not None and escape.tensor is not None and is_bad(facts.trace.tensors[escape.tensor].value):
-                before = [escape.tensor]
-            else:
-                given.append(at)
-                continue
-        else:
-            record = facts.trace.operations[operation]
-            sources = [o.tensor for o in record.inputs if o.tensor is not None]
-            before = [i for i in sources if is_bad(facts.trace.tensors[i].value)]
-            if not before:
-                makers.append(record)
+        operation = facts.maker(at)
+        escape = None if operation else facts.flow.origin_of_data.get(facts.flow.tensor(at))
+        sources = (
+            operation.tensors if operation else () if escape is None or escape.tensor is None else (escape.tensor,)
+        )
+        before = [i for i in sources if is_bad(facts.tensors[i].value)]
+        if not before and operation is not None:
+            makers.append(operation)
+        elif not before:
+            given.append(at)
         for i in before:
             if i not in seen:
                 seen.add(i)
@@ -42,11 +38,11 @@ def back(facts: Facts, tensor: int, is_bad: Callable[[Value | None], bool]) -> t
 
 def source_of_inf(facts: Facts, operation: Operation) -> tuple[Operation | None, TensorRecord | None]:
     """Return the source of the first infinity that an operation read: another operation, or an input."""
-    for record, value in operands(facts, operation):
+    for record, value in facts.operands(operation):
         if has_inf(value):
             makers, given = back(facts, record.id, has_inf)
             if makers:
                 return makers[0], None
             if given:
-                return None, facts.trace.tensors[given[0]]
+                return None, facts.tensors[given[0]]
     return None, None

@@ -4,24 +4,12 @@ only.
 
 from __future__ import annotations
 
-from gradtrace.analysis.answer import Evidence, Facts
-from gradtrace.analysis.causes.cause import (
-    Cause,
-    at_line,
-    has_inf,
-    highest,
-    lowest,
-    made_at,
-    named,
-    operands,
-    operator,
-    result,
-    unit,
-)
+from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.causes.overflow import WIDER, gradient_too_large, too_large
 from gradtrace.analysis.causes.trail import source_of_inf
+from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.terms import has_inf, lowest, made_at, named, operator, result, unit
 from gradtrace.analysis.words import brief
-from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tables import function_table
 from gradtrace.lang import syntax as ast
@@ -38,8 +26,8 @@ DOMAINS = function_table(
     "analysis.causes.undefined.DOMAINS",
     {"acos": "[-1, 1]", "asin": "[-1, 1]", "atanh": "(-1, 1)", "acosh": "[1, inf)"},
 )
-SPREADS = ("std", "var")
-ROOTS = ("sqrt", "rsqrt")
+SPREADS = ("std", "var", "var_mean")
+DIVISIONS = ("div", "true_divide")
 
 # What keeps an operator within its domain, as code; {x} is its argument.
 SAFE = function_table(
@@ -77,19 +65,19 @@ LOG_OF = function_table(
 
 def reads(facts: Facts, operation: Operation) -> str:
     """Return " (p is 0)" for the first two operands; "" if nothing can be shown."""
-    told = [f"{named(facts, r.id)} is {brief(v)}" for r, v in operands(facts, operation)[:2]]
-    text = "; ".join(told)
+    text = "; ".join(f"{named(facts, r.id)} is {brief(v)}" for r, v in facts.operands(operation)[:2])
     return f" ({text})" if text and len(text) < 70 else ""
 
 
 def at_point(facts: Facts, operation: Operation) -> str:
     """Describe in a few words the operand that matters: " (an element of diff is 0)"."""
-    for record, value in operands(facts, operation):
-        low, high = lowest(value), highest(value)
-        if value.numel > 6 and value.zeros and low is not None:
-            return f" ({value.zeros} of {value.numel} elements of {named(facts, record.id)} are 0)"
-        if value.numel > 6 and low is not None and low < 0 and high is not None:
-            return f" ({named(facts, record.id)} goes down to {low:.3g})"
+    for record, value in facts.operands(operation):
+        low = lowest(value)
+        if value.numel > 6 and low is not None:
+            if value.zeros:
+                return f" ({value.zeros} of {value.numel} elements of {named(facts, record.id)} are 0)"
+            if low < 0:
+                return f" ({named(facts, record.id)} goes down to {low:.3g})"
     return reads(facts, operation)
 
 
@@ -97,8 +85,8 @@ def argument(facts: Facts, operation: Operation, place: int = 0) -> str:
     """Return an operand's text, for code in a fix."""
     if place >= len(operation.inputs):
         return "x"
-    one = operation.inputs[place]
-    text = one.text if one.tensor is None else named(facts, one.tensor)
+    operand = operation.inputs[place]
+    text = operand.text if operand.tensor is None else named(facts, operand.tensor)
     return enclosed(text) if len(text) < 30 else "x"
 
 
@@ -113,36 +101,32 @@ def fixes(facts: Facts, operation: Operation, name: str = "") -> tuple[str, ...]
 
 def made_nan(facts: Facts, operation: Operation) -> Cause:
     """Explain an operation that made NaN of operands without one."""
-    name = operator(operation)
-    if any("nan" in o.text for o in operation.inputs if o.tensor is None):
+    name, values = operator(operation), [v for _, v in facts.operands(operation)]
+    if any("nan" in text for text in operation.constants):
         return written(facts, operation, "nan")
-    if any(has_inf(v) for _, v in operands(facts, operation)) or inf_constant(operation):
+    if any(map(has_inf, values)) or inf_constant(operation):
         return of_infinity(facts, operation)
-    values = [v for _, v in operands(facts, operation)]
     if any(v.numel == 0 for v in values) or name in ("cross_entropy", "nll_loss"):
         return of_nothing(facts, operation)
-    if name in SPREADS or (name == "var_mean"):
+    if name in SPREADS:
         return of_one(facts, operation)
-    if name in ("div", "true_divide") or (len(values) > 1 and all(v.zeros for v in values)):
+    if name in DIVISIONS:
         return zero_by_zero(facts, operation)
     return outside(facts, operation)
 
 
 def of_nothing(facts: Facts, operation: Operation) -> Cause:
     """Explain the mean of a tensor without elements."""
-    because = f"{unit(facts, operation)} averages over no element{reads(facts, operation)}, which is 0 / 0"
     return Cause(
         "mean of nothing",
-        "",
-        because,
-        operation.span,
+        f"{unit(operation)} averages over no element{reads(facts, operation)}, which is 0 / 0",
         (facts.at(f"{operation.name} gives nan here{facts.step(operation)}", operation.span),),
         ("skip a batch that has no element left: if mask.any(): ...", "or divide a sum by count.clamp(min=1)"),
     )
 
 
 def inf_constant(operation: Operation) -> bool:
-    return any("inf" in o.text for o in operation.inputs if o.tensor is None)
+    return any("inf" in text for text in operation.constants)
 
 
 def written(facts: Facts, operation: Operation, kind: str) -> Cause:
@@ -152,9 +136,7 @@ def written(facts: Facts, operation: Operation, kind: str) -> Cause:
     name = "a tensor" if target is None else facts.text.cut(getattr(target, "value", target))
     return Cause(
         f"{kind} in data",
-        "",
         f"line {operation.span.where if operation.span else '?'} writes {kind} into {name}, before it is used",
-        operation.span,
         (facts.at(f"{name} holds {kind} from here on", operation.span),),
         (f"leave such rows out of the batches: keep = ~torch.isnan({name})", "or write a number there"),
     )
@@ -166,59 +148,59 @@ def of_infinity(facts: Facts, operation: Operation) -> Cause:
     name = operator(operation)
     here = facts.at(f"{operation.name} makes nan of it{facts.step(operation)}", operation.span)
     if name in SOFTMAXES and (maker is None or lowest_is_inf(result(facts, maker))):
-        return empty_softmax(facts, operation, maker, given)
-    combined = f"{COMBINED.get(name, 'that makes nan')} in {unit(facts, operation)}"
+        return empty_softmax(facts, operation, maker)
+    combined = f"{COMBINED.get(name, 'that makes nan')} in {unit(operation)}"
     if maker is None:
-        what = "inf" if given is None else f"{named(facts, given.id)}, which holds inf,"
-        place = operation.span if given is None else made_at(facts, given) or operation.span
-        constant = inf_constant(operation)
-        because = (
-            f"{unit(facts, operation)} multiplies 0 by {'-inf' if '-inf' in operation.label else 'inf'}, which is nan"
-            if constant and name == "mul"
-            else f"{what} meets another number that it has no result with: {combined}"
-        )
-        mask = f"{argument(facts, operation)}.masked_fill(mask, float('-inf'))" if name != "mul" else (
-            "torch.zeros_like(mask).masked_fill(mask == 0, float('-inf'))"
-        )  # fmt: skip
-        if given is not None and name != "mul":
-            data = named(facts, given.id)
-            fix: tuple[str, ...] = (
-                f"leave the infinities out: {data}[torch.isfinite({data})]",
-                f"or {data}.clamp(max=1e6)",
-            )
-        else:
-            fix = (f"put the infinity in without multiplying: {mask}", "or torch.where(mask, value, 0.)")
-        return Cause(
-            "0 * inf",
-            "",
-            because,
-            place,
-            (facts.at("infinity is given here", place), here) if place != operation.span else (here,),
-            fix,
-        )
-    made = result(facts, maker)
-    gave = f"{unit(facts, maker)} already gave {'a value' if made is None else gist(made)} in forward"
-    because = f"{gave}{facts.step(maker)}{too_large(facts, maker) or at_point(facts, maker)}, and {combined}"
+        return of_given_infinity(facts, operation, given, here, combined)
+    gave = gave_here(facts, maker, "a value")
     below = origin_of_argument(facts, maker) if operator(maker) in ("div", "reciprocal") else None
-    if below is not None:
-        because += f": what {operator(below)}{at_line(below.span)} gave has underflowed to 0"
-    evidence = [facts.at(f"{operator(maker)} gives {'inf' if made is None else gist(made)} here", maker.span)]
+    underflow = "" if below is None else f": what {unit(below)} gave has underflowed to 0"
+    evidence = [facts.at(f"{operator(maker)} gives {gist(result(facts, maker))} here", maker.span)]
     earlier = origin_of_argument(facts, maker)
     if earlier is not None:
         evidence.append(facts.at(f"its argument comes from {operator(earlier)}", earlier.span))
     if maker.id != operation.id:
         evidence.append(here)
-    return Cause("not finite", "", because, maker.span, tuple(evidence), fixes_of_inf(facts, maker, earlier, operation))
+    advice = fixes_of_inf(facts, maker, earlier, operation)
+    return Cause("not finite", f"{gave}, and {combined}{underflow}", evidence, advice)
 
 
-def gist(value: Value) -> str:
+def gave_here(facts: Facts, maker: Operation, unknown: str) -> str:
+    """Return "exp on line 3 already gave inf in forward in step 2 (x is 90)"."""
+    point = too_large(facts, maker) or at_point(facts, maker)
+    return f"{unit(maker)} already gave {gist(result(facts, maker), unknown)} in forward{facts.step(maker)}{point}"
+
+
+def of_given_infinity(
+    facts: Facts, operation: Operation, given: TensorRecord | None, here: Evidence, combined: str
+) -> Cause:
+    """Explain an infinity that no operation made: a constant, or an element of a tensor."""
+    is_product = operator(operation) == "mul"
+    data = "inf" if given is None else named(facts, given.id)
+    place = operation.span if given is None else made_at(facts, given) or operation.span
+    what = data if given is None else f"{data}, which holds inf,"
+    because = f"{what} meets another number that it has no result with: {combined}"
+    if is_product and inf_constant(operation):
+        because = f"{unit(operation)} multiplies 0 by {'-inf' if '-inf' in operation.label else 'inf'}, which is nan"
+    mask = f"{argument(facts, operation)}.masked_fill(mask, float('-inf'))"
+    if is_product:
+        mask = "torch.zeros_like(mask).masked_fill(mask == 0, float('-inf'))"
+    advice = f"put the infinity in without multiplying: {mask}", "or torch.where(mask, value, 0.)"
+    if given is not None and not is_product:
+        advice = f"leave the infinities out: {data}[torch.isfinite({data})]", f"or {data}.clamp(max=1e6)"
+    evidence = [here] if place == operation.span else [facts.at("infinity is given here", place), here]
+    return Cause("0 * inf", because, evidence, advice)
+
+
+def gist(value: Value | None, unknown: str = "inf") -> str:
     """Describe a value with infinities: "-inf" or "inf in 2 of 8 elements"."""
+    if value is None:
+        return unknown
     if value.numel <= 6 and value.is_whole:
         return brief(value)
     s = value.summary
-    sign = "inf"
-    if value.is_whole and value.shape:
-        sign = "-inf" if bool((value.data == -np.inf).any()) else "inf"
+    negative = value.is_whole and bool(value.shape) and bool((value.data == -np.inf).any())
+    sign = "-inf" if negative else "inf"
     return f"{sign if s.inf else 'nan'} in {s.inf or s.nan} of {value.numel} elements"
 
 
@@ -229,19 +211,15 @@ def lowest_is_inf(value: Value | None) -> bool:
     return not bool((value.data == np.inf).any())
 
 
-def empty_softmax(facts: Facts, operation: Operation, maker: Operation | None, given: TensorRecord | None) -> Cause:
+def empty_softmax(facts: Facts, operation: Operation, maker: Operation | None) -> Cause:
     """Explain a softmax where every element of a row is -inf."""
-    span = operation.span if maker is None else maker.span
-    source = "" if maker is None else f": {unit(facts, maker)} put it into all of them"
-    name = operator(operation)
+    source = "" if maker is None else f": {unit(maker)} put it into all of them"
     evidence = [] if maker is None else [facts.at(f"{operator(maker)} makes -inf here", maker.span)]
-    evidence.append(facts.at(f"{name} over a row of nothing but -inf is 0 / 0{facts.step(operation)}", operation.span))
+    empty = f"{operator(operation)} over a row of nothing but -inf is 0 / 0{facts.step(operation)}"
     return Cause(
         "empty softmax",
-        "",
-        f"{unit(facts, operation)} has a row in which every element is -inf{source}",
-        span,
-        tuple(evidence),
+        f"{unit(operation)} has a row in which every element is -inf{source}",
+        (*evidence, facts.at(empty, operation.span)),
         (
             "leave at least one element of each row unmasked: mask[~mask.any(-1)] = True",
             "or set such rows to 0 after it, with a finite mask: masked_fill(mask == 0, -1e9)",
@@ -252,39 +230,32 @@ def empty_softmax(facts: Facts, operation: Operation, maker: Operation | None, g
 def of_one(facts: Facts, operation: Operation) -> Cause:
     """Explain the standard deviation of a single element."""
     name = operator(operation)
-    value = next((v for _, v in operands(facts, operation)), None)
-    shape = "" if value is None else f" (its argument has the shape {value.shape})"
-    x = argument(facts, operation)
+    shapes = [f" (its argument has the shape {v.shape})" for _, v in facts.operands(operation)[:1]]
     return Cause(
         "spread of one",
-        "",
-        f"{unit(facts, operation)} is taken over 1 element{shape}, which divides 0 by n - 1 = 0",
-        operation.span,
+        f"{unit(operation)} is taken over 1 element{''.join(shapes)}, which divides 0 by n - 1 = 0",
         (facts.at(f"{name} of a single element is nan{facts.step(operation)}", operation.span),),
-        (f"{x}.{name}(dim=0, correction=0)", "or leave out a last batch of one sample: drop_last=True"),
+        (
+            f"{argument(facts, operation)}.{name}(dim=0, correction=0)",
+            "or leave out a last batch of one sample: drop_last=True",
+        ),
     )
 
 
 def zero_by_zero(facts: Facts, operation: Operation) -> Cause:
-    name = operator(operation)
-    places = operands(facts, operation)
-    below, value = places[-1] if places else (None, None)
-    what = "0" if below is None else named(facts, below.id)
-    how_many = "" if value is None or value.numel < 2 else f" in {value.zeros} of {value.numel} elements"
+    what, how_many, maker = "0", "", None
+    for below, value in facts.operands(operation)[-1:]:
+        what, maker = named(facts, below.id), facts.maker(below.id)
+        how_many = "" if value.numel < 2 else f" in {value.zeros} of {value.numel} elements"
     evidence = [facts.at(f"0 / 0 is nan{facts.step(operation)}", operation.span)]
-    made = None if below is None or below.operation is None else facts.trace.operations[below.operation]
-    if made is not None and made.span != operation.span:
-        evidence.insert(0, facts.at(f"{what} is made here", made.span))
-    if name not in ("div", "true_divide"):
-        return outside(facts, operation)
+    if maker is not None and maker.span != operation.span:
+        evidence.insert(0, facts.at(f"{what} is made here", maker.span))
+    normalize = ("or F.normalize(x, dim=1), which does that",) if "norm" in what else ()
     return Cause(
         "0 / 0",
-        "",
-        f"{unit(facts, operation)} divides 0 by {what}, which is 0{how_many}",
-        operation.span,
-        tuple(evidence),
-        (f"divide by {what} + 1e-8, or by {enclosed(what)}.clamp(min=1e-8)",)
-        + (("or F.normalize(x, dim=1), which does that",) if "norm" in what else ()),
+        f"{unit(operation)} divides 0 by {what}, which is 0{how_many}",
+        evidence,
+        (f"divide by {what} + 1e-8, or by {enclosed(what)}.clamp(min=1e-8)", *normalize),
     )
 
 
@@ -294,22 +265,16 @@ def enclosed(text: str) -> str:
 
 def outside(facts: Facts, operation: Operation) -> Cause:
     """Explain an argument outside of the operator's domain."""
-    name = operator(operation)
-    low = [(r, x) for r, v in operands(facts, operation) if (x := lowest(v)) is not None and x < 0]
-    what = ""
-    if low:
-        what = f" has no value for a negative number ({named(facts, low[0][0].id)} goes down to {low[0][1]:.4g})"
-    domain = DOMAINS.get(name)
-    if domain is not None:
-        what = f" has no value outside of {domain}{reads(facts, operation)}"
-    return Cause(
-        "not finite",
-        "",
-        f"{unit(facts, operation)}{what or ' gives nan' + reads(facts, operation)}{facts.step(operation)}",
-        operation.span,
-        (facts.at(f"{name} gives nan here{facts.step(operation)}", operation.span),),
-        fixes(facts, operation),
-    )
+    name, step = operator(operation), facts.step(operation)
+    low = next(((r, x) for r, v in facts.operands(operation) if (x := lowest(v)) is not None and x < 0), None)
+    if name in DOMAINS:
+        what = f" has no value outside of {DOMAINS[name]}{reads(facts, operation)}"
+    elif low is not None:
+        what = f" has no value for a negative number ({named(facts, low[0].id)} goes down to {low[1]:.4g})"
+    else:
+        what = f" gives nan{reads(facts, operation)}"
+    evidence = facts.at(f"{name} gives nan here{step}", operation.span)
+    return Cause("not finite", f"{unit(operation)}{what}{step}", (evidence,), fixes(facts, operation))
 
 
 # ---- inf
@@ -317,17 +282,12 @@ def outside(facts: Facts, operation: Operation) -> Cause:
 
 def origin_of_argument(facts: Facts, operation: Operation) -> Operation | None:
     """Return the softmax, sigmoid, product or exponential that computed an operand, also through indexing and 1 - x."""
-    at: Operation | None = operation
+    at = operation
     for _ in range(6):
-        tensors = [] if at is None else [o.tensor for o in at.inputs if o.tensor is not None]
-        made = None if not tensors else facts.trace.tensors[tensors[0]].operation
-        if made is None and len(tensors) > 1:
-            made = facts.trace.tensors[tensors[1]].operation
-        if made is None:
-            return None
-        at = facts.trace.operations[made]
-        if operator(at) in LOG_OF:
-            return at
+        maker = next((maker for i in at.tensors[:2] if (maker := facts.maker(i)) is not None), None)
+        if maker is None or operator(maker) in LOG_OF:
+            return maker
+        at = maker
     return None
 
 
@@ -336,9 +296,8 @@ def fixes_of_inf(
 ) -> tuple[str, ...]:
     name = operator(maker)
     if name.startswith("log") and earlier is not None:
-        z = argument(facts, earlier)
-        dim = next((o.text.partition("=")[2] for o in earlier.inputs if o.text.startswith("dim=")), "1")
-        return (LOG_OF[operator(earlier)].format(z=z, dim=dim), "or keep it away from 0: clamp(min=1e-8), + eps")
+        form = LOG_OF[operator(earlier)].format(z=argument(facts, earlier), dim=earlier.option("dim") or "1")
+        return (form, "or keep it away from 0: clamp(min=1e-8), + eps")
     if name == "log" and met is not None and operator(met) == "mul":
         return ("torch.xlogy(p, q), F.kl_div: 0 * log(0) is 0 in them", *fixes(facts, maker, "log")[:1])
     if name == "exp" and met is not None and operator(met) == "div":
@@ -352,20 +311,14 @@ def fixes_of_inf(
 
 def made_inf(facts: Facts, operation: Operation) -> Cause:
     """Explain an operation that made an infinity of finite operands."""
-    value = result(facts, operation)
-    gave = "inf" if value is None else gist(value)
     earlier = origin_of_argument(facts, operation)
-    evidence: list[Evidence] = [facts.at(f"{operator(operation)} gives {gave} here", operation.span)]
-    because = (
-        f"{unit(facts, operation)} already gave {gave} in forward{facts.step(operation)}"
-        f"{too_large(facts, operation) or at_point(facts, operation)}"
-    )
+    evidence = [facts.at(f"{operator(operation)} gives {gist(result(facts, operation))} here", operation.span)]
+    because = gave_here(facts, operation, "inf")
     if earlier is not None and operator(operation).startswith("log"):
-        small = operands(facts, operation)
-        dtype = small[0][1].dtype if small else "the dtype"
-        because += f": what {operator(earlier)}{at_line(earlier.span)} gave is less than {dtype} holds (underflow)"
+        dtype = next((v.dtype for _, v in facts.operands(operation)), "the dtype")
+        because += f": what {unit(earlier)} gave is less than {dtype} holds (underflow)"
         evidence.append(facts.at(f"{operator(earlier)} underflows to 0 here", earlier.span))
-    return Cause("not finite", "", because, operation.span, tuple(evidence), fixes_of_inf(facts, operation, earlier))
+    return Cause("not finite", because, evidence, fixes_of_inf(facts, operation, earlier))
 
 
 # ---- derivatives
@@ -378,11 +331,9 @@ def bad_derivative(facts: Facts, operation: Operation, step: BackwardStep) -> Ca
     if overflow is not None:
         return overflow
     evidence = [facts.at(f"the derivative of {name} is not finite here{reads(facts, operation)}", operation.span)]
-    because = (
-        f"the derivative of {unit(facts, operation)} is not finite{facts.step(operation)}{at_point(facts, operation)}"
-    )
-    advice: tuple[str, ...] = fixes(facts, operation)
-    later = where_after(facts, operation)
+    point = f"{facts.step(operation)}{at_point(facts, operation)}"
+    advice = fixes(facts, operation)
+    later = facts.reader_after(operation, lambda o: operator(o) in ("where", "masked_fill"), 2, 8)
     if later is not None:
         evidence.append(facts.at("where takes the other branch, but its gradient of 0 times inf is nan", later.span))
         x = argument(facts, operation)
@@ -390,19 +341,4 @@ def bad_derivative(facts: Facts, operation: Operation, step: BackwardStep) -> Ca
             f"mask the argument before {name}, not its result: {name}(torch.where(ok, {x}, torch.ones_like({x})))",
             "torch.where does not help by itself: both branches are differentiated",
         )
-    return Cause("not finite", "", because, operation.span, tuple(evidence), advice)
-
-
-def where_after(facts: Facts, operation: Operation) -> Operation | None:
-    """Return the `where` that reads an operation's result, directly or after one more operation."""
-    waiting = list(operation.outputs)
-    for _ in range(2):
-        after: list[Any] = []
-        for tensor in waiting:
-            for reader in facts.flow.readers.get(facts.flow.tensor(tensor), ())[:8]:
-                found = facts.trace.operations[reader]
-                if operator(found) in ("where", "masked_fill"):
-                    return found
-                after += found.outputs
-        waiting = after
-    return None
+    return Cause("not finite", f"the derivative of {unit(operation)} is not finite{point}", evidence, advice)

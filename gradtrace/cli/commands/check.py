@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any
-from gradtrace.cli import backward, options, output, screen
-from gradtrace.cli.command import SourceCommand, ToolOption
+from gradtrace.annotations import Any
+from gradtrace.cli import backward, options, output, screen, session
+from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.exits import Exit
-
-if TYPE_CHECKING:
-    from gradtrace.lang import Program
+from gradtrace.cli.options import Request, choice, flag, number, option, section
 
 HELP = """Check the gradient of every leaf of SOURCE against finite differences, element by element. Where the program
 calls backward itself, its first call is checked.
@@ -23,11 +21,10 @@ EXAMPLES = """Examples:
   gradtrace check tutorial.py --against torch"""
 
 IDLE = ("backward", "no_backward", "retain_graph", "create_graph", "retain_grad", "zero_grad")  # but for --against
-FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
 
 def check(
-    program: Program,
+    request: Request,
     format: str,
     color: str | None,
     order: int,
@@ -35,35 +32,25 @@ def check(
     all: bool,
     against: str | None,
     python: str | None,
-    **flags: Any,
 ) -> int:
     from gradtrace.cli import checking
     from gradtrace.views import check as view
 
-    inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
     if against is not None:
-        return beside_torch(program, inputs, how, options.budget(flags), python, format, screen.options(color, all))
-    backward.tell_idle(how, IDLE, "derivatives are checked, not what backward leaves")
-    found = checking.check(program, inputs, how, options.budget(flags), order, most)
+        return beside_torch(request, python, format, screen.options(color, all))
+    backward.tell_idle(request.how, IDLE, "derivatives are checked, not what backward leaves")
+    found = checking.check(request, order, most)
     output.write(view.text(found, screen.options(color, all)) if format == "table" else view.render(found, format))
     return Exit.OK if found.passed else Exit.FAILED
 
 
-def beside_torch(
-    program: Program,
-    inputs: options.Inputs,
-    how: options.Backward,
-    budget: Any,
-    python: str | None,
-    format: str,
-    look: Any,
-) -> int:
+def beside_torch(request: Request, python: str | None, format: str, look: Any) -> int:
     from gradtrace.analysis import against as analysis
-    from gradtrace.cli import session, torch_process
+    from gradtrace.cli import torch_process
     from gradtrace.views import against as view
 
-    answer = torch_process.variables(program, inputs, how, python, budget.seconds)
-    found = analysis.against(session.record(program, inputs, how, budget), answer["tensors"])
+    answer = torch_process.variables(request, python)
+    found = analysis.against(session.record(request), answer["tensors"])
     version = answer["version"]
     output.write(view.text(found, version, look) if format == "table" else view.render(found, version, format))
     return Exit.OK if all(fact.same for fact in found) else Exit.FAILED
@@ -72,44 +59,25 @@ def beside_torch(
 command = SourceCommand(
     "check",
     check,
-    [
-        *options.source(),
-        ToolOption(
-            ["--order"],
-            metavar="1|2",
-            type=int,
-            min=1,
-            max=2,
-            default=1,
-            section="Check",
-            help="2: also the second derivatives (the gradients of the gradient along a fixed direction).",
+    options.of_source(
+        section(
+            "Check",
+            number(
+                "--order 1|2",
+                "2: also the second derivatives (the gradients of the gradient along a fixed direction).",
+                1,
+                2,
+                1,
+            ),
+            number("--most N", "Try at most N elements of each leaf. Default: 100.", 1, default=100),
+            choice("--against torch", "Run the program in real PyTorch, with full rights, and compare every variable."),
+            option("--python PATH", "The Python that has PyTorch. Default: this one."),
         ),
-        ToolOption(
-            ["--most"],
-            metavar="N",
-            type=int,
-            min=1,
-            default=100,
-            section="Check",
-            help="Try at most N elements of each leaf. Default: 100.",
-        ),
-        ToolOption(
-            ["--against"],
-            metavar="torch",
-            choices=("torch",),
-            section="Check",
-            help="Run the program in real PyTorch, with full rights, and compare every variable.",
-        ),
-        ToolOption(
-            ["--python"], metavar="PATH", section="Check", help="The Python that has PyTorch. Default: this one."
-        ),
-        ToolOption(["--all"], is_flag=True, section="Output", help="Show every element."),
-        *options.inputs(),
-        *options.backward(),
-        *options.format(FORMATS),
-        *options.limits(),
-        *options.common(),
-    ],
+        section("Output", flag("--all", "Show every element.")),
+        options.INPUTS,
+        options.BACKWARD,
+        options.format_of(),
+    ),
     HELP,
     EXAMPLES,
 )

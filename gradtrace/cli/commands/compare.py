@@ -5,13 +5,11 @@ from __future__ import annotations
 import sys
 from time import perf_counter
 
-from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
+from gradtrace.annotations import Any, NamedTuple
 from gradtrace.cli import options, output
-from gradtrace.cli.command import SourceCommand, ToolOption
+from gradtrace.cli.command import SourceCommand
+from gradtrace.cli.options import Request, number, section
 from gradtrace.errors import UnsupportedError, UsageError
-
-if TYPE_CHECKING:
-    from gradtrace.lang import Program
 
 HELP = """Run SOURCE as a dynamic graph and as a static one, and put the two side by side: how often each was built and
 run, its time, its operations, and what it can and cannot do.
@@ -36,22 +34,22 @@ class Side(NamedTuple):
     values: tuple[Any, ...]
 
 
-def compare(program: Program, runs: int, format: str, **flags: Any) -> None:
+def compare(request: Request, runs: int, format: str, color: str | None) -> None:
     from gradtrace.cli.commands.plan import record
     from gradtrace.static import program as program_of
     from gradtrace.static.dynamic import DynamicProgram
     from gradtrace.static.passes import optimise
 
-    inputs, budget = options.take(options.Inputs, flags), options.budget(flags)
+    program = request.program
     if program.imports("tensorflow"):
         raise UsageError(
             f"{program.source.name} builds its graph before it runs it, so it has no dynamic side",
             "gradtrace plan shows the graph; compare takes an expression, or a script that imports torch",
         )
     try:
-        tensors, recorded = record(program, inputs, budget, 1, ())
+        tensors, recorded = record(request, 1)
     except UnsupportedError as error:
-        dynamic_only(program, error, format)
+        dynamic_only(program.source.name, error, format)
         return
     wanted = [name for name, tensor in tensors.items() if tensor.requires_grad]
     raws = [tensors[name]._data for name, _ in recorded.inputs]
@@ -133,10 +131,10 @@ def write(rows: list[tuple[str, str, str]]) -> None:
     output.write("\n".join(aligned([*rows])) + "\n")
 
 
-def dynamic_only(program: Program, error: UnsupportedError, format: str) -> None:
+def dynamic_only(name: str, error: UnsupportedError, format: str) -> None:
     """Print the result for a program without a static graph, with the line that prevents it."""
     place = error.place
-    where = f"{place.name}:{place.line}" if place is not None else program.source.name  # type: ignore[attr-defined]
+    where = f"{place.name}:{place.line}" if place is not None else name  # type: ignore[attr-defined]
     if format == "json":
         from gradtrace.views.rows import dumps
 
@@ -165,29 +163,11 @@ def duration(seconds: float) -> str:
 command = SourceCommand(
     "compare",
     compare,
-    [
-        *options.source(),
-        ToolOption(
-            ["--runs"],
-            type=int,
-            min=1,
-            default=1000,
-            metavar="N",
-            section="Comparison",
-            help="Number of runs of each. Default: 1000.",
-        ),
-        ToolOption(
-            ["--format"],
-            choices=("table", "json"),
-            default="table",
-            metavar="table|json",
-            section="Output",
-            help="Default: table.",
-        ),
-        *options.inputs(),
-        *options.limits(),
-        *options.common(),
-    ],
+    options.of_source(
+        section("Comparison", number("--runs N", "Number of runs of each. Default: 1000.", 1, default=1000)),
+        options.format_of(("table", "json")),
+        options.INPUTS,
+    ),
     HELP,
     EXAMPLES,
 )

@@ -9,7 +9,7 @@ from click.shell_completion import get_completion_class
 
 from gradtrace.annotations import Any
 from gradtrace.cli import options, output
-from gradtrace.cli.clicked import SectionOption
+from gradtrace.cli.clicked import command_of
 from gradtrace.errors import UsageError
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
@@ -45,12 +45,9 @@ def script(maker: Any) -> str:
     return str(maker.source_template % maker.source_vars()).strip() + "\n"
 
 
-command = click.Command(
-    "completion",
-    callback=completion,
-    params=[
-        click.Argument(["shell"], required=False, metavar="[SHELL]", type=click.Choice((*SHELLS, *ALSO))),
-        *map(SectionOption, options.common()),
-    ],
-    help=HELP,
+command = command_of(
+    completion,
+    HELP,
+    options.COMMON,
+    [click.Argument(["shell"], required=False, metavar="[SHELL]", type=click.Choice((*SHELLS, *ALSO)))],
 )

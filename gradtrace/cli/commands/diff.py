@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from gradtrace.cli import options, output, screen, source
-from gradtrace.cli.command import SourceCommand, ToolOption, parse
+from gradtrace.annotations import TYPE_CHECKING
+from gradtrace.cli import options, output, screen, session, source
+from gradtrace.cli.command import SourceCommand, parse
 from gradtrace.cli.exits import Exit
+from gradtrace.cli.options import Request, flag, option, section
 from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
     from gradtrace.lang import Program
-    from gradtrace.trace import Trace
 
 HELP = """Compare two programs, A and B, or one with two inputs (--to gives the second run's): their operations, values
 and gradients. The variables' options hold for both. In the table - is only in A, + only in B, ~ has changed.
@@ -23,8 +22,6 @@ EXAMPLES = """Examples:
   gradtrace diff loop.py --x 1 --to x=3
   gradtrace diff before.py after.py -o diff.svg"""
 
-FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
-
 
 def drawing(name: str) -> str:
     """Check the file name of -o before anything is computed; UsageError for an unknown suffix."""
@@ -34,14 +31,13 @@ def drawing(name: str) -> str:
 
 
 def diff(
-    program: Program,
+    request: Request,
     words: tuple[str, ...],
     to: tuple[str, ...],
     format: str,
     color: str | None,
     output_file: str | None,
     all: bool,
-    **flags: Any,
 ) -> int:
     from gradtrace.analysis import diff as analysis
     from gradtrace.views import diff as view
@@ -50,11 +46,10 @@ def diff(
         raise UsageError(f"unexpected extra argument '{words[1]}'", "two programs are compared")
     if not words and not to:
         raise UsageError("there is nothing to compare with", "give a second program, or --to NAME=VALUE")
-    inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
-    budget = options.budget(flags)
-    other = parse(source.read(words[0]), budget) if words else program
-    a = recorded(program, inputs, how, budget)
-    b = recorded(other, fitting(other, inputs)._replace(set=(*fitting(other, inputs).set, *to)), how, budget)
+    program = parse(source.read(words[0]), request.budget) if words else request.program
+    inputs = fitting(program, request.inputs)
+    changed = request._replace(program=program, inputs=inputs._replace(set=(*inputs.set, *to)))
+    a, b = (session.record(run, session.GRADIENTS._replace(detailed=None)) for run in (request, changed))
     found = analysis.diff(a, b)
     if output_file is not None:
         draw(view.dot(found, a, b), output_file)
@@ -74,51 +69,28 @@ def fitting(program: Program, inputs: options.Inputs) -> options.Inputs:
     return inputs._replace(given={}, set=(*kept, *given), no_grad=no_grad)
 
 
-def recorded(program: Program, inputs: options.Inputs, how: options.Backward, budget: Any) -> Trace:
-    from gradtrace.cli import session
-
-    return session.record(program, inputs, how, budget, watched=True, everything=True, slopes=False)
-
-
 def draw(text: str, name: str) -> None:
-    from gradtrace import files
+    from gradtrace.files import write_output
+    from gradtrace.views import render
 
-    suffix = name.rpartition(".")[2].lower()
-    if suffix == "dot":
-        files.write_output(name, text.encode())
-        return
-    from gradtrace.views import image
-
-    files.write_output(name, image.render(text, suffix))
+    write_output(name, render.render_dot(text, render.suffix_of(name)))
 
 
 command = SourceCommand(
     "diff",
     diff,
-    [
-        *options.source(),
-        ToolOption(
-            ["--to"],
-            metavar="NAME=VALUE",
-            multiple=True,
-            section="Inputs",
-            help="A variable's value in the second run.",
+    options.of_source(
+        section("Inputs", option("--to NAME=VALUE ...", "A variable's value in the second run.")),
+        section(
+            "Output",
+            option("-o FILE", "Draw both graphs to .svg, .png, .pdf or .dot.", "output_file", drawing),
+            flag("--all", "Show every tensor."),
         ),
-        ToolOption(
-            ["-o", "output_file"],
-            metavar="FILE",
-            check=drawing,
-            section="Output",
-            help="Draw both graphs to .svg, .png, .pdf or .dot.",
-        ),
-        ToolOption(["--all"], is_flag=True, section="Output", help="Show every tensor."),
-        *options.inputs(),
-        *options.backward(),
-        *options.format(FORMATS),
-        *options.engine(),
-        *options.limits(),
-        *options.common(),
-    ],
+        options.INPUTS,
+        options.BACKWARD,
+        options.format_of(),
+        options.ENGINE,
+    ),
     HELP,
     EXAMPLES,
     words="[SOURCE]",

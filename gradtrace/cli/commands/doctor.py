@@ -7,13 +7,10 @@ import os
 import platform
 from importlib.util import find_spec
 
-import click
-
 from gradtrace import __version__
 from gradtrace.annotations import Any
 from gradtrace.cli import options, output
-from gradtrace.cli.clicked import SectionOption
-from gradtrace.cli.command import ToolOption
+from gradtrace.cli.clicked import command_of
 from gradtrace.cli.exits import Exit
 
 HELP = """Show the walls of this machine, which confine a stranger's program, and what else gradtrace finds here. The
@@ -84,24 +81,4 @@ def yes(there: bool, what: str) -> str:
     return f"{'yes' if there else 'no'} ({what})"
 
 
-command = click.Command(
-    "doctor",
-    callback=doctor,
-    params=[
-        *map(
-            SectionOption,
-            [
-                ToolOption(
-                    ["--format"],
-                    choices=("table", "json"),
-                    default="table",
-                    metavar="table|json",
-                    section="Output",
-                    help="Default: table.",
-                ),
-                *options.common(),
-            ],
-        )
-    ],
-    help=HELP,
-)
+command = command_of(doctor, HELP, [*options.format_of(("table", "json")), *options.COMMON])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any
-from gradtrace.cli import options, output, screen
-from gradtrace.cli.command import SourceCommand, ToolOption
+from gradtrace.annotations import TYPE_CHECKING
+from gradtrace.cli import options, output, screen, session
+from gradtrace.cli.command import SourceCommand
+from gradtrace.cli.options import Request, choice, option, section
 from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
-    from gradtrace.lang import Program
     from gradtrace.trace import Trace
-    from gradtrace.views.selection import Selection
 
 HELP = """Evaluate SOURCE, call backward, and show every tensor: value, shape, dtype, is_leaf, requires_grad, grad_fn,
 grad.
@@ -27,7 +26,7 @@ EXAMPLES = """Examples:
 
 
 def evaluate(
-    program: Program,
+    request: Request,
     format: str,
     get: tuple[str, ...],
     color: str | None,
@@ -35,27 +34,23 @@ def evaluate(
     columns: tuple[str, ...],
     sort: str | None,
     only: str | None,
-    **flags: Any,
 ) -> None:
-    from gradtrace.cli import session
-    from gradtrace.cli.parts import Part
-
     chosen = None
     if columns or sort or only:
         from gradtrace.views.selection import selection
 
         chosen = selection(options.names(columns), sort, only, format)
-
     if get and format not in ("table", "value", "json"):
         raise UsageError(f"--get prints bare values, not {format}", "leave out --format, or take json")
-    inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
-    trace = session.record(program, inputs, how, options.budget(flags), part=options.take(Part, flags))
+    trace = session.record(request)
     if format == "value" and not get and not trace.outputs:
         raise UsageError("the program's value is not a tensor", "choose one with --output NAME or --get NAME")
     if get:
         picked(trace, get, format)
     elif format == "table":
-        table(trace, color, all, chosen)
+        from gradtrace.views.table import render
+
+        output.write(render(trace, screen.options(color, all), chosen))
     else:
         from gradtrace.views import data
 
@@ -79,46 +74,26 @@ def picked(trace: Trace, paths: tuple[str, ...], format: str) -> None:
             output.write(found.text + "\n")
 
 
-def table(trace: Trace, color: str | None, everything: bool, chosen: Selection | None) -> None:
-    from gradtrace.views.table import render
-
-    output.write(render(trace, screen.options(color, everything), chosen))
-
-
 command = SourceCommand(
     "eval",
     evaluate,
-    [
-        *options.source(),
-        *options.inputs(),
-        *options.backward(),
-        *options.part(),
-        *options.output(),
-        ToolOption(
-            ["--columns"],
-            metavar="NAMES",
-            multiple=True,
-            section="Output",
-            help="Show these columns, in this order: name,value,grad.",
+    options.of_source(
+        options.INPUTS,
+        options.BACKWARD,
+        options.PART,
+        options.format_of(options.VALUE_FORMATS),
+        section(
+            "Output",
+            option("--get NAME.FIELD ...", "Print one bare value: w.grad, y, y.shape, w.grad[0], root.value."),
+            option("--columns NAMES ...", "Show these columns, in this order: name,value,grad."),
+            option(
+                "--sort COLUMN", "Sort by a column; -grad puts the largest first. Numbers by value, arrays by norm."
+            ),
+            choice("--only leaf|nonleaf|param", "Show only leaves, only non-leaves or only parameters."),
         ),
-        ToolOption(
-            ["--sort"],
-            metavar="COLUMN",
-            section="Output",
-            help="Sort by a column; -grad puts the largest first. Numbers by value, arrays by norm.",
-        ),
-        ToolOption(
-            ["--only"],
-            choices=("leaf", "nonleaf", "param"),
-            metavar="leaf|nonleaf|param",
-            section="Output",
-            help="Show only leaves, only non-leaves or only parameters.",
-        ),
-        ToolOption(["--all"], is_flag=True, section="Output", help="Show every row, even in long tables."),
-        *options.engine(),
-        *options.limits(),
-        *options.common(),
-    ],
+        options.ALL_ROWS,
+        options.ENGINE,
+    ),
     HELP,
     EXAMPLES,
 )

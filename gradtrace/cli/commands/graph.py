@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
-from gradtrace.cli import options, output, progress, report
-from gradtrace.cli.command import SourceCommand, ToolOption
+from gradtrace.annotations import TYPE_CHECKING, NamedTuple
+from gradtrace.cli import colour, options, output, progress, report, session
+from gradtrace.cli.command import SourceCommand
+from gradtrace.cli.options import Request, choice, flag, number, option, section
+from gradtrace.cli.parts import Part
 from gradtrace.errors import ProgramError, UsageError
+from gradtrace.views import suffixes
 
 if TYPE_CHECKING:
-    from gradtrace.lang import Program
     from gradtrace.trace import Trace
     from gradtrace.views.dot import DotOptions
     from gradtrace.views.fold import Fold
@@ -36,9 +38,7 @@ EXAMPLES = """Examples:
 
 def suffix_of(name: str) -> str:
     """Check the file name of -o before anything is computed; UsageError for an unknown suffix."""
-    from gradtrace.views import render
-
-    return checked(name, (*render.SUFFIXES, RECORD))
+    return checked(name, (*suffixes.SUFFIXES, RECORD))
 
 
 def checked(name: str, among: tuple[str, ...]) -> str:
@@ -51,14 +51,14 @@ def checked(name: str, among: tuple[str, ...]) -> str:
         render.suffix_of(name, among)
     except UsageError as error:
         raise UsageError(f"-o: {error.message}", error.hint) from None
-    from gradtrace import files
+    from gradtrace.files import check_place
 
-    files.check_place(name)
+    check_place(name)
     return name
 
 
 def graph(
-    program: Program,
+    request: Request,
     output_file: str | None,
     style: str,
     theme: str,
@@ -80,36 +80,24 @@ def graph(
     size: str | None,
     open: bool,
     tensorboard: str | None,
-    **flags: Any,
+    color: str | None,
 ) -> None:
-    from gradtrace.cli import session
-    from gradtrace.cli.parts import Part
     from gradtrace.views import dot, frame, render
 
-    inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
-    suffix = "" if output_file is None else render.suffix_of(output_file, (*render.SUFFIXES, RECORD))
+    suffix = "" if output_file is None else render.suffix_of(output_file, (*suffixes.SUFFIXES, RECORD))
     save = output_file if suffix == RECORD else None
     watched = derivatives or color_by == "grad-norm" or suffix in render.WATCHED or tensorboard is not None
     failures: list[ProgramError] = []
     with progress.shown("graph", "running the program") as heard:
         trace = session.record(
-            program,
-            inputs,
-            how,
-            options.budget(flags),
-            watched=watched,
-            derived=True,
-            out=heard,
-            part=options.take(Part, flags),
-            picture=True,
-            failures=failures,
-            save=save,
+            request,
+            session.Wanted(watched, derived=True, out=heard, picture=True, failures=failures, save=save),
         )
     if save is not None and failures:
         raise failures[0]
     if save is not None:
         return
-    tell_step(trace, flags["step"], flags["pass_number"])
+    tell_step(trace, request.part)
     look = dot.DotOptions(
         style,
         theme,
@@ -134,7 +122,7 @@ def graph(
 
         events.write(trace, tensorboard)
     if tensorboard is None or output_file is not None:
-        draw(trace, look, shape, output_file, dpi, flags["color"], film)
+        draw(trace, look, shape, output_file, dpi, color, film)
     if open and output_file is not None:
         show_file(output_file)
     if failures:
@@ -169,19 +157,17 @@ def draw(
     if output_file is None:
         output.write(shown(drawn, look, color))
         return
-    from gradtrace import files
-
     if suffix in render.DRAWN[:3] and len(drawn.nodes) > MANY:
         report.write(f"gradtrace graph: laying out {len(drawn.nodes):,} nodes; --depth N folds them")
     with progress.shown("graph", f"drawing {len(drawn.nodes):,} nodes"):
         content = render.render(drawn, look, suffix, dpi, film)
-    files.write_output(output_file, content)
+    from gradtrace.files import write_output
+
+    write_output(output_file, content)
 
 
 def shown(drawn: Model, look: DotOptions, color: str | None) -> str:
     """Return the text for stdout: a tree for a terminal, DOT for a pipe."""
-    from gradtrace.cli import colour
-
     if not colour.is_terminal(sys.stdout):
         from gradtrace.views import dot
 
@@ -233,9 +219,9 @@ def size_of(text: str) -> str:
     raise UsageError(f"--size: not a width and a height in pixels: '{text}'", "1280x720, each from 64 to 8192")
 
 
-def tell_step(trace: Trace, step: str | None, pass_number: int | None) -> None:
+def tell_step(trace: Trace, part: Part) -> None:
     """Note on stderr that a picture shows only the last step of a loop, unless --step or --pass chose it."""
-    if step is None and pass_number is None and len(trace.training) == 1:
+    if part.step is None and part.pass_number is None and len(trace.training) == 1:
         report.write(f"gradtrace graph: the last step of the loop, step {trace.training[0].number}; --step N or all")
 
 
@@ -266,129 +252,62 @@ def fit_of(text: str) -> str:
     return text
 
 
-def picture() -> list[ToolOption]:
-    place = "Picture"
-    return [
-        ToolOption(
-            ["-o", "output_file"],
-            metavar="FILE",
-            check=suffix_of,
-            section=place,
-            help="Write .svg, .png, .pdf, .dot, .tex (TikZ), .html, .gif (.apng, .webp, .mp4 with ffmpeg), .mmd, "
-            ".json, .graphml or .txt; or .gt, the recorded run, which every command takes as its source.",
-        ),
-        ToolOption(
-            ["--style"],
-            choices=("data", "function", "autograd"),
-            default="data",
-            metavar="data|function|autograd",
-            section=place,
-            help="Tensors with operations on the edges (the default), tensors and Functions as nodes, or "
-            "PyTorch's own graph of Functions.",
-        ),
-        ToolOption(
-            ["--theme"],
-            choices=("light", "dark"),
-            default="light",
-            metavar="light|dark",
-            section=place,
-            help="Default: light.",
-        ),
-        ToolOption(
-            ["--direction"],
-            choices=("right", "down", "up"),
-            metavar="right|down|up",
-            section=place,
-            help="Direction of the graph. Default: the one that fits.",
-        ),
-        ToolOption(
-            ["--fit"],
-            metavar="16:9|4:3|A4|WxH|none",
-            check=fit_of,
-            section=place,
-            help="The frame that the picture is laid out for, with text of at least 10 pixels at 1,600 pixels of "
-            "width: it is folded, turned and set in rows for that. Default: 16:9.",
-        ),
-        ToolOption(["--simple"], is_flag=True, section=place, help="Show only names and shapes."),
-        ToolOption(
-            ["--detail"],
-            is_flag=True,
-            section=place,
-            help="Draw every tensor and operation in its own box, at any size.",
-        ),
-        ToolOption(["--no-legend"], is_flag=True, section=place, help="Leave out the legend."),
-        ToolOption(["--no-values"], is_flag=True, section=place, help="Leave out the values."),
-        ToolOption(["--no-gradients"], is_flag=True, section=place, help="Leave out the gradients."),
-        ToolOption(["--autograd-nodes"], is_flag=True, section=place, help="Show each leaf's AccumulateGrad node."),
-        ToolOption(
-            ["--derivatives"],
-            is_flag=True,
-            section=place,
-            help="Write local derivatives on the edges; in the autograd style, gradients.",
-        ),
-        ToolOption(
-            ["--levels"], is_flag=True, section=place, help="Draw operations that could run in parallel in one column."
-        ),
-        ToolOption(
-            ["--color-by"],
-            choices=("role", "grad-norm"),
-            default="role",
-            metavar="role|grad-norm",
-            section=place,
-            help="Colour by a tensor's role, or by the size of its gradient. Default: role.",
-        ),
-        ToolOption(
-            ["--depth"],
-            metavar="N|all",
-            check=depth_of,
-            section=place,
-            help="Show N levels of modules, functions and loops, fold what is deeper. Default: what fits.",
-        ),
-        ToolOption(
-            ["--expand"],
-            metavar="NAMES",
-            multiple=True,
-            section=place,
-            help='Unfold these regardless of --depth: net.layers.0, f, or "line 7".',
-        ),
-        ToolOption(
-            ["--tensorboard"], metavar="LOGDIR", section=place, help="Write an event file for TensorBoard's graph tab."
-        ),
-        ToolOption(["--dpi"], type=int, min=10, max=1200, metavar="N", section=place, help="Resolution of a PNG."),
-        ToolOption(
-            ["--speed"],
-            type=float,
-            default=1.0,
-            min=0.1,
-            max=20,
-            metavar="FACTOR",
-            section=place,
-            help="Speed of an animation, as a factor. Default: 1.",
-        ),
-        ToolOption(
-            ["--size"],
-            metavar="WxH",
-            check=size_of,
-            section=place,
-            help="The size of an animation in pixels, such as 1280x720. Default: the drawing's size.",
-        ),
-        ToolOption(["--open"], is_flag=True, section=place, help="Show the written file in the browser (needs -o)."),
-    ]
-
+PICTURE = section(
+    "Picture",
+    option(
+        "-o FILE",
+        f"Write {suffixes.listed()}; or .gt, the recorded run, which every command takes as its source.",
+        "output_file",
+        suffix_of,
+    ),
+    choice(
+        "--style data|function|autograd",
+        "Tensors with operations on the edges (the default), tensors and Functions as nodes, or "
+        "PyTorch's own graph of Functions.",
+        "data",
+    ),
+    choice("--theme light|dark", "Default: light.", "light"),
+    choice("--direction right|down|up", "Direction of the graph. Default: the one that fits."),
+    option(
+        "--fit 16:9|4:3|A4|WxH|none",
+        "The frame that the picture is laid out for, with text of at least 10 pixels at 1,600 pixels of "
+        "width: it is folded, turned and set in rows for that. Default: 16:9.",
+        check=fit_of,
+    ),
+    flag("--simple", "Show only names and shapes."),
+    flag("--detail", "Draw every tensor and operation in its own box, at any size."),
+    flag("--no-legend", "Leave out the legend."),
+    flag("--no-values", "Leave out the values."),
+    flag("--no-gradients", "Leave out the gradients."),
+    flag("--autograd-nodes", "Show each leaf's AccumulateGrad node."),
+    flag("--derivatives", "Write local derivatives on the edges; in the autograd style, gradients."),
+    flag("--levels", "Draw operations that could run in parallel in one column."),
+    choice(
+        "--color-by role|grad-norm",
+        "Colour by a tensor's role, or by the size of its gradient. Default: role.",
+        "role",
+    ),
+    option(
+        "--depth N|all",
+        "Show N levels of modules, functions and loops, fold what is deeper. Default: what fits.",
+        check=depth_of,
+    ),
+    option("--expand NAMES ...", 'Unfold these regardless of --depth: net.layers.0, f, or "line 7".'),
+    option("--tensorboard LOGDIR", "Write an event file for TensorBoard's graph tab."),
+    number("--dpi N", "Resolution of a PNG.", 10, 1200),
+    number("--speed FACTOR", "Speed of an animation, as a factor. Default: 1.", 0.1, 20, 1.0, float),
+    option(
+        "--size WxH",
+        "The size of an animation in pixels, such as 1280x720. Default: the drawing's size.",
+        check=size_of,
+    ),
+    flag("--open", "Show the written file in the browser (needs -o)."),
+)
 
 command = SourceCommand(
     "graph",
     graph,
-    [
-        *options.source(),
-        *picture(),
-        *options.inputs(),
-        *options.backward(),
-        *options.part(),
-        *options.engine(),
-        *options.limits(),
-        *options.common(),
-    ],
+    options.of_source(PICTURE, options.INPUTS, options.BACKWARD, options.PART, options.ENGINE),
     HELP,
     EXAMPLES,
 )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.cli import options, output, screen
 from gradtrace.cli.command import SourceCommand
-from gradtrace.cli.commands.jacobian import FORMATS, shared
+from gradtrace.cli.commands.jacobian import DERIVATIVES, OUTPUT
+from gradtrace.cli.options import Request
 from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
     from gradtrace.analysis.matrices import Hessian
     from gradtrace.cli.derivatives import Choice
-    from gradtrace.lang import Program
 
 HELP = """Show the Hessian of the result of SOURCE, a single number: its second derivatives by all elements of its
 leaves, as one matrix; whether it is symmetric, its eigenvalues, and whether it is definite. It comes from the engine,
@@ -24,20 +24,18 @@ EXAMPLES = """Examples:
 
 
 def hessian(
-    program: Program,
+    request: Request,
     format: str,
     color: str | None,
     wrt: tuple[str, ...],
     result: tuple[str, ...],
     output_file: str | None,
     all: bool,
-    **flags: Any,
 ) -> None:
     from gradtrace.cli import derivatives
     from gradtrace.views import matrices as view
 
-    inputs = options.take(options.Inputs, flags)
-    found = derivatives.at_the_end(program, inputs, options.budget(flags), result, wrt, hessian_of)
+    found = derivatives.at_the_end(request, result, wrt, hessian_of)
     if output_file is not None:
         from gradtrace.files import write_output
 
@@ -65,15 +63,7 @@ def hessian_of(choice: Choice) -> Hessian:
 command = SourceCommand(
     "hessian",
     hessian,
-    [
-        *options.source(),
-        *shared()[:2],
-        *options.inputs(),
-        *options.format(FORMATS),
-        *shared()[2:],
-        *options.limits(),
-        *options.common(),
-    ],
+    options.of_source(DERIVATIVES, options.INPUTS, options.format_of(), OUTPUT),
     HELP,
     EXAMPLES,
 )

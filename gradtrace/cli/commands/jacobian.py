@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import options, output, screen, values
-from gradtrace.cli.command import SourceCommand, ToolOption
+from gradtrace.cli.command import SourceCommand
+from gradtrace.cli.options import Request, flag, option, section
 from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
     from gradtrace.analysis.matrices import Block
     from gradtrace.cli.derivatives import Choice
-    from gradtrace.lang import Program
 
 HELP = """Show the Jacobian of the result of SOURCE by each of its leaves: a row for each element of the result, a
 column for each element of the leaf. They come from the engine, row by row, not from differences.
@@ -23,8 +23,6 @@ EXAMPLES = """Examples:
   gradtrace jacobian "x * x" --x 1,2,3 --grad-tensors 1,0,-1
   gradtrace jacobian model.py --output y --wrt w -o jacobian.npy"""
 
-FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
-
 
 def array_file(name: str) -> str:
     """Check the file name of -o before anything is computed; UsageError unless it is .npy or .npz."""
@@ -33,54 +31,34 @@ def array_file(name: str) -> str:
     return name
 
 
-def shared() -> list[ToolOption]:
-    """Return the options that `jacobian` and `hessian` share."""
-    place = "Derivatives"
-    return [
-        ToolOption(
-            ["--wrt"],
-            metavar="NAMES",
-            multiple=True,
-            section=place,
-            help="Differentiate by these tensors. Default: every leaf that requires grad.",
-        ),
-        ToolOption(
-            ["--output", "result"],
-            metavar="NAMES",
-            multiple=True,
-            section=place,
-            help="Differentiate these tensors. Default: the result.",
-        ),
-        ToolOption(
-            ["-o", "output_file"],
-            metavar="FILE",
-            check=array_file,
-            section="Output",
-            help="Write the numbers to an .npy (one matrix) or .npz.",
-        ),
-        ToolOption(["--all"], is_flag=True, section="Output", help="Print large matrices in full."),
-    ]
+DERIVATIVES = section(
+    "Derivatives",
+    option("--wrt NAMES ...", "Differentiate by these tensors. Default: every leaf that requires grad."),
+    option("--output NAMES ...", "Differentiate these tensors. Default: the result.", "result"),
+)
+OUTPUT = section(
+    "Output",
+    option("-o FILE", "Write the numbers to an .npy (one matrix) or .npz.", "output_file", array_file),
+    flag("--all", "Print large matrices in full."),
+)
 
 
 def jacobian(
-    program: Program,
+    request: Request,
     format: str,
     color: str | None,
     wrt: tuple[str, ...],
     result: tuple[str, ...],
-    grad_tensors: tuple[str, ...],
     output_file: str | None,
     all: bool,
-    **flags: Any,
 ) -> None:
-    from gradtrace.cli import derivatives, session
+    from gradtrace.cli import derivatives
+    from gradtrace.cli.inputs import evaluator
     from gradtrace.views import matrices as view
 
-    inputs = options.take(options.Inputs, flags)
-    budget = options.budget(flags)
-    read = session.evaluator(session.dtype_of(program, inputs.dtype), budget)
-    vectors = [values.read(text, "--grad-tensors", read) for text in grad_tensors]
-    blocks = derivatives.at_the_end(program, inputs, budget, result, wrt, lambda choice: blocks_of(choice, vectors))
+    read = evaluator(request.dtype, request.budget)
+    vectors = [values.read(text, "--grad-tensors", read) for text in request.how.grad_tensors]
+    blocks = derivatives.at_the_end(request, result, wrt, lambda choice: blocks_of(choice, vectors))
     if output_file is not None:
         from gradtrace.files import write_output
 
@@ -116,25 +94,11 @@ def weights_for(out: Any, raw: Any) -> Any:
     return np.broadcast_to(vector.reshape(-1), (out.numel(),))
 
 
+WEIGHTS = option("--grad-tensors VALUE ...", "Weights for the rows; their weighted sum is the vector-Jacobian product.")
 command = SourceCommand(
     "jacobian",
     jacobian,
-    [
-        *options.source(),
-        *shared()[:2],
-        ToolOption(
-            ["--grad-tensors"],
-            metavar="VALUE",
-            multiple=True,
-            section="Derivatives",
-            help="Weights for the rows; their weighted sum is the vector-Jacobian product.",
-        ),
-        *options.inputs(),
-        *options.format(FORMATS),
-        *shared()[2:],
-        *options.limits(),
-        *options.common(),
-    ],
+    options.of_source(DERIVATIVES, section("Derivatives", WEIGHTS), options.INPUTS, options.format_of(), OUTPUT),
     HELP,
     EXAMPLES,
 )

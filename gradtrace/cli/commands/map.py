@@ -9,12 +9,12 @@ from itertools import chain
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import grants, options, output, tabular
-from gradtrace.cli.command import SourceCommand, ToolOption
+from gradtrace.cli.command import SourceCommand
+from gradtrace.cli.options import Request, choice, flag, number, option, section
 from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
     from gradtrace.batch.cluster import Table
-    from gradtrace.lang import Program
 
 HELP = """Evaluate SOURCE for every row of a table: its value and, for each input that is a column, the gradient.
 
@@ -32,12 +32,11 @@ EXAMPLES = """Examples:
   gradtrace map model.txt --data big.csv -o parts/ --resume"""
 
 TEXT_ROWS, ARRAY_ROWS = 16_384, 131_072  # rows read at a time
-ERRORS = ("fail", "null", "skip")
 FORMATS = ("csv", "tsv", "jsonl", "npy", "npz", "parquet", "arrow", "feather")
 
 
 def map_rows(
-    program: Program,
+    request: Request,
     data: str | None,
     grid: tuple[str, ...],
     output_file: str | None,
@@ -52,26 +51,23 @@ def map_rows(
     resume: bool,
     scheduler: str | None,
     progress: bool,
-    **flags: Any,
+    color: str | None,
 ) -> None:
     from gradtrace.batch import cluster, formats, parts, run
     from gradtrace.batch.mapper import RowMap
     from gradtrace.trace.values import frozen
     from gradtrace.views.numbers import jsonable
 
-    inputs, budget = options.take(options.Inputs, flags), options.budget(flags)
+    program = request.program
     if not program.tree.body:
         raise UsageError(f"{program.source.name} holds nothing to evaluate", "give an expression, a file, or -")
-    from gradtrace.cli import session
-
-    dtype = session.dtype_of(program, inputs.dtype)
     kind, in_parts = target_of(output_file, to, from_, data, resume)
     if in_parts and data != "-":
         scheduler = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS") or None
     if scheduler is not None and (not in_parts or data == "-"):
         raise UsageError("a cluster writes a folder of parts, from a file", "give -o FOLDER/ and --data FILE")
     table = open_table(data, grid, from_)
-    bound = tabular.bind(program, inputs, table.names, dtype, budget)
+    bound = tabular.bind(request, table.names)
     kept = chosen(options.names(keep), table.names, bound)
     if hasattr(table, "select"):
         table.select([*bound.columns.values(), *kept])
@@ -82,10 +78,7 @@ def map_rows(
         name: 1.0 if first is None else run.example(first.columns[column], column, table.line)
         for name, column in bound.columns.items()
     }
-    outputs = options.names(flags["output"])
-    plan, tensors = tabular.recorded(
-        program, inputs, bound, examples, options.names(grad), outputs, order, budget, dtype
-    )
+    plan, tensors = tabular.recorded(request, bound, examples, options.names(grad), order)
     mapper = RowMap(plan, {name: tensor._data for name, tensor in tensors.items()})
     refuse_collision(kept, mapper.labels)
 
@@ -273,115 +266,27 @@ def versions() -> dict[str, str]:
     return {"gradtrace": __version__, "numpy": np.__version__}
 
 
-def table_options() -> list[ToolOption]:
-    place = "Table"
-    return [
-        ToolOption(
-            ["--data"], metavar="FILE", section=place, help="The table: a file, a folder of Parquet, or - (stdin)."
-        ),
-        ToolOption(
-            ["--grid"],
-            metavar="NAME=FROM:TO:N",
-            multiple=True,
-            section=place,
-            help="A generated table: every combination of the points; NAME=a,b,c lists them.",
-        ),
-        ToolOption(
-            ["-o", "output_file"],
-            metavar="FILE",
-            section=place,
-            help="The output file; a name that ends in / is a folder of parts. Default: stdout.",
-        ),
-        ToolOption(
-            ["--from", "from_"],
-            choices=FORMATS,
-            metavar="FORMAT",
-            section=place,
-            help="The input's format. Default: by its suffix.",
-        ),
-        ToolOption(
-            ["--to"],
-            choices=FORMATS,
-            metavar="FORMAT",
-            section=place,
-            help="The output's format. Default: by its suffix.",
-        ),
-        ToolOption(
-            ["--output"],
-            metavar="NAMES",
-            multiple=True,
-            section=place,
-            help="The tensors to compute, each with its gradients. Default: the last one.",
-        ),
-        ToolOption(
-            ["--grad"],
-            metavar="NAMES",
-            multiple=True,
-            section=place,
-            help="Variables to differentiate by, also constants. Default: the columns.",
-        ),
-        ToolOption(
-            ["--order"],
-            type=int,
-            min=0,
-            max=2,
-            default=1,
-            metavar="N",
-            section=place,
-            help="0: only the value; 1 (default): its gradients; 2: also the second derivatives.",
-        ),
-        ToolOption(
-            ["--keep"],
-            metavar="NAMES",
-            multiple=True,
-            section=place,
-            help="Input columns to copy to the output, or all, or none. Default: those used.",
-        ),
-        ToolOption(
-            ["--on-error"],
-            choices=ERRORS,
-            default="fail",
-            metavar="|".join(ERRORS),
-            section=place,
-            help="What to do with a row that lacks a number. Default: fail.",
-        ),
-        ToolOption(
-            ["--workers"],
-            type=int,
-            min=1,
-            metavar="N",
-            section=place,
-            help="Number of threads. Default: one for each CPU.",
-        ),
-        ToolOption(
-            ["--part-rows"],
-            type=int,
-            min=1,
-            default=1_000_000,
-            metavar="N",
-            section=place,
-            help="Number of rows in each part of a folder. Default: 1,000,000.",
-        ),
-        ToolOption(["--resume"], is_flag=True, section=place, help="Write only the missing parts."),
-        ToolOption(
-            ["--scheduler"],
-            metavar="tcp://HOST:PORT",
-            section=place,
-            help="Compute the parts on a dask cluster. Default: DASK_SCHEDULER_ADDRESS.",
-        ),
-        ToolOption(
-            ["--progress"],
-            is_flag=True,
-            section=place,
-            help="Show rows, rate and remaining time on stderr, even if it is not a terminal.",
-        ),
-    ]
-
-
-command = SourceCommand(
-    "map",
-    map_rows,
-    [*options.source(), *table_options(), *options.inputs(), *options.limits(), *options.common()],
-    HELP,
-    EXAMPLES,
+TABLE = section(
+    "Table",
+    option("--data FILE", "The table: a file, a folder of Parquet, or - (stdin)."),
+    option("--grid NAME=FROM:TO:N ...", "A generated table: every combination of the points; NAME=a,b,c lists them."),
+    option(
+        "-o FILE",
+        "The output file; a name that ends in / is a folder of parts. Default: stdout.",
+        "output_file",
+    ),
+    choice("--from FORMAT", "The input's format. Default: by its suffix.", None, FORMATS, "from_"),
+    choice("--to FORMAT", "The output's format. Default: by its suffix.", choices=FORMATS),
+    option("--output NAMES ...", "The tensors to compute, each with its gradients. Default: the last one."),
+    option("--grad NAMES ...", "Variables to differentiate by, also constants. Default: the columns."),
+    number("--order N", "0: only the value; 1 (default): its gradients; 2: also the second derivatives.", 0, 2, 1),
+    option("--keep NAMES ...", "Input columns to copy to the output, or all, or none. Default: those used."),
+    choice("--on-error fail|null|skip", "What to do with a row that lacks a number. Default: fail.", "fail"),
+    number("--workers N", "Number of threads. Default: one for each CPU.", 1),
+    number("--part-rows N", "Number of rows in each part of a folder. Default: 1,000,000.", 1, default=1_000_000),
+    flag("--resume", "Write only the missing parts."),
+    option("--scheduler tcp://HOST:PORT", "Compute the parts on a dask cluster. Default: DASK_SCHEDULER_ADDRESS."),
+    flag("--progress", "Show rows, rate and remaining time on stderr, even if it is not a terminal."),
 )
+
+command = SourceCommand("map", map_rows, options.of_source(TABLE, options.INPUTS), HELP, EXAMPLES)

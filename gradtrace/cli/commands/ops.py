@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from gradtrace.cli import completing, options, output, screen
-from gradtrace.cli.clicked import SectionOption
+from gradtrace.cli.clicked import command_of
 from gradtrace.errors import UsageError
 
 HELP = """Describe operators: their formula in text and LaTeX, their forms, grad_fn and derivatives, the values at kinks
@@ -18,8 +18,6 @@ Examples:
   gradtrace ops
   gradtrace ops relu mul
   gradtrace ops softmax --format json"""
-
-FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
 
 def ops(names: tuple[str, ...], format: str, color: str | None, **_: Any) -> None:
@@ -39,12 +37,9 @@ def ops(names: tuple[str, ...], format: str, color: str | None, **_: Any) -> Non
     output.write(view.text(found, screen.options(color)) if format == "table" else view.render(found, format))
 
 
-command = click.Command(
-    "ops",
-    callback=ops,
-    params=[
-        click.Argument(["names"], nargs=-1, metavar="[NAME]...", shell_complete=completing.operators),
-        *map(SectionOption, [*options.format(FORMATS), *options.common()]),
-    ],
-    help=HELP,
+command = command_of(
+    ops,
+    HELP,
+    [*options.format_of(), *options.COMMON],
+    [click.Argument(["names"], nargs=-1, metavar="[NAME]...", shell_complete=completing.operators)],
 )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any
-from gradtrace.cli import options, output, screen
-from gradtrace.cli.command import SourceCommand, ToolOption
+from gradtrace.cli import options, output, screen, session
+from gradtrace.cli.command import SourceCommand
+from gradtrace.cli.options import Request, choice, number, option, section
 from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
-    from gradtrace.lang import Program
     from gradtrace.trace import Trace
 
 HELP = """List every path from the result of SOURCE to a leaf, with the local derivative on each edge, the product along
@@ -21,8 +21,6 @@ EXAMPLES = """Examples:
   gradtrace paths "(x+w)*(w+1)" --x 2 --w 1 --to w --symbolic text
   gradtrace paths tutorial.py --from loss --to w --format json"""
 
-FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
-
 
 def element_of(text: str) -> tuple[int, ...]:
     """Convert an index such as `0,2` to a tuple."""
@@ -33,7 +31,7 @@ def element_of(text: str) -> tuple[int, ...]:
 
 
 def paths(
-    program: Program,
+    request: Request,
     format: str,
     color: str | None,
     start: str | None,
@@ -41,15 +39,12 @@ def paths(
     element: tuple[int, ...] | None,
     max: int,
     symbolic: str | None,
-    **flags: Any,
 ) -> None:
     from gradtrace.analysis import paths as analysis
-    from gradtrace.cli import session
     from gradtrace.views import paths as view
     from gradtrace.views import pick
 
-    inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
-    run = session.record(program, inputs, how, options.budget(flags), watched=True, everything=True, jacobians=True)
+    run = session.record(request, session.Wanted(watched=True, everything=True, jacobians=True))
     root = None if start is None else pick.tensor(run, start, "--from")
     ends = [pick.tensor(run, name, "--to") for name in options.names(to)] or analysis.leaves(run)
     if symbolic is not None:
@@ -72,50 +67,19 @@ def derive(run: Trace, root: Any, ends: list[Any], form: str) -> None:
 command = SourceCommand(
     "paths",
     paths,
-    [
-        *options.source(),
-        ToolOption(
-            ["--from", "start"],
-            metavar="NAME",
-            section="Paths",
-            help="The tensor at which the paths start. Default: the result.",
+    options.of_source(
+        section(
+            "Paths",
+            option("--from NAME", "The tensor at which the paths start. Default: the result.", "start"),
+            option("--to NAMES ...", "The leaves at which the paths end. Default: every leaf that backward reached."),
+            option("--element INDEX", "Paths to one element of the leaf: 0, or 0,2.", check=element_of),
+            number("--max N", "Show single paths if there are at most N, else groups. Default: 100.", 0, default=100),
+            choice("--symbolic text|latex", "Show the chain rule in symbols, then with values, then simplified."),
         ),
-        ToolOption(
-            ["--to"],
-            metavar="NAMES",
-            multiple=True,
-            section="Paths",
-            help="The leaves at which the paths end. Default: every leaf that backward reached.",
-        ),
-        ToolOption(
-            ["--element"],
-            metavar="INDEX",
-            check=element_of,
-            section="Paths",
-            help="Paths to one element of the leaf: 0, or 0,2.",
-        ),
-        ToolOption(
-            ["--max"],
-            metavar="N",
-            type=int,
-            min=0,
-            default=100,
-            section="Paths",
-            help="Show single paths if there are at most N, else groups. Default: 100.",
-        ),
-        ToolOption(
-            ["--symbolic"],
-            metavar="text|latex",
-            choices=("text", "latex"),
-            section="Paths",
-            help="Show the chain rule in symbols, then with values, then simplified.",
-        ),
-        *options.inputs(),
-        *options.backward(),
-        *options.format(FORMATS),
-        *options.limits(),
-        *options.common(),
-    ],
+        options.INPUTS,
+        options.BACKWARD,
+        options.format_of(),
+    ),
     HELP,
     EXAMPLES,
 )

@@ -6,12 +6,12 @@ import sys
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import options, output
-from gradtrace.cli.command import SourceCommand, ToolOption
+from gradtrace.cli.command import SourceCommand
+from gradtrace.cli.options import Request, flag, number, option, section
 from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
     from gradtrace.engine import Tensor
-    from gradtrace.lang import Program
 
 HELP = """Show the plan of SOURCE: value and gradients as one static program, built once and run many times.
 
@@ -29,22 +29,21 @@ EXAMPLES = """Examples:
 
 
 def plan(
-    program: Program,
+    request: Request,
     order: int,
     runs: int | None,
     fast_math: bool,
     format: str,
     output_file: str | None,
-    **flags: Any,
+    color: str | None,
 ) -> None:
     from gradtrace.static.passes import optimise
     from gradtrace.views import plan_text
 
-    inputs, budget = options.take(options.Inputs, flags), options.budget(flags)
-    if program.imports("tensorflow"):
-        static_graph(built(program, inputs, budget), format, output_file)
+    if request.program.imports("tensorflow"):
+        static_graph(built(request), format, output_file)
         return
-    tensors, recorded = record(program, inputs, budget, order, options.names(flags.pop("output")))
+    tensors, recorded = record(request, order)
     made = optimise(recorded, fast_math)
     if output_file is not None:
         draw(plan_text.dot(made), output_file)
@@ -60,29 +59,35 @@ def plan(
         output.write(repeated(made, tensors, runs))
 
 
-def record(program: Program, inputs: options.Inputs, budget: Any, order: int, outputs: tuple[str, ...]) -> Any:
+def record(request: Request, order: int) -> Any:
     """Return the input tensors and the recorded plan; variables without a value are set to 1."""
-    from gradtrace.cli import session
+    from gradtrace.cli import inputs
     from gradtrace.static.source import plan_of
 
+    program = request.program
     if not program.tree.body:
         raise UsageError(f"{program.source.name} holds nothing to plan", "give an expression, a file, or - for stdin")
-    dtype = session.dtype_of(program, inputs.dtype)
-    known = session.read_all({given.name: given for given in program.inputs}, inputs, dtype, budget)
-    known.update(session.recorded_inputs(program))
+    known = {*inputs.read_all(request), *inputs.recorded_inputs(program)}
     lacking = {given.name: "1" for given in program.inputs if given.name not in known and given.default is None}
-    tensors = session.prepare(program, inputs._replace(given={**lacking, **inputs.given}), dtype, budget)
-    return tensors, plan_of(
-        program, tensors, order=order, outputs=outputs, dtype=dtype, budget=budget, stderr=sys.stderr
+    completed = request.inputs._replace(given={**lacking, **request.inputs.given})
+    tensors = inputs.prepare(request._replace(inputs=completed))
+    plan = plan_of(
+        program,
+        tensors,
+        order=order,
+        outputs=options.names(request.how.output),
+        dtype=request.dtype,
+        budget=request.budget,
+        stderr=sys.stderr,
     )
+    return tensors, plan
 
 
-def built(program: Program, inputs: options.Inputs, budget: Any) -> Any:
+def built(request: Request) -> Any:
     """Return the static graph that a script builds: the graph of its last tensor, or the default graph."""
-    from gradtrace.cli import session
+    from gradtrace.cli import inputs, running
     from gradtrace.static.graph import Graph, Tensor, get_default_graph
 
-    dtype = session.dtype_of(program, inputs.dtype)
     graphs: list[Graph] = []
 
     def find(run: Any) -> None:
@@ -90,10 +95,9 @@ def built(program: Program, inputs: options.Inputs, budget: Any) -> Any:
         found = (v.graph if isinstance(v, Tensor) else v for v in run.env.values())
         graphs.extend(graph for graph in found if isinstance(graph, Graph))
 
-    tensors = session.prepare(program, inputs, dtype, budget)
-    session.execute(program, tensors, dtype, sys.stderr, budget=budget, then=find)
+    running.execute(request, inputs.prepare(request), sys.stderr, then=find)
     if not graphs:
-        raise UsageError(f"{program.source.name} ended itself before its graph was built")
+        raise UsageError(f"{request.program.source.name} ended itself before its graph was built")
     return graphs[-1]
 
 
@@ -126,10 +130,10 @@ def repeated(made: Any, tensors: dict[str, Tensor], runs: int) -> str:
 
 
 def draw(text: str, name: str) -> None:
-    from gradtrace import files
+    from gradtrace.files import write_output
     from gradtrace.views import render
 
-    files.write_output(name, render.render_dot(text, render.suffix_of(name)))
+    write_output(name, render.render_dot(text, render.suffix_of(name)))
 
 
 def suffix_of(name: str) -> str:
@@ -142,58 +146,32 @@ def suffix_of(name: str) -> str:
 command = SourceCommand(
     "plan",
     plan,
-    [
-        *options.source(),
-        ToolOption(
-            ["--order"],
-            type=int,
-            min=0,
-            max=2,
-            default=1,
-            metavar="N",
-            section="Plan",
-            help="0: only the value; 1 (default): also its gradients; 2: also the second derivatives.",
+    options.of_source(
+        section(
+            "Plan",
+            number(
+                "--order N",
+                "0: only the value; 1 (default): also its gradients; 2: also the second derivatives.",
+                0,
+                2,
+                1,
+            ),
+            option("--output NAMES ...", "The tensors to plan. Default: the last one."),
+            flag("--fast-math", "Also rewrite what may change the last bits: x + 0, x * 0, x / c, (x * c) * d."),
+            number("--runs N", "Run the plan N times, and show the counters and the time.", 1),
         ),
-        ToolOption(
-            ["--output"],
-            metavar="NAMES",
-            multiple=True,
-            section="Plan",
-            help="The tensors to plan. Default: the last one.",
+        options.format_of(("table", "json", "dot")),
+        section(
+            "Output",
+            option(
+                "-o FILE",
+                "Draw the plan to .svg, .png, .pdf or .dot, inputs at the bottom.",
+                "output_file",
+                suffix_of,
+            ),
         ),
-        ToolOption(
-            ["--fast-math"],
-            is_flag=True,
-            section="Plan",
-            help="Also rewrite what may change the last bits: x + 0, x * 0, x / c, (x * c) * d.",
-        ),
-        ToolOption(
-            ["--runs"],
-            type=int,
-            min=1,
-            metavar="N",
-            section="Plan",
-            help="Run the plan N times, and show the counters and the time.",
-        ),
-        ToolOption(
-            ["--format"],
-            choices=("table", "json", "dot"),
-            default="table",
-            metavar="table|json|dot",
-            section="Output",
-            help="Default: table.",
-        ),
-        ToolOption(
-            ["-o", "output_file"],
-            metavar="FILE",
-            check=suffix_of,
-            section="Output",
-            help="Draw the plan to .svg, .png, .pdf or .dot, inputs at the bottom.",
-        ),
-        *options.inputs(),
-        *options.limits(),
-        *options.common(),
-    ],
+        options.INPUTS,
+    ),
     HELP,
     EXAMPLES,
 )

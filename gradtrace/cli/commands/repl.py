@@ -5,12 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import click
-
 from gradtrace.cli import colour, options, report
-from gradtrace.cli.clicked import SectionOption
-from gradtrace.cli.command import ToolOption
+from gradtrace.cli.clicked import command_of
 from gradtrace.cli.exits import Exit
+from gradtrace.cli.options import choice, number, option, section
 
 HELP = """Run statements as they are typed, in one session under the limits, and print their values with their flags. A
 line that begins with a colon is a question: :why NAME, :grad, :graph, :trace, :vars, :paths; :help lists them. An error
@@ -49,37 +47,10 @@ def repl(color: str | None, dtype: str | None, seed: int | None, history: str | 
     return status or (Exit.FAILED if session.failed and not colour.is_terminal(sys.stdin) else Exit.OK)
 
 
-command = click.Command(
-    "repl",
-    callback=repl,
-    params=[
-        *map(
-            SectionOption,
-            [
-                ToolOption(
-                    ["--dtype"],
-                    choices=options.DTYPES,
-                    metavar="|".join(options.DTYPES),
-                    section="Session",
-                    help="Default: float64, or float32 once torch was imported.",
-                ),
-                ToolOption(
-                    ["--seed"],
-                    type=int,
-                    metavar="N",
-                    section="Session",
-                    help="Seed of random numbers (torch.manual_seed).",
-                ),
-                ToolOption(
-                    ["--history"],
-                    metavar="FILE",
-                    section="Session",
-                    help="The file for the history of entries. Default: none, it is kept in memory.",
-                ),
-                *options.limits(),
-                *options.common(),
-            ],
-        )
-    ],
-    help=HELP,
+SESSION = section(
+    "Session",
+    choice("--dtype float64|float32", "Default: float64, or float32 once torch was imported."),
+    number("--seed N", "Seed of random numbers (torch.manual_seed)."),
+    option("--history FILE", "The file for the history of entries. Default: none, it is kept in memory."),
 )
+command = command_of(repl, HELP, [*SESSION, *options.LIMITS, *options.COMMON])

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import options
-from gradtrace.cli.command import SourceCommand, ToolOption
+from gradtrace.cli.command import SourceCommand
+from gradtrace.cli.options import Request, option, section
 from gradtrace.errors import ProgramError
-
-if TYPE_CHECKING:
-    from gradtrace.lang import Program
 
 HELP = """Run FILE (or - for stdin), a small PyTorch script or an expression file, as it is.
 
@@ -35,18 +32,17 @@ def record_file(name: str) -> str:
     return checked(name, (SUFFIX,))
 
 
-def run(program: Program, output_file: str | None, arguments: tuple[str, ...] = (), **flags: Any) -> None:
-    from gradtrace.cli import session
+def run(request: Request, output_file: str | None, color: str | None, arguments: tuple[str, ...] = ()) -> None:
+    from gradtrace.cli import inputs, running, session
 
-    inputs, budget = options.take(options.Inputs, flags), options.budget(flags)._replace(arguments=arguments)
+    request = request._replace(budget=request.budget._replace(arguments=arguments))
     try:
         if output_file is not None:
-            session.save(program, inputs, budget, output_file, sys.stdout)
+            session.save(request, output_file, sys.stdout)
             return
-        dtype = session.dtype_of(program, inputs.dtype)
-        tensors = session.prepare(program, inputs, dtype, budget)
-        with session.audible(sys.stdout) as out:
-            session.execute(program, tensors, dtype, out, budget=budget)
+        tensors = inputs.prepare(request)
+        with running.audible(sys.stdout) as out:
+            running.execute(request, tensors, out)
     except ProgramError as error:
         error.as_python = True  # type: ignore[attr-defined]
         raise
@@ -55,16 +51,11 @@ def run(program: Program, output_file: str | None, arguments: tuple[str, ...] = 
 command = SourceCommand(
     "run",
     run,
-    [
-        *options.source(),
-        ToolOption(
-            ["-o", "output_file"], metavar="FILE.gt", check=record_file, section="Output", help="Record the run too."
-        ),
-        *options.inputs(),
-        *options.engine(),
-        *options.limits(),
-        *options.common(),
-    ],
+    options.of_source(
+        section("Output", option("-o FILE.gt", "Record the run too.", "output_file", record_file)),
+        options.INPUTS,
+        options.ENGINE,
+    ),
     HELP,
     EXAMPLES,
     always_file=True,

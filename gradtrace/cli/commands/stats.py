@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from gradtrace.cli import options, output, screen
-from gradtrace.cli.command import SourceCommand, ToolOption
+from gradtrace.annotations import TYPE_CHECKING
+from gradtrace.cli import options, output, screen, session
+from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.exits import Exit
+from gradtrace.cli.options import Request, flag, section
 
 if TYPE_CHECKING:
-    from gradtrace.lang import Program
     from gradtrace.trace import Trace
     from gradtrace.views.layout import LayoutOptions
 
@@ -28,18 +27,13 @@ EXAMPLES = """Examples:
   gradtrace stats model.py --format json
   gradtrace stats model.py --anomaly"""
 
-FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
-
-def stats(program: Program, format: str, color: str | None, all: bool, anomaly: bool, **flags: Any) -> int:
+def stats(request: Request, format: str, color: str | None, all: bool, anomaly: bool) -> int:
     from gradtrace.analysis import stats as analysis
-    from gradtrace.cli import session
-    from gradtrace.cli.parts import Part
     from gradtrace.views import stats as view
 
-    inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
-    part = options.take(Part, flags)
-    trace = session.record_gradients(program, inputs, how, options.budget(flags), part)
+    part = request.part
+    trace = session.record(request, session.GRADIENTS)
     if trace.training and part.step is None and part.pass_number is None and not anomaly:
         return loop(trace, format, screen.options(color, all))
     with session.uncollected():
@@ -54,7 +48,6 @@ def stats(program: Program, format: str, color: str | None, all: bool, anomaly: 
 def loop(trace: Trace, format: str, look: LayoutOptions) -> int:
     """Print the steps of a training loop, and the details of one of them."""
     from gradtrace.analysis import training as analysis
-    from gradtrace.cli import session
     from gradtrace.views import training as view
 
     with session.uncollected():
@@ -66,18 +59,15 @@ def loop(trace: Trace, format: str, look: LayoutOptions) -> int:
 command = SourceCommand(
     "stats",
     stats,
-    [
-        *options.source(),
-        ToolOption(["--anomaly"], is_flag=True, section="Output", help="Show only the first node that is not finite."),
-        ToolOption(["--all"], is_flag=True, section="Output", help="Show every row, even in long tables."),
-        *options.inputs(),
-        *options.backward(),
-        *options.part(),
-        *options.format(FORMATS),
-        *options.engine(),
-        *options.limits(),
-        *options.common(),
-    ],
+    options.of_source(
+        section("Output", flag("--anomaly", "Show only the first node that is not finite.")),
+        options.ALL_ROWS,
+        options.INPUTS,
+        options.BACKWARD,
+        options.PART,
+        options.format_of(),
+        options.ENGINE,
+    ),
     HELP,
     EXAMPLES,
 )

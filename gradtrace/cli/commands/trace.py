@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any
-from gradtrace.cli import options, output, screen
-from gradtrace.cli.command import SourceCommand, ToolOption
+from gradtrace.cli import options, output, screen, session
+from gradtrace.cli.command import SourceCommand
+from gradtrace.cli.options import Request, option, section
 from gradtrace.errors import ProgramError
-
-if TYPE_CHECKING:
-    from gradtrace.lang import Program
 
 HELP = """Show every step of SOURCE in the order in which it happened: forward (expression, operation, inputs, value,
 what was saved for backward and its bytes), then backward in the engine's real order (upstream, local and downstream
@@ -23,22 +20,14 @@ EXAMPLES = """Examples:
   gradtrace trace tutorial.py --follow x
   gradtrace trace tutorial.py --format jsonl"""
 
-FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
-
-def trace(program: Program, format: str, follow: tuple[str, ...], color: str | None, **flags: Any) -> None:
+def trace(request: Request, format: str, follow: tuple[str, ...], color: str | None) -> None:
     from gradtrace.analysis import steps
-    from gradtrace.cli import session
-    from gradtrace.cli.parts import Part
     from gradtrace.views import pick
     from gradtrace.views import steps as view
 
-    inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
-    part = options.take(Part, flags)
     failures: list[ProgramError] = []
-    run = session.record(
-        program, inputs, how, options.budget(flags), watched=True, everything=True, part=part, failures=failures
-    )
+    run = session.record(request, session.Wanted(watched=True, everything=True, failures=failures))
     found = steps.steps(run)
     if follow:
         found = steps.follow(run, found, {pick.tensor(run, name, "--follow").id for name in options.names(follow)})
@@ -49,26 +38,20 @@ def trace(program: Program, format: str, follow: tuple[str, ...], color: str | N
         raise failures[0]
 
 
+FOLLOW = option(
+    "--follow NAMES ...", "Show only the steps that make these tensors, read them, or pass a gradient to them."
+)
 command = SourceCommand(
     "trace",
     trace,
-    [
-        *options.source(),
-        *options.inputs(),
-        *options.backward(),
-        *options.part(),
-        *options.format(FORMATS),
-        ToolOption(
-            ["--follow"],
-            metavar="NAMES",
-            multiple=True,
-            section="Output",
-            help="Show only the steps that make these tensors, read them, or pass a gradient to them.",
-        ),
-        *options.engine(),
-        *options.limits(),
-        *options.common(),
-    ],
+    options.of_source(
+        options.INPUTS,
+        options.BACKWARD,
+        options.PART,
+        options.format_of(),
+        section("Output", FOLLOW),
+        options.ENGINE,
+    ),
     HELP,
     EXAMPLES,
 )

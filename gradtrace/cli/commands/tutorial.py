@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 
-import click
-
 from gradtrace.annotations import Any
 from gradtrace.cli import options, output
-from gradtrace.cli.clicked import SectionOption
-from gradtrace.cli.command import ToolOption
+from gradtrace.cli.clicked import command_of
+from gradtrace.cli.options import flag, number, section
 from gradtrace.errors import UsageError
 
 HELP = """Learn gradtrace in ten minutes: each step has a short text, a command to run or to change, its real output,
@@ -41,31 +39,10 @@ def tutorial(step: int | None, list_steps: bool, no_input: bool, color: str | No
     return start(first, interactive, colour.wanted(color, sys.stdout))
 
 
-command = click.Command(
-    "tutorial",
-    callback=tutorial,
-    params=[
-        *map(
-            SectionOption,
-            [
-                ToolOption(
-                    ["--step"],
-                    type=int,
-                    min=1,
-                    metavar="N",
-                    section="Tutorial",
-                    help="Start at step N. Default: 1.",
-                ),
-                ToolOption(["--list", "list_steps"], is_flag=True, section="Tutorial", help="List the steps and exit."),
-                ToolOption(
-                    ["--no-input"],
-                    is_flag=True,
-                    section="Tutorial",
-                    help="Ask nothing: print all steps with their outputs and answers.",
-                ),
-                *options.common(),
-            ],
-        )
-    ],
-    help=HELP,
+ROWS = section(
+    "Tutorial",
+    number("--step N", "Start at step N. Default: 1.", 1),
+    flag("--list", "List the steps and exit.", "list_steps"),
+    flag("--no-input", "Ask nothing: print all steps with their outputs and answers."),
 )
+command = command_of(tutorial, HELP, [*ROWS, *options.COMMON])

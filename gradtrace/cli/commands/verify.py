@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from gradtrace.cli import options, output, screen, source
-from gradtrace.cli.clicked import SectionOption
-from gradtrace.cli.command import ToolOption
+from gradtrace.cli.clicked import command_of
 from gradtrace.cli.exits import Exit
+from gradtrace.cli.options import flag, section
 
 HELP = """Run the cells of a note in the order of the file, in one namespace, and compare what they print with what is
 recorded there. FILE is a notebook (.ipynb), text with In [n]: cells, Markdown (also MyST's and Quarto's) or a Jupytext
@@ -28,13 +28,11 @@ Examples:
   gradtrace verify notebook.ipynb --format json
   gradtrace verify note.md --update"""
 
-FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
-
 
 def verify(file: str, format: str, color: str | None, update: bool, strict: bool, **flags: Any) -> int:
-    from gradtrace.analysis import outputs
     from gradtrace.cli import guard, verifying
     from gradtrace.cli.grants import Grants
+    from gradtrace.documents import outputs
     from gradtrace.views import verify as view
 
     budget = options.budget(flags)
@@ -57,26 +55,14 @@ def verify(file: str, format: str, color: str | None, update: bool, strict: bool
     return Exit.OK if compared and (passed or update) else Exit.FAILED
 
 
-command = click.Command(
-    "verify",
-    callback=verify,
-    params=[
-        click.Argument(["file"]),
-        *map(
-            SectionOption,
-            [
-                ToolOption(["--update"], is_flag=True, section="Output", help="Rewrite the records that differ."),
-                ToolOption(
-                    ["--strict"],
-                    is_flag=True,
-                    section="Output",
-                    help="Also fail on differences that only the PyTorch version explains.",
-                ),
-                *options.format(FORMATS),
-                *options.limits(),
-                *options.common(),
-            ],
-        ),
-    ],
-    help=HELP,
+OUTPUT = section(
+    "Output",
+    flag("--update", "Rewrite the records that differ."),
+    flag("--strict", "Also fail on differences that only the PyTorch version explains."),
+)
+command = command_of(
+    verify,
+    HELP,
+    [*OUTPUT, *options.format_of(), *options.LIMITS, *options.COMMON],
+    [click.Argument(["file"])],
 )

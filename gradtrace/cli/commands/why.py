@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any
-from gradtrace.cli import options, output, screen
+from gradtrace.annotations import Any
+from gradtrace.cli import options, output, screen, session
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.exits import Exit
-
-if TYPE_CHECKING:
-    from gradtrace.lang import Program
+from gradtrace.cli.options import Request
 
 HELP = """Say why the gradient of NAME is what it is: None, zero, NaN, or its number; with the source lines that show
 it, and what to change. Without NAME say what is wrong in the run, most serious first: where the first NaN arose, a
@@ -24,22 +22,17 @@ EXAMPLES = """Examples:
   gradtrace why tutorial.py
   gradtrace why "(x*w).detach() + w" --x 2 --w 3 x"""
 
-FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
-
-def why(program: Program, words: tuple[str, ...], format: str, color: str | None, **flags: Any) -> int:
-    from gradtrace.analysis.answer import Facts
-    from gradtrace.analysis.causes.table import about, found, is_left
-    from gradtrace.cli import session
-    from gradtrace.cli.parts import Part
+def why(request: Request, words: tuple[str, ...], format: str, color: str | None) -> int:
+    from gradtrace.analysis.causes.table import about, causes_in, is_left
+    from gradtrace.analysis.facts import Facts
     from gradtrace.views import pick
     from gradtrace.views import why as view
 
-    inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
-    if program.imports_torch and how.backward is None:
+    how = request.how
+    if request.program.imports_torch and how.backward is None:
         how = how._replace(no_backward=True)  # that a script does not call it may be the answer
-    part = options.take(Part, flags)
-    trace = session.record_gradients(program, inputs, how, options.budget(flags), part, failing=True, checking=True)
+    trace = session.record(request._replace(how=how), session.GRADIENTS._replace(failing=True, checking=True))
     wanted = [pick.tensor(trace, name.removesuffix(".grad"), "NAME") for name in words] or list(trace.named)
     facts = Facts(trace)
     failure = None
@@ -47,10 +40,10 @@ def why(program: Program, words: tuple[str, ...], format: str, color: str | None
         from gradtrace.analysis.failures import explain_failure
 
         failure = explain_failure(trace)
-    causes = found(facts)
-    first = [] if words else [cause.answer() for cause in causes]
+    causes = causes_in(facts)
+    first = [] if words else causes
     if failure is not None:
-        first = [failure, *(one for one in first if one.cause != failure.cause)]
+        first = [failure, *(one for one in first if one.code != failure.code)]
     answers = [] if failure is not None and not words else [about(facts, one, causes) for one in wanted]
     if format != "table":
         output.write(view.render([*first, *answers], format))
@@ -73,16 +66,7 @@ def seriousness(pair: tuple[Any, Any]) -> int:
 command = SourceCommand(
     "why",
     why,
-    [
-        *options.source(),
-        *options.inputs(),
-        *options.backward(),
-        *options.part(),
-        *options.format(FORMATS),
-        *options.engine(),
-        *options.limits(),
-        *options.common(),
-    ],
+    options.of_source(options.INPUTS, options.BACKWARD, options.PART, options.format_of(), options.ENGINE),
     HELP,
     EXAMPLES,
     words="[NAME]...",

@@ -17,9 +17,15 @@ from gradtrace.engine.node import RemovableHandle, add_hook
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.watch import within
+from gradtrace.lazy_names import words
 
 Hook = Callable[..., Any]
 
+HOOKS = words("""
+    _backward_pre_hooks _backward_hooks _forward_hooks _forward_pre_hooks _state_dict_hooks _state_dict_pre_hooks
+    _load_state_dict_pre_hooks _load_state_dict_post_hooks
+""")
+KINDS_OF_HOOKS = words("_forward_hooks_with_kwargs _forward_hooks_always_called _forward_pre_hooks_with_kwargs")
 MIXED_HOOKS = (
     "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them."
 )
@@ -114,19 +120,8 @@ class Hooked:
 
     def _init_hooks(self) -> None:
         own = self.__dict__
-        for name in (
-            "_backward_pre_hooks",
-            "_backward_hooks",
-            "_forward_hooks",
-            "_forward_pre_hooks",
-            "_state_dict_hooks",
-            "_state_dict_pre_hooks",
-            "_load_state_dict_pre_hooks",
-            "_load_state_dict_post_hooks",
-        ):
-            own[name] = OrderedDict()
-        for name in ("_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks_with_kwargs"):
-            own[name] = set()
+        own.update((name, OrderedDict()) for name in HOOKS)
+        own.update((name, set()) for name in KINDS_OF_HOOKS)
         own["_is_full_backward_hook"] = None
 
     # ---- registration

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradtrace.engine import describe, dtypes
-from gradtrace.engine.homes import Homed
 from gradtrace.engine.modes import no_grad
 from gradtrace.engine.tensor import Tensor
+from gradtrace.nn.homes import Homed
 from gradtrace.nn.modules._hooks import (
     Hooked,
     _global_buffer_hooks,

@@ -16,7 +16,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import function, new_parameter
+from gradtrace.nn.modules.utils import function, new_parameter, tensor_of
 
 State = tuple[Any, ...]  # tensors: (h,) or (h, c)
 
@@ -152,7 +152,7 @@ class RNNBase(Module):
 
     @property
     def all_weights(self) -> list[list[Any]]:
-        return [[getattr(self, name) for name in names] for names in self._all_weights]
+        return [[tensor_of(self, name) for name in names] for names in self._all_weights]
 
     def flatten_parameters(self) -> None:
         """Do nothing; the weights need no flattening."""
@@ -165,7 +165,7 @@ class RNNBase(Module):
     # ---- the loop, in which time is the first dim
 
     def _check_input(self, input: Tensor) -> None:
-        weight = getattr(self, self._all_weights[0][0])
+        weight = tensor_of(self, self._all_weights[0][0])
         if input.dtype != weight.dtype:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). Convert input: "
@@ -229,7 +229,7 @@ class RNNBase(Module):
         return (outputs[::-1] if reverse else outputs), state
 
     def _weights(self, index: int) -> dict[str, Any]:
-        return {name.split("_l")[0]: getattr(self, name) for name in self._all_weights[index]}
+        return {name.split("_l")[0]: tensor_of(self, name) for name in self._all_weights[index]}
 
     def _one_step(self, weights: dict[str, Any], gate: Tensor, state: State) -> State:
         state = MODES[self.mode][0](gate, state, weights["weight_hh"], weights.get("bias_hh"))

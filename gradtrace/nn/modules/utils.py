@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from gradtrace import ops
+from gradtrace.engine.tensor import Tensor
+from gradtrace.nn.modules._text import typename
 from gradtrace.nn.modules.module import Module
 from gradtrace.nn.parameter import Parameter
 
@@ -34,6 +36,16 @@ def register_bias(module: Module, size: Any, dtype: Any) -> None:
         module.register_parameter("bias", None)
     else:
         module.bias = new_parameter(size, dtype)
+
+
+def tensor_of(module: Any, name: str) -> Any:
+    """Return the tensor `module.name`. TypeError for any other attribute, which a program may not get by its name."""
+    if not isinstance(module, Module):
+        raise TypeError(f"{typename(module)} is not a Module")
+    value = getattr(module, name)
+    if not isinstance(value, Tensor):
+        raise TypeError(f"'{name}' of {typename(module)} must be a Tensor, not {typename(value)}")
+    return value
 
 
 def attributes(module: Module, *names: str) -> str:

@@ -14,6 +14,7 @@ from gradtrace.engine.modes import no_grad
 from gradtrace.engine.tensor import Tensor
 from gradtrace.nn.modules.container import ModuleDict, ModuleList
 from gradtrace.nn.modules.module import Module
+from gradtrace.nn.modules.utils import tensor_of
 from gradtrace.nn.parameter import Parameter
 from gradtrace.nn.utils._targets import put_tensor
 
@@ -127,7 +128,7 @@ def register_parametrization(
         found: Any = listed[tensor_name]
         if hasattr(parametrization, "right_inverse"):
             with no_grad():
-                found.right_inverse(parametrization.right_inverse(getattr(module, tensor_name)))
+                found.right_inverse(parametrization.right_inverse(tensor_of(module, tensor_name)))
         found.append(parametrization)
         return module
     original = module._parameters.get(tensor_name, module._buffers.get(tensor_name))

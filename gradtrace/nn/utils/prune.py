@@ -10,7 +10,7 @@ from typing import Any
 
 from gradtrace.engine.tensor import Tensor
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import function
+from gradtrace.nn.modules.utils import function, tensor_of
 from gradtrace.nn.utils._targets import put_tensor
 
 __all__ = [
@@ -165,7 +165,7 @@ def prune(module: Module, name: str, method: BasePruningMethod, importance_score
     """Mask a parameter by a pruning method; if it is already masked, prune the remaining elements further."""
     method._tensor_name = name
     key, _ = hook_of(module, name)
-    value = getattr(module, name)
+    value = tensor_of(module, name)
     scores = value if importance_scores is None else importance_scores
     if scores.shape != value.shape:
         raise AssertionError(f"importance_scores should have the same shape as parameter {name} of {module}")
@@ -218,17 +218,17 @@ def global_unstructured(
     """Mask several parameters, given as pairs of a module and a name, by one choice among all their elements."""
     pairs, scores = list(parameters), importance_scores or {}
     cat, method = function("cat"), pruning_method(**kwargs)
-    values = cat([scores.get(pair, getattr(*pair)).detach().reshape(-1) for pair in pairs])
+    values = cat([scores.get(pair, tensor_of(*pair)).detach().reshape(-1) for pair in pairs])
     masks = [getattr(module, f"{name}_mask", None) for module, name in pairs]
     before = cat(
         [
-            function("ones_like")(getattr(*pair).detach()).reshape(-1) if mask is None else mask.reshape(-1)
+            function("ones_like")(tensor_of(*pair).detach()).reshape(-1) if mask is None else mask.reshape(-1)
             for pair, mask in zip(pairs, masks, strict=True)
         ]
     )
     final, start = method.refined(values, before), 0
     for module, name in pairs:
-        value = getattr(module, name)
+        value = tensor_of(module, name)
         custom_from_mask(module, name, final[start : start + value.numel()].view_as(value))
         start += value.numel()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine import describe, dtypes
-from gradtrace.engine.broadcast import broadcast
+from gradtrace.engine.broadcast import check_takes
 from gradtrace.engine.describe import device
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
@@ -101,9 +101,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         other = Tensor._wrap(np.asarray(other, self.dtype.np))
     if not isinstance(other, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
-    wide = broadcast(tuple(self.shape), tuple(other.shape))
-    if wide != tuple(self.shape):
-        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(wide)}")
+    check_takes(tuple(self.shape), tuple(other.shape))
     return inplace(assign, self, other)
 
 

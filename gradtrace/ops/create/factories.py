@@ -9,7 +9,7 @@ from gradtrace.engine.dtypes import as_dtype
 from gradtrace.engine.lazy import is_array, np
 from gradtrace.engine.op import d, elementwise_op, fill_op
 from gradtrace.engine.tensor import Tensor, hooks_into_ops
-from gradtrace.engine.types import Array, NumpyDtype, Shape
+from gradtrace.engine.types import Array, Ints, NumpyDtype, Shape
 from gradtrace.ops.api import public, sizes
 
 # PyTorch copies into an empty tensor, which the graph shows as an operand without history.
@@ -132,7 +132,7 @@ def is_sequence(data: Any) -> bool:
     return hasattr(kind, "__getitem__") and hasattr(kind, "__len__") and not is_numpy_scalar(data)
 
 
-def nested_shape(data: Any) -> tuple[int, ...]:
+def nested_shape(data: Any) -> Ints:
     """Return the sizes of nested sequences, judged by their first items; a tensor in them counts as a number."""
     shape: list[int] = []
     while is_sequence(data):
@@ -145,7 +145,7 @@ def nested_shape(data: Any) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def flatten_nested(data: Any, shape: tuple[int, ...], depth: int, flat: list[Any]) -> None:
+def flatten_nested(data: Any, shape: Ints, depth: int, flat: list[Any]) -> None:
     if depth == len(shape):
         flat.append(data)
         return
@@ -278,7 +278,7 @@ def legacy_tensor(*args: Any) -> Tensor:
     return Tensor._wrap(np.zeros(legacy_data(args), np_of(None)))
 
 
-def legacy_data(args: tuple[Any, ...]) -> tuple[int, ...]:
+def legacy_data(args: tuple[Any, ...]) -> Ints:
     """Return the sizes passed to a legacy tensor type as ints; raise TypeError for other arguments."""
     for value in args:
         if isinstance(value, str):
@@ -322,7 +322,7 @@ def _filled(name: str, value: float) -> None:
         return finish(filled_like(input, value, np_of(dtype, input.dtype)), requires_grad, device)
 
     make_like.__name__, make_like.__doc__ = name + "_like", f"`{name}` with the shape and dtype of `input`."
-    public(name + "_like", forms="f")(make_like)
+    public(name + "_like", forms="f", vmap="like")(make_like)
 
     def new(
         self: Tensor, *size: Any, dtype: dtypes.dtype | None = None, device: object = None, requires_grad: bool = False
@@ -330,7 +330,7 @@ def _filled(name: str, value: float) -> None:
         return finish(np.full(checked_sizes(sizes(size)), value, np_of(dtype, self.dtype)), requires_grad, device)
 
     new.__name__, new.__doc__ = "new_" + name, f"`{name}` with the dtype of this tensor."
-    public("new_" + name, forms="m")(new)
+    public("new_" + name, forms="m", vmap="like")(new)
 
 
 def named_sizes(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -343,7 +343,7 @@ def named_sizes(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tupl
     return (named["size"],)
 
 
-def checked_sizes(shape: tuple[int, ...], name: str = "") -> tuple[int, ...]:
+def checked_sizes(shape: Ints, name: str = "") -> Ints:
     for n in shape:
         if n < 0:
             if name == "zeros":
@@ -393,7 +393,7 @@ def full(
     )
 
 
-@public("full_like", forms="f")
+@public("full_like", forms="f", vmap="like")
 def full_like(
     input: Tensor,
     fill_value: Tensor | float,
@@ -408,7 +408,7 @@ def full_like(
     return finish(filled_like(input, full_of((), plain_number(fill_value), kind), kind), requires_grad, device)
 
 
-@public("new_full", forms="m")
+@public("new_full", forms="m", vmap="like")
 def new_full(
     self: Tensor,
     size: Sequence[int],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine import dtypes
-from gradtrace.engine.broadcast import broadcast
+from gradtrace.engine.broadcast import broadcast, check_takes
 from gradtrace.engine.dtypes import python_number
 from gradtrace.engine.inplace import inplace, place_kernel, refuse_unless_tracked
 from gradtrace.engine.lazy import np
@@ -107,7 +107,7 @@ where_mixed = elementwise_op("where_mixed(condition, self, other; np_dtype)",
 # fmt: on
 
 
-@public("where")
+@public("where", vmap="dynamic")
 def where_or_nonzero(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """Select input where condition holds, else other; with the condition alone, nonzero (torch.where)."""
     if input is None and other is None:
@@ -138,7 +138,7 @@ def as_dtype(value: Tensor | float, wanted: dtypes.dtype) -> Tensor:
 Tensor.where = lambda self, condition, other: where_or_nonzero(condition, self, other)  # type: ignore[method-assign]
 
 
-@public("gather")
+@public("gather", vmap="samples")
 def gathered(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """out[i][j] = input[index[i][j]][j] for dim 0, and so on (torch.gather)."""
     dim = check_dim(dim, input.ndim)
@@ -159,7 +159,7 @@ def scatter_choice(
     return scatter_by, (dim, i, src.shared(), reduce)
 
 
-@public("scatter")
+@public("scatter", vmap="samples")
 def scattered(
     input: Tensor,
     dim: int,
@@ -174,7 +174,7 @@ def scattered(
     return watch(record(input, *rest), index)
 
 
-@public("scatter_", forms="m")
+@public("scatter_", forms="m", vmap="samples")
 def scatter_(
     self: Tensor,
     dim: int,
@@ -189,21 +189,21 @@ def scatter_(
     return watch(inplace(record, self, *rest), index)
 
 
-@public("scatter_add")
+@public("scatter_add", vmap="samples")
 def scatter_added(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return a copy with src added at the index along dim (torch.scatter_add)."""
     dim = check_dim(dim, input.ndim)
     return watch(scatter_add(input, src, dim, scatter_index(input, dim, index, src)), index)
 
 
-@public("scatter_add_", forms="m")
+@public("scatter_add_", forms="m", vmap="samples")
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """In-place form of scatter_add (Tensor.scatter_add_)."""
     dim = check_dim(dim, self.ndim)
     return watch(inplace(scatter_add, self, src, dim, scatter_index(self, dim, index, src)), index)
 
 
-@public("index_select")
+@public("index_select", vmap="samples")
 def index_selected(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Select the entries along a dim that the index lists (torch.index_select)."""
     if not isinstance(index, Tensor):
@@ -212,27 +212,27 @@ def index_selected(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return watch(index_select(input, dim, select_index(input, dim, index)), index)
 
 
-@public("index_add")
+@public("index_add", vmap="samples")
 def index_added(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
     """Return a copy with the slices of source added at the index (torch.index_add)."""
     dim = check_dim(dim, input.ndim)
     return watch(index_add(input, source, dim, added_index(input, dim, index, source), alpha), index)
 
 
-@public("index_add_", forms="m")
+@public("index_add_", forms="m", vmap="samples")
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
     """In-place form of index_add (Tensor.index_add_)."""
     dim = check_dim(dim, self.ndim)
     return watch(inplace(index_add, self, source, dim, added_index(self, dim, index, source), alpha), index)
 
 
-@public("index_put")
+@public("index_put", vmap="samples")
 def index_put_out(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
     """Return a copy with values written (or added) at the indices (torch.index_put)."""
     return watch(index_put(input, values, put_indices(input, indices, values), accumulate), *indices)
 
 
-@public("index_put_", forms="m")
+@public("index_put_", forms="m", vmap="samples")
 def index_put_(self: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
     """In-place form of index_put (Tensor.index_put_)."""
     return watch(inplace(index_put, self, values, put_indices(self, indices, values), accumulate), *indices)
@@ -260,7 +260,7 @@ def fill_choice(mask: Tensor, value: Tensor | float) -> tuple[Any, tuple[Any, ..
     return masked_fill, (mask.shared(), value)
 
 
-@public("masked_fill")
+@public("masked_fill", vmap="samples")
 def masked_filled(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     """Return a copy with value where the mask is True (torch.masked_fill)."""
     if state.planner is not None and mask.dtype.category == dtypes.BOOL:  # a record would store the mask's values
@@ -271,18 +271,16 @@ def masked_filled(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     return watch(record(input, *rest), mask)
 
 
-@public("masked_fill_", forms="m")
+@public("masked_fill_", forms="m", vmap="samples")
 def masked_fill_(self: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     """In-place form of masked_fill (Tensor.masked_fill_)."""
     refuse_unless_tracked(self, value)
     record, rest = fill_choice(mask, value)
-    wide = broadcast(tuple(self.shape), tuple(mask.shape))
-    if wide != tuple(self.shape):
-        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(wide)}")
+    check_takes(tuple(self.shape), tuple(mask.shape))
     return watch(inplace(record, self, *rest), mask)
 
 
-@public("masked_select")
+@public("masked_select", vmap="dynamic")
 def masked_selected(input: Tensor, mask: Tensor) -> Tensor:
     """Return the elements where the mask is True as a 1-d tensor (torch.masked_select)."""
     if mask.dtype.category != dtypes.BOOL:
@@ -291,13 +289,13 @@ def masked_selected(input: Tensor, mask: Tensor) -> Tensor:
     return watch(masked_select(input, mask.shared()), mask)
 
 
-@public("take")
+@public("take", vmap="samples")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Select elements by flat position (torch.take)."""
     return watch(take_record(input, flat_positions("take", input, index)), index)
 
 
-@public("nonzero")
+@public("nonzero", vmap="dynamic")
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Indices of the non-zero elements: (n, ndim), or a tuple of one tensor for each dim (torch.nonzero)."""
     result = np.nonzero(np.atleast_1d(input.shared()))
@@ -306,7 +304,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     return Tensor._wrap(np.stack(result, 1) if input.ndim else np.zeros((len(result[0]), 0), np.int64))
 
 
-@public("one_hot", forms="n")
+@public("one_hot", forms="n", vmap="samples")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """One-hot encode class indices as int64 (torch.nn.functional.one_hot)."""
     classes = tensor.shared()

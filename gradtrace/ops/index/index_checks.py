@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.types import Array, Ints
 from gradtrace.ops.api import check_dim
 
 
@@ -16,9 +16,9 @@ def int_index(name: str, index: Tensor) -> Array:
     return array
 
 
-def in_range(index: Array, dim: int, n: int, kind: type[Exception], before: str = "") -> None:
-    """Raise an error of type `kind` if an index is outside 0..n-1; the message names the first one."""
-    wrong = index[(index < 0) | (index >= n)]
+def in_range(index: Array, dim: int, n: int, kind: type[Exception], before: str = "", low: int = 0) -> None:
+    """Raise an error of type `kind` if an index is outside low..n-1; the message names the first one."""
+    wrong = index[(index < low) | (index >= n)]
     if wrong.size:
         raise kind(f"{before}index {int(wrong.flat[0])} is out of bounds for dimension {dim} with size {n}")
 
@@ -140,9 +140,7 @@ def filled_index(self: Tensor, dim: int, index: Tensor) -> Array:
     if i.ndim > 1:
         raise RuntimeError("Index has to be a vector/scalar")
     n = self.shape[dim] if self.ndim else 1
-    wrong = i[(i < -n) | (i >= n)]
-    if wrong.size:
-        raise IndexError(f"index {int(wrong.flat[0])} is out of bounds for dimension {dim} with size {n}")
+    in_range(i, dim, n, IndexError, low=-n)
     return i.reshape(-1)
 
 
@@ -160,5 +158,5 @@ def flat_positions(name: str, self: Tensor, index: Tensor) -> Array:
     return np.where(i < 0, i + n, i)
 
 
-def other_sizes(t: Tensor, dim: int) -> tuple[int, ...]:
+def other_sizes(t: Tensor, dim: int) -> Ints:
     return tuple(n for k, n in enumerate(t.shape) if k != dim)

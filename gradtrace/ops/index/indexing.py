@@ -8,8 +8,9 @@ from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import is_array, np
 from gradtrace.engine.saved import watch
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.types import Array, Ints
 from gradtrace.ops.create.factories import assign, fill_tensor, from_nested
+from gradtrace.ops.index.index_checks import in_range
 from gradtrace.ops.index.records import index, index_put, select, slice_record
 from gradtrace.ops.shape.expansion import expanded
 from gradtrace.ops.shape.views import alias, unsqueeze, view
@@ -162,7 +163,7 @@ def index_arrays(tensor: Tensor, advanced: list[Any]) -> tuple[Any, ...]:
         if array.dtype == bool:
             check_mask(tensor, array, dim)
         else:
-            check_bounds(array, indexed, tensor.shape[dim])
+            in_range(array, indexed, tensor.shape[dim], IndexError, low=-tensor.shape[dim])
         n = array.ndim if array.dtype == bool else 1
         dim, indexed = dim + n, indexed + n
         result.append(array)
@@ -188,12 +189,6 @@ def check_mask(tensor: Tensor, mask: Array, dim: int) -> None:
                 f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of the indexed tensor "
                 f"{list(tensor.shape)} at index {dim + i}"
             )
-
-
-def check_bounds(array: Array, dim: int, n: int) -> None:
-    wrong = array[(array < -n) | (array >= n)]
-    if wrong.size:
-        raise IndexError(f"index {int(wrong.flat[0])} is out of bounds for dimension {dim} with size {n}")
 
 
 def getitem(self: Tensor, key: object) -> Tensor:
@@ -271,6 +266,6 @@ def without_leading_ones(value: Tensor) -> Tensor:
     return value if len(shape) == value.ndim else view(value, shape)
 
 
-def shape_without_leading_ones(value: Tensor) -> tuple[int, ...]:
+def shape_without_leading_ones(value: Tensor) -> Ints:
     shape = tuple(value.shape)
     return shape[next((i for i, n in enumerate(shape) if n != 1), len(shape)) :]

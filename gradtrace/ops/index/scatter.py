@@ -196,8 +196,8 @@ def expose_both(name: str, choose: Callable[..., Choice], doc: str) -> None:
         return inplace(record, self, *rest)
 
     function.__doc__, method.__doc__ = doc, f"In-place form of {name}."
-    public(name)(function)
-    public(name + "_", forms="m")(method)
+    public(name, vmap="samples")(function)
+    public(name + "_", forms="m", vmap="samples")(method)
 
 
 def choose_scatter_reduce(
@@ -287,7 +287,7 @@ expose_both(
 expose_both("put", choose_put, "Return a copy with source at positions of the flattened tensor (Tensor.put).")
 
 
-@public("take_along_dim")
+@public("take_along_dim", vmap="samples")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """Select the entries at `indices` along dim, with shapes broadcast (torch.take_along_dim)."""
     if indices.dtype is not dtypes.int64:

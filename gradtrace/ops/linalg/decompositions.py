@@ -13,7 +13,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, linalg_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand, Shape
-from gradtrace.ops.arguments import torch_function
+from gradtrace.ops.arguments import linalg_function, torch_function
 from gradtrace.ops.linalg.matrix import transposed
 from gradtrace.ops.linalg.solve import (
     LinAlgError,
@@ -260,13 +260,13 @@ def eigen(input: Tensor, uplo: str) -> tuple[Tensor, Tensor]:
     return eigh_record(input, uplo.upper() == "L")
 
 
-@torch_function("eigh", forms="l", renamed={"A": "input"})
+@linalg_function("eigh")
 def eigh(input: Tensor, UPLO: str = "L") -> Result:
     """Eigenvalues and eigenvectors of symmetric matrices, from one triangle of each (torch.linalg.eigh)."""
     return result_type("linalg_eigh", "eigenvalues", "eigenvectors")(eigen(input, UPLO))
 
 
-@torch_function("eigvalsh", forms="l", renamed={"A": "input"})
+@linalg_function("eigvalsh", vmap="samples")
 def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
     """Eigenvalues of symmetric matrices, in ascending order (torch.linalg.eigvalsh)."""
     return eigen(input, UPLO)[0]
@@ -278,7 +278,7 @@ def singular(input: Tensor, full: bool) -> tuple[Tensor, ...]:
     return svd_record(input, full)
 
 
-@torch_function("svd", forms="l", renamed={"A": "input"})
+@linalg_function("svd")
 def linalg_svd(input: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Result:
     """Singular value decomposition (U, S, Vh) with input = U @ diag(S) @ Vh (torch.linalg.svd)."""
     if driver is not None:
@@ -288,7 +288,7 @@ def linalg_svd(input: Tensor, full_matrices: bool = True, *, driver: str | None 
     return result_type("linalg_svd", "U", "S", "Vh")(singular(input, full_matrices))
 
 
-@torch_function("svdvals", forms="l", renamed={"A": "input"})
+@linalg_function("svdvals", vmap="samples")
 def svdvals(input: Tensor, *, driver: str | None = None) -> Tensor:
     """Singular values, in descending order (torch.linalg.svdvals)."""
     return singular(input, False)[1]
@@ -316,7 +316,7 @@ def factored(input: Tensor, mode: str) -> tuple[Tensor, Tensor]:
     return qr_record(input, mode)
 
 
-@torch_function("qr", forms="l", renamed={"A": "input"})
+@linalg_function("qr")
 def linalg_qr(input: Tensor, mode: str = "reduced") -> Result:
     """QR decomposition (Q, R): orthonormal columns in Q, upper triangular R (torch.linalg.qr)."""
     return result_type("linalg_qr", "Q", "R")(factored(input, mode))
@@ -336,7 +336,7 @@ def tolerances(input: Tensor, atol: Tensor | float | None, rtol: Tensor | float 
     return atol or 0.0, rtol
 
 
-@torch_function("pinv", forms="l", renamed={"A": "input"})
+@linalg_function("pinv", vmap="samples")
 def pinv(
     input: Tensor,
     rcond: Tensor | float | None = None,
@@ -365,7 +365,7 @@ def refuse_integers(input: Tensor) -> None:
         raise RuntimeError("This function doesn't handle types other than float and double")
 
 
-@torch_function("lstsq", forms="l", renamed={"A": "input", "B": "other"})
+@linalg_function("lstsq", B="other")
 def lstsq(input: Tensor, other: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Result:
     """Minimum-norm least-squares solution: (solution, residuals, rank, singular_values) (torch.linalg.lstsq)."""
     check_matrix("torch.linalg.lstsq", input, "input")
@@ -380,7 +380,7 @@ def lstsq(input: Tensor, other: Tensor, rcond: float | None = None, *, driver: s
     return result_type("linalg_lstsq", "solution", "residuals", "rank", "singular_values")(result)
 
 
-@torch_function("matrix_rank", forms="l", renamed={"A": "input"})
+@linalg_function("matrix_rank", vmap="samples")
 def matrix_rank(
     input: Tensor,
     tol: Tensor | float | None = None,
@@ -397,7 +397,7 @@ def matrix_rank(
     return matrix_rank_record(input, *tolerances(input, atol, rtol), hermitian)
 
 
-@torch_function("cond", forms="l", renamed={"A": "input"})
+@linalg_function("cond", vmap="samples")
 def cond(input: Tensor, p: float | str | None = None) -> Tensor:
     """Condition number in the norm `p`, by default the ratio of singular values (torch.linalg.cond)."""
     from gradtrace.ops.linalg.vector_norm import norm_of_matrix
@@ -413,11 +413,9 @@ def cond(input: Tensor, p: float | str | None = None) -> Tensor:
     check_square(f"linalg.cond(ord={p})", input)
     if p == "nuc":
         values = svdvals(input)
-        out = values.sum(-1) * values.reciprocal().sum(-1)
-        return out
+        return values.sum(-1) * values.reciprocal().sum(-1)
     check_float("linalg.inv", input)
     inverse, info = inv_ex(input)
     inverse = inverse.masked_fill((info > 0).unsqueeze(-1).unsqueeze(-1), math.inf)
     product: Any = norm_of_matrix(input, p)
-    out = (product * norm_of_matrix(inverse, p)).nan_to_num(math.inf, math.inf, -math.inf)
-    return out
+    return (product * norm_of_matrix(inverse, p)).nan_to_num(math.inf, math.inf, -math.inf)

@@ -7,7 +7,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, linalg_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, NumpyDtype, Operand
-from gradtrace.ops.arguments import torch_function
+from gradtrace.ops.arguments import linalg_function, torch_function
 from gradtrace.ops.linalg.matrix import transposed
 from gradtrace.ops.linalg.solve import (
     check_float,
@@ -230,21 +230,21 @@ def need_pivoting(pivot: bool) -> None:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
 
 
-@torch_function("lu_factor", forms="l", renamed={"A": "input"})
+@linalg_function("lu_factor", vmap="samples")
 def lu_factor(input: Tensor, *, pivot: bool = True) -> Result:
     """LU factorisation (LU, pivots), packed; raise RuntimeError for a zero pivot (torch.linalg.lu_factor)."""
     pair = factorised("linalg.lu_factor", input, pivot, True)[:2]
     return result_type("linalg_lu_factor", "LU", "pivots")(pair)
 
 
-@torch_function("lu_factor_ex", forms="l", renamed={"A": "input"})
+@linalg_function("lu_factor_ex")
 def lu_factor_ex(input: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Result:
     """LU factorisation (LU, pivots, info) that does not raise for a zero pivot (torch.linalg.lu_factor_ex)."""
     result = factorised("linalg.lu_factor_ex", input, pivot, check_errors)
     return result_type("linalg_lu_factor_ex", "LU", "pivots", "info")(result)
 
 
-@torch_function("lu", forms="l", renamed={"A": "input"})
+@linalg_function("lu")
 def linalg_lu(input: Tensor, *, pivot: bool = True) -> Result:
     """LU factorisation (P, L, U) with input = P @ L @ U (torch.linalg.lu)."""
     check_matrix("linalg.lu", input)
@@ -284,7 +284,7 @@ def lu_solve(input: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
     return linalg_lu_solve(LU, pivots, input)
 
 
-@torch_function("householder_product", forms="l", renamed={"A": "input"})
+@linalg_function("householder_product")
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """First n columns of H1 H2 ... Hk, with vectors below the diagonal of input (torch.linalg.householder_product)."""
     check_matrix("torch.linalg.householder_product", input, "input")

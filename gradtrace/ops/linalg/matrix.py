@@ -10,7 +10,7 @@ from gradtrace.engine.node import Meta
 from gradtrace.engine.op import Op, contraction_op, d, records
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand, Shape
+from gradtrace.engine.types import XP, Array, Ints, Operand, Shape
 from gradtrace.ops.api import named, not_a_tensor
 from gradtrace.ops.arguments import torch_function
 
@@ -30,8 +30,7 @@ def product(a: Array, b: Array) -> Array:
     if a.dtype.kind == "b":
         kernel = ("dot", "addmv_impl_cpu")[a.ndim - 1] if b.ndim == 1 else "bmm" if a.ndim == 3 else "addmm_impl_cpu_"
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
-    out = a.dot(b) if a.ndim < 3 else np.matmul(a, b)
-    return out
+    return a.dot(b) if a.ndim < 3 else np.matmul(a, b)
 
 
 def mm_kernel(a: Array, b: Array) -> Array:
@@ -346,8 +345,7 @@ def folded(a: Tensor, b: Tensor) -> Tensor:
     if small.ndim == 1:
         return records["unsafe_view"](mv(rows, small), shape)
     out = records["unsafe_view"](mm(rows, small), (*shape, small.shape[1]))
-    result = out.mT.contiguous() if swap else out
-    return result
+    return out.mT.contiguous() if swap else out
 
 
 def by_batches(a: Tensor, b: Tensor) -> Tensor:
@@ -365,11 +363,10 @@ def by_batches(a: Tensor, b: Tensor) -> Tensor:
         right = b.expand((*batch, b.shape[0])).reshape(count, b.shape[0]).unsqueeze(2)
         return records["unsafe_view"](bmm(left, right).squeeze(-1), shape)
     right = b.expand((*batch, *b.shape[-2:])).reshape(count, *b.shape[-2:])
-    out = records["unsafe_view"](bmm(left, right), (*shape, b.shape[-1]))
-    return out
+    return records["unsafe_view"](bmm(left, right), (*shape, b.shape[-1]))
 
 
-def broadcast_batches(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+def broadcast_batches(a: Ints, b: Ints) -> Ints:
     n = max(len(a), len(b))
     a, b = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
     for i in range(n - 1, -1, -1):
@@ -380,7 +377,7 @@ def broadcast_batches(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]
     return tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
 
 
-@torch_function("linear", forms="n")
+@torch_function("linear", forms="n", vmap="samples")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return input @ weight.T + bias for input (..., in), weight (out, in), bias (out) (torch.nn.functional.linear)."""
     if not input.ndim or not weight.ndim:

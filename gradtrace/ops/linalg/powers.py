@@ -8,10 +8,10 @@ from gradtrace.engine.op import d, linalg_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import functions, public
-from gradtrace.ops.arguments import torch_function
+from gradtrace.ops.arguments import linalg_function, torch_function
 from gradtrace.ops.create.factories import assign, clone
 from gradtrace.ops.linalg.matrix import flipped, matmul, mm, vdot
-from gradtrace.ops.linalg.solve import check_float, check_square, constant, inverse
+from gradtrace.ops.linalg.solve import check_float, check_square, check_square_floats, constant, inverse
 
 # The [13/13] Pade approximant of exp, exact to double precision up to this norm (Higham 2005).
 PADE = (
@@ -65,15 +65,14 @@ matrix_exp = linalg_op("matrix_exp(self)", exp_kernel, "sum[k, 0, inf](self**k /
 # fmt: on
 
 
-@torch_function("matrix_exp", forms="fml", renamed={"A": "input"})
+@linalg_function("matrix_exp", "fml")
 def exponential(input: Tensor) -> Tensor:
     """Matrix exponential of (..., n, n) (torch.linalg.matrix_exp)."""
-    check_square("linalg.matrix_exp", input)
-    check_float("linalg.matrix_exp", input)
+    check_square_floats("linalg.matrix_exp", input)
     return matrix_exp(input)
 
 
-@torch_function("matrix_power", forms="fml", renamed={"A": "input"})
+@linalg_function("matrix_power", "fml", vmap="samples")
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """Raise square matrices to the n-th power; a negative n inverts them (torch.linalg.matrix_power)."""
     if not isinstance(n, int) or isinstance(n, bool):
@@ -193,7 +192,7 @@ def vander(input: Tensor, N: int | None = None, increasing: bool = False) -> Ten
     return out if increasing else out.flip(-1)
 
 
-@torch_function("diagonal", forms="l", renamed={"A": "input"})
+@linalg_function("diagonal")
 def linalg_diagonal(input: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Diagonals of matrices, as a view (torch.linalg.diagonal)."""
     return input.diagonal(offset, dim1, dim2)

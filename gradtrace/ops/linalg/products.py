@@ -148,8 +148,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     if count(shape) == 1:
         return dot(left.flatten(), right.flatten()).reshape(shape)
     rows, columns = count(a.shape, tuple(free_a)), count(b.shape, tuple(free_b))
-    out = mm(left.reshape(rows, sizes), right.reshape(sizes, columns)).reshape(shape)
-    return out
+    return mm(left.reshape(rows, sizes), right.reshape(sizes, columns)).reshape(shape)
 
 
 def contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:

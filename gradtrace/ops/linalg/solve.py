@@ -13,9 +13,9 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import contraction_op, d, linalg_op, records
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand
+from gradtrace.engine.types import XP, Array, Ints, Operand
 from gradtrace.ops.api import expose, linalg
-from gradtrace.ops.arguments import torch_function
+from gradtrace.ops.arguments import linalg_function, torch_function
 from gradtrace.ops.linalg.matrix import transposed
 from gradtrace.ops.results import Result, result_type
 
@@ -52,6 +52,11 @@ def check_float(name: str, a: Tensor) -> None:
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {a.dtype.scalar_type}")
     if a.dtype.itemsize == 2:
         raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {a.dtype.scalar_type}")
+
+
+def check_square_floats(name: str, a: Tensor) -> None:
+    check_square(name, a)
+    check_float(name, a)
 
 
 def first_failure(info: Array) -> tuple[str, int]:
@@ -152,8 +157,7 @@ def det_kernel(a: Array) -> Array:
     lu, pivots, _ = eliminate(a)
     swaps = np.count_nonzero(pivots != np.arange(1, a.shape[-1] + 1), axis=-1)
     out = np.multiply.reduce(np.diagonal(lu, axis1=-2, axis2=-1), axis=-1)
-    result = np.where(swaps % 2 == 1, -out, out)
-    return result
+    return np.where(swaps % 2 == 1, -out, out)
 
 
 # ---- rules
@@ -243,15 +247,14 @@ def singular(name: str, info: Array) -> LinAlgError:
 
 
 def inverse(name: str, a: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
-    check_square("linalg.inv", a)
-    check_float("linalg.inv", a)
+    check_square_floats("linalg.inv", a)
     out, info = inv_ex(a)
     if check_errors and state.planner is None and info.array.any():  # in a plan a singular matrix gives nan
         raise singular(name, info.array)
     return out, info
 
 
-@torch_function("inv", forms="l", renamed={"A": "input"})
+@linalg_function("inv", vmap="samples")
 def inv(input: Tensor) -> Tensor:
     """Inverse of square matrices (..., n, n); raise LinAlgError for a singular one (torch.linalg.inv)."""
     return inverse("linalg.inv", input, True)[0]
@@ -260,27 +263,25 @@ def inv(input: Tensor) -> Tensor:
 expose(inv, "inverse")
 
 
-@torch_function("inv_ex", forms="l", renamed={"A": "input"})
+@linalg_function("inv_ex")
 def inv_and_info(input: Tensor, *, check_errors: bool = False) -> Result:
     """Inverse and info, which is 0 or the number of the zero pivot (torch.linalg.inv_ex)."""
     return result_type("linalg_inv_ex", "inverse", "info")(inverse("linalg.inv_ex", input, check_errors))
 
 
-@torch_function("det", forms="fml", renamed={"A": "input"})
+@linalg_function("det", "fml")
 def determinant(input: Tensor) -> Tensor:
     """Determinants of (..., n, n), shape (...) (torch.linalg.det)."""
-    check_square("linalg.det", input)
-    check_float("linalg.det", input)
+    check_square_floats("linalg.det", input)
     return det(input)
 
 
 def sign_and_log(name: str, input: Tensor) -> tuple[Tensor, Tensor]:
-    check_square(name, input)
-    check_float(name, input)
+    check_square_floats(name, input)
     return slogdet(input)
 
 
-@torch_function("slogdet", forms="l", renamed={"A": "input"})
+@linalg_function("slogdet")
 def linalg_slogdet(input: Tensor) -> Result:
     """Sign and logarithm of the absolute value of determinants: (sign, logabsdet) (torch.linalg.slogdet)."""
     return result_type("linalg_slogdet", "sign", "logabsdet")(sign_and_log("linalg.slogdet", input))
@@ -302,8 +303,7 @@ def logdet(input: Tensor) -> Tensor:
 
 def check_solve(name: str, a: Tensor, b: Tensor, left: bool) -> bool:
     """Return whether b holds vectors and not matrices; raise for shapes and dtypes that do not match."""
-    check_square(name, a)
-    check_float(name, a)
+    check_square_floats(name, a)
     if a.dtype is not b.dtype:
         raise RuntimeError(
             f"{name}: Expected A and B to have the same dtype, but found A of type {a.dtype.scalar_type} and B of type "
@@ -314,7 +314,7 @@ def check_solve(name: str, a: Tensor, b: Tensor, left: bool) -> bool:
     return vector
 
 
-def check_sizes(name: str, a: Tensor, shape: tuple[int, ...], left: bool) -> None:
+def check_sizes(name: str, a: Tensor, shape: Ints, left: bool) -> None:
     if len(shape) < 2:
         raise RuntimeError(f"{name}: The input tensor B must have at least 2 dimensions.")
     if a.shape[-1] != (shape[-2] if left else shape[-1]):
@@ -334,13 +334,13 @@ def solved(name: str, a: Tensor, b: Tensor, left: bool, check_errors: bool) -> t
     return x, info
 
 
-@torch_function("solve", forms="l", renamed={"A": "input", "B": "other"})
+@linalg_function("solve", B="other", vmap="samples")
 def solve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
     """Solve input @ X = other, or X @ input = other if not `left`, for vectors or matrices (torch.linalg.solve)."""
     return solved("linalg.solve", input, other, left, True)[0]
 
 
-@torch_function("solve_ex", forms="l", renamed={"A": "input", "B": "other"})
+@linalg_function("solve_ex", B="other")
 def solve_and_info(input: Tensor, other: Tensor, *, left: bool = True, check_errors: bool = False) -> Result:
     """solve without an error for singular matrices: (result, info) (torch.linalg.solve_ex)."""
     return result_type("linalg_solve_ex", "result", "info")(solved("linalg.solve_ex", input, other, left, check_errors))

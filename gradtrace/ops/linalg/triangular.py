@@ -10,9 +10,16 @@ from gradtrace.engine.op import d, linalg_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import NOT_GIVEN
-from gradtrace.ops.arguments import missing_arguments, torch_function
+from gradtrace.ops.arguments import linalg_function, missing_arguments, torch_function
 from gradtrace.ops.linalg.matrix import transposed
-from gradtrace.ops.linalg.solve import LinAlgError, check_float, check_sizes, check_square, first_failure, substitute
+from gradtrace.ops.linalg.solve import (
+    LinAlgError,
+    check_sizes,
+    check_square,
+    check_square_floats,
+    first_failure,
+    substitute,
+)
 from gradtrace.ops.results import Result, result_type
 
 # ---- kernels
@@ -160,7 +167,7 @@ cholesky_solve_record = linalg_op("cholesky_solve(self, factor; upper)", cholesk
 # ---- the public names
 
 
-@torch_function("solve_triangular", forms="l", renamed={"A": "input", "B": "other"})
+@linalg_function("solve_triangular", B="other")
 def linalg_solve_triangular(
     input: Tensor, other: Tensor, *, upper: bool = NOT_GIVEN, left: bool = True, unitriangular: bool = False
 ) -> Tensor:
@@ -196,15 +203,14 @@ def not_positive(name: str, info: Array) -> LinAlgError:
 
 
 def factor_and_info(name: str, a: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
-    check_square("linalg.cholesky", a)
-    check_float("linalg.cholesky", a)
+    check_square_floats("linalg.cholesky", a)
     factor, info = cholesky_ex_record(a, upper)
     if check_errors and info.array.any():
         raise not_positive(name, info.array)
     return factor, info
 
 
-@torch_function("cholesky", forms="l")
+@torch_function("cholesky", forms="l", vmap="samples")
 def linalg_cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
     """Factor L with L @ L.T = input, or its transpose; LinAlgError if not positive-definite (torch.linalg.cholesky)."""
     return factor_and_info("linalg.cholesky", input, upper, True)[0]
@@ -217,11 +223,10 @@ def linalg_cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool
     return result_type("linalg_cholesky_ex", "L", "info")(pair)
 
 
-@torch_function("cholesky")
+@torch_function("cholesky", vmap="samples")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """Cholesky factor (torch.cholesky, the older form)."""
-    check_square("cholesky", input)
-    check_float("cholesky", input)
+    check_square_floats("cholesky", input)
     info = cholesky_kernel(input.array, upper)[1]
     if info.any():
         raise not_positive("cholesky", info)

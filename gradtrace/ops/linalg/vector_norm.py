@@ -14,7 +14,7 @@ from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, normalization_op, reduction_op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Dims, NumpyDtype, Operand
+from gradtrace.engine.types import XP, Array, Dims, Ints, NumpyDtype, Operand
 from gradtrace.ops import load
 from gradtrace.ops.api import is_int, linalg
 from gradtrace.ops.arguments import count, one_dim, some_dims, torch_function
@@ -24,9 +24,7 @@ from gradtrace.ops.reduce.sums import add_up, fold, numpy_dtype, with_dims
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 
 
-def norm_kernel(
-    a: Array, p: float, dims: tuple[int, ...] | None, keepdim: bool, dtype: NumpyDtype | None = None
-) -> Array:
+def norm_kernel(a: Array, p: float, dims: Ints | None, keepdim: bool, dtype: NumpyDtype | None = None) -> Array:
     if dtype is not None:
         a = a.astype(dtype)
     if p == 2 and a.dtype.itemsize >= 4:
@@ -48,13 +46,13 @@ def norm_kernel(
     return out.astype(a.dtype)
 
 
-def restore_dims(xp: XP, x: Operand, self: Operand, dims: tuple[int, ...] | None, keepdim: bool) -> Operand:
+def restore_dims(xp: XP, x: Operand, self: Operand, dims: Ints | None, keepdim: bool) -> Operand:
     """Restore the reduced dims of a norm, or of its gradient, so that it broadcasts against the input."""
     return x if dims is None or keepdim else with_dims(xp, x, self.shape, dims)
 
 
 def norm_grad(
-    xp: XP, g: Operand, self: Operand, out: Operand, p: float, dims: tuple[int, ...] | None, keepdim: bool
+    xp: XP, g: Operand, self: Operand, out: Operand, p: float, dims: Ints | None, keepdim: bool
 ) -> Operand | None:
     """Return the gradient of a norm, None for p = 0; `where` masks zeros, at which a factor may be inf or nan."""
     if p == 0:
@@ -277,7 +275,7 @@ def distance(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return dist(input, other, float(p))
 
 
-@torch_function("renorm")
+@torch_function("renorm", vmap="samples")
 def renormalised(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Scale down the slices along `dim` whose p-norm exceeds maxnorm (torch.renorm)."""
     return renorm(input, *checked_renorm(input, p, dim, maxnorm))

@@ -17,7 +17,7 @@ from gradtrace.engine.select import select
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops import scalars
-from gradtrace.ops.api import check_dim, expose, not_a_tensor, public
+from gradtrace.ops.api import check_dim, expose, named, not_a_tensor, public
 from gradtrace.ops.nn.activation_backward import CUBIC, KAPPA, ROOT_HALF
 from gradtrace.ops.pointwise.elementary import rectified, sigmoid_kernel
 from gradtrace.ops.pointwise.elementary import relu as relu_record
@@ -31,8 +31,7 @@ def gelu_kernel(x: Array, approximate: str) -> Array:
         return 0.5 * x * (1 + np.tanh(KAPPA * (x + CUBIC * x * x * x)))
     from gradtrace.ops.special.error_functions import erf
 
-    result = 0.5 * x * (1 + erf.kernel(x * ROOT_HALF))
-    return result
+    return 0.5 * x * (1 + erf.kernel(x * ROOT_HALF))
 
 
 def gelu_of_float(x: float, approximate: str) -> float:
@@ -149,6 +148,31 @@ def apply(record: OneResult, input: object, inplace: bool, *numbers: Any) -> Ten
     return in_place(record, input, *numbers) if inplace else record(input, *numbers)
 
 
+def _with_inplace(name: str, record: OneResult, doc: str, *numbers: float, forms: str = "n") -> Callable[..., Tensor]:
+    """Expose an activation whose only argument is `inplace`; `numbers` are those of the record."""
+
+    def function(input: Tensor, inplace: bool = False) -> Tensor:
+        return apply(record, input, inplace, *numbers)
+
+    return expose(named(function, name, f"{doc} (torch.nn.functional.{name})."), name, forms=forms)
+
+
+_with_inplace("silu", silu_record, "Return x * sigmoid(x)")
+_with_inplace("mish", mish_record, "Return x * tanh(softplus(x))")
+selu = _with_inplace(
+    "selu",
+    elu_record,
+    "Scaled elu, whose constants preserve mean 0 and variance 1",
+    SELU_ALPHA,
+    SELU_SCALE,
+    1.0,
+    forms="fn",
+)
+_with_inplace("relu6", hardtanh_record, "Clamp x to [0, 6]", 0, 6)
+_with_inplace("hardswish", hardswish_record, "x relu6(x + 3) / 6")
+_with_inplace("hardsigmoid", hardsigmoid_record, "relu6(x + 3) / 6")
+
+
 @public("relu", forms="n")
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return input where positive, else 0 (torch.nn.functional.relu)."""
@@ -161,18 +185,6 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     return apply(gelu_record, input, False, approximate)
-
-
-@public("silu", forms="n")
-def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return x * sigmoid(x) (torch.nn.functional.silu)."""
-    return apply(silu_record, input, inplace)
-
-
-@public("mish", forms="n")
-def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return x * tanh(softplus(x)) (torch.nn.functional.mish)."""
-    return apply(mish_record, input, inplace)
 
 
 @public("softplus", forms="n")
@@ -193,12 +205,6 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return apply(elu_record, input, inplace, alpha, 1.0, 1.0)
 
 
-@public("selu", forms="fn")
-def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Scaled elu, whose constants preserve mean 0 and variance 1 (torch.nn.functional.selu)."""
-    return apply(elu_record, input, inplace, SELU_ALPHA, SELU_SCALE, 1.0)
-
-
 @public("celu", forms="fn")
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """max(0, x) + min(0, alpha (exp(x / alpha) - 1)) (torch.nn.functional.celu)."""
@@ -213,24 +219,6 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return apply(hardtanh_record, input, inplace, min_val, max_val)
-
-
-@public("relu6", forms="n")
-def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """Clamp x to [0, 6] (torch.nn.functional.relu6)."""
-    return apply(hardtanh_record, input, inplace, 0, 6)
-
-
-@public("hardswish", forms="n")
-def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x relu6(x + 3) / 6 (torch.nn.functional.hardswish)."""
-    return apply(hardswish_record, input, inplace)
-
-
-@public("hardsigmoid", forms="n")
-def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """relu6(x + 3) / 6 (torch.nn.functional.hardsigmoid)."""
-    return apply(hardsigmoid_record, input, inplace)
 
 
 @public("logsigmoid", forms="n")
@@ -307,7 +295,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return prelu_record(input, weight.reshape(shape) if tuple(weight.shape) != shape else weight)
 
 
-@public("rrelu", forms="fn")
+@public("rrelu", forms="fn", vmap="random")
 def rrelu(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:

@@ -9,11 +9,11 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import OneResult, d, window_op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.types import Array, Ints
 from gradtrace.ops.api import expose, named
 from gradtrace.ops.nn.conv_arguments import lengths
 from gradtrace.ops.nn.correlate import widen_half
-from gradtrace.ops.nn.patches import Ints, PerDim, size_of
+from gradtrace.ops.nn.patches import PerDim, size_of
 from gradtrace.ops.nn.pool import divided, index_record, zero_input_grad
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.nn.pool_windows import Taps, adaptive, add_windows, dual, find_maxima, irregular, regular
@@ -217,13 +217,15 @@ def _expose_max(n: int, both: Callable[..., tuple[Tensor, Tensor]]) -> None:
         return both(input, output_size)
 
     record = maxima[max(n, 2)]
-    expose(named(function, name, doc), forms="n", record=record)
+    expose(named(function, name, doc), forms="n", record=record, vmap="samples")
     expose(named(with_indices, name + "_with_indices", doc), forms="n", record=record)
     if n == 1:
-        expose(named(both, name, doc), forms="f", record=record)
+        expose(named(both, name, doc), forms="f", record=record, vmap="samples")
 
 
-expose(adaptive_avg_pool1d, forms="fn", record=averages[2])
+expose(adaptive_avg_pool1d, forms="fn", record=averages[2], vmap="samples")
 for _n, _both in ((1, max_with_indices1d), (2, max_with_indices(2)), (3, max_with_indices(3))):
     _expose_max(_n, _both)
-adaptive_avg_pools = {1: adaptive_avg_pool1d} | {n: expose(_averages(n), forms="n", record=averages[n]) for n in (2, 3)}
+adaptive_avg_pools = {1: adaptive_avg_pool1d} | {
+    n: expose(_averages(n), forms="n", record=averages[n], vmap="samples") for n in (2, 3)
+}

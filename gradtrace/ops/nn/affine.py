@@ -6,10 +6,10 @@ from gradtrace.annotations import Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import contraction_op, d
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, NumpyDtype
+from gradtrace.engine.types import Array, Ints, NumpyDtype
 from gradtrace.ops.api import expose
 from gradtrace.ops.nn.grid_arguments import check_affine, corners_or_warn
-from gradtrace.ops.nn.patches import Ints, size_of
+from gradtrace.ops.nn.patches import size_of
 
 
 def base_grid(sizes: Ints, corners: bool, dtype: NumpyDtype) -> Array:

@@ -122,7 +122,7 @@ def check(query: Tensor, key: Tensor, value: Tensor) -> None:
         )
 
 
-@public("scaled_dot_product_attention", forms="n")
+@public("scaled_dot_product_attention", forms="n", vmap="samples")
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

@@ -83,7 +83,7 @@ def check_logits(input: Tensor, target: Tensor) -> None:
     check_castable(target, input)
 
 
-@public("binary_cross_entropy", forms="n")
+@public("binary_cross_entropy", forms="n", vmap="samples")
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -110,7 +110,7 @@ def binary_cross_entropy(
     return bce(input, target, None if weight is None else weight.array, reduction)
 
 
-@public("binary_cross_entropy_with_logits", forms="n")
+@public("binary_cross_entropy_with_logits", forms="n", vmap="samples")
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,

@@ -6,9 +6,9 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import OneResult, d, loss_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
-from gradtrace.ops.api import public
+from gradtrace.ops.api import check_tensors, public
 from gradtrace.ops.nn.loss import reduction_named
-from gradtrace.ops.nn.loss_arguments import check_class_weight, check_targets, check_tensors
+from gradtrace.ops.nn.loss_arguments import check_class_weight, check_targets
 from gradtrace.ops.numbers import div_number
 
 # ---- negative log likelihood
@@ -42,8 +42,7 @@ def nll_kernel(x: Array, target: Array, weight: Array | None, reduction: str, ig
     if reduction == "none":
         return each
     total = each.sum(dtype=x.dtype)
-    result = total if reduction == "sum" else total / w.sum(dtype=x.dtype)
-    return result
+    return total if reduction == "sum" else total / w.sum(dtype=x.dtype)
 
 
 def nll_factor(x: Array, target: Array, weight: Array | None, reduction: str, ignore: int) -> Array:
@@ -100,7 +99,7 @@ nll_record = _nll("nll_loss", "reduction[n](-weight[target[n]] * self[n, target[
 nll2d_record = _nll("nll_loss2d", "reduction[n, x](-weight[target[n, x]] * self[n, target[n, x], x])")
 
 
-@public("nll_loss", forms="n")
+@public("nll_loss", forms="n", vmap="samples")
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -136,7 +135,7 @@ def loss_of_classes(input: Tensor, target: Tensor, weight: Tensor | None, ignore
     return result.view(*target.shape) if apart else result
 
 
-@public("cross_entropy", forms="n")
+@public("cross_entropy", forms="n", vmap="samples")
 def cross_entropy(
     input: Tensor,
     target: Tensor,

@@ -10,7 +10,7 @@ from gradtrace.annotations import Any, Callable, Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import contraction_op, d
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand, Shape
+from gradtrace.engine.types import XP, Array, Ints, Operand, Shape
 from gradtrace.ops.api import expose, named, not_a_tensor
 from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.nn.conv_arguments import (
@@ -25,7 +25,7 @@ from gradtrace.ops.nn.conv_arguments import (
 )
 from gradtrace.ops.nn.correlate import slide, spread_back, weigh
 from gradtrace.ops.nn.pad import constant_pad
-from gradtrace.ops.nn.patches import Ints, PerDim, output_sizes
+from gradtrace.ops.nn.patches import PerDim, output_sizes
 from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
 
 
@@ -237,7 +237,7 @@ def _transposed(n: int) -> None:
 
 
 for _n in (1, 2, 3):
-    expose(_forward(_n), forms="fn", record=convolution)
+    expose(_forward(_n), forms="fn", record=convolution, vmap="samples")
     _transposed(_n)
 
 

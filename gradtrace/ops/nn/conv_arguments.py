@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.tensor import Tensor
-from gradtrace.ops.nn.patches import Ints, padded_sizes
+from gradtrace.engine.types import Ints
+from gradtrace.ops.nn.patches import padded_sizes
 
 NAMES = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
 FORMS = """{}() received an invalid combination of arguments - got ({}), but expected one of:

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from gradtrace.engine.lazy import np
 from gradtrace.engine.state import state
-from gradtrace.engine.types import Array, Shape
+from gradtrace.engine.types import Array, Ints, Shape
 from gradtrace.ops.nn.patches import (
-    Ints,
     add_patches,
     blocks,
     grouped_columns,

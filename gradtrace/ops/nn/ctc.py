@@ -11,7 +11,7 @@ from gradtrace.annotations import Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, loss_op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.types import Array, Ints
 from gradtrace.ops.api import functional, public
 from gradtrace.ops.nn.loss import reduction_named
 from gradtrace.ops.pointwise.choice import where
@@ -52,7 +52,7 @@ def likelihood(paths: Array) -> float:
     return float(np.logaddexp.reduce(paths[-1, -2:]))
 
 
-def negative_logs(log_probs: Array, labels: Rows, lengths: tuple[int, ...], blank: int) -> Array:
+def negative_logs(log_probs: Array, labels: Rows, lengths: Ints, blank: int) -> Array:
     result = np.full(len(lengths), np.inf)
     for n, (row, length) in enumerate(zip(labels, lengths, strict=True)):
         states, skips = chain(row, blank)
@@ -63,9 +63,7 @@ def negative_logs(log_probs: Array, labels: Rows, lengths: tuple[int, ...], blan
     return result.astype(log_probs.dtype)
 
 
-def slopes(
-    g: Array, log_probs: Array, labels: Rows, lengths: tuple[int, ...], blank: int, zero_infinity: bool
-) -> Array:
+def slopes(g: Array, log_probs: Array, labels: Rows, lengths: Ints, blank: int, zero_infinity: bool) -> Array:
     out = np.zeros_like(log_probs)
     for n, (row, length) in enumerate(zip(labels, lengths, strict=True)):
         if not length:
@@ -96,7 +94,7 @@ ctc = loss_op("_ctc_loss(log_probs; labels, lengths, blank, zero_infinity)",
 # fmt: on
 
 
-def as_lengths(name: str, value: int | Sequence[int] | Tensor, batch: int) -> tuple[int, ...]:
+def as_lengths(name: str, value: int | Sequence[int] | Tensor, batch: int) -> Ints:
     if isinstance(value, Tensor):
         if value.dtype.is_floating_point or value.dtype.name == "bool":
             raise RuntimeError(f"{name} must be integral")
@@ -110,7 +108,7 @@ def as_lengths(name: str, value: int | Sequence[int] | Tensor, batch: int) -> tu
     return result
 
 
-def as_labels(targets: Array, lengths: tuple[int, ...], classes: int) -> Rows:
+def as_labels(targets: Array, lengths: Ints, classes: int) -> Rows:
     """Return the labels of each sample, from rows (N, S) or a concatenation."""
     if targets.ndim == 1:
         if len(targets) != sum(lengths):

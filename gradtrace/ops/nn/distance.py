@@ -50,7 +50,7 @@ def normalize(
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
 
-@public("cosine_similarity", forms="fn")
+@public("cosine_similarity", forms="fn", vmap="samples")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Cosine similarity of vectors along dim, with norms of at least eps (torch.nn.functional.cosine_similarity)."""
     common = dtypes.result_type((x1._data, True), (x2._data, True))

@@ -67,7 +67,7 @@ def alpha_drop(input: Tensor, p: float, training: bool, inplace: bool, channels:
     return scaled.add_(shift) if inplace else scaled + shift
 
 
-@public("dropout", forms="n")
+@public("dropout", forms="n", vmap="random")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero elements with probability p and scale the others by 1 / (1 - p) (torch.nn.functional.dropout)."""
     return drop(input, p, training, inplace)
@@ -78,7 +78,7 @@ def dropout_function(input: Tensor, p: float, train: bool) -> Tensor:
     return drop(input, p, train, False)
 
 
-public("dropout", forms="f")(dropout_function)
+public("dropout", forms="f", vmap="random")(dropout_function)
 
 
 def _channels(name: str, low: int, high: int) -> Callable[..., Tensor]:
@@ -97,26 +97,26 @@ def _channels(name: str, low: int, high: int) -> Callable[..., Tensor]:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Zero whole channels with probability p (torch.nn.functional.{name})."
-    return public(name, forms="n")(function)
+    return public(name, forms="n", vmap="random")(function)
 
 
 for _name, _low, _high in (("dropout1d", 2, 3), ("dropout2d", 3, 4), ("dropout3d", 4, 5)):
     _channels(_name, _low, _high)
 
 
-@public("alpha_dropout", forms="n")
+@public("alpha_dropout", forms="n", vmap="random")
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that preserves the mean and variance of selu outputs (torch.nn.functional.alpha_dropout)."""
     return alpha_drop(input, p, training, inplace)
 
 
-@public("feature_alpha_dropout", forms="n")
+@public("feature_alpha_dropout", forms="n", vmap="random")
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Alpha dropout of whole channels (torch.nn.functional.feature_alpha_dropout)."""
     return alpha_drop(input, p, training, inplace, channels=True)
 
 
-@public("gumbel_softmax", forms="n")
+@public("gumbel_softmax", forms="n", vmap="random")
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """Sample the Gumbel-softmax distribution (https://arxiv.org/abs/1611.01144), one-hot if `hard`."""
     like = np.empty(logits.shape, logits.dtype.np)
@@ -127,5 +127,4 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         return soft
     index = soft.max(dim, keepdim=True)[1]
     one_hot = soft.new_zeros(tuple(logits.shape)).scatter_(dim, index, 1.0)
-    result = one_hot - soft.detach() + soft
-    return result
+    return one_hot - soft.detach() + soft

@@ -141,7 +141,7 @@ def renormalise(weight: Tensor, indices: Array, max_norm: float, norm_type: floa
     change_data(weight, fresh)
 
 
-@public("embedding", forms="n")
+@public("embedding", forms="n", vmap="samples")
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -163,7 +163,7 @@ def embedding(
     return embedding_record(weight, indices, padding, scale_grad_by_freq)
 
 
-@public("embedding_bag", forms="n")
+@public("embedding_bag", forms="n", vmap="samples")
 def embedding_bag(
     input: Tensor,
     weight: Tensor,

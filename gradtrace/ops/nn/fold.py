@@ -5,20 +5,10 @@ from __future__ import annotations
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, window_op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.types import Array, Ints
 from gradtrace.ops.api import expose
 from gradtrace.ops.nn.conv_arguments import lengths
-from gradtrace.ops.nn.patches import (
-    Ints,
-    PerDim,
-    add_patches,
-    inside,
-    output_sizes,
-    padded,
-    padded_sizes,
-    patches,
-    size_of,
-)
+from gradtrace.ops.nn.patches import PerDim, add_patches, inside, output_sizes, padded, padded_sizes, patches, size_of
 from gradtrace.ops.nn.pool_arguments import check_tensor
 
 

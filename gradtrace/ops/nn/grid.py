@@ -14,11 +14,11 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY as xp
 from gradtrace.engine.op import OneResult, d, gather_op, window_op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand
+from gradtrace.engine.types import XP, Array, Ints, Operand
 from gradtrace.ops.api import expose
 from gradtrace.ops.nn.correlate import widen_half
 from gradtrace.ops.nn.grid_arguments import check_grid, corners_or_warn, modes
-from gradtrace.ops.nn.patches import Ints, size_of
+from gradtrace.ops.nn.patches import size_of
 from gradtrace.ops.nn.pool import planes_put, planes_take
 from gradtrace.ops.nn.resample_tables import cubic_weights
 
@@ -243,5 +243,5 @@ def sampled(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: 
     return samplers[input.ndim - 2](input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-expose(grid_sample, forms="n")
+expose(grid_sample, forms="n", vmap="samples")
 expose(sampled, "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", forms="f")

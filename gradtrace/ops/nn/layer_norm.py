@@ -11,7 +11,7 @@ from gradtrace.engine.inplace import write
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import SeveralResults, d, normalization_op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand, Rule
+from gradtrace.engine.types import XP, Array, Ints, Operand, Rule
 from gradtrace.ops.api import functions
 from gradtrace.ops.arguments import count, kept_shape, torch_function
 from gradtrace.ops.create.factories import cast, clone
@@ -31,9 +31,6 @@ from gradtrace.ops.nn.pad import pad
 from gradtrace.ops.nn.pool import average_pools
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.reduce.sums import average
-
-Ints = tuple[int, ...]
-
 
 # ---- kernels
 
@@ -218,7 +215,7 @@ batch_fixed = normalization_op("batch_norm_fixed(input, weight, bias, mean, var;
 # ---- batch norm
 
 
-@torch_function("batch_norm", forms="n")
+@torch_function("batch_norm", forms="n", vmap="samples")
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -277,7 +274,7 @@ def empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Te
     return out if bias is None else out + bias[0]
 
 
-@torch_function("batch_norm", forms="f")
+@torch_function("batch_norm", forms="f", vmap="samples")
 def torch_batch_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -311,7 +308,7 @@ def native_batch_norm(
     return out, mean.reshape(-1), (var + eps).rsqrt().reshape(-1)
 
 
-@torch_function("instance_norm", forms="n")
+@torch_function("instance_norm", forms="n", vmap="samples")
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -331,7 +328,7 @@ def instance_norm(
     return torch_instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, False)
 
 
-@torch_function("instance_norm", forms="f")
+@torch_function("instance_norm", forms="f", vmap="samples")
 def torch_instance_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -370,7 +367,7 @@ def normalise_layer(
     return layer_normal(input, weight, bias, tuple(input.shape), over, tuple(range(lead)), eps)
 
 
-@torch_function("layer_norm", forms="fn")
+@torch_function("layer_norm", forms="fn", vmap="samples")
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Ints
 from gradtrace.ops.arguments import count
 from gradtrace.ops.nn.pool_arguments import check_tensor
 
@@ -59,9 +60,7 @@ def check_kind(input: Tensor, kernel: str) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type}'")
 
 
-def check_layer(
-    name: str, input: Tensor, normalized_shape: object, weight: Tensor | None, bias: Tensor | None
-) -> tuple[int, ...]:
+def check_layer(name: str, input: Tensor, normalized_shape: object, weight: Tensor | None, bias: Tensor | None) -> Ints:
     """Return the shape to normalise over; raise RuntimeError if it does not match the input's or the weights' shape."""
     check_tensor(name, input)
     if not isinstance(normalized_shape, (tuple, list)):

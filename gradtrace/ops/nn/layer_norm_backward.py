@@ -11,7 +11,7 @@ import math
 
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
-from gradtrace.engine.types import Array
+from gradtrace.engine.types import Array, Ints
 
 F32: Any = np.float32
 
@@ -21,12 +21,12 @@ def fused_add(a: Array, b: Array, c: Array) -> Array:
     return (np.multiply(a, b, dtype=np.float64) + c).astype(F32)
 
 
-def is_short(x: Array, over: tuple[int, ...]) -> bool:
+def is_short(x: Array, over: Ints) -> bool:
     """Return whether x is float32 and its normalised rows have fewer elements than a vector register (8)."""
     return x.dtype == F32 and over[-1:] == (x.ndim - 1,) and 0 < math.prod(x.shape[dim] for dim in over) < 8
 
 
-def moments(x: Array, over: tuple[int, ...]) -> tuple[Array, Array]:
+def moments(x: Array, over: Ints) -> tuple[Array, Array]:
     """Return mean and biased variance over the last dims (keepdim) of short rows, by Welford's method as in PyTorch."""
     n = math.prod(x.shape[dim] for dim in over)
     rows = x.reshape(-1, n)
@@ -39,9 +39,7 @@ def moments(x: Array, over: tuple[int, ...]) -> tuple[Array, Array]:
     return mean.reshape(shape), (square / F32(n)).reshape(shape)
 
 
-def layer_input_grad(
-    g: Array, x: Array, weight: Array | None, mean: Array, inverse: Array, over: tuple[int, ...]
-) -> Array:
+def layer_input_grad(g: Array, x: Array, weight: Array | None, mean: Array, inverse: Array, over: Ints) -> Array:
     """Return the gradient of layer norm. `weight` broadcasts; mean and inverse deviation keep the dims `over`."""
     n = math.prod(x.shape[dim] for dim in over)
     scale = F32(1) / F32(n)
@@ -54,9 +52,7 @@ def layer_input_grad(
     return fused_add(b, x, direct) + c
 
 
-def batch_input_grad(
-    g: Array, x: Array, weight: Array | None, mean: Array, inverse: Array, others: tuple[int, ...]
-) -> Array:
+def batch_input_grad(g: Array, x: Array, weight: Array | None, mean: Array, inverse: Array, others: Ints) -> Array:
     """Return the gradient of batch norm; `others` are all dims except the channel. Sums are computed in float64."""
     n = F32(x.size // max(mean.size, 1))
     away = x - mean

@@ -16,10 +16,10 @@ from gradtrace.engine.op import OneResult, Op, d, loss_op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
-from gradtrace.ops.api import public
+from gradtrace.ops.api import check_tensors, public
 from gradtrace.ops.create.factories import cast
 from gradtrace.ops.fused import fused
-from gradtrace.ops.nn.loss_arguments import check_castable, check_has_size, check_tensors
+from gradtrace.ops.nn.loss_arguments import check_castable, check_has_size
 from gradtrace.ops.shape.expansion import broadcast_tensors
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -165,6 +165,18 @@ def reduced(each: Tensor, reduction: str) -> Tensor:
     return each.mean() if reduction == "mean" else each.sum() if reduction == "sum" else each
 
 
+def reduced_by_weight(each: Tensor, weight: Tensor, reduction: str) -> Tensor:
+    """Multiply by weights and reduce; the mean is over the weights."""
+    each = each * weight
+    return each.sum() / weight.sum() if reduction == "mean" else reduced(each, reduction)
+
+
+def in_dtype_of(input: Tensor, target: Tensor) -> Tensor:
+    """Return the target in the input's dtype, which the result has; raise RuntimeError if they promote to another."""
+    check_castable(input, target)
+    return target if target.dtype is input.dtype else cast(target, input.dtype.np)
+
+
 @public("mse_loss", forms="n")
 def mse_loss(
     input: Tensor,
@@ -179,8 +191,7 @@ def mse_loss(
     reduction = reduction_named(reduction, size_average, reduce)
     if weight is None:
         return mse(input, target, 0.0, reduction)
-    total = mse(input, target, 0.0, "none") * weight
-    return total.sum() / weight.sum() if reduction == "mean" else reduced(total, reduction)
+    return reduced_by_weight(mse(input, target, 0.0, "none"), weight, reduction)
 
 
 @public("l1_loss", forms="n")
@@ -196,10 +207,7 @@ def l1_loss(
     input, target = same_shape(input, target)
     reduction = reduction_named(reduction, size_average, reduce)
     each = (input - target).abs()
-    if weight is None:
-        return reduced(each, reduction)
-    each = each * weight
-    return each.sum() / weight.sum() if reduction == "mean" else reduced(each, reduction)
+    return reduced(each, reduction) if weight is None else reduced_by_weight(each, weight, reduction)
 
 
 @public("smooth_l1_loss", forms="n")
@@ -228,15 +236,12 @@ def huber_loss(
     """Squared error below delta, delta times the absolute error above (torch.nn.functional.huber_loss)."""
     input, target = same_shape(input, target)
     reduction = reduction_named(reduction)
-    check_castable(input, target)
-    if target.dtype is not input.dtype:
-        target = cast(target, input.dtype.np)  # the result has the input's dtype
+    target = in_dtype_of(input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if weight is None:
         return huber(input, target, float(delta), reduction)
-    each = huber(input, target, float(delta), "none") * weight
-    return each.sum() / weight.sum() if reduction == "mean" else reduced(each, reduction)
+    return reduced_by_weight(huber(input, target, float(delta), "none"), weight, reduction)
 
 
 @public("soft_margin_loss", forms="n")
@@ -251,9 +256,7 @@ def soft_margin_loss(
             "The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. This input "
             "cannot have requires_grad True."
         )
-    check_castable(input, target)
-    if target.dtype is not input.dtype:
-        target = cast(target, input.dtype.np)  # the result has the input's dtype
+    target = in_dtype_of(input, target)
     return soft_margin(input, target, reduction)
 
 
@@ -304,7 +307,7 @@ def poisson_nll_loss(
     return reduced(loss, reduction)
 
 
-@public("gaussian_nll_loss", forms="n")
+@public("gaussian_nll_loss", forms="n", vmap="samples")
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 from gradtrace.engine import dtypes
-from gradtrace.engine.broadcast import broadcast
+from gradtrace.engine.broadcast import broadcast, check_takes
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Shape
-from gradtrace.ops.api import not_a_tensor
-
-
-def check_tensors(name: str, **given: object) -> None:
-    """Raise TypeError for the first argument that is not a tensor."""
-    for argument, value in given.items():
-        if not isinstance(value, Tensor):
-            raise not_a_tensor(name, argument, 1 + list(given).index(argument), value)
 
 
 def check_has_size(*given: object) -> None:
@@ -38,9 +30,8 @@ def check_castable(input: Tensor, target: Tensor) -> None:
 
 def check_broadcasts(shape: Shape, to: Shape) -> None:
     """Raise RuntimeError if a weight does not expand to the operands' shape."""
-    full = broadcast(tuple(to), tuple(shape)) if len(shape) > len(to) else None
-    if full is not None and full != tuple(to):
-        raise RuntimeError(f"output with shape {list(to)} doesn't match the broadcast shape {list(full)}")
+    if len(shape) > len(to):
+        check_takes(tuple(to), tuple(shape))
     for i in range(1, len(shape) + 1):
         n, m = shape[-i], to[-i] if i <= len(to) else 1
         if n not in (1, m) and m != 1:

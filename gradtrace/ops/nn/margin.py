@@ -6,9 +6,8 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, loss_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Shape
-from gradtrace.ops.api import public
+from gradtrace.ops.api import check_tensors, public
 from gradtrace.ops.nn.loss import reduce_array, reduced, reduction_named
-from gradtrace.ops.nn.loss_arguments import check_tensors
 from gradtrace.ops.numbers import add_number
 from gradtrace.ops.pointwise.arithmetic import number_minus
 
@@ -136,7 +135,7 @@ loss_op("multilabel_margin_loss_backward(g, self; target, reduction)",
 # fmt: on
 
 
-@public("multi_margin_loss", forms="n")
+@public("multi_margin_loss", forms="n", vmap="samples")
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -157,7 +156,7 @@ def multi_margin_loss(
     return multi_margin(input, labels, p, margin, None if weight is None else weight.array, reduction)
 
 
-@public("multilabel_margin_loss", forms="n")
+@public("multilabel_margin_loss", forms="n", vmap="samples")
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:

@@ -9,13 +9,12 @@ from gradtrace.annotations import Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import OneResult, d, structural_op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Kernel
+from gradtrace.engine.types import Array, Ints, Kernel
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.index.records import slice_record
 from gradtrace.ops.nn.pool_windows import take_back
 
-Ints = tuple[int, ...]
 UNSUPPORTED = """Padding size {} is not supported for {}D input tensor.
 Supported combinations for non-constant padding:
   - 2D or 3D input: padding size = 2 (pads last dimension)

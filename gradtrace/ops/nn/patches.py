@@ -10,9 +10,8 @@ from itertools import product
 
 from gradtrace.annotations import Any, Iterable, Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.types import Array, Shape
+from gradtrace.engine.types import Array, Ints, Shape
 
-Ints = tuple[int, ...]
 PerDim = int | Sequence[int]  # an argument with one number for all dims, or one for each
 BLOCK = 1 << 19  # elements copied at once, so that they stay in the cache while they are multiplied
 

@@ -11,12 +11,11 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import OneResult, SeveralResults, d, gather_op, window_op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Kernel, Operand
+from gradtrace.engine.types import XP, Array, Ints, Kernel, Operand
 from gradtrace.ops.api import expose, named
 from gradtrace.ops.nn.correlate import widen_half
 from gradtrace.ops.nn.patches import PerDim, size_of
 from gradtrace.ops.nn.pool_arguments import (
-    Ints,
     check_filled,
     check_max_pool1d,
     check_pool,
@@ -174,8 +173,52 @@ averages = {n: average_record(n) for n in (2, 3)}
 # ---- the public names
 
 
-def _max_pool(n: int) -> tuple[Any, Any]:
+def maxima_of_windows(n: int, input: Tensor, ceil_mode: bool, *given: Any) -> tuple[Tensor, Tensor]:
+    """Return the maxima over n dims and their indices; `given` are the arguments of `window`."""
     name = f"max_pool{n}d"
+    check_tensor(name, input)
+    if n == 1:
+        return maxima_of_line(input, ceil_mode, *given)
+    where = window(name, n, *given)
+    out = check_pool(input, n, where, ceil_mode)
+    check_filled(input, n)
+    check_room(input, n, out)
+    check_bool(input, name)
+    return maxima[n](input, *where, ceil_mode)
+
+
+def maxima_of_line(input: Tensor, ceil_mode: bool, *given: Any) -> tuple[Tensor, Tensor]:
+    check_max_pool1d(input, *given)
+    (k,), (s,), (p,), (e,) = window("max_pool1d", 1, *given)
+    out = count_windows(input.shape[-1], (k, s, p, e), ceil_mode)
+    if out < 1:
+        raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
+    dim = input.ndim - 1
+    values, index = maxima[2](unsqueeze(input, dim), (1, k), (1, s), (0, p), (1, e), ceil_mode)
+    return squeeze_dim(values, dim), squeeze_dim(index, dim)
+
+
+def check_bool(input: Tensor, name: str) -> None:
+    if input.dtype.scalar_type == "Bool":
+        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
+
+
+def alone(values: Tensor) -> Tensor:
+    """Return the result of max_pool1d: without a gradient PyTorch uses another kernel, whose result is not a view."""
+    if values.requires_grad or state.batching is not None:
+        return values
+    out = Tensor._wrap(values.own_array())
+    out.counter().n = 1 if values.ndim == 2 else 0  # squeezed in place
+    return out
+
+
+def _max_pool(n: int) -> Callable[..., Any]:
+    """Expose max_pool and its form with indices over n dims; return the former."""
+    name = f"max_pool{n}d"
+    doc = (
+        f"Maximum of each window over the last {n} dim(s) (torch.nn.functional.{name}).\n\n"
+        f"input (N, C, *sizes) or (C, *sizes). With return_indices also their flat positions within the plane."
+    )
 
     def with_indices(
         input: Tensor,
@@ -186,24 +229,7 @@ def _max_pool(n: int) -> tuple[Any, Any]:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> tuple[Tensor, Tensor]:
-        check_tensor(name, input)
-        where = window(name, n, kernel_size, stride, padding, dilation)
-        out = check_pool(input, n, where, ceil_mode)
-        check_filled(input, n)
-        check_room(input, n, out)
-        check_bool(input, name)
-        return maxima[n](input, *where, ceil_mode)
-
-    return with_indices, first_unless(with_indices)
-
-
-def check_bool(input: Tensor, name: str) -> None:
-    if input.dtype.scalar_type == "Bool":
-        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
-
-
-def first_unless(with_indices: Callable[..., tuple[Tensor, Tensor]]) -> Callable[..., Tensor | tuple[Tensor, Tensor]]:
-    """Wrap a function so that `return_indices` selects whether it returns the indices as well."""
+        return maxima_of_windows(n, input, ceil_mode, kernel_size, stride, padding, dilation)
 
     def function(
         input: Tensor,
@@ -215,67 +241,17 @@ def first_unless(with_indices: Callable[..., tuple[Tensor, Tensor]]) -> Callable
         return_indices: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
         result = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-        return result if return_indices else result[0]
+        if return_indices:
+            return result
+        return alone(result[0]) if n == 1 else result[0]
 
+    record = maxima[max(n, 2)]
+    expose(named(function, name, doc), forms="fn", record=record, vmap="samples")
+    expose(named(with_indices, name + "_with_indices", doc), forms="fn" if n == 1 else "n", record=record)
     return function
 
 
-def max_pool1d(
-    input: Tensor,
-    kernel_size: PerDim,
-    stride: PerDim | None = None,
-    padding: PerDim = 0,
-    dilation: PerDim = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Tensor | tuple[Tensor, Tensor]:
-    result = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-    if return_indices:
-        return result
-    if result[0].requires_grad or state.batching is not None:
-        return result[0]
-    # Without a gradient PyTorch uses another kernel, whose result is not a view.
-    out = Tensor._wrap(result[0].own_array())
-    out.counter().n = 1 if input.ndim == 2 else 0  # squeezed in place
-    return out
-
-
-def max_pool1d_with_indices(
-    input: Tensor,
-    kernel_size: PerDim,
-    stride: PerDim | None = None,
-    padding: PerDim = 0,
-    dilation: PerDim = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> tuple[Tensor, Tensor]:
-    check_tensor("max_pool1d", input)
-    check_max_pool1d(input, kernel_size, stride, padding, dilation)
-    (k,), (s,), (p,), (e,) = window("max_pool1d", 1, kernel_size, stride, padding, dilation)
-    out = count_windows(input.shape[-1], (k, s, p, e), ceil_mode)
-    if out < 1:
-        raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
-    dim = input.ndim - 1
-    values, index = maxima[2](unsqueeze(input, dim), (1, k), (1, s), (0, p), (1, e), ceil_mode)
-    return squeeze_dim(values, dim), squeeze_dim(index, dim)
-
-
-def _expose_max() -> dict[int, Any]:
-    pairs = {1: (max_pool1d_with_indices, max_pool1d), 2: _max_pool(2), 3: _max_pool(3)}
-    for n, (with_indices, function) in pairs.items():
-        name = f"max_pool{n}d"
-        doc = (
-            f"Maximum of each window over the last {n} dim(s) (torch.nn.functional.{name}).\n\n"
-            f"input (N, C, *sizes) or (C, *sizes). With return_indices also their flat positions within the plane."
-        )
-        expose(named(function, name, doc), forms="fn", record=maxima[max(n, 2)])
-        expose(
-            named(with_indices, name + "_with_indices", doc), forms="fn" if n == 1 else "n", record=maxima[max(n, 2)]
-        )
-    return {n: function for n, (_, function) in pairs.items()}
-
-
-max_pools = _expose_max()
+max_pools = {n: _max_pool(n) for n in (1, 2, 3)}
 
 
 def _average(n: int) -> Callable[..., Tensor]:
@@ -352,5 +328,7 @@ def avg_pool1d(
     return squeeze_dim(averages[2](image, *where[:3], ceil_mode, count_include_pad, None), dim)
 
 
-expose(avg_pool1d, forms="fn", record=averages[2])
-average_pools = {1: avg_pool1d} | {n: expose(_average(n), forms="n", record=averages[n]) for n in (2, 3)}
+expose(avg_pool1d, forms="fn", record=averages[2], vmap="samples")
+average_pools = {1: avg_pool1d} | {
+    n: expose(_average(n), forms="n", record=averages[n], vmap="samples") for n in (2, 3)
+}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from gradtrace.annotations import Sequence
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Ints
 from gradtrace.ops.api import not_a_tensor
 from gradtrace.ops.nn.conv_arguments import lengths
 from gradtrace.ops.nn.patches import PerDim
 
-Ints = tuple[int, ...]
 COUNT = {1: "one int", 2: "two ints", 3: "three ints"}
 AXES = {2: ("H", "W"), 3: ("T", "H", "W")}
 # Message of each function for an argument with a wrong number of items.

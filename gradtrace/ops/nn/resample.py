@@ -12,11 +12,12 @@ from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import OneResult, d, window_op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Kernel, NumpyDtype
+from gradtrace.engine.types import Array, Ints, Kernel, NumpyDtype
+from gradtrace.lazy_names import words
 from gradtrace.ops.api import expose
 from gradtrace.ops.nn.adaptive import adaptive_avg_pools
 from gradtrace.ops.nn.correlate import widen_half
-from gradtrace.ops.nn.patches import Ints, PerDim
+from gradtrace.ops.nn.patches import PerDim
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.nn.pool_windows import take_back, weigh_back, weigh_windows
 from gradtrace.ops.nn.resample_tables import TABLES, Table
@@ -35,22 +36,16 @@ FORMULAS = {
     "cubic_aa": f"{SMOOTHED}cubic((u - i) / max(1, n / sizes)); {PLACE}",
     "lanczos_aa": f"{SMOOTHED}lanczos((u - i) / max(1, n / sizes)); {PLACE}",
 }
-# mode: the table, the number of spatial dims (0: any), the name in PyTorch's nodes
-LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}
-NAMES = {
-    ("nearest", 1): "Nearest1D",
-    ("nearest", 2): "Nearest2D",
-    ("nearest", 3): "Nearest3D",
-    ("nearest_exact", 1): "NearestExact1D",
-    ("nearest_exact", 2): "NearestExact2D",
-    ("nearest_exact", 3): "NearestExact3D",
-    ("linear", 1): "Linear1D",
-    ("linear", 2): "Bilinear2D",
-    ("linear", 3): "Trilinear3D",
-    ("cubic", 2): "Bicubic2D",
-    ("linear_aa", 2): "Bilinear2DAa",
-    ("cubic_aa", 2): "Bicubic2DAa",
-    ("lanczos_aa", 2): "Lanczos2DAa",
+LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}  # modes with the table "linear", and their numbers of dims
+# The names in PyTorch's nodes, by table; each has its number of dims before the D.
+NODES = {
+    "nearest": "Nearest1D Nearest2D Nearest3D",
+    "nearest_exact": "NearestExact1D NearestExact2D NearestExact3D",
+    "linear": "Linear1D Bilinear2D Trilinear3D",
+    "cubic": "Bicubic2D",
+    "linear_aa": "Bilinear2DAa",
+    "cubic_aa": "Bicubic2DAa",
+    "lanczos_aa": "Lanczos2DAa",
 }
 
 
@@ -94,7 +89,12 @@ def resample_record(kind: str, n: int, shown: str) -> OneResult:
             getattr(xp, name + "_back")(g, tuple(self.shape[-n:]), *rest)))  # fmt: skip
 
 
-records = {(kind, n): resample_record(kind, n, shown) for (kind, n), shown in NAMES.items()}
+records = {
+    (kind, n): resample_record(kind, n, name)
+    for kind, names in NODES.items()
+    for name in words(names)
+    for n in (int(name.partition("D")[0][-1]),)
+}
 
 
 # ---- the public names
@@ -145,13 +145,7 @@ def wanted_sizes(
         raise ValueError("only one of size or scale_factor should be defined")
     if size is not None:
         several = isinstance(size, (list, tuple))
-        outs: tuple[Any, ...] = tuple(size) if isinstance(size, (list, tuple)) else (size,) * n
-        if len(outs) != n:
-            raise ValueError(
-                "Input and output must have the same number of spatial dimensions, but got input with spatial "
-                f"dimensions of {given} and output size of {size}. Please provide input tensor in "
-                "(N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
-            )
+        outs = for_each_dim(size, given, n, "output", "output size", "output size of", "o")
         if not all(isinstance(o, int) for o in outs):
             got = f"size with types {[type(o) for o in outs]}" if several else f"a size of type {type(size).__name__}"
             raise TypeError(
@@ -161,14 +155,22 @@ def wanted_sizes(
         return outs, (None,) * n
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
-    scales: tuple[Any, ...] = tuple(scale_factor) if isinstance(scale_factor, (list, tuple)) else (scale_factor,) * n
-    if len(scales) != n:
-        raise ValueError(
-            "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
-            f"dimensions of {given} and scale_factor of shape {scale_factor}. Please provide input tensor in "
-            "(N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format."
-        )
+    scales = for_each_dim(scale_factor, given, n, "scale_factor", "scale_factor", "scale_factor of shape", "s")
     return tuple(int(size * float(s)) for size, s in zip(given, scales, strict=True)), tuple(map(float, scales))
+
+
+def for_each_dim(
+    value: Any, given: list[int], n: int, what: str, name: str, shown: str, letter: str
+) -> tuple[Any, ...]:
+    """Return one value for each of the n dims; raise ValueError for another number of values."""
+    values = tuple(value) if isinstance(value, (list, tuple)) else (value,) * n
+    if len(values) != n:
+        raise ValueError(
+            f"Input and {what} must have the same number of spatial dimensions, but got input with spatial "
+            f"dimensions of {given} and {shown} {value}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
+            f"format and {name} in ({letter}1, {letter}2, ...,{letter}K) format."
+        )
+    return values
 
 
 def kind_of(mode: str, n: int, ndim: int, corners: bool | None, antialias: bool) -> str:

@@ -11,7 +11,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import OneResult, d, normalization_op, reduction_op
 from gradtrace.engine.rounding import in_float64
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.types import Array, Ints
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import one_dim, some_dims, torch_function
 from gradtrace.ops.create.factories import cast
@@ -20,18 +20,17 @@ from gradtrace.ops.reduce.sums import add_up, broadcast_back, fold
 exp, log = in_float64("exp"), in_float64("log")
 
 
-def log_sum_exp(a: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
+def log_sum_exp(a: Array, dims: Ints, keepdim: bool) -> Array:
     a = np.asarray(a)
     if not a.size:
         return np.log(fold("add", a, dims, keepdim))
     top = fold("maximum", a, dims, True)
     top = np.where(np.isinf(top), np.zeros_like(top), top)
     out = np.log(add_up(np.exp(a - top), dims, True)) + top
-    result = out if keepdim else out.reshape([n for i, n in enumerate(a.shape) if i not in dims])
-    return result
+    return out if keepdim else out.reshape([n for i, n in enumerate(a.shape) if i not in dims])
 
 
-def softmax_kernel(a: Array, dims: tuple[int, ...]) -> Array:
+def softmax_kernel(a: Array, dims: Ints) -> Array:
     if not a.size:
         return a.copy()
     out = np.asarray(a - fold("maximum", a, dims, True))
@@ -40,7 +39,7 @@ def softmax_kernel(a: Array, dims: tuple[int, ...]) -> Array:
     return out
 
 
-def log_softmax_kernel(a: Array, dims: tuple[int, ...]) -> Array:
+def log_softmax_kernel(a: Array, dims: Ints) -> Array:
     if not a.size:
         return a.copy()
     out = a - np.maximum.reduce(a, dims, keepdims=True)
@@ -48,12 +47,12 @@ def log_softmax_kernel(a: Array, dims: tuple[int, ...]) -> Array:
     return out
 
 
-def softmax_grad(g: Array, result: Array, dims: tuple[int, ...]) -> Array:
+def softmax_grad(g: Array, result: Array, dims: Ints) -> Array:
     product = np.asarray(g * result)
     return result * (g - add_up(product, dims, True))
 
 
-def log_softmax_grad(g: Array, result: Array, dims: tuple[int, ...]) -> Array:
+def log_softmax_grad(g: Array, result: Array, dims: Ints) -> Array:
     return g - np.exp(result) * add_up(np.asarray(g), dims, True)
 
 

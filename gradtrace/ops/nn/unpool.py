@@ -8,10 +8,10 @@ from gradtrace.annotations import Callable, Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import OneResult, d, gather_op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.types import Array, Ints
 from gradtrace.ops.api import expose, named
 from gradtrace.ops.nn.conv_arguments import lengths
-from gradtrace.ops.nn.patches import Ints, PerDim, size_of
+from gradtrace.ops.nn.patches import PerDim, size_of
 from gradtrace.ops.nn.pool import average_pools, max_pools
 from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
 
@@ -109,7 +109,7 @@ def _unpool(n: int) -> Callable[..., Tensor]:
 
 
 for _n in (1, 2, 3):
-    expose(_unpool(_n), forms="n", record=records[max(_n, 2)])
+    expose(_unpool(_n), forms="n", record=records[max(_n, 2)], vmap="samples" if _n < 3 else "")
 
 
 # ---- power-average pooling
@@ -131,8 +131,7 @@ def _power_average(n: int) -> Callable[..., Tensor]:
             return pool(size, *rest) if norm_type > 0 else -pool(-size, *rest)
         cells = size_of(lengths(name, "kernel_size", kernel_size, n))
         mean = average_pools[n](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-        result = (mean.sign() * mean.abs().relu()).mul(cells).pow(1.0 / norm_type)
-        return result
+        return (mean.sign() * mean.abs().relu()).mul(cells).pow(1.0 / norm_type)
 
     return named(
         function,

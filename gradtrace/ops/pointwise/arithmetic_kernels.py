@@ -103,10 +103,16 @@ def first_extreme(reaches: Callable[..., Array], a: Array, b: Array) -> Array:
     return np.where(reaches(a, b) | (b != b), a, b)
 
 
-def python_remainder(a: Raw, b: Raw) -> Array:
+def divided(a: Raw, b: Raw) -> tuple[Array, Array]:
+    """Convert the operands to arrays; raise RuntimeError if integers are divided by zero."""
     a, b = arrays(a, b)
     if a.dtype.kind in "iu" and a.size and bool((b == 0).any()):
         raise RuntimeError("ZeroDivisionError")
+    return a, b
+
+
+def python_remainder(a: Raw, b: Raw) -> Array:
+    a, b = divided(a, b)
     if a.dtype.kind != "f" and b.dtype.kind != "f":
         return np.remainder(a, b)
     r = np.fmod(a, b)  # a zero keeps the sign of a; np.remainder would give it the sign of b
@@ -121,9 +127,7 @@ def truncated_remainder(a: Raw, b: Raw) -> Array:
 
 
 def floor_division(a: Raw, b: Raw) -> Array:
-    a, b = arrays(a, b)
-    if a.dtype.kind in "iu" and a.size and bool((b == 0).any()):
-        raise RuntimeError("ZeroDivisionError")
+    a, b = divided(a, b)
     if a.dtype.kind == "f":
         # np.floor_divide gives nan for x // 0 where PyTorch gives inf.
         return np.where(b == 0, a / b, np.floor_divide(a, b)).astype(a.dtype)

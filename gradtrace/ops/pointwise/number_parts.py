@@ -7,7 +7,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import arith_op, d, elementwise_op, float_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Operand
-from gradtrace.ops.api import binary, not_a_tensor, public
+from gradtrace.ops.api import binary, check_tensors, public
 from gradtrace.ops.results import Result, result_type
 
 
@@ -67,9 +67,7 @@ binary(lcm, numbers=False)
 @public("heaviside")
 def torch_heaviside(input: Tensor, values: Tensor) -> Tensor:
     """Heaviside step: 0 below 0, 1 above, `values` at 0 (torch.heaviside)."""
-    for position, (name, value) in enumerate((("input", input), ("values", values)), 1):
-        if not isinstance(value, Tensor):
-            raise not_a_tensor("heaviside", name, position, value)
+    check_tensors("heaviside", input=input, values=values)
     if input.dtype is not values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     return heaviside(input, values)
@@ -81,12 +79,10 @@ def heaviside_inplace(self: Tensor, values: Tensor) -> Tensor:
     return inplace(heaviside, self, values)
 
 
-@public("ldexp")
+@public("ldexp", vmap="samples")
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """Return input * 2 ** other (torch.ldexp)."""
-    for position, (name, value) in enumerate((("input", input), ("other", other)), 1):
-        if not isinstance(value, Tensor):
-            raise not_a_tensor("ldexp", name, position, value)
+    check_tensors("ldexp", input=input, other=other)
     return ldexp_record(input, other)
 
 

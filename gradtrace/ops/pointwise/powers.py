@@ -10,7 +10,7 @@ from gradtrace.engine.dtypes import get_default_dtype, python_number
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import arith_op, d, elementwise_op, records
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, NumpyDtype, Operand
+from gradtrace.engine.types import XP, Operand
 from gradtrace.ops import scalars
 from gradtrace.ops.api import not_a_tensor, public
 from gradtrace.ops.pointwise.arithmetic import inplace_method, is_number
@@ -94,19 +94,12 @@ power_of_number = call.with_number(pow_scalar)
 
 def reflected_power(exponent: Tensor, base: float) -> Tensor:
     if not exponent.is_floating_point():
-        return (
-            pow_record(Tensor._wrap(np.asarray(base)), exponent)
-            if isinstance(base, int)
-            else pow_record(Tensor._wrap(np.asarray(base, dtype=_default_np())), exponent)
-        )
+        wanted = None if isinstance(base, int) else get_default_dtype().np
+        return pow_record(Tensor._wrap(np.asarray(base, wanted)), exponent)
     return number_to_power(exponent, base)
 
 
 number_to_power = call.with_number(pow_of_scalar)
-
-
-def _default_np() -> NumpyDtype:
-    return get_default_dtype().np
 
 
 def _power(a: Tensor, b: Any) -> Any:

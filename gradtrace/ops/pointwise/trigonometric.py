@@ -9,7 +9,7 @@ from gradtrace.engine.op import d, elementwise_op, float_op
 from gradtrace.engine.rounding import in_float64, multiply_add
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Operand
-from gradtrace.ops.api import expose_inplace, not_a_tensor, public, unary
+from gradtrace.ops.api import check_tensors, expose_inplace, public, unary
 
 # fmt: off
 sin = float_op("sin(self)", in_float64("sin", by_blocks=True), symbolic="sin", scalar=math.sin,
@@ -75,9 +75,7 @@ unary(tanh, forms="fmin")
 @public("atan2", "arctan2")
 def arctan2(input: Tensor, other: Tensor) -> Tensor:
     """Angle of the point (other, input) (torch.atan2)."""
-    for position, (name, value) in enumerate((("input", input), ("other", other)), 1):
-        if not isinstance(value, Tensor):
-            raise not_a_tensor("atan2", name, position, value)
+    check_tensors("atan2", input=input, other=other)
     return atan2(input, other)
 
 

@@ -70,7 +70,15 @@ def fill(
     return inplace(record, self, *rest, drawn.astype(like.dtype, copy=False))
 
 
-@public("uniform_", forms="m")
+def fill_with(
+    record: Op, self: Tensor, generator: Generator | None, draw_numbers: Callable[..., Array], *numbers: float
+) -> Tensor:
+    """Fill with numbers of a distribution, whose parameters are `numbers`."""
+    numbers = tuple(map(float, numbers))
+    return fill(record, self, generator, lambda stream, like: draw_numbers(stream, like.size, *numbers))
+
+
+@public("uniform_", forms="m", vmap="random")
 def uniform_(self: Tensor, *bounds: float, generator: Generator | None = None, **named: float) -> Tensor:
     """Fill with numbers uniform in [from, to), [0, 1) by default (Tensor.uniform_)."""
     low, high = bounds_of("uniform_", bounds, named, 0.0, 1.0)
@@ -98,14 +106,14 @@ def bounds_of(name: str, given: tuple[Any, ...], named: dict[str, Any], *default
     return bounds
 
 
-@public("normal_", forms="m")
+@public("normal_", forms="m", vmap="random")
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers (Tensor.normal_)."""
     mean, std = float(mean), float(std)
     return fill(normal, self, generator, lambda stream, like: normal_like(stream, like, mean, std))
 
 
-@public("random_", forms="m")
+@public("random_", forms="m", vmap="random")
 def random_(self: Tensor, *bounds: int, generator: Generator | None = None, **named: int) -> Tensor:
     """Fill with integers in [from, to); by default 0 to the dtype's largest (for floats 2**digits) (Tensor.random_)."""
     kind = self.dtype.np
@@ -131,7 +139,7 @@ def end_of(dtype: dtypes.dtype) -> int:
     return 2 if dtype is dtypes.bool_ else int(np.iinfo(dtype.np).max) + 1
 
 
-@public("bernoulli_", forms="m")
+@public("bernoulli_", forms="m", vmap="random")
 def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with 1 with probability p, a number or a tensor, else 0 (Tensor.bernoulli_)."""
     if isinstance(p, Tensor):
@@ -161,7 +169,7 @@ def by_chance(stream: Stream, chances: Array, like: Array) -> Array:
     return np.asarray(in_memory_order(numbers, like) < chances)
 
 
-@public("bernoulli")
+@public("bernoulli", vmap="random")
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
     """Sample 1 with the probability given by each element, or with probability p, else 0 (torch.bernoulli)."""
     like = np.empty(input.shape, input.dtype.np)
@@ -171,15 +179,13 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     return bernoulli_sample(input, drawn.astype(like.dtype))
 
 
-@public("exponential_", forms="m")
+@public("exponential_", forms="m", vmap="random")
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with exponential numbers of rate `lambd` (Tensor.exponential_)."""
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     require_continuous(self, "Exponential", self.dtype.scalar_type)
-    return fill(
-        exponential, self, generator, lambda stream, like: distributions.exponential(stream, like.size, float(lambd))
-    )
+    return fill_with(exponential, self, generator, distributions.exponential, lambd)
 
 
 def require_continuous(self: Tensor, name: str, dtype: str) -> None:
@@ -190,43 +196,33 @@ def require_continuous(self: Tensor, name: str, dtype: str) -> None:
         )
 
 
-@public("log_normal_", forms="m")
+@public("log_normal_", forms="m", vmap="random")
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with the exponentials of normal numbers (Tensor.log_normal_)."""
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     require_floats(self.dtype.np, "log_normal_cpu")
-    return fill(
-        log_normal,
-        self,
-        generator,
-        lambda stream, like: distributions.log_normal(stream, like.size, float(mean), float(std)),
-    )
+    return fill_with(log_normal, self, generator, distributions.log_normal, mean, std)
 
 
-@public("cauchy_", forms="m")
+@public("cauchy_", forms="m", vmap="random")
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers of a Cauchy distribution (Tensor.cauchy_)."""
     if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     require_continuous(self, "Cauchy", self.dtype.cpp_name)
-    return fill(
-        cauchy,
-        self,
-        generator,
-        lambda stream, like: distributions.cauchy(stream, like.size, float(median), float(sigma)),
-    )
+    return fill_with(cauchy, self, generator, distributions.cauchy, median, sigma)
 
 
-@public("geometric_", forms="m")
+@public("geometric_", forms="m", vmap="random")
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with the number of trials up to the first success with probability p (Tensor.geometric_)."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-    return fill(geometric, self, generator, lambda stream, like: distributions.geometric(stream, like.size, float(p)))
+    return fill_with(geometric, self, generator, distributions.geometric, p)
 
 
-@public("poisson", forms="f")
+@public("poisson", forms="f", vmap="random")
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Sample Poisson distributions with the given rates (torch.poisson)."""
     rates = input.shared()
@@ -237,7 +233,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return poisson_sample(input, np.array(drawn, rates.dtype).reshape(rates.shape))
 
 
-@public("binomial", forms="f")
+@public("binomial", forms="f", vmap="random")
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Sample binomial distributions: the successes of `count` trials with probability `prob` (torch.binomial)."""
     trials, chances = np.broadcast_arrays(count.shared(), prob.shared())

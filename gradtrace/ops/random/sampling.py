@@ -9,7 +9,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, NumpyDtype
+from gradtrace.engine.types import Array, Ints, NumpyDtype
 from gradtrace.ops.api import NOT_GIVEN, expose, named, public, sizes
 from gradtrace.ops.create.factories import finish, np_of, plain_number
 from gradtrace.ops.random import distributions
@@ -17,7 +17,7 @@ from gradtrace.ops.random.generator import Generator, draw
 from gradtrace.ops.random.stream import Stream
 
 
-def shape_of(size: tuple[Any, ...], named: dict[str, Any]) -> tuple[int, ...]:
+def shape_of(size: tuple[Any, ...], named: dict[str, Any]) -> Ints:
     return sizes((named["size"],) if "size" in named else size)
 
 
@@ -82,16 +82,16 @@ def _drawn(name: str, numbers: Callable[[Stream, Array], Array], doc: str) -> No
     ) -> Tensor:
         return finish(numbers(draw(generator), empty_like(input, dtype)), requires_grad, device)
 
-    expose(named(make, name, f"{doc} (torch.{name})."), forms="f")
+    expose(named(make, name, f"{doc} (torch.{name})."), forms="f", vmap="random")
     like_doc = f"`{name}` with the shape, dtype and layout of `input` (torch.{name}_like)."
-    expose(named(make_like, f"{name}_like", like_doc), forms="f")
+    expose(named(make_like, f"{name}_like", like_doc), forms="f", vmap="random")
 
 
 _drawn("rand", uniform_like, "Sample uniformly from [0, 1)")
 _drawn("randn", normal_like, "Sample the standard normal distribution")
 
 
-@public("randint", forms="f")
+@public("randint", forms="f", vmap="random")
 def randint(
     low: Any = NOT_GIVEN,
     high: Any = NOT_GIVEN,
@@ -108,7 +108,7 @@ def randint(
     return finish(integers_like(draw(generator), like, start, stop), requires_grad, device)
 
 
-@public("randint_like", forms="f")
+@public("randint_like", forms="f", vmap="random")
 def randint_like(
     input: Tensor,
     low: Any = NOT_GIVEN,
@@ -171,7 +171,7 @@ def representable(kind: NumpyDtype, low: int, high: int) -> tuple[int, int]:
     return low, high
 
 
-@public("randperm", forms="f")
+@public("randperm", forms="f", vmap="random")
 def randperm(
     n: int,
     *,
@@ -186,7 +186,7 @@ def randperm(
     return finish(values.astype(np_of(dtype, dtypes.int64)), requires_grad, device)
 
 
-@public("normal", forms="f")
+@public("normal", forms="f", vmap="random")
 def normal(
     mean: Tensor | float,
     std: Tensor | float = 1.0,
@@ -215,7 +215,7 @@ def normal(
     return finish(np.asarray(values + np.asarray(means, kind)), requires_grad)
 
 
-@public("multinomial")
+@public("multinomial", vmap="random")
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any, Callable, NoReturn, Sequence
+from gradtrace.annotations import Any, Callable, Sequence
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, gather_op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Rule
+from gradtrace.engine.types import Array
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.create.factories import np_of
+from gradtrace.ops.fused import no_derivative
 from gradtrace.ops.index.records import take_entries
 from gradtrace.ops.reduce.sorting import order_of
 from gradtrace.ops.results import Result, result_type, values_and_indices
@@ -33,7 +34,7 @@ def raw_of(value: Any) -> Any:
     return value.array if isinstance(value, Tensor) else value
 
 
-@public("kthvalue")
+@public("kthvalue", vmap="samples")
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Result:
     """Return the k-th smallest value along a dim and its index (torch.kthvalue)."""
     dim = check_dim(dim, input.ndim)
@@ -51,13 +52,6 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Res
     return values_and_indices("kthvalue", pair)
 
 
-def no_derivative(name: str) -> Rule:
-    def refuse(*args: object) -> NoReturn:
-        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
-
-    return refuse
-
-
 # fmt: off
 unique_record = gather_op("unique2(self; values)", lambda a, values: values,
     "out[i] < out[i + 1]; {out[i]} == {self[j]}", self=d("", no_derivative("_unique2")))
@@ -68,7 +62,7 @@ unique_consecutive_record = gather_op("unique_consecutive(self; values)", lambda
 # fmt: on
 
 
-@public("unique")
+@public("unique", vmap="dynamic")
 def unique(
     input: Tensor,
     sorted: bool = True,
@@ -93,7 +87,7 @@ def check_no_empty_dim(input: Tensor, dim: int) -> None:
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
 
 
-@public("unique_consecutive")
+@public("unique_consecutive", vmap="dynamic")
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Tensor | tuple[Tensor, ...]:
@@ -119,7 +113,7 @@ def unique_consecutive(
     return results[0] if len(results) == 1 else tuple(results)
 
 
-@public("bincount")
+@public("bincount", vmap="samples")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """Count the occurrences of each non-negative integer (torch.bincount)."""
     if input.dtype.category != dtypes.INTEGER:
@@ -148,7 +142,7 @@ def bounds_of(array: Array, low: float, high: float) -> tuple[float, float]:
     return low, high
 
 
-@public("histc")
+@public("histc", vmap="samples")
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """Histogram with equal bins between min and max, by default the data's range (torch.histc)."""
     if bins <= 0:
@@ -259,7 +253,7 @@ def search(boundaries: Tensor, values: Tensor | float, right: bool, out_int32: b
     return wrap(np.asarray(result).astype(np.int32 if out_int32 else np.int64))
 
 
-@public("searchsorted", forms="f")
+@public("searchsorted", forms="f", vmap="samples")
 def searchsorted(
     sorted_sequence: Tensor,
     input: Tensor | float,
@@ -319,7 +313,7 @@ def check_sorter(boundaries: Tensor, sorter: Tensor) -> None:
         raise RuntimeError("torch.searchsorted(): sorter index out of range")
 
 
-@public("bucketize", forms="f")
+@public("bucketize", forms="f", vmap="samples")
 def bucketize(input: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """Index of the bucket of each value between sorted boundaries (torch.bucketize)."""
     if boundaries.ndim != 1:
@@ -327,7 +321,7 @@ def bucketize(input: Tensor | float, boundaries: Tensor, *, out_int32: bool = Fa
     return search(boundaries, input, right, out_int32)
 
 
-@public("isin", forms="f")
+@public("isin", forms="f", vmap="samples")
 def isin(
     elements: Tensor | float, test_elements: Tensor | float, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
@@ -356,7 +350,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     return tuple(wrap(i) for i in np.unravel_index(indices.array, (shape,) if isinstance(shape, int) else tuple(shape)))
 
 
-@public("argwhere")
+@public("argwhere", vmap="dynamic")
 def argwhere(input: Tensor) -> Tensor:
     """Indices of the non-zero elements, one row for each (torch.argwhere)."""
     return wrap(np.argwhere(input.array))

@@ -201,12 +201,10 @@ def trapezoid(input: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int
         if n == 0:
             return functions["zeros_like"](input.sum(axis))
         ends = mul_number(input.select(axis, 0) + input.select(axis, n - 1), 0.5)
-        out = mul_number(input.sum(axis) - ends, dx)
-        return out
+        return mul_number(input.sum(axis) - ends, dx)
     widths = spacing_of("trapezoid", x, input, axis)
     later, earlier = neighbours(input, axis)
-    out = div_number(((later + earlier) * widths).sum(axis), 2.0)
-    return out
+    return div_number(((later + earlier) * widths).sum(axis), 2.0)
 
 
 @torch_function("cumulative_trapezoid", forms="f")
@@ -216,8 +214,7 @@ def cumulative_trapezoid(input: Tensor, x: Tensor | None = None, *, dx: float = 
     later, earlier = neighbours(input, axis)
     if x is None:
         return mul_number(later + earlier, dx / 2.0).cumsum(axis)
-    out = div_number(((later + earlier) * spacing_of("cumulative_trapezoid", x, input, axis)).cumsum(axis), 2.0)
-    return out
+    return div_number(((later + earlier) * spacing_of("cumulative_trapezoid", x, input, axis)).cumsum(axis), 2.0)
 
 
 @torch_function("gradient", forms="f")

@@ -13,7 +13,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, d, gather_op, reduction_op, scan_op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Kernel, Operand
+from gradtrace.engine.types import XP, Array, Ints, Kernel, Operand
 from gradtrace.ops.api import functions, is_int
 from gradtrace.ops.arguments import kept_shape, one_dim, some_dims, torch_function
 from gradtrace.ops.index.records import no_gradient
@@ -119,7 +119,7 @@ def running_extreme(ufunc: str) -> Kernel:
     return kernel
 
 
-def lowest_and_highest(a: Array, dims: tuple[int, ...] | None, keepdim: bool) -> Pair:
+def lowest_and_highest(a: Array, dims: Ints | None, keepdim: bool) -> Pair:
     return fold("minimum", a, dims, keepdim), fold("maximum", a, dims, keepdim)
 
 
@@ -136,7 +136,7 @@ def even_grad(xp: XP, g: Operand, self: Operand, out: Operand) -> Operand:
     return xp.fill_where(None, g / xp.sum(weights), hit)
 
 
-def group_grad(xp: XP, g: Operand, self: Operand, out: Operand, dims: tuple[int, ...] | None, keepdim: bool) -> Operand:
+def group_grad(xp: XP, g: Operand, self: Operand, out: Operand, dims: Ints | None, keepdim: bool) -> Operand:
     """Share the gradient as `even_grad`, within each reduced group; a group whose result is nan gets nan."""
     hit = self == broadcast_back(xp, out, self.shape, dims, keepdim)
     weights = xp.where(hit, xp.ones_like(self), xp.zeros_like(self))
@@ -161,7 +161,7 @@ def aminmax_grad(
     g: Sequence[Operand | None],
     self: Operand,
     out: Sequence[Operand],
-    dims: tuple[int, ...] | None,
+    dims: Ints | None,
     keepdim: bool,
 ) -> Operand:
     parts = [group_grad(xp, gi, self, oi, dims, keepdim) for gi, oi in zip(g, out, strict=True) if gi is not None]
@@ -243,9 +243,7 @@ argmin = reduction_op("argmin(self; dim, keepdim)", lambda a, dim, keepdim: np.a
 # ---- the public names
 
 
-def need_elements(
-    name: str, input: Tensor, dims: tuple[int, ...] | None = None, kind: type[Exception] = RuntimeError
-) -> None:
+def need_elements(name: str, input: Tensor, dims: Ints | None = None, kind: type[Exception] = RuntimeError) -> None:
     """Raise an error if a reduction without an identity, such as max, is over no elements."""
     for dim in () if dims is None else dims:
         if input.ndim and input.shape[dim] == 0:

@@ -37,7 +37,7 @@ topk_by = gather_op("topk(self; dim, order)", lambda a, dim, order: take_entries
 # fmt: on
 
 
-@public("allclose")
+@public("allclose", vmap="dynamic")
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Return whether |input - other| <= atol + rtol * |other| everywhere (torch.allclose)."""
     if input.dtype is not other.dtype:
@@ -46,7 +46,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     return bool(np.allclose(input.shared(), other.shared(), rtol, atol, equal_nan))
 
 
-@public("isclose")
+@public("isclose", vmap="samples")
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Test elementwise whether |input - other| <= atol + rtol * |other| (torch.isclose)."""
     if input.dtype is not other.dtype:
@@ -61,7 +61,7 @@ def check_tolerances(rtol: float, atol: float) -> None:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
 
 
-@public("equal")
+@public("equal", vmap="dynamic")
 def equal(input: Tensor, other: Tensor) -> bool:
     """Return whether the shapes and all elements are equal (torch.equal)."""
     return input.shape == other.shape and bool((input.shared() == other.shared()).all())
@@ -112,7 +112,7 @@ def named_only(args: tuple[Any, ...], options: dict[str, Any]) -> None:
         raise TypeError("with stable, all arguments are given by name")
 
 
-@public("argsort")
+@public("argsort", vmap="samples")
 def argsort(input: Tensor, *args: Any, **options: Any) -> Tensor:
     """Indices that sort a dim; same arguments as sort (torch.argsort)."""
     named_only(args, options)
@@ -123,7 +123,7 @@ def positions(input: Tensor, dim: int = -1, descending: bool = False, *, stable:
     return Tensor._wrap(copy_like(input.laid_out(), order_of(input.shared(), check_dim(dim, input.ndim), descending)))
 
 
-@public("sort")
+@public("sort", vmap="samples")
 def sort(input: Tensor, *args: Any, **options: Any) -> Result:
     """Sort a dim: (values, indices); arguments dim=-1, descending=False, or by name with stable= (torch.sort)."""
     named_only(args, options)
@@ -137,7 +137,7 @@ def values_and_positions(input: Tensor, dim: int = -1, descending: bool = False,
     return values_and_indices("sort", (values, Tensor._wrap(order)))
 
 
-@public("topk")
+@public("topk", vmap="samples")
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Result:
     """The k largest (or smallest) values along a dim: (values, indices) (torch.topk)."""
     if input.dtype.name == "bool":

@@ -106,8 +106,7 @@ def sorted_rows(input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
         return rows.view([1] * (input.ndim if keepdim else 0) + [-1])
     rows, _ = (input if dim == input.ndim - 1 else input.unsqueeze(-1).transpose(dim, -1)).sort(-1)
     kept = [1 if i == dim else n for i, n in enumerate(input.shape) if keepdim or i != dim]
-    out = rows.view([*kept, -1])
-    return out
+    return rows.view([*kept, -1])
 
 
 def ranks_of(rows: Tensor, q: Tensor, ignore_nan: bool) -> Tensor:
@@ -158,7 +157,7 @@ def _quantile(name: str, ignore_nan: bool) -> None:
         return quantiles(input, q, dim, keepdim, interpolation, ignore_nan)
 
     function.__doc__ = f"The q-th quantiles of all elements or along `dim`; q is a number or 1-d (torch.{name})."
-    torch_function(name)(function)
+    torch_function(name, vmap="samples")(function)
 
 
 _quantile("quantile", False)

@@ -15,7 +15,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, d, reduction_op, structural_op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Dims, Kernel, NumpyDtype, Operand, Shape
+from gradtrace.engine.types import XP, Array, Dims, Ints, Kernel, NumpyDtype, Operand, Shape
 from gradtrace.ops.api import NOT_GIVEN, is_int
 from gradtrace.ops.arguments import count, kept_shape, one_dim, require_float, some_dims, torch_function
 
@@ -30,14 +30,12 @@ FEW = 256  # elements
 # ---- kernels
 
 
-def fold(ufunc: str, a: Array, dims: tuple[int, ...] | None, keepdim: bool = False, dtype: Any = None) -> Array:
+def fold(ufunc: str, a: Array, dims: Ints | None, keepdim: bool = False, dtype: Any = None) -> Array:
     """Apply the method `reduce` of numpy's function `ufunc` over `dims`."""
     return getattr(np, ufunc).reduce(a, axis=dims, dtype=dtype, keepdims=keepdim)
 
 
-def add_up(
-    a: Array, dims: tuple[int, ...] | None = None, keepdim: bool = False, dtype: NumpyDtype | None = None
-) -> Array:
+def add_up(a: Array, dims: Ints | None = None, keepdim: bool = False, dtype: NumpyDtype | None = None) -> Array:
     """Return the sum in `dtype`; the default is int64 for bools and integers."""
     wanted = dtype or (a.dtype if a.dtype.kind == "f" else np.dtype(np.int64))
     if a.ndim == 0:
@@ -46,7 +44,7 @@ def add_up(
     return out if out.dtype is wanted else out.astype(wanted)
 
 
-def accumulator(a: Array, dims: tuple[int, ...] | None, wanted: NumpyDtype) -> Any:
+def accumulator(a: Array, dims: Ints | None, wanted: NumpyDtype) -> Any:
     """Return the dtype to sum in: float64 for long float32 sums that numpy does not sum pairwise."""
     if wanted.itemsize == 2 and wanted.kind == "f":
         return np.float32
@@ -62,23 +60,19 @@ def reduce_float(a: object, dtype: object = None) -> float:
     return a + 0.0  # a sum of -0.0 is 0.0, as if it were added to 0
 
 
-def average(
-    a: Array, dims: tuple[int, ...] | None = None, keepdim: bool = False, dtype: NumpyDtype | None = None
-) -> Array:
+def average(a: Array, dims: Ints | None = None, keepdim: bool = False, dtype: NumpyDtype | None = None) -> Array:
     wanted = dtype or a.dtype
     wide = np.dtype(np.float32) if wanted.itemsize == 2 else wanted
     out = add_up(a, dims, keepdim, wide) / wide.type(count(a.shape, dims))
     return out if out.dtype is wanted else out.astype(wanted)
 
 
-def multiply_up(
-    a: Array, dims: tuple[int, ...] | None = None, keepdim: bool = False, dtype: NumpyDtype | None = None
-) -> Array:
+def multiply_up(a: Array, dims: Ints | None = None, keepdim: bool = False, dtype: NumpyDtype | None = None) -> Array:
     wanted = dtype or (a.dtype if a.dtype.kind == "f" else np.dtype(np.int64))
     return fold("multiply", a, dims, keepdim, wanted)
 
 
-def variance(a: Array, dims: tuple[int, ...] | None, correction: float, keepdim: bool) -> Array:
+def variance(a: Array, dims: Ints | None, correction: float, keepdim: bool) -> Array:
     wide = a.astype(np.float32) if a.dtype.itemsize == 2 else a
     away = wide - average(wide, dims, True)
     freedom = max(count(a.shape, dims) - correction, 0)
@@ -86,7 +80,7 @@ def variance(a: Array, dims: tuple[int, ...] | None, correction: float, keepdim:
     return (total / total.dtype.type(freedom)).astype(a.dtype)
 
 
-def deviation(a: Array, dims: tuple[int, ...] | None, correction: float, keepdim: bool) -> Array:
+def deviation(a: Array, dims: Ints | None, correction: float, keepdim: bool) -> Array:
     return np.sqrt(variance(a, dims, correction, keepdim))
 
 
@@ -105,7 +99,7 @@ def logical(ufunc: str) -> Kernel:
 # ---- rules
 
 
-def broadcast_back(xp: XP, g: Any, shape: Shape, dims: tuple[int, ...] | None = None, keepdim: bool = False) -> Operand:
+def broadcast_back(xp: XP, g: Any, shape: Shape, dims: Ints | None = None, keepdim: bool = False) -> Operand:
     """Broadcast the gradient of a reduction to the shape of its input.
 
     The result is a view, except for few elements, where writing one number is faster than numpy's broadcasting.
@@ -120,7 +114,7 @@ def broadcast_back(xp: XP, g: Any, shape: Shape, dims: tuple[int, ...] | None = 
     return xp.expand(g, tuple(shape))
 
 
-def with_dims(xp: XP, g: Operand, shape: Shape, dims: tuple[int, ...]) -> Operand:
+def with_dims(xp: XP, g: Operand, shape: Shape, dims: Ints) -> Operand:
     """Restore the reduced dims with size 1; on Tensors one by one, so that the graph is PyTorch's."""
     if not isinstance(g, Tensor):
         return xp.reshape(g, kept_shape(shape, dims))
@@ -130,7 +124,7 @@ def with_dims(xp: XP, g: Operand, shape: Shape, dims: tuple[int, ...]) -> Operan
 
 
 def broadcast_mean(
-    xp: XP, g: Operand, n: int, shape: Shape, dims: tuple[int, ...] | None = None, keepdim: bool = False
+    xp: XP, g: Operand, n: int, shape: Shape, dims: Ints | None = None, keepdim: bool = False
 ) -> Operand:
     """Broadcast back and divide by the count `n`: arrays are divided first, Tensors last, as in PyTorch's graph."""
     if isinstance(g, Tensor):
@@ -139,7 +133,7 @@ def broadcast_mean(
 
 
 def prod_grad(
-    xp: XP, g: Operand, self: Operand, out: Operand, dims: tuple[int, ...] | None = None, keepdim: bool = False
+    xp: XP, g: Operand, self: Operand, out: Operand, dims: Ints | None = None, keepdim: bool = False
 ) -> Operand:
     """Return the gradient of prod, the product of the other factors: out / self unless a factor may be zero."""
     if not self.ndim:
@@ -161,9 +155,7 @@ def product_of_others(xp: XP, x: Operand, dim: int) -> Operand:
     return before * after
 
 
-def var_grad(
-    xp: XP, g: Operand, self: Operand, dims: tuple[int, ...] | None, correction: float, keepdim: bool
-) -> Operand:
+def var_grad(xp: XP, g: Operand, self: Operand, dims: Ints | None, correction: float, keepdim: bool) -> Operand:
     n = count(self.shape, dims)
     away = self - (xp.mean(self) if dims is None else xp.mean_dim(self, dims, True))
     if dims is None and n - correction <= 0:
@@ -176,7 +168,7 @@ def var_grad(
 
 
 def std_grad(
-    xp: XP, g: Operand, self: Operand, out: Operand, dims: tuple[int, ...] | None, correction: float, keepdim: bool
+    xp: XP, g: Operand, self: Operand, out: Operand, dims: Ints | None, correction: float, keepdim: bool
 ) -> Operand:
     # A select, because a constant row gives g / 0; its gradient is 0.
     of_variance = xp.zeroed(g / (out * 2), out == 0)
@@ -187,7 +179,7 @@ def pair_grad(
     xp: XP,
     g: Sequence[Operand | None],
     self: Operand,
-    dims: tuple[int, ...] | None,
+    dims: Ints | None,
     keepdim: bool,
     of_first: Callable[[Operand], Operand],
 ) -> Operand:

@@ -70,7 +70,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return stack(tuple(grid.reshape(-1) for grid in meshgrid(*tensors, indexing="ij")), 1)
 
 
-@public("combinations", forms="f")
+@public("combinations", forms="f", vmap="samples")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """Combinations of r elements of a vector, one per row (torch.combinations)."""
     if input.ndim != 1:
@@ -108,7 +108,7 @@ def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     return tuple(atleast_3d(t) for t in several)
 
 
-@public("tensor_split")
+@public("tensor_split", vmap="samples")
 def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Split along a dim into nearly equal parts, or at indices (torch.tensor_split)."""
     if not input.ndim:
@@ -162,7 +162,7 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-@public("msort")
+@public("msort", vmap="samples")
 def msort(input: Tensor) -> Tensor:
     """Sort along the first dim (torch.msort)."""
     return input.sort(0)[0]

@@ -6,10 +6,10 @@ from gradtrace.annotations import Callable, Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, structural_op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand
+from gradtrace.engine.types import XP, Array, Ints, Operand
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.index.records import along
-from gradtrace.ops.shape.join import writable
+from gradtrace.ops.shape.join import slice_at, writable
 
 
 def embed_kernel(a: Array, offset: int, dim1: int, dim2: int) -> Array:
@@ -109,7 +109,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag_embed_record(flat, offset, 0, 1)
 
 
-@public("diagonal_scatter")
+@public("diagonal_scatter", vmap="samples")
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Return a copy of the input with src on a diagonal (torch.diagonal_scatter)."""
     rest = (offset, check_dim(dim1, input.ndim), check_dim(dim2, input.ndim))
@@ -120,16 +120,9 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 @public("select_scatter")
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """Return a copy of the input with src at one index of a dim (torch.select_scatter)."""
-    if not input.ndim:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    dim = check_dim(dim, input.ndim)
-    n = input.shape[dim]
-    if not -n <= index < n:
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}"
-        )
+    dim, index = slice_at(input, dim, index)
     check_part("src", src, tuple(s for i, s in enumerate(input.shape) if i != dim))
-    return select_scatter_record(input, src, dim, index % n)
+    return select_scatter_record(input, src, dim, index)
 
 
 @public("slice_scatter")
@@ -144,7 +137,7 @@ def slice_scatter(
     return slice_scatter_record(input, src, dim, *bounds)
 
 
-def check_part(name: str, src: Tensor, shape: tuple[int, ...]) -> None:
+def check_part(name: str, src: Tensor, shape: Ints) -> None:
     if tuple(src.shape) != tuple(shape):
         raise RuntimeError(
             f"expected {name} to have a size equal to the slice of self. {name} size = {list(src.shape)}, slice size = "
@@ -152,7 +145,7 @@ def check_part(name: str, src: Tensor, shape: tuple[int, ...]) -> None:
         )
 
 
-@public("block_diag", forms="f")
+@public("block_diag", forms="f", vmap="samples")
 def block_diag(*tensors: Tensor) -> Tensor:
     """Block diagonal matrix of the given matrices (torch.block_diag)."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):

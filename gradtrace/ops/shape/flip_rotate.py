@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Sequence
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Ints
 from gradtrace.ops.api import check_dim, check_dims, given, is_int, public, sizes
 from gradtrace.ops.shape.join import flip, roll, rot90
 
@@ -58,7 +59,7 @@ def rotated(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     return rot90(input, k, check_rotation_dims(input, tuple(dims)))
 
 
-def check_rotation_dims(input: Tensor, dims: tuple[int, ...]) -> tuple[int, ...]:
+def check_rotation_dims(input: Tensor, dims: Ints) -> Ints:
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:

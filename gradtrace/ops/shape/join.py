@@ -276,6 +276,11 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 @public("select")
 def selected(input: Tensor, dim: int, index: int) -> Tensor:
     """Select the slice at `index` of a dim, as a view (torch.select)."""
+    return select(input, *slice_at(input, dim, index))
+
+
+def slice_at(input: Tensor, dim: int, index: int) -> tuple[int, int]:
+    """Return the dim and the index of a slice, both normalised to be non-negative."""
     if not input.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = check_dim(dim, input.ndim)
@@ -284,7 +289,7 @@ def selected(input: Tensor, dim: int, index: int) -> Tensor:
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}"
         )
-    return select(input, dim, index % n)
+    return dim, index % n
 
 
 @public("narrow")
@@ -336,7 +341,7 @@ def check_repeats(input: Tensor, repeats: Any, dim: int | None) -> None:
         )
 
 
-@public("repeat_interleave")
+@public("repeat_interleave", vmap="samples")
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:

@@ -9,13 +9,14 @@ from operator import index
 
 from gradtrace.annotations import Any, Iterator, Sequence
 from gradtrace.engine.call import renamed
+from gradtrace.engine.describe import contiguous_strides
 from gradtrace.engine.inplace import refuse_untrackable, repoint
 from gradtrace.engine.lazy import is_array, np
 from gradtrace.engine.op import d, structural_op, view_op
 from gradtrace.engine.state import state
 from gradtrace.engine.strided_view import extent, window
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Shape
+from gradtrace.engine.types import Array, Ints, Shape
 from gradtrace.ops.api import public, sizes
 
 RESIZE_MESSAGE = (
@@ -57,7 +58,7 @@ def offset_of(raw: Array) -> int:
     return (address(raw) - start_of(owner(raw))) // raw.itemsize
 
 
-def steps_of(raw: Array) -> tuple[int, ...]:
+def steps_of(raw: Array) -> Ints:
     return tuple(s // raw.itemsize for s in raw.strides)
 
 
@@ -98,7 +99,7 @@ as_strided_take = structural_op("as_strided_take(self; where)", take_or_zero, "f
 # fmt: on
 
 
-@public("as_strided")
+@public("as_strided", vmap="samples")
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """View the storage with sizes and strides in elements; RuntimeError out of bounds (torch.as_strided).
 
@@ -285,9 +286,9 @@ def set_(
     return self
 
 
-def placed(cells: Array, size: tuple[int, ...], stride: Sequence[int] | None, offset: int) -> Array:
+def placed(cells: Array, size: Ints, stride: Sequence[int] | None, offset: int) -> Array:
     """Return a strided view of the 1-d storage `cells`, or of an enlarged copy if it is too small."""
-    steps = contiguous_steps(size) if stride is None else tuple(map(index, stride))
+    steps = contiguous_strides(size) if stride is None else tuple(map(index, stride))
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     if len(size) != len(steps):
@@ -300,15 +301,7 @@ def placed(cells: Array, size: tuple[int, ...], stride: Sequence[int] | None, of
     return window(cells, size, steps, offset)
 
 
-def contiguous_steps(size: tuple[int, ...]) -> tuple[int, ...]:
-    steps, step = [], 1
-    for n in reversed(size):
-        steps.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(steps))
-
-
-@public("fill_diagonal_", forms="m")
+@public("fill_diagonal_", forms="m", vmap="samples")
 def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
     """Fill the main diagonal with one value; with `wrap` it repeats in a tall matrix (Tensor.fill_diagonal_)."""
     if not isinstance(fill_value, (int, float, Tensor)):

@@ -6,6 +6,7 @@ import warnings
 
 from gradtrace.annotations import Any, Callable, Iterable, Sequence
 from gradtrace.engine.broadcast import sum_tensor_to
+from gradtrace.engine.broadcast import sum_to as sum_array_to
 from gradtrace.engine.call import renamed
 from gradtrace.engine.describe import Size
 from gradtrace.engine.inplace import INFERENCE_MESSAGE, refuse_unless_tracked, refuse_untrackable, repoint
@@ -14,7 +15,7 @@ from gradtrace.engine.namespace import TRACED
 from gradtrace.engine.op import d, elementwise_op, reduction_op, view_op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand, Shape
+from gradtrace.engine.types import XP, Array, Ints, Operand, Shape
 from gradtrace.ops.api import check_dim, check_dims, given, is_int, public, sizes
 from gradtrace.ops.create.factories import clone, in_c_order
 
@@ -31,7 +32,7 @@ def view_kernel(a: Array, shape: Shape) -> Array:
         raise RuntimeError(INCOMPATIBLE) from None
 
 
-def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
+def inverse(dims: Ints) -> Ints:
     return tuple(sorted(range(len(dims)), key=dims.__getitem__))
 
 
@@ -66,12 +67,6 @@ def unsqueeze_kernel(a: Array, dim: int) -> Array:
 
 def swapped(a: Array, dim0: int, dim1: int) -> Array:
     return a.swapaxes(dim0, dim1) if a.ndim else a.view()
-
-
-def sum_to_kernel(a: Array, shape: Shape) -> Array:
-    lead = a.ndim - len(shape)
-    dims = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and a.shape[i + lead] != 1)
-    return a.sum(axis=dims, keepdims=True).reshape(shape)
 
 
 def reshape_back(xp: XP, g: Any, out: Operand, self: Operand, *_: object) -> Operand:
@@ -123,14 +118,14 @@ expand = view_op("expand(self; shape)", expand_kernel, "out[i] = self[i % n]", i
         lambda xp, g, out, self, shape: sum_tensor_to(g, tuple(self.shape))))
 # fmt: on
 # For single numbers only: a recorded pass shows its steps.
-sum_to = reduction_op("sum_to(self; shape)", sum_to_kernel, "out[j] = sum[i](self[i, j])", identity="self")
+sum_to = reduction_op("sum_to(self; shape)", sum_array_to, "out[j] = sum[i](self[i, j])", identity="self")
 
 
 def squeeze_dims_kernel(a: Array, dims: Sequence[int]) -> Array:
     return a.reshape(tuple(n for i, n in enumerate(a.shape) if n != 1 or i not in dims)) if dims else a.view()
 
 
-def infer_size(shape: tuple[int, ...], numel: int) -> tuple[int, ...]:
+def infer_size(shape: Ints, numel: int) -> Ints:
     """Replace a -1 in the shape; raise RuntimeError if it does not match `numel`."""
     unknown = [i for i, n in enumerate(shape) if n == -1]
     if len(unknown) > 1:
@@ -155,7 +150,7 @@ def infer_size(shape: tuple[int, ...], numel: int) -> tuple[int, ...]:
     raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
 
 
-def can_view(a: Array, shape: tuple[int, ...]) -> bool:
+def can_view(a: Array, shape: Ints) -> bool:
     try:
         view_kernel(a, shape)
     except RuntimeError:
@@ -196,11 +191,7 @@ def reshaped(input: Tensor, *shape: int | Sequence[int], **named: object) -> Ten
         return view(input, wanted)
     if can_view(input.laid_out(), wanted):
         return reshape_alias(input, wanted)
-    return unsafe_view(contiguous_clone(input), wanted)
-
-
-def contiguous_clone(input: Tensor) -> Tensor:
-    return in_c_order(input)
+    return unsafe_view(in_c_order(input), wanted)
 
 
 @public("view_as", forms="m")
@@ -244,7 +235,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return view(input, (*shape[:dim], *parts, *shape[dim + 1 :]))
 
 
-def split_size(parts: tuple[int, ...], dim: int, n: int) -> tuple[int, ...]:
+def split_size(parts: Ints, dim: int, n: int) -> Ints:
     """Return the sizes that one dim is split into, with a -1 resolved."""
     if not parts:
         raise RuntimeError("unflatten: sizes must be non-empty")

@@ -7,23 +7,13 @@ these have full double precision.
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, float_op
-from gradtrace.engine.types import XP, Array, Kernel, Operand
+from gradtrace.engine.types import XP, Operand
 from gradtrace.ops.api import unary
 from gradtrace.ops.special import bessel_kernels as kernels
+from gradtrace.ops.special.erf_kernels import on_floats
 
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10}
-
-
-def on_arrays(kernel: Kernel, *rest: float) -> Kernel:
-    """Extend a kernel of flat float64 arrays to any array; the result has the input's dtype."""
-
-    def call_kernel(x: Array) -> Array:
-        x = np.asarray(x)
-        return kernel(np.ascontiguousarray(x, np.float64).reshape(-1), *rest).reshape(x.shape).astype(x.dtype)
-
-    return call_kernel
 
 
 def quotient(xp: XP, x: Operand, slope: Callable[[Any], Any]) -> Operand:
@@ -36,14 +26,14 @@ def quotient(xp: XP, x: Operand, slope: Callable[[Any], Any]) -> Operand:
 
 
 # fmt: off
-i0 = float_op("i0(self)", on_arrays(kernels.i_plain, 0), "integral[t, 0, pi](exp(self * cos(t))) / pi",
+i0 = float_op("i0(self)", on_floats(kernels.i_plain, 0), "integral[t, 0, pi](exp(self * cos(t))) / pi",
     self=d("self", lambda xp, g, out, self: g * xp.i1(self)))
-i0e = float_op("i0e(self)", on_arrays(kernels.i_scaled, 0), "exp(-abs(self)) * i0(self)", node="SpecialI0EBackward0",
+i0e = float_op("i0e(self)", on_floats(kernels.i_scaled, 0), "exp(-abs(self)) * i0(self)", node="SpecialI0EBackward0",
     self=d("self out", lambda xp, g, out, self: g * (xp.i1e(self) - xp.sgn(self) * out)))
-i1 = float_op("i1(self)", on_arrays(kernels.i_plain, 1), "integral[t, 0, pi](exp(self * cos(t)) * cos(t)) / pi",
+i1 = float_op("i1(self)", on_floats(kernels.i_plain, 1), "integral[t, 0, pi](exp(self * cos(t)) * cos(t)) / pi",
     node="SpecialI1Backward0",
     self=d("self out", lambda xp, g, out, self: g * quotient(xp, self, lambda x: xp.i0(x) - out / x)))
-i1e = float_op("i1e(self)", on_arrays(kernels.i_scaled, 1), "exp(-abs(self)) * i1(self)", node="SpecialI1EBackward0",
+i1e = float_op("i1e(self)", on_floats(kernels.i_scaled, 1), "exp(-abs(self)) * i1(self)", node="SpecialI1EBackward0",
     self=d("self out", lambda xp, g, out, self:
         g * quotient(xp, self, lambda x: xp.i0e(x) - out * (xp.sgn(x) + xp.reciprocal(x)))))
 # fmt: on
@@ -70,4 +60,4 @@ for _name, _formula, _kernel, *_rest in (
     ("scaled_modified_bessel_k1", "exp(self) * modified_bessel_k1(self)", kernels.k_any, 1, True),
     ("spherical_bessel_j0", "sin(self) / self", kernels.spherical_j0),
 ):
-    unary(float_op(f"{_name}(self)", on_arrays(_kernel, *_rest), _formula), forms="s")
+    unary(float_op(f"{_name}(self)", on_floats(_kernel, *_rest), _formula), forms="s")

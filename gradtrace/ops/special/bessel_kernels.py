@@ -156,8 +156,7 @@ def y_middle(x: Array, n: int) -> Array:
         rest = sum((-1) ** k * j[2 * k] / k for k in range(1, START // 2 - 1))
         return 2 / math.pi * log * j[0] - 4 / math.pi * rest
     rest = sum((-1) ** k * (2 * k + 1) / (k * (k + 1)) * j[2 * k + 1] for k in range(1, START // 2 - 1))
-    out = 2 / math.pi * ((log - 1) * j[1] - j[0] / x - rest)
-    return out
+    return 2 / math.pi * ((log - 1) * j[1] - j[0] / x - rest)
 
 
 def hankel(x: Array, n: int) -> tuple[Array, Array, Array, Array]:

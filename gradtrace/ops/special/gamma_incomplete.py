@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import NoReturn
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Derivative, Op, arith_op, d, float_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Kernel, Operand
-from gradtrace.ops.api import expose, expose_inplace, not_a_tensor, public
+from gradtrace.ops.api import check_tensors, expose, expose_inplace, not_a_tensor, public
+from gradtrace.ops.fused import no_derivative
 from gradtrace.ops.special.gamma import BERNOULLI, lgamma_kernel, polygamma_kernel, zeta_kernel
 
 EULER = 0.5772156649015329
@@ -134,11 +134,8 @@ def incomplete(upper: bool) -> Kernel:
     return kernel
 
 
-def no_derivative(name: str) -> Derivative:
-    def rule(*_: object) -> NoReturn:
-        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
-
-    return d("", rule)
+def not_differentiable(name: str) -> Derivative:
+    return d("", no_derivative(name))
 
 
 def slope(xp: XP, g: Operand, a: Operand, x: Operand) -> Operand:
@@ -148,11 +145,11 @@ def slope(xp: XP, g: Operand, a: Operand, x: Operand) -> Operand:
 # fmt: off
 igamma = arith_op("igamma(self, other)", incomplete(False),
     "integral[t, 0, other](t**(self - 1) * exp(-t)) / gamma(self)", unsupported_dtypes="bi igamma_cpu",
-    self=no_derivative("igamma: input"),
+    self=not_differentiable("igamma: input"),
     other=d("self other", lambda xp, g, out, self, other: slope(xp, g, self, other)))
 igammac = arith_op("igammac(self, other)", incomplete(True),
     "integral[t, other, inf](t**(self - 1) * exp(-t)) / gamma(self)", unsupported_dtypes="bi igammac_cpu",
-    self=no_derivative("igammac: input"),
+    self=not_differentiable("igammac: input"),
     other=d("self other", lambda xp, g, out, self, other: -slope(xp, g, self, other)))
 # fmt: on
 
@@ -161,9 +158,7 @@ def _of_two(record: Op, alias: str) -> None:
     name = record.name
 
     def function(input: Tensor, other: Tensor) -> Tensor:
-        for position, (argument, value) in enumerate((("input", input), ("other", other)), 1):
-            if not isinstance(value, Tensor):
-                raise not_a_tensor(name, argument, position, value)
+        check_tensors(name, input=input, other=other)
         return record(input, other)
 
     function.__name__ = function.__qualname__ = name
@@ -206,7 +201,7 @@ def hurwitz(s: Array, q: Array) -> Array:
 
 # fmt: off
 zeta_record = float_op("zeta(self, other)", hurwitz, "sum[k, 0, inf](1 / (k + other)**self)",
-    node="SpecialZetaBackward0", self=no_derivative("zeta"),
+    node="SpecialZetaBackward0", self=not_differentiable("zeta"),
     other=d("self other", lambda xp, g, out, self, other: g * -self * xp.zeta(self + 1, other)))
 # fmt: on
 

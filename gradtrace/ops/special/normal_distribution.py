@@ -7,22 +7,23 @@ import math
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, float_op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Kernel
+from gradtrace.engine.types import Array
 from gradtrace.ops.api import public, unary
 from gradtrace.ops.numbers import add_number, mul_number
-from gradtrace.ops.special.erf_kernels import LARGE, LAST, MIDDLE, RA, RB, SA, SB, erfc, polynomial
+from gradtrace.ops.special.erf_kernels import (
+    LARGE,
+    LAST,
+    MIDDLE,
+    RA,
+    RB,
+    SA,
+    SB,
+    erfc,
+    on_floats,
+    polynomial,
+)
 
 ROOT_HALF, ROOT_TWO_PI, ROOT_PI = math.sqrt(0.5), math.sqrt(2 * math.pi), math.sqrt(math.pi)
-
-
-def on_flat_float64(kernel: Kernel) -> Kernel:
-    """Extend a kernel of flat float64 arrays to any array; the result has the input's dtype."""
-
-    def call_kernel(x: Array) -> Array:
-        x = np.asarray(x)
-        return kernel(np.ascontiguousarray(x, np.float64).reshape(-1)).reshape(x.shape).astype(x.dtype)
-
-    return call_kernel
 
 
 def erfcx_kernel(x: Array) -> Array:
@@ -67,12 +68,12 @@ def ndtri_kernel(p: Array) -> Array:
 
 
 # fmt: off
-erfcx = float_op("erfcx(self)", on_flat_float64(erfcx_kernel), "exp(self**2) * (1 - erf(self))",
+erfcx = float_op("erfcx(self)", on_floats(erfcx_kernel), "exp(self**2) * (1 - erf(self))",
     node="SpecialErfcxBackward0", self=d("self out", lambda xp, g, out, self: (self * out * 2 - 2 / ROOT_PI) * g))
-log_ndtr = float_op("log_ndtr(self)", on_flat_float64(log_ndtr_kernel), "log((1 + erf(self / sqrt(2))) / 2)",
+log_ndtr = float_op("log_ndtr(self)", on_floats(log_ndtr_kernel), "log((1 + erf(self / sqrt(2))) / 2)",
     node="SpecialLogNdtrBackward0",
     self=d("self out", lambda xp, g, out, self: g / ROOT_TWO_PI * xp.exp(-(out + self * self / 2))))
-ndtri = float_op("ndtri(self)", on_flat_float64(ndtri_kernel), "(1 + erf(out / sqrt(2))) / 2 == self",
+ndtri = float_op("ndtri(self)", on_floats(ndtri_kernel), "(1 + erf(out / sqrt(2))) / 2 == self",
     node="SpecialNdtriBackward0", self=d("out", lambda xp, g, out, self: g * ROOT_TWO_PI * xp.exp(out * out * 0.5)))
 # fmt: on
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from gradtrace.engine.homes import Homed, home
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.nn.homes import Homed, home
 from gradtrace.nn.modules._text import typename
 from gradtrace.optim.optimizer import Optimizer
 

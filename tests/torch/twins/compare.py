@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from gradtrace.analysis.answer import Facts
+from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.failures import explain_failure
 from gradtrace.analysis.training import training
 from gradtrace.analysis.why import explain
@@ -115,7 +115,7 @@ def why(trace: Trace) -> Iterator[str]:
     facts = Facts(trace)
     for t in variables(trace):
         answer = explain(facts, t)
-        yield f"{answer.sentence} [{answer.status}, {answer.cause}]"
+        yield f"{answer.sentence} [{answer.status}, {answer.code}]"
 
 
 def parts(trace: Trace) -> Iterator[str]:

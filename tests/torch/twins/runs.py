@@ -56,21 +56,10 @@ def in_gradtrace(path: Path) -> Any:
     """The Trace as `gradtrace why` makes it."""
     from gradtrace import lang
     from gradtrace.cli import options, session
-    from gradtrace.limits import Budget
 
     program = lang.parse(path.read_text(encoding="utf-8"), path.name)
-    how = options.Backward((), None, True, False, False, (), (), (), False)
-    return session.record(
-        program,
-        options.Inputs({}, set(), (), None, (), None, SEED),
-        how,
-        Budget(),
-        watched=True,
-        everything=True,
-        slopes=False,
-        failing=True,
-        out=io.StringIO(),
-    )
+    request = options.Request(program, options.Inputs(seed=SEED), options.Backward(no_backward=True))
+    return session.record(request, session.GRADIENTS._replace(detailed=None, failing=True, out=io.StringIO()))
 
 
 def in_pytorch(path: Path) -> Any:

@@ -2,7 +2,7 @@
 Quarto's), Jupytext scripts.
 
 A cell's record is the output that the note shows for it. In notebook text this is a paragraph after a cell's code that
-is not Python, or that is only the printed form of a tensor; `note_fences` and `note_scripts` have the rules for the
+is not Python, or that is only the printed form of a tensor; `fences` and `scripts` have the rules for the
 other formats.
 """
 
@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gradtrace.analysis.note_cells import Cell, is_printed, is_python, runnable, without_magics
-from gradtrace.analysis.note_fences import from_fences
-from gradtrace.analysis.note_scripts import from_script, is_script
+from gradtrace.documents.cells import Cell, is_printed, is_python, runnable, without_magics
+from gradtrace.documents.fences import from_fences
+from gradtrace.documents.scripts import from_script, is_script
 from gradtrace.errors import UsageError
 
 PROMPT = re.compile(r"^In \[(\d+|\*| |None)\]:\s*$")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from gradtrace.lazy_names import homes, words
+from gradtrace.lazy_names import homes
 
-# Classes that share a module here but not in PyTorch.
-MOVED = {
-    **homes("nn.modules", {
-        "activation": "MultiheadAttention", "channelshuffle": "ChannelShuffle",
-        "container": "ParameterDict ParameterList", "distance": "CosineSimilarity PairwiseDistance",
-        "flatten": "Flatten Unflatten", "fold": "Fold Unfold", "pixelshuffle": "PixelShuffle PixelUnshuffle",
-        "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
-    }),
-    **{name: f"optim.{name.lower()}" for name in words("ASGD Rprop Adadelta Adagrad RMSprop AdamW Adamax NAdam RAdam")},
-}  # fmt: skip
+# Classes that share a module here but not in PyTorch; `gradtrace.optim` adds its own.
+MOVED = homes("nn.modules", {
+    "activation": "MultiheadAttention", "channelshuffle": "ChannelShuffle", "container": "ParameterDict ParameterList",
+    "distance": "CosineSimilarity PairwiseDistance", "flatten": "Flatten Unflatten", "fold": "Fold Unfold",
+    "pixelshuffle": "PixelShuffle PixelUnshuffle", "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
+})  # fmt: skip
 
 
 def home(cls: type) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import doctest
 from collections.abc import Iterator
 
-from gradtrace.analysis.note_cells import Cell
+from gradtrace.documents.cells import Cell
 
 
 def examples(text: str, label: str, line: int, indent: str) -> Iterator[Cell]:

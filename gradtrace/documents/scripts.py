@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gradtrace.analysis.note_cells import Cell, runnable
-from gradtrace.analysis.note_fences import fences, inline, is_record, language_of
+from gradtrace.documents.cells import Cell, runnable
+from gradtrace.documents.fences import fences, inline, is_record, language_of
 
 PERCENT = re.compile(r"^# ?%%(%*)(.*)$")
 LIGHT = re.compile(r"^# ?([+-])(\s.*)?$")

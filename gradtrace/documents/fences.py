@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gradtrace.analysis import doctests
-from gradtrace.analysis.note_cells import Cell, is_printed, is_python, runnable
+from gradtrace.documents import doctests
+from gradtrace.documents.cells import Cell, is_printed, is_python, runnable
 
 FENCE = re.compile(r"^[\s>*\-]*(`{3,}|~{3,})\s*([^`]*?)\s*$")
 RESULT = re.compile(r"(结果|输出|[Rr]esult|[Oo]utput|[Pp]rints)")

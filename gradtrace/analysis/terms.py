@@ -1,52 +1,14 @@
-"""A `Cause` that a question found, and functions that the questions share: names, places and bad values of a trace."""
+"""Names, places and values of a trace, in the terms of an explanation."""
 
 from __future__ import annotations
 
 from gradtrace.analysis import places
-from gradtrace.analysis.answer import Answer, Evidence, Facts
-from gradtrace.annotations import Any, Callable, NamedTuple
+from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.words import at_line
+from gradtrace.annotations import Any
 from gradtrace.lang import syntax as ast
-from gradtrace.trace.record import Operation, Span, TensorRecord, Value
-
-
-class Cause(NamedTuple):
-    """A cause of a symptom. `because` is a clause without its subject; `what` is the symptom that it explains.
-
-    `fix` is what to change, best first. `tensors` are the leaves (their last versions) that it explains; None: all.
-    """
-
-    code: str
-    what: str
-    because: str
-    span: Span | None
-    evidence: tuple[Evidence, ...]
-    fix: tuple[str, ...]
-    tensors: frozenset[int] | None = None
-    status: str = "found"
-    name: str = ""
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.what}: {self.because}." if self.what else f"{self.because}."
-
-    def answer(self, name: str | None = None, what: str = "", status: str = "", value: Value | None = None) -> Answer:
-        """Return the cause as an answer; with `what`, as the answer about that symptom."""
-        told = self._replace(what=what or self.what)
-        shown = self.name if name is None else name
-        return Answer(shown, status or self.status, self.code, told.sentence, self.evidence, self.fix, value)
-
-
-class Question(NamedTuple):
-    """A function that looks for causes in a trace, with the codes of the causes that it can find.
-
-    Each code has a sentence for the documentation. If a cause with one of the codes `unless` was found already, the
-    function is not called, since that cause would explain its result.
-    """
-
-    ask: Callable[[Facts], Cause | None]
-    codes: tuple[tuple[str, str], ...]
-    unless: tuple[str, ...] = ()
-
+from gradtrace.trace.operands import record_of
+from gradtrace.trace.record import Operation, ScopeRecord, Span, TensorRecord, Value
 
 # ---- names and places
 
@@ -57,18 +19,14 @@ def plain(label: str) -> str:
 
 
 def without(label: str, mark: str, end: str) -> str:
-    """Return a label without suffixes that consist of a mark, a number and an end text, such as " #5"."""
-    start = label.find(mark)
-    while start >= 0:
-        stop = start + len(mark)
-        while label[stop : stop + 1].isdigit():
-            stop += 1
-        if stop > start + len(mark) and label.startswith(end, stop):
-            label = label[:start] + label[stop + len(end) :]
-            start = label.find(mark, start)
-        else:
-            start = label.find(mark, start + 1)
-    return label
+    """Return a label without suffixes that consist of a mark, a number and an end text, such as " #5". (This module is
+    loaded for scalars, and `re` is not.)
+    """
+    first, *rest = label.split(mark)
+    for part in rest:
+        left = part.lstrip("0123456789")
+        first += left.removeprefix(end) if left != part and left.startswith(end) else mark + part
+    return first
 
 
 def named(facts: Facts, tensor: int) -> str:
@@ -76,7 +34,7 @@ def named(facts: Facts, tensor: int) -> str:
     label = plain(facts.label(tensor))
     if len(label) < LONG:
         return label
-    statement = facts.text.statement(facts.trace.tensors[tensor].span)
+    statement = facts.text.statement(facts.tensors[tensor].span)
     if isinstance(statement, ast.Assign) and "".join(facts.text.cut(statement.value).split()).startswith(
         "".join(label.split())[:LONG]
     ):
@@ -85,11 +43,6 @@ def named(facts: Facts, tensor: int) -> str:
 
 
 LONG = 24  # characters of an expression from which its variable is the better name
-
-
-def at_line(span: Span | None) -> str:
-    """Return " on line 3", or "" without a place."""
-    return f" on line {span.where}" if span is not None else ""
 
 
 def code_at(facts: Facts, span: Span | None) -> str:
@@ -104,28 +57,26 @@ def made_at(facts: Facts, record: TensorRecord) -> Span | None:
     """Return where a tensor was made: its operation's place, else where the text binds its name or expression."""
     if record.span is not None:
         return record.span
-    first = facts.trace.tensors[record.first]
-    if first.span is not None:
-        return first.span
+    first = facts.tensors[record.first].span
+    if first is not None:
+        return first
     label = plain(record.name or record.label)
     bound = [s for s in facts.text.assignments(label) if not isinstance(s, (ast.AugAssign, ast.For))]
     if bound:
         return places.head_of(bound[0])
-    begun = next((b for b in facts.trace.begun if b.tensor == record.id), None)
-    if begun is not None:
-        return begun.span
+    if record.id in facts.begun:
+        return facts.begun[record.id]
     lines = [i for i, line in enumerate(facts.text.lines, 1) if len(label) > 3 and label in line]
     return Span(lines[0], 0, lines[0], 1) if len(lines) == 1 else None
 
 
-def scopes_of(facts: Facts, operation: Operation) -> list[Any]:
+def scopes_of(facts: Facts, operation: Operation) -> list[ScopeRecord]:
     """Return the scopes that an operation ran in, innermost first."""
-    found = []
-    at = operation.scope
+    scopes, at = [], operation.scope
     while at is not None:
-        found.append(facts.trace.scopes[at])
-        at = found[-1].parent
-    return found
+        scopes.append(facts.trace.scopes[at])
+        at = scopes[-1].parent
+    return scopes
 
 
 def spans_of(facts: Facts, operation: Operation) -> list[Span]:
@@ -176,18 +127,8 @@ def method_of(facts: Facts, name: str, method: str) -> Any:
 # ---- values
 
 
-def operands(facts: Facts, operation: Operation) -> list[tuple[TensorRecord, Value]]:
-    """Return the tensors that an operation read, with their values at the time."""
-    found = []
-    for operand in operation.inputs:
-        record = None if operand.tensor is None else facts.trace.tensors[operand.tensor]
-        if record is not None and record.value is not None:
-            found.append((record, record.value))
-    return found
-
-
 def result(facts: Facts, operation: Operation) -> Value | None:
-    return facts.trace.tensors[operation.outputs[0]].value
+    return facts.tensors[operation.outputs[0]].value
 
 
 def has_nan(value: Value | None) -> bool:
@@ -195,20 +136,18 @@ def has_nan(value: Value | None) -> bool:
 
 
 def has_inf(value: Value | None) -> bool:
-    if value is None or not value.is_float or value.all_finite:
-        return False
-    return bool(value.summary.inf)
+    return value is not None and value.is_float and not value.all_finite and bool(value.summary.inf)
 
 
 def lowest(value: Value) -> float | None:
     """Return the smallest element; None if there are no elements, or one is not finite."""
-    found = value.summary.minimum
-    return None if found is None else float(found)
+    low = value.summary.minimum
+    return None if low is None else float(low)
 
 
 def highest(value: Value) -> float | None:
-    found = value.summary.maximum
-    return None if found is None else float(found)
+    high = value.summary.maximum
+    return None if high is None else float(high)
 
 
 def operator(operation: Operation) -> str:
@@ -216,6 +155,11 @@ def operator(operation: Operation) -> str:
     return operation.name.rstrip("_")
 
 
-def unit(facts: Facts, operation: Operation) -> str:
+def unit(operation: Operation) -> str:
     """Return an operator with its line: "log on line 14"."""
     return f"{operator(operation)}{at_line(operation.span)}"
+
+
+def is_comparison(name: str) -> bool:
+    record = record_of(name)
+    return record is not None and record.promote == "compare"

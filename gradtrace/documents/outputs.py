@@ -28,34 +28,34 @@ OLDER = (
 )
 
 
-class Compared(NamedTuple):
+class Comparison(NamedTuple):
     """The result of a comparison: the verdict, and a description of the difference."""
 
     verdict: str
     detail: str
 
 
-def compare(record: str, printed: str, draws: bool, integers: bool = False, ellipsis: bool = False) -> Compared:
+def compare(record: str, printed: str, draws: bool, integers: bool = False, ellipsis: bool = False) -> Comparison:
     """Compare a record with the present output. With `draws` numbers may be random, with `integers` integers too; with
     `ellipsis`, ... stands for any text.
     """
     old, new = normal(record), normal(printed)
     if same(old, new) or (ellipsis and fits(old, new)):
-        return Compared(SAME, "")
+        return Comparison(SAME, "")
     old, new = ADDRESS.sub("0xADDR", old), ADDRESS.sub("0xADDR", new)
     if same(old, new):
-        return Compared(ADDRESSES, "but for addresses")
+        return Comparison(ADDRESSES, "but for addresses")
     today, reasons = modern(old)
     if reasons and (same(today, new) or is_start(today, new)):
-        return Compared(VERSION, f"an older PyTorch: {'; '.join(reasons)}")
+        return Comparison(VERSION, f"an older PyTorch: {'; '.join(reasons)}")
     if draws and form(old, integers) == form(new, integers):
-        return Compared(RANDOM, "the numbers are random, their form is the same")
+        return Comparison(RANDOM, "the numbers are random, their form is the same")
     error, other = error_of(old), error_of(new)
     if error and not other:
-        return Compared(DIFFERS, f"the record is {error}, but the code as it stands raises nothing")
+        return Comparison(DIFFERS, f"the record is {error}, but the code as it stands raises nothing")
     if error and other == error:
-        return Compared(VERSION, f"{error} with another message")
-    return Compared(DIFFERS, first_difference(old, new))
+        return Comparison(VERSION, f"{error} with another message")
+    return Comparison(DIFFERS, first_difference(old, new))
 
 
 def normal(text: str) -> str:

@@ -1,0 +1,46 @@
+"""An explanation: its cause in a word and in a clause, the evidence for it, and what to change."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import NamedTuple, Sequence
+from gradtrace.trace.record import Span, TensorRecord, Value
+
+
+class Evidence(NamedTuple):
+    """One fact that an explanation is based on, with the source line that shows it."""
+
+    text: str
+    span: Span | None = None
+    source: str = ""
+
+
+class Cause(NamedTuple):
+    """A cause of a symptom, for one tensor or for a whole run.
+
+    `code` is a short word for it, `because` a clause without its subject, `advice` what to change, best first. `what`
+    is the symptom that it explains; without a clause it is the whole sentence. `name` and `value` are of the tensor
+    that was asked about. `tensors` are the leaves (their last versions) that it explains; None: all. `status` is that
+    of the tensor's gradient ("gradient", "zero", "nan", "none"), "failed" for a failure, "found" for what is wrong in a
+    run.
+    """
+
+    code: str
+    because: str
+    evidence: Sequence[Evidence] = ()
+    advice: tuple[str, ...] = ()
+    what: str = ""
+    name: str = ""
+    status: str = "found"
+    tensors: frozenset[int] | None = None
+    value: Value | None = None
+
+    @property
+    def sentence(self) -> str:
+        if not self.because:
+            return self.what
+        return f"{self.what}: {self.because}." if self.what else f"{self.because}."
+
+    def about(self, record: TensorRecord, status: str, grad: str) -> Cause:
+        """Return the cause as the explanation of a tensor's gradient, which is described by `grad`."""
+        what = f"{record.label}.grad is {grad}"
+        return self._replace(name=record.label, status=status, what=what, value=record.grad)

@@ -1,0 +1,234 @@
+"""The facts that every explanation starts from: a trace with the lookups that explanations need."""
+
+from __future__ import annotations
+
+from gradtrace.analysis import flow, places
+from gradtrace.analysis.arrivals import Arrivals
+from gradtrace.analysis.cause import Cause, Evidence
+from gradtrace.annotations import Any, Callable, Iterable
+from gradtrace.trace.record import (
+    BackwardStep,
+    Change,
+    Operation,
+    PassRecord,
+    Span,
+    TensorRecord,
+    Trace,
+    TrainingStep,
+    Value,
+)
+
+
+class Facts:
+    """A trace with the lookups that explanations need."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.tensors, self.operations, self.functions = trace.tensors, trace.operations, trace.functions
+        self.passes, self.steps = trace.passes, trace.steps
+        self.text = places.Text(trace.source_text, trace.files)
+        self.flow = flow.Flow(trace)
+        self.names = dict(trace.names)
+        self.begun = {b.tensor: b.span for b in reversed(trace.begun)}
+        self.failed_pass = next((one for one in reversed(trace.passes) if one.error), None)
+        storing = [one for one in trace.passes if one.stores]
+        self.storing = [one for one in storing if not one.error] or storing  # one that failed left nothing
+        # the leaves that optimisers hold, in their order
+        self.optimised = tuple(dict.fromkeys(self.flow.tensor(i) for o in trace.optimisers for i in o.tensors))
+        self._arrivals: Arrivals | None = None
+        self._held: dict[int, frozenset[int]] = {}
+        self._leaves: dict[int, tuple[int, ...]] = {}
+        self._stored: dict[int, list[BackwardStep]] | None = None
+        self._lines: frozenset[int] | None = None
+        self._by_name: dict[str, list[Operation]] = {}
+        self.lost: dict[int, Cause | None] = {}  # what `history` found of each leaf that has no history
+        self.visits: dict[int, list[BackwardStep]] = {}
+        for step in trace.steps:
+            self.visits.setdefault(step.function, []).append(step)
+
+    @property
+    def arrivals(self) -> Arrivals:
+        if self._arrivals is None:
+            self._arrivals = Arrivals(self.trace)
+        return self._arrivals
+
+    def held(self, change: Change) -> frozenset[int]:
+        """Return the ids of the tensors that a change wrote to, as a set that is cached (it may have thousands of
+        ids).
+        """
+        known = self._held.get(id(change.tensors))
+        if known is None:
+            known = self._held[id(change.tensors)] = frozenset(change.tensors)
+        return known
+
+    def leaves_of(self, change: Change) -> tuple[int, ...]:
+        """Return the leaves that a change wrote to, as the ids of their last versions."""
+        known = self._leaves.get(id(change.tensors))
+        if known is None:
+            leaves = [i for i in change.tensors if self.tensors[i].is_leaf and self.tensors[i].requires_grad]
+            known = self._leaves[id(change.tensors)] = tuple(dict.fromkeys(map(self.flow.tensor, leaves)))
+        return known
+
+    def calls_of(self, names: Iterable[str]) -> list[Operation]:
+        """Return the operations of the operators with these names, in order."""
+        if not self._by_name:
+            for operation in self.operations:
+                self._by_name.setdefault(operation.name, []).append(operation)
+        return sorted((o for name in names for o in self._by_name.get(name, ())), key=lambda o: o.id)
+
+    def maker(self, tensor: int | None) -> Operation | None:
+        """Return the operation that made a tensor."""
+        made = None if tensor is None else self.tensors[tensor].operation
+        return None if made is None else self.operations[made]
+
+    def readers(self, tensor: int) -> list[Operation]:
+        """Return the operations that read a tensor."""
+        return [self.operations[i] for i in self.flow.readers.get(self.flow.tensor(tensor), ())]
+
+    def reader_after(
+        self, operation: Operation, wanted: Callable[[Operation], bool], depth: int, most: int
+    ) -> Operation | None:
+        """Return the first operation that is `wanted` among those that read a result, up to `depth` operations on. Of
+        each tensor only `most` readers are considered.
+        """
+        waiting = list(operation.outputs)
+        for _ in range(depth):
+            readers = [o for tensor in waiting for o in self.readers(tensor)[:most]]
+            reader = next(filter(wanted, readers), None)
+            if reader is not None:
+                return reader
+            waiting = [i for o in readers for i in o.outputs]
+        return None
+
+    def operands(self, operation: Operation) -> list[tuple[TensorRecord, Value]]:
+        """Return the tensors that an operation read, with their values at the time."""
+        records = [self.tensors[i] for i in operation.tensors]
+        return [(t, t.value) for t in records if t.value is not None]
+
+    def variable(self, name: str) -> TensorRecord | None:
+        """Return the tensor that a variable holds."""
+        return self.tensors[self.names[name]] if name in self.names else None
+
+    @property
+    def stored(self) -> dict[int, list[BackwardStep]]:
+        """The turns in which each leaf's AccumulateGrad stored a gradient, by the id of the leaf's last version."""
+        if self._stored is None:
+            self._stored = {}
+            for step in self.steps:
+                leaf = self.functions[step.function].variable
+                if leaf is not None and step.grad_after is not None:
+                    self._stored.setdefault(self.flow.tensor(leaf), []).append(step)
+        return self._stored
+
+    @property
+    def lines(self) -> frozenset[int]:
+        """The lines of the main file that operations and passes are on."""
+        if self._lines is None:
+            spans = [one.span for one in self.passes] + [one.span for one in self.operations]
+            self._lines = frozenset(span.line for span in spans if span is not None and not span.file)
+        return self._lines
+
+    # ---- evidence
+
+    def at(self, text: str, span: Span | None) -> Evidence:
+        return Evidence(text, span, self.text.line(span))
+
+    def origin(self, record: TensorRecord) -> Evidence:
+        """Return the evidence of where a tensor was made."""
+        what = f"{record.label} is {self.kind(record)}"
+        span = self.tensors[record.first].span if record.is_leaf else record.span
+        if span is not None:
+            return self.at(what, span)
+        bound = self.text.assignments(record.name) if record.name else []
+        if len(bound) > 1:
+            bound = self.text.seen_from(self.lines, bound)
+        return self.at(what, places.head_of(bound[0]) if bound else self.begun.get(record.id))
+
+    def kind(self, record: TensorRecord) -> str:
+        if not record.is_leaf:
+            return f"a non-leaf, made by {record.op or record.grad_fn}"
+        return "a leaf that requires grad" if record.requires_grad else "a leaf that does not require grad"
+
+    def backward(self, one: PassRecord) -> Evidence:
+        """Return the evidence of where a pass was called."""
+        called = "backward" if one.stores else "autograd.grad"
+        where = "" if one.span is not None else " (called by this command)"
+        return self.at(f"{called} runs from {self.labels(one.roots) or 'a tensor'}{where}", one.span)
+
+    def uses(self, tensor: int) -> list[Evidence]:
+        """Return the evidence of the operations that read a tensor."""
+        name = self.label(tensor)
+        return [self.at(f"{name} is used for {self.labels(o.outputs)}", o.span) for o in self.readers(tensor)]
+
+    # ---- names
+
+    def label(self, tensor: int) -> str:
+        return self.tensors[tensor].label
+
+    def labels(self, tensors: Iterable[int]) -> str:
+        return ", ".join(map(self.label, tensors))
+
+    def called(self, versions: tuple[int, ...]) -> str:
+        """Return the name of a tensor, given the ids of its versions and aliases: its variable if it has one, else its
+        label.
+        """
+        return next((name for i in versions if (name := self.tensors[i].name)), "") or self.label(versions[-1])
+
+    def step(self, operation: Operation) -> str:
+        """Return " in step 7", or "" outside of a training loop."""
+        number = self.step_number(operation)
+        return "" if number is None else f" in step {number}"
+
+    def step_number(self, operation: Operation) -> int | None:
+        """Return the number of the training step that an operation ran in."""
+        steps = self.trace.training
+        return next((s.number for s in steps if s.operations[0] <= operation.id < s.operations[1]), None)
+
+    def step_of_pass(self, number: int) -> int | None:
+        """Return the number of the training step that a pass ran in."""
+        return next((s.number for s in self.trace.training if s.passes[0] <= number < s.passes[1]), None)
+
+    @property
+    def roots(self) -> tuple[int, ...]:
+        """The tensors at which the last pass that stores gradients began; without such a pass, the results."""
+        return self.storing[-1].roots if self.storing else self.trace.roots
+
+    def root_names(self) -> str:
+        return self.labels(self.roots) or "the result"
+
+    def visits_of(self, record: TensorRecord) -> list[BackwardStep]:
+        """Return the turns of the function that receives a tensor's gradient."""
+        return [] if record.function is None else self.visits.get(record.function, [])
+
+    def cuts_on_the_way(self, record: TensorRecord) -> list[flow.Cut]:
+        """Return what cuts gradients on the paths from a tensor to the roots."""
+        into = self.flow.before(self.roots)
+        return [cut for cut in self.flow.cuts_after(record.id) if cut.result in into]
+
+    def last_change(self, record: TensorRecord) -> Change | None:
+        """Return the last change of a tensor's gradient."""
+        changes = reversed(self.trace.changes)
+        return next((c for c in changes if c.of_grad and record.id in self.held(c)), None)
+
+
+def loss_of(trace: Trace, step: TrainingStep) -> float | None:
+    """Return the number at which the step's last pass began; None if it began at several elements."""
+    values = (trace.tensors[i].value for i in reversed(step.roots))
+    last: Any = next((v for v in values if v is not None and v.numel == 1), None)
+    if last is None or not last.shape:
+        return None if last is None else float(last.data)
+    return float(last.data.flat[0] if last.is_whole else last.summary.mean)
+
+
+def goes_bad(step: BackwardStep) -> bool:
+    """Whether a function received finite gradients and sent one that is not finite."""
+    return all(map(is_finite, step.upstream)) and not all(map(is_finite, step.downstream))
+
+
+def is_zero(value: Value | None) -> bool:
+    """Whether a value is zero everywhere (and not empty)."""
+    return value is not None and value.all_zero
+
+
+def is_finite(value: Value | None) -> bool:
+    return value is None or value.all_finite

@@ -1,0 +1,124 @@
+"""Make the tensors of a program's inputs from options, defaults and the record of an earlier run."""
+
+from __future__ import annotations
+
+import sys
+
+from gradtrace.annotations import TYPE_CHECKING, Any, Iterable
+from gradtrace.cli import running, values
+from gradtrace.cli.options import Inputs, Request, names
+from gradtrace.errors import BudgetError, GradtraceError, UsageError
+from gradtrace.limits import Budget
+
+if TYPE_CHECKING:
+    from gradtrace.engine import Tensor
+    from gradtrace.lang import Program
+
+
+def prepare(request: Request) -> dict[str, Tensor]:
+    """Return the tensors of the program's inputs; raise UsageError if a value is missing or wrong."""
+    program, inputs, dtype = request.program, request.inputs, request.dtype
+    if program.record is not None:
+        from gradtrace.cli import records
+
+        if program.record.about.engine:
+            raise records.not_run_again(program.source.name)
+    if request.seed is not None:
+        import gradtrace
+
+        gradtrace.manual_seed(request.seed)
+    known = {given.name: given for given in program.inputs}
+    raw = read_all(request)
+    frozen = set(names(inputs.no_grad))
+    check_known(frozen, known, "--no-grad")
+    if program.record is not None:
+        records.refuse_random(program)
+    for name, (value, requires_grad) in recorded_inputs(program).items():
+        if name in known and name not in raw:
+            raw[name] = value
+            frozen |= set() if requires_grad else {name}
+    missing = [given for given in program.inputs if given.name not in raw and given.is_required]
+    if missing:
+        raise lacking(program, missing, inputs.own)
+    tensors: dict[str, Tensor] = {}
+    for name, given in known.items():
+        if given.optional and name not in raw:
+            continue
+        found = raw[name] if name in raw else default(program, given, dtype, request.budget)
+        tensors[name] = values.tensor(found, dtype, floating=given.kind != "data")
+        if given.kind != "data" and name not in frozen:
+            tensors[name].requires_grad_()
+    if program.record is not None and inputs.seed is None:
+        import gradtrace
+        from gradtrace.engine.lazy import np
+
+        gradtrace.set_rng_state(gradtrace.tensor(np.frombuffer(program.record.about.random_state, np.uint8)))
+    return tensors
+
+
+def recorded_inputs(program: Program) -> dict[str, tuple[Any, bool]]:
+    """Return the inputs of a recorded run: raw values by name, and whether each required grad."""
+    if program.record is None:
+        return {}
+    return {name: (value.data, requires_grad) for name, value, requires_grad in program.record.about.inputs}
+
+
+def default(program: Program, given: Any, dtype: str, budget: Budget | None = None) -> Any:
+    """Return the default value of `w` in `w: leaf = 1.0`; raise UsageError, with its place, for an invalid value."""
+    try:
+        return values.constant(given.default, f"the default of {given.name}", evaluator(dtype, budget))
+    except UsageError as error:
+        error.place = error.place or program.source.place(given.span)
+        raise
+
+
+def read_all(request: Request) -> dict[str, Any]:
+    """Return the raw values by name; a variable's own option overrides --set, which overrides --params."""
+    inputs, known = request.inputs, [given.name for given in request.program.inputs]
+    evaluate = evaluator(request.dtype, request.budget)
+    raw = values.parameters(inputs.params, evaluate) if inputs.params is not None else {}
+    check_known(raw, known, "--params")
+    for text in inputs.set:
+        name, value = values.assignment(text)
+        check_known([name], known, "--set")
+        raw[name] = values.read(value, f"--set {name}", evaluate)
+    for name, value in inputs.given.items():
+        raw[name] = values.read(value, f"--{name}", evaluate)
+    return raw
+
+
+def check_known(asked: Any, known: Iterable[str], option: str) -> None:
+    """Raise UsageError for a name that is not a variable of the program."""
+    for name in asked:
+        if name not in known:
+            from gradtrace.views.pick import close
+
+            there = f"its variables are {', '.join(known)}" if known else "it has none"
+            raise UsageError(f"{option}: the program has no variable '{name}'", close(name, known) or there)
+
+
+def evaluator(dtype: str, budget: Budget | None = None) -> values.Evaluate:
+    """Return a function that evaluates constant expressions in the dtype and budget of the run."""
+
+    def evaluate(text: str, option: str) -> Any:
+        from gradtrace import lang
+
+        try:
+            program = lang.parse(text, name=option, budget=budget)
+            if program.inputs:
+                raise UsageError(f"name '{program.inputs[0].name}' is not defined")
+            request = Request(program, Inputs(dtype=dtype), budget=budget or Budget())
+            return running.execute(request, {}, sys.stderr).root
+        except BudgetError:
+            raise
+        except GradtraceError as error:
+            raise values.wrong(option, text, error) from error
+
+    return evaluate
+
+
+def lacking(program: Program, missing: list[Any], own: frozenset[str]) -> UsageError:
+    """Return the error for variables without a value; its hint has the options that set them."""
+    ways = [f"--{m.name} VALUE" if m.name in own else f"-s {m.name}=VALUE" for m in missing]
+    what = f"no value for {', '.join(m.name for m in missing)}"
+    return UsageError(what, f"give {' '.join(ways)}", program.source.place(missing[0].span))

@@ -1,0 +1,112 @@
+"""Run a program for a command: its output and warnings, and what the views provide to programs."""
+
+from __future__ import annotations
+
+import sys
+
+from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.cli import colour
+
+if TYPE_CHECKING:
+    from gradtrace.cli.options import Request
+    from gradtrace.engine import Tensor
+
+
+def execute(request: Request, tensors: dict[str, Tensor], stdout: Any, **options: Any) -> Any:
+    """Call lang.run for a request; output goes to `stdout`, each warning as a line to stderr."""
+    import warnings
+
+    from gradtrace import lang
+
+    def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+        from gradtrace.cli import report
+
+        report.write(f"{request.program.source.name}: {category.__name__}: {report.escaped(str(message))}")
+
+    drawings: Any = None
+    if request.budget.allow_write:
+        from gradtrace.lang.figures import Drawings
+
+        drawings = Drawings()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", UserWarning)
+            warnings.showwarning = show
+            return lang.run(
+                request.program,
+                tensors,
+                dtype=request.dtype,
+                budget=request.budget,
+                host=host,
+                drawings=drawings,
+                stdout=stdout,
+                stderr=sys.stderr,
+                **options,
+            )
+    finally:
+        if drawings is not None and drawings.calls:
+            from gradtrace.views import figures
+
+            figures.draw(drawings, sys.stderr.write)
+
+
+def host(module: str, hosting: Any) -> dict[str, Any]:
+    """Return the names of a module that the views provide to programs: TensorBoard's SummaryWriter."""
+    from gradtrace.views import summary
+
+    return summary.modules(module, hosting)
+
+
+class Printed:
+    """The stream for a recorded program's output: stderr, with a heading if stdout is also a terminal."""
+
+    muted = False
+
+    def __init__(self) -> None:
+        self.heading = colour.is_terminal(sys.stderr) and colour.is_terminal(sys.stdout)
+
+    def write(self, text: str) -> int:
+        if self.muted:
+            return len(text)
+        if self.heading and text:
+            sys.stderr.write("printed by the program:\n")
+            self.heading = False
+        return sys.stderr.write(text)
+
+    def __getattr__(self, name: str) -> Any:  # isatty, encoding, flush
+        return getattr(sys.stderr, name)
+
+
+class Muted:
+    """Context manager that discards the program's output while one of its Functions is run again for a check."""
+
+    def __init__(self, printed: Any) -> None:
+        self.printed = printed
+
+    def __enter__(self) -> None:
+        self.printed.muted = True
+
+    def __exit__(self, *_: object) -> None:
+        self.printed.muted = False
+
+
+def audible(stream: Any) -> Any:
+    """Return a context for a program's output; on a terminal it shows progress if the program is long silent."""
+    if not colour.is_terminal(sys.stderr):
+        return straight(stream)
+    from gradtrace.cli import progress
+
+    return progress.running(stream)
+
+
+class straight:
+    """Context manager that returns a stream unchanged."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> Any:
+        return self.stream
+
+    def __exit__(self, *_: object) -> None:
+        pass

@@ -1,0 +1,113 @@
+"""The events of a run, as gradtrace's own recorder and that of real PyTorch note them.
+
+What an event refers to (a tensor, a node of the graph, the contents of an array) is of the recorder's own kind: live
+objects here, their numbers and weak references for PyTorch. A `trace.builder.Builder` turns it into ids and Values.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any, NamedTuple
+
+
+class Call:
+    """One recorded operator call, with the entries it used and made."""
+
+    __slots__ = ("args", "id", "inputs", "name", "origin", "outputs", "scope")
+
+    def __init__(self, name: str, origin: int, scope: Any, args: tuple[Any, ...] = ()) -> None:
+        self.name = name
+        self.origin = origin
+        self.scope = scope
+        self.args = args
+        self.id = -1  # of its Operation
+        self.inputs: dict[int, Any] = {}  # by ident() of the tensor: the version that the call read
+        self.outputs: list[Any] = []
+
+
+class Entry:
+    """One tensor, or one version of it, with its names and the call that made it."""
+
+    __slots__ = ("call", "fn", "id", "last", "names", "tensor", "version")
+
+    def __init__(self, tensor: Any, call: Any, version: int) -> None:
+        self.tensor = tensor
+        self.call: Any = call
+        self.version = version
+        self.fn: Any = None  # the node that made it
+        self.last = True
+        self.names: list[str] = []
+        self.id = -1  # of its TensorRecord
+
+
+class PassEvent:
+    """One call of backward or autograd.grad."""
+
+    __slots__ = (
+        "at", "create_graph", "error", "keep", "origin", "roots", "stores", "turns", "until", "vectors", "wanted",
+    )  # fmt: skip
+
+    def __init__(self, at: int, origin: int, keep: bool, create_graph: bool, stores: bool) -> None:
+        self.at = self.until = at
+        self.origin = origin
+        self.keep = keep
+        self.create_graph = create_graph
+        self.stores = stores
+        self.roots: list[Any] = []
+        self.vectors: list[Any] = []
+        self.wanted: list[Any] | None = None  # the inputs that it was for, if for these alone
+        self.error = ""
+        self.turns: list[Turn] = []
+
+
+class Turn:
+    """The turn of a node (its visit by the engine) in a backward pass."""
+
+    __slots__ = (
+        "after", "arrived", "at", "before", "freed", "hooks", "locals", "matrices", "node", "number", "ran", "sent",
+        "upstream",
+    )  # fmt: skip
+
+    def __init__(self, node: Any, at: int, number: int, ran: bool = True) -> None:
+        self.node = node
+        self.at = at
+        self.number = number  # among the turns of all passes
+        self.ran = ran
+        self.arrived: Any = ()
+        self.upstream: Any = ()
+        self.sent: list[Any] = []
+        self.hooks: list[tuple[str, Any, Any, Any, bool]] = []  # as the fields of HookRun; the hook, or its name
+        self.locals: list[Any] = []
+        self.matrices: list[Any] = []
+        self.freed = False
+        self.before: Any = None
+        self.after: Any = None
+
+
+class EscapeEvent(NamedTuple):
+    """A value that left the graph without an operator."""
+
+    how: str
+    tensor: Any
+    out: Any
+    at: int
+    origin: int
+
+
+class BeginEvent(NamedTuple):
+    """A tensor began to require grad."""
+
+    tensor: Any
+    at: int
+    origin: int
+
+
+class Held:
+    """An optimiser: its tensors, where it was made, its number of steps."""
+
+    def __init__(self, optimiser: Any, origin: int) -> None:
+        self.kind = type(optimiser).__name__
+        self.origin = self.step_origin = origin
+        self.tensors: list[Any] = []
+        self.count = 0  # of its tensors, also of those that the record does not have
+        self.lr: float | None = None
+        self.steps = self.idle = 0

@@ -1,0 +1,127 @@
+"""Convert a watcher's notes of a run of the language to records: the fields of a Trace that only a watched run has."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from gradtrace.annotations import TYPE_CHECKING, Any, Sequence
+from gradtrace.engine.ident import ident
+from gradtrace.engine.keeper import storage_of
+from gradtrace.engine.node import AccumulateGrad
+from gradtrace.trace.chronicle import Chronicle
+from gradtrace.trace.events import Turn
+from gradtrace.trace.finite import check_record
+from gradtrace.trace.history import Entry
+from gradtrace.trace.record import Change, FunctionCheck, Value
+from gradtrace.trace.steps import Watch
+from gradtrace.trace.values import frozen
+
+if TYPE_CHECKING:
+    from gradtrace.trace.capture import RecordBuilder
+
+
+def watched_fields(builder: RecordBuilder, watch: Watch, kept: Sequence[Entry]) -> dict[str, Any]:
+    """Return the fields of a Trace that only a watched run has."""
+    chronicle = WatchChronicle(builder, watch, kept)
+    return {
+        "steps": chronicle.steps(),
+        "passes": chronicle.pass_records(),
+        "escapes": chronicle.escapes(watch.escaped),
+        "changes": chronicle.changes(),
+        "begun": chronicle.begun(watch.leaves_begun),
+        "optimisers": chronicle.optimisers(list(watch.optimisers.values())),
+        "checks": chronicle.checks(),
+    }
+
+
+class WatchChronicle(Chronicle):
+    """The converter of a watcher's notes."""
+
+    builder: RecordBuilder
+
+    def __init__(self, builder: RecordBuilder, watch: Watch, kept: Sequence[Entry]) -> None:
+        super().__init__(builder, watch.passes)
+        self.watch = watch
+        self.kept = kept
+
+    def turns(self) -> list[tuple[int, Turn]]:
+        """Return the turns of nodes in the trace that ran, or whose gradient autograd.grad returned."""
+        known = self.builder.graph.ids
+        return [
+            (number, turn)
+            for number, turn in super().turns()
+            if ident(turn.node) in known and (turn.ran or self.is_wanted(number, turn))
+        ]
+
+    def is_wanted(self, number: int, turn: Turn) -> bool:
+        return any(node is turn.node for node, _ in self.passes[number].wanted or ())
+
+    def locals_of(self, turn: Turn) -> tuple[Value | None, ...]:
+        if turn.node.op is None and len(turn.upstream) == 1 and not isinstance(turn.node, AccumulateGrad):
+            got = self.builder.value(turn.upstream[0])
+            return tuple(quotient(got, self.builder.value(sent)) for sent in turn.sent)
+        return super().locals_of(turn)
+
+    def changes(self) -> tuple[Change, ...]:
+        own: dict[int, list[int]] = {}
+        storages: dict[int, list[int]] = {}
+        grads: dict[int, list[int]] = {}
+        for entry in self.kept:
+            own.setdefault(ident(entry.tensor), []).append(entry.id)
+            storages.setdefault(ident(storage_of(entry.tensor._data)), []).append(entry.id)
+            grad = None if entry.tensor._x is None else entry.tensor._x.grad
+            if grad is not None:
+                grads.setdefault(ident(storage_of(grad._data)), []).append(entry.id)
+                grads.setdefault(ident(grad), []).append(entry.id)
+        by_call = {index: i for i, index in enumerate(self.builder.indices)}
+        shown = sorted(turn.number for _, turn in self.turns())
+        tuples: dict[int, tuple[int, ...]] = {}  # one for each list: a long loop makes thousands of versions
+
+        def together(held: list[int]) -> tuple[int, ...]:
+            if ident(held) not in tuples:
+                tuples[ident(held)] = tuple(held)
+            return tuples[ident(held)]
+
+        found = []
+        at_call, before = -1, 0
+        for how, tensor, storage, at, turns, grad_enabled, origin in self.watch.changed:
+            known = grads.get(ident(tensor)) or (None if storage is None else grads.get(ident(storage)))
+            of_grad = known is not None or how in ("cleared", "assigned")
+            held = known or (None if storage is None else storages.get(ident(storage))) or own.get(ident(tensor), [])
+            if at != at_call:  # an optimiser's step changes many at once
+                at_call, before = at, self.builder.before(at)
+            if held:
+                found.append(
+                    Change(
+                        how,
+                        together(held),
+                        of_grad,
+                        before,
+                        bisect_left(shown, turns),
+                        by_call.get(at),
+                        grad_enabled,
+                        *self.builder.place(origin),
+                    )
+                )
+        return tuple(found)
+
+    def checks(self) -> tuple[FunctionCheck, ...]:
+        """Return the results of comparing the program's Functions with finite differences."""
+        return tuple(
+            check_record(name, self.source.span(origin), found if isinstance(found, str) else found.wrong)
+            for name, (origin, found) in self.watch.checks.items()
+        )
+
+
+def quotient(got: Value | None, sent: Value | None) -> Value | None:
+    """Return the factor by which a Function of the program multiplied its gradient, elementwise; None if it is not
+    known.
+
+    The derivative of such a Function cannot be read from a rule, so it is measured: the gradient sent divided by the
+    one received. Where that one has a zero, nothing can be measured.
+    """
+    if got is None or sent is None or got.shape != sent.shape or not got.is_float:
+        return None
+    if not got.is_whole or not sent.is_whole or got.zeros:
+        return None
+    return frozen(sent.data / got.data + 0.0)  # -0 is 0

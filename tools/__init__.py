@@ -1,0 +1,1 @@
+"""Programs for developers, which write what is generated from the sources."""

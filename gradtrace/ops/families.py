@@ -7,6 +7,7 @@ after adding an operator. A name that is not in it is searched for in every fami
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 
 _families: dict[str, list[str]] = {}  # by name
@@ -14,7 +15,7 @@ _families: dict[str, list[str]] = {}  # by name
 
 def read_names() -> dict[str, list[str]]:
     """Return the names that each family defines, and under "Tensor" the attributes of Tensor."""
-    with open(__file__.removesuffix("py") + "txt", encoding="utf-8") as file:
+    with open(os.path.join(os.path.dirname(__file__), "families.txt"), encoding="utf-8") as file:
         return {family: names for family, *names in map(str.split, file)}
 
 

@@ -16,8 +16,13 @@ from gradtrace.trace.record import Operation, TensorRecord, Value
 
 LOSSES = function_table("analysis.causes.silent.LOSSES", ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"))
 RESHAPED = ("index", *function_table("analysis.causes.silent.RESHAPED", ("unsqueeze", "view", "reshape")))
-VIEWS = words("view reshape squeeze unsqueeze select transpose t permute flatten")
-PASSING = ("index", "slice", *function_table("analysis.causes.silent.PASSING", VIEWS))
+PASSING = (
+    "index",
+    "slice",
+    *function_table(
+        "analysis.causes.silent.PASSING", words("view reshape squeeze unsqueeze select transpose t permute flatten")
+    ),
+)
 Pair = tuple[TensorRecord, Value]
 
 

@@ -26,7 +26,7 @@ DOMAINS = function_table(
     "analysis.causes.undefined.DOMAINS",
     {"acos": "[-1, 1]", "asin": "[-1, 1]", "atanh": "(-1, 1)", "acosh": "[1, inf)"},
 )
-SPREADS = ("std", "var", "var_mean")
+SPREADS = function_table("analysis.causes.undefined.SPREADS", ("std", "var", "var_mean"))
 DIVISIONS = ("div", "true_divide")
 
 # What keeps an operator within its domain, as code; {x} is its argument.

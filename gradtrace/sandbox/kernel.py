@@ -80,17 +80,6 @@ def lock(rights: Rights) -> Walls:
     return Walls(version, machine() in MACHINES and restrict_calls(rights, version))
 
 
-def forbid_changes() -> bool:
-    """Give up the rights to write, make or remove files and to connect anywhere; reading stays. Return whether the
-    kernel can hold that.
-    """
-    version = landlock_version()
-    if version:
-        prctl(SET_NO_NEW_PRIVS, 1)
-        restrict_files(version, Rights(), allowed=EXECUTE | READ_FILE | READ_DIR)
-    return version > 0
-
-
 def end_with(parent: int) -> None:
     """Make the kernel kill this process when its parent, with the id `parent`, ends."""
     if machine():
@@ -113,10 +102,8 @@ def landlock_version() -> int:
     return max(0, syscall(CREATE_RULESET, None, 0, 1)) if machine() else 0
 
 
-def restrict_files(version: int, rights: Rights, allowed: int = 0) -> None:
-    """Grant these rights alone; those in `allowed` hold everywhere."""
+def restrict_files(version: int, rights: Rights) -> None:
     handled = FIRST_RIGHTS | sum(bit for since, bit in LATER_RIGHTS.items() if version >= since)
-    handled &= ~allowed
     ports, scopes = (3 if version >= 4 else 0), (3 if version >= 6 else 0)
     size = 24 if version >= 6 else 16 if version >= 4 else 8
     rules = checked(syscall(CREATE_RULESET, struct.pack("QQQ", handled, ports, scopes)[:size], size, 0))
@@ -127,7 +114,7 @@ def restrict_files(version: int, rights: Rights, allowed: int = 0) -> None:
     ):
         for path in paths:
             add_rule(rules, path, granted & handled)
-    add_rule(rules, os.devnull, (READ_FILE | WRITE_FILE) & handled)
+    add_rule(rules, os.devnull, READ_FILE | WRITE_FILE)
     checked(syscall(RESTRICT_SELF, rules, 0))
     os.close(rules)
 

@@ -53,7 +53,7 @@ def watched(rec: Recorder, engine: Any) -> Any:
         try:
             results = engine(outputs, *args, **kwargs)
         except BaseException as error:
-            watch.event.error = text_of(error)
+            watch.event.error = f"{type(error).__name__}: {error}"
             raise
         finally:
             if below:
@@ -69,14 +69,6 @@ def watched(rec: Recorder, engine: Any) -> Any:
         return results
 
     return run
-
-
-def text_of(error: BaseException) -> str:
-    """Return an exception as text; its kind alone if its __str__ raises."""
-    try:
-        return f"{type(error).__name__}: {error}"
-    except Exception:
-        return type(error).__name__
 
 
 class PassWatch:

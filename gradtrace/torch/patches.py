@@ -69,23 +69,19 @@ class Patches:
         setattr(owner, name, value)
 
     def remove(self) -> None:
-        """Restore everything. Each part is forgotten only when it is restored, so an interruption can be followed by
-        another call.
-        """
-        while self.replaced:
-            owner, name, old = self.replaced[-1]
-            if old is not INHERITED:
-                setattr(owner, name, old)
-            elif name in owner.__dict__:
+        for owner, name, old in reversed(self.replaced):
+            if old is INHERITED:
                 delattr(owner, name)
-            self.replaced.pop()
+            else:
+                setattr(owner, name, old)
+        self.replaced.clear()
         if self.hooks is not None:
             self.hooks.__exit__()
             self.hooks = None  # it refers to this object
         if self.stance is not None:
             self.stance.__exit__(None, None, None)
             self.stance = None
-        while self.rec in _active:
+        if self.rec in _active:
             _active.remove(self.rec)
 
     # ---- compiled models

@@ -27,11 +27,6 @@ def pop_mode() -> Any:
     return _C._pop_torch_function_stack()
 
 
-def mode_at(index: int) -> Any:
-    """Return the mode at a place of the stack; the highest is the one that sees a call first."""
-    return _C._get_function_stack_at(index)
-
-
 mode_depth = _C._len_torch_function_stack
 without_torch_function: Any = _C.DisableTorchFunction  # a context manager: neither modes nor subclasses see a call
 
@@ -249,11 +244,6 @@ def norms(tensors: list[Any]) -> list[Any]:
     return list(torch._foreach_norm(tensors))
 
 
-def states_of_optimizers(scaler: Any) -> Any:
-    """Return the dict in which a GradScaler keeps, by optimiser, what it has done since its last update."""
-    return scaler._per_optimizer_states
-
-
 # ---- functions that are written in Python
 
 
@@ -319,14 +309,6 @@ def without_dynamo() -> Iterator[None]:
     finally:
         module.set_eval_frame = original
         original(outer)
-
-
-def accelerator() -> str:
-    """Return the kind of accelerator that this process can use; "" if there is none. With one, autograd starts threads
-    at the first backward pass, after which a forked process cannot use autograd.
-    """
-    kinds = {"cuda": torch.cuda, "mps": torch.backends.mps, "xpu": getattr(torch, "xpu", None)}
-    return next((name for name, kind in kinds.items() if kind is not None and kind.is_available()), "")
 
 
 def is_capturing(device: Any) -> bool:

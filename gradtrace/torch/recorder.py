@@ -82,7 +82,6 @@ class Recorder(TorchFunctionMode):
         self.unsettled: apply.Unsettled | None = None
         self.quiet = 0
         self.suspended = False
-        self.above: list[Any] = []  # modes that are taken off for a moment, to reach this one
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         how = calls.HOW.get(func)
@@ -385,7 +384,5 @@ class Recorder(TorchFunctionMode):
         for entry in self.entries:
             entry.call = None
         for known in {entry.tensor for entry in self.entries}:
-            for name in ("first", "last"):
-                if hasattr(known, name):  # not if a signal came before it was set
-                    delattr(known, name)
+            del known.first, known.last
         self.entries.clear()

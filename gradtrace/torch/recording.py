@@ -9,11 +9,9 @@ print(r.why("model.0.weight"))
 from __future__ import annotations
 
 import contextlib
-import gc
 import io
 import os
 import sys
-import weakref
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
@@ -49,7 +47,6 @@ class record:
             raise ValueError(f"level must be one of {', '.join(contents.LEVELS)}, not {level!r}")
         self.level = level
         self._recorder: Recorder | None = None
-        self._patches: Patches | None = None  # while the block runs
         self._ending: Ending | None = None
         self._trace: Trace | None = None
         self._frame: Any = None
@@ -59,82 +56,39 @@ class record:
         self._functions: dict[str, FirstCall] = {}  # not yet checked
         self._places: Any = None
 
-    @classmethod
-    def from_bytes(cls, content: bytes, level: str) -> record:
-        """Return the record that a .gt file has; its questions are about names, not about tensors."""
-        from gradtrace.trace.file import read
-
-        found = cls(level)
-        found._trace = read("the record", io.BytesIO(content)).trace("all")
-        return found
-
-    def bind(self, tensors: list[Any], ids: list[int | None]) -> None:
-        """Let questions be about these tensors, by their ids in the record; None for one that the record lacks."""
-        pairs = zip(tensors, ids, strict=False)
-        self._ids = {id(one): (weakref.ref(one), number) for one, number in pairs if number is not None}
-
     def __enter__(self) -> record:
         if active() is not None:
-            gc.collect()  # frees a recording whose end a signal has prevented; its variable's frame refers to it
-        if active() is not None:
             raise RuntimeError("another recording is active; end it first: recordings do not nest")
-        try:
-            frame = program_frame(sys._getframe(1))
-            self._trace = self._ending = None
-            self._release()
-            if self._env is None:
-                self._frame, self._main = frame, frame.f_code.co_filename
-            self._recorder = Recorder(self.level)
-            self._patches = Patches(self._recorder)
-            self._patches.install()
-            private.push_mode(self._recorder)
-            return self
-        except BaseException:
-            self._leave()
-            raise
+        frame = program_frame(sys._getframe(1))
+        self._trace = self._ending = None
+        self._release()
+        if self._env is None:
+            self._frame, self._main = frame, frame.f_code.co_filename
+        recorder = self._recorder = Recorder(self.level)
+        self._patches = Patches(recorder)
+        self._patches.install()
+        private.push_mode(recorder)
+        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        try:
-            try:
-                recorder = self._entered()
-                if not recorder.suspended:
-                    take_off(recorder)
-                settle(recorder)
-            finally:
-                self._leave()
-            frame, self._frame = self._frame, None
-            env = self._env if self._env is not None else variables_of(frame)
-            with private.without_torch_function():
-                self._note_end(recorder, env, error, tb)
-            self._functions, self._places = recorder.functions, recorder.places
-            recorder.quiet = 1
-        finally:
-            self._leave()  # a signal may have interrupted it before
-
-    def _entered(self) -> Recorder:
-        if self._recorder is None or self._patches is None:
+        recorder = self._recorder
+        if recorder is None or not hasattr(self, "_patches"):
             raise RuntimeError("this recording was not entered: use it in a `with` block")
-        return self._recorder
-
-    def _note_end(self, recorder: Recorder, env: dict[str, Any], error: BaseException | None, tb: Any) -> None:
-        try:
+        if not recorder.suspended:
+            take_off(recorder)
+        settle(recorder)
+        self._patches.remove()
+        del self._patches
+        frame, self._frame = self._frame, None
+        env = self._env if self._env is not None else variables_of(frame)
+        with private.without_torch_function():
             failure = None if error is None else failed(recorder, error, tb)
             self._ids = dict(recorder.known)
             self._ending = Ending(recorder, env, failure)
-        except Exception:  # a signal has interrupted a note; its exception is the program's
-            if error is None:
-                raise
-
-    def _leave(self) -> None:
-        """Restore PyTorch. Nothing happens if that is done; if a signal interrupts it, it can be repeated."""
-        if self._patches is not None:
-            take_off(self._patches.rec)
-            self._patches.remove()
-            self._patches = None
+        self._functions, self._places = recorder.functions, recorder.places
+        recorder.quiet = 1
 
     def __del__(self) -> None:
-        if getattr(self, "_patches", None) is not None:  # a signal came when __exit__ was called, before its first line
-            self._leave()
         self._release()
 
     def _release(self) -> None:
@@ -233,23 +187,15 @@ def variables_of(frame: Any) -> dict[str, Any]:
 
 
 def take_off(recorder: Recorder) -> None:
-    """Remove the recorder from the stack of modes, even if other modes were put on top of it.
-
-    It may be there twice if a signal interrupted the change of the stack. A mode is noted before it is removed, so an
-    interruption does not lose it.
-    """
-    above = recorder.above
-    try:
-        while any(private.mode_at(index) is recorder for index in range(private.mode_depth())):
-            mode = private.mode_at(private.mode_depth() - 1)
-            if mode is not recorder:
-                above.append(mode)
-            private.pop_mode()
-    finally:
-        while above:
-            if not private.mode_depth() or private.mode_at(private.mode_depth() - 1) is not above[-1]:
-                private.push_mode(above[-1])
-            above.pop()
+    """Remove the recorder from the stack of modes, even if other modes were put on top of it."""
+    above = []
+    while private.mode_depth():
+        mode = private.pop_mode()
+        if mode is recorder:
+            break
+        above.append(mode)
+    for mode in reversed(above):
+        private.push_mode(mode)
 
 
 def failed(recorder: Recorder, error: BaseException, tb: Any) -> tuple[str, str, int] | None:
@@ -263,15 +209,7 @@ def failed(recorder: Recorder, error: BaseException, tb: Any) -> tuple[str, str,
         if not is_hidden(tb.tb_frame.f_code.co_filename):
             place = recorder.places.number(tb.tb_frame.f_code, tb.tb_lasti)
         tb = tb.tb_next
-    return type(error).__name__, message_of(error), place
-
-
-def message_of(error: BaseException) -> str:
-    """Return the message of an exception of the program; "" if its __str__ raises."""
-    try:
-        return str(error)
-    except Exception:
-        return ""
+    return type(error).__name__, str(error), place
 
 
 def rank() -> int | None:

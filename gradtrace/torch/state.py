@@ -1,4 +1,4 @@
-"""The state before a training step, saved cheaply at each step, so that a copy of the process can repeat the step."""
+"""The state before a training step, saved cheaply at each step, so that the step can be repeated."""
 
 from __future__ import annotations
 
@@ -11,144 +11,73 @@ from typing import Any
 import torch
 
 from gradtrace.torch import private
-from gradtrace.torch.reach import Reach, Variables
 
 
 class State:
-    """The state before a step: variables, parameters that steps change without an optimiser, and `Numbers`.
+    """The state before a step: buffers, gradients, random state, and the parameters that an update would change.
 
-    One object is used for all steps, and so is the memory of its copies. Those parameters that an optimiser updates
-    need no copies: the step is repeated from the moment before their update.
+    One object is used for all steps, and so is the memory of its copies. Parameters change only in an update, and
+    `keep` copies them before it if needed.
     """
 
-    def __init__(self, reach: Reach) -> None:
-        self.parameters = reach.leaves()
-        self.by_hand = UpdatesByHand(self.parameters)
-        self.variables = Variables(reach.holders)
-        self.numbers = Numbers(reach, self.parameters)
-        self.at_call = Numbers(reach, self.parameters)  # when an optimiser called its closure again
-
-    def save(self, args: Any) -> None:
-        self.variables.save(args)
-        self.by_hand.save()
-        self.numbers.save([one for one in args if is_trained(one)])
-
-    def restore(self, args: Any) -> Any:
-        """Restore everything, in a copy of the process; return the arguments of the step."""
-        self.by_hand.restore()
-        self.numbers.restore()
-        return self.variables.restore(args)
-
-    def forget(self, updated: set[int]) -> None:
-        """End a step that has updated parameters by optimisers (by their ids): let go of its tensors."""
-        self.numbers.forget()
-        self.at_call.forget()
-        self.by_hand.end(updated)
-        self.variables.forget()
-
-
-class Numbers:
-    """Buffers, gradients, scalers and random state."""
-
-    def __init__(self, reach: Reach, parameters: list[Any]) -> None:
-        self.parameters = parameters
-        inner = {id(one): one for m in reach.of_type(torch.nn.Module) for one in m.modules()}
+    def __init__(self, modules: list[Any], generators: list[Any]) -> None:
+        self.parameters = list({id(p): p for m in modules for p in m.parameters()}.values())
+        inner = {id(one): one for m in modules for one in m.modules()}
         self.owners = [found for one in inner.values() if (found := private.buffers_of(one))]
         self.assigned: list[dict[str, Any]] = []  # the buffers of each owner, since a step may assign new ones
         self.buffers = Copies()
-        self.gradients = Gradients(parameters)
-        self.generators = reach.of_type(torch.Generator)
-        self.scalers = [one for one in reach.of_type(torch.amp.GradScaler) if one.is_enabled()]
-        self.scales: list[Any] = []
+        self.gradients = Gradients(self.parameters)
+        self.generators = generators
         self.random: Any = None
+        self.kept: list[tuple[Any, Any]] = []
 
-    def save(self, arguments: list[Any]) -> None:
-        """Save the numbers, also the gradients of tensors that the step was given."""
-        self.gradients.parameters = [*self.parameters, *arguments] if arguments else self.parameters
+    def save(self) -> None:
         self.assigned = [dict(owner) for owner in self.owners]
         self.buffers.take([b for owner in self.assigned for b in owner.values() if b is not None])
         self.gradients.save()
-        self.scales = [(s, s.state_dict(), {k: dict(v) for k, v in scaled(s).items()}) for s in self.scalers]
         self.random = random_state(self.generators)
 
-    def restore(self) -> None:
+    def keep(self, parameters: list[Any]) -> None:
+        """Copy parameters that an update is about to change."""
+        self.kept += [(p, p.detach().clone()) for p in parameters]
+
+    def restore(self) -> After:
+        """Restore everything, and return the state after the step."""
+        after = After(self)
         for owner, assigned in zip(self.owners, self.assigned, strict=True):
             owner.update(assigned)
         buffers = [b for owner in self.assigned for b in owner.values() if b is not None]
-        write(list(zip(buffers, self.buffers.values, strict=True)))
+        write([*zip(buffers, self.buffers.values, strict=True), *self.kept])
         self.gradients.restore()
-        for scaler, state, of_optimizers in self.scales:
-            scaler.load_state_dict(state)
-            scaled(scaler).clear()
-            scaled(scaler).update(of_optimizers)
         set_random_state(self.random)
+        return after
 
     def forget(self) -> None:
+        """End a step: let go of its tensors."""
         self.gradients.end()
-        self.gradients.parameters = self.parameters
         self.assigned = []
+        self.kept = []
 
 
-def is_trained(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.requires_grad and value.is_leaf
+class After:
+    """The state after a step, which is restored after the step's repetition."""
 
+    def __init__(self, before: State) -> None:
+        self.assigned = [(owner, dict(owner)) for owner in before.owners]
+        buffers = [b for one in (*before.assigned, *before.owners) for b in one.values() if b is not None]
+        written = {id(t): t for t in (*buffers, *(p for p, _ in before.kept))}
+        self.values = [(t, t.detach().clone()) for t in written.values()]
+        self.grads = [(p, p.grad, None if p.grad is None else p.grad.detach().clone()) for p in before.parameters]
+        self.generators = before.generators
+        self.random = random_state(self.generators)
 
-def scaled(scaler: Any) -> Any:
-    """Return what a GradScaler knows about the optimisers of the present step."""
-    return private.states_of_optimizers(scaler)
-
-
-class UpdatesByHand:
-    """The parameters that steps change without an optimiser: p -= lr * p.grad.
-
-    They are copied before each step from the second one on. A change shows in a parameter's version, or, if it was made
-    through `.data`, in its norm, which is compared until a step has made an update of any kind.
-    """
-
-    def __init__(self, parameters: list[Any]) -> None:
-        self.parameters = parameters
-        self.versions: list[int] = []
-        self.norms: list[float] | None = None
-        self.is_known = False  # how parameters are updated
-        self.changing: dict[int, Any] = {}
-        self.copies = Copies()
-
-    def save(self) -> None:
-        self.versions = private.versions_of(self.parameters)
-        self.norms = None if self.is_known else norms_of(self.parameters)
-        self.copies.take(list(self.changing.values()))
-
-    def changed(self, updated: set[int]) -> list[Any]:
-        """Return the parameters that this step has changed, except by these updates of optimisers."""
-        versions = private.versions_of(self.parameters)
-        norms = None if self.norms is None else norms_of(self.parameters)
-        moved = [now != then for now, then in zip(versions, self.versions, strict=True)]
-        if norms is not None and self.norms is not None:
-            pairs = zip(norms, self.norms, strict=True)
-            moved = [one or (now != then and now == now) for one, (now, then) in zip(moved, pairs, strict=True)]
-        return [p for p, one in zip(self.parameters, moved, strict=True) if one and id(p) not in updated]
-
-    def lost(self, updated: set[int]) -> list[Any]:
-        """Return the parameters whose values from before the step are not known."""
-        return [p for p in self.changed(updated) if id(p) not in self.changing]
-
-    def restore(self) -> None:
-        write(list(zip(self.changing.values(), self.copies.values, strict=True)))
-
-    def end(self, updated: set[int]) -> None:
-        changed = self.changed(updated)
-        self.changing.update((id(p), p) for p in changed)
-        self.is_known = self.is_known or bool(updated or changed)
-
-
-def norms_of(parameters: list[Any]) -> list[float] | None:
-    """Return the norm of each parameter; None if one of them has no norm, or no memory on the CPU."""
-    if not all(p.is_cpu and p.layout is torch.strided for p in parameters):
-        return None
-    try:
-        return [float(one) for one in private.norms([p.detach() for p in parameters])]
-    except (RuntimeError, TypeError):
-        return None
+    def put_back(self) -> None:
+        for owner, assigned in self.assigned:
+            owner.update(assigned)
+        write([*self.values, *((grad, copy) for _, grad, copy in self.grads if grad is not None)])
+        for parameter, grad, _ in self.grads:
+            parameter.grad = grad
+        set_random_state(self.random)
 
 
 class Gradients:

@@ -404,10 +404,11 @@ def native(value):
     elif value in ("trickle", "deaf", "show"):
         {"trickle": trickle, "deaf": ask_deaf, "show": show_page}[value]()
     elif value in ("hang", "close"):
-        if value == "close":
-            os.closerange(3, 64)
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        ctypes.PyDLL(None).sleep(60)  # with Python's lock: no thread of this process runs, no signal is handled
+        _, library = with_lock()  # no other thread of this process runs, no signal is handled
+        for descriptor in range(3, 64) if value == "close" else ():
+            library.close(descriptor)
+        library.sleep(60)
     elif value == "threads":
         start_threads()
     elif value == "scratch":

@@ -205,7 +205,8 @@ class Broker:
 
     def scratch_is_full(self) -> bool:
         """Whether the nameless file, on some systems in memory, is larger than a drawing needs it."""
-        return not self.grants.scratch and os.fstat(scratch.descriptor()).st_size > MOST_SCRATCH
+        file = scratch.descriptor()
+        return not self.grants.scratch and file >= 0 and os.fstat(file).st_size > MOST_SCRATCH
 
     def look(self) -> None:
         """Check the limits, at most once in a TICK: also of a child that never stops sending."""

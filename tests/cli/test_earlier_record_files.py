@@ -1,0 +1,37 @@
+"""Files that an earlier commit saved (eaf71bb, version 0.2.0) give the answers that their programs give today.
+
+`records_of_0_2/` has each program beside its file. `model.gt` is a recorded run of real PyTorch, with what that commit
+answered about it in `model.json`: {command: stdout}.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+SAVED = Path(__file__).parent / "records_of_0_2"
+ARGUMENTS = {"e.txt": ["--seed", "5", "--x", "1,2,4"]}
+COMMANDS = [
+    "eval", "eval --all", "eval --format json", "eval --format csv", "trace", "trace --format jsonl", "stats", "why",
+    "graph", "graph --style autograd", "graph --derivatives", "paths", "check",
+]  # fmt: skip
+
+
+@pytest.fixture
+def saved(here):
+    return shutil.copytree(SAVED, here, dirs_exist_ok=True)
+
+
+@pytest.mark.parametrize("program", ["loop.py", "view.py", "bad.py", "e.txt", "failing.py"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_file_answers_as_its_program_does_today(gt, saved, program, command):
+    from_file = gt(*command.split(), Path(program).with_suffix(".gt"))
+    from_program = gt(*command.split(), program, *ARGUMENTS.get(program, []))
+    assert (from_file.stdout, from_file.exit_code) == (from_program.stdout, from_program.exit_code)
+    assert from_program.stdout or from_program.exit_code
+
+
+@pytest.mark.parametrize("command, stdout", json.loads((SAVED / "model.json").read_text()).items())
+def test_a_run_of_pytorch_answers_as_it_did(gt, saved, command, stdout):
+    assert gt(*command.split(), "model.gt").stdout == stdout

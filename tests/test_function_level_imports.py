@@ -101,6 +101,7 @@ ONE_BY_ONE = {
     "lang.iteration -> lang.hash_cost": CYCLE,
     "lang.own_modules -> lang.run": CYCLE,
     "lang.parse -> lang.namespaces": RARE,
+    "lang.parse -> lang.notation": RARE,
     "lang.run -> lang.own_modules": RARE,
     "lang.python_modules -> lang.command_arguments": RARE,
     "lang.python_modules -> lang.contexts": RARE,

@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NoReturn, Sequence
-from gradtrace.cli import argv, completing
+from gradtrace.cli import argv, completing, hints
 from gradtrace.cli.command import SourceCommand, read_program, start, words_of
 from gradtrace.cli.grants import forced
 from gradtrace.cli.options import GENERAL, LIMITING, VALUE_FORMATS, ToolOption
@@ -119,7 +119,7 @@ class ClickCommand(click.Command):
         if lacking and not ctx.resilient_parsing:
             raise click.BadOptionUsage(lacking, f"option '{lacking}' requires an argument", ctx)
         if program is not None and not ctx.resilient_parsing:
-            check_names(ctx, groups, names, arity)
+            check_names(ctx, groups, names, arity, program.source.text)
         options = [token for group in groups if group[0] != lacking for token in group]
         rest = super().parse_args(ctx, [*options, "--", *found.positionals])
         ctx.params.pop("source")
@@ -185,8 +185,8 @@ class ClickCommand(click.Command):
             formatter.write("\n".join(self.epilog.splitlines()) + "\n")
 
 
-def check_names(ctx: click.Context, groups: list[list[str]], names: set[str], arity: dict[str, int]) -> None:
-    """Refuse a name that is neither an option nor a variable; NoSuchOption lists what exists."""
+def check_names(ctx: click.Context, groups: list[list[str]], names: set[str], arity: dict[str, int], text: str) -> None:
+    """Refuse a name that is neither an option nor a variable of the program `text`; NoSuchOption lists what exists."""
     for group in groups:
         name = group[0].partition("=")[0]
         if not name.startswith("--") or name in arity or name[2:] in names:
@@ -194,6 +194,11 @@ def check_names(ctx: click.Context, groups: list[list[str]], names: set[str], ar
         if "--format" in arity and name[2:] in VALUE_FORMATS:
             error = click.NoSuchOption(name, ctx=ctx)
             error.there = f"did you mean --format {name[2:]}?"  # type: ignore[attr-defined]
+            raise error
+        hint = hints.of_option(name, arity, text)
+        if hint:
+            error = click.NoSuchOption(name, ctx=ctx)
+            error.there = hint  # type: ignore[attr-defined]
             raise error
         from difflib import get_close_matches
 

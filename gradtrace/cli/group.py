@@ -66,6 +66,8 @@ class Tool(click.Group):
         return guard.ended(lambda: self.obey(args, prog_name), args)
 
     def obey(self, args: list[str], prog_name: str) -> int | None:
+        if args[:1] == ["help"]:  # as git has it
+            args = [*args[1:2], "--help"]
         try:
             with self.make_context(prog_name, list(args)) as ctx:
                 status: int | None = self.invoke(ctx)

@@ -19,6 +19,7 @@ ELEMENTWISE = {
     "max": "for each element: relu(x), clamp(x, min=0) or maximum(x, y)",
     "min": "for each element: clamp(x, max=0) or minimum(x, y)",
 }
+NOT_CALLABLE = [f"'{kind}' object is not callable" for kind in ("Tensor", "int", "float")]
 SHAPES = ("The size of tensor", "mat1 and mat2", "shape '", "size mismatch", "The expanded size", "inconsistent tensor")
 
 
@@ -35,13 +36,43 @@ def of_extreme(name: str) -> str:
     return f"{name}(x, 0) is along dim 0, a pair of values and indices; {hint}" if hint else ""
 
 
-def of_program(message: str, inputs: Iterable[tuple[str, Any]]) -> str:
+def of_program(message: str, inputs: Iterable[tuple[str, Any]], place: Any = None) -> str:
     """Return the hint for an error within the program: the name probably meant, or the inputs' shapes."""
     if message.startswith('"bitwise_xor_cpu" not implemented'):
         return "'^' is exclusive or; a power is x**2"
     if message.startswith("unsupported operand type"):
         return next((of_extreme(name) for name in ELEMENTWISE if f"'{name}'" in message), "")
+    if message in NOT_CALLABLE and place is not None:
+        from gradtrace.lang.notation import translated
+
+        product = translated(place.text)
+        return f"a product is {product}" if product else ""
     if not message.startswith(SHAPES):
         return ""
     shapes = [f"{name} {tuple(tensor.shape)}" for name, tensor in inputs]
     return f"the inputs are {', '.join(shapes)}" if shapes else ""
+
+
+def of_constants(tree: Any) -> str:
+    """Return the hint for a program that computes with plain numbers only; "" if it sets no variable to one."""
+    for node in tree.body:
+        target = getattr(node, "targets", (None,))[0]
+        value = getattr(getattr(node, "value", None), "value", None)
+        if type(value) in (int, float) and hasattr(target, "id"):
+            return f"a constant has no gradient; write {target.id}: leaf = {value}"
+    return ""
+
+
+def of_option(name: str, options: Iterable[str], text: str) -> str:
+    """Return the hint for an option that neither the command nor the program `text` has; "" without one."""
+    from gradtrace.lang.names import is_known
+    from gradtrace.lang.notation import called_like_function
+
+    if name == "--format":
+        if "--to" in options:
+            return "--to FORMAT says how rows are written: --to jsonl"
+        return "the suffix of -o says it: -o FILE.svg" if "-o" in options else ""
+    if is_known(name[2:]):
+        return f"{name[2:]} is a name of the language; give the variable another one"
+    product = called_like_function(text, name[2:])
+    return f"{name[2:]}(...) calls a function; a product is {product}" if product else ""

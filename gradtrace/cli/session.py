@@ -125,7 +125,7 @@ def record_run(request: Request, wanted: Wanted) -> Trace:
                 then=differentiate,
             )
     except ProgramError as error:
-        error.hint = error.hint or hints.of_program(str(error.__cause__), tensors.items())
+        error.hint = error.hint or hints.of_program(str(error.__cause__), tensors.items(), error.place)
         shows = wanted.failing or wanted.failures is not None or saving is not None
         if not shows or not (error.run is not None or begun):
             raise
@@ -158,7 +158,8 @@ def shown(trace: Trace, request: Request, wanted: Wanted, error: ProgramError | 
     Raise UsageError for a trace without tensors.
     """
     if error is None and not trace.tensors:
-        raise UsageError(f"{trace.source_name} makes no tensor, so there is nothing to show")
+        hint = hints.of_constants(request.program.tree)
+        raise UsageError(f"{trace.source_name} makes no tensor, so there is nothing to show", hint)
     if error is not None:
         if wanted.failing:
             return trace

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 NUMBERS = 'a number, 1,2,3, "1,2;3,4", [[1,2],[3,4]], a constant expression, or @FILE'
 
+DATA_SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".txt", ".json")
+
 # evaluates a constant expression of the language: (text, name for errors) -> its value
 Evaluate = Callable[[str, str], Any]
 
@@ -191,4 +193,5 @@ def parameter(value: Any, option: str, evaluate: Evaluate) -> Any:
 
 def wrong(option: str, text: str, error: GradtraceError) -> UsageError:
     """Return the error for a value that is not a constant expression."""
-    return UsageError(f"{option}: '{text}' is not a value: {error.message}", f"a value is {NUMBERS}")
+    hint = f"a file is written @{text}" if text.endswith(DATA_SUFFIXES) else f"a value is {NUMBERS}"
+    return UsageError(f"{option}: '{text}' is not a value: {error.message}", hint)

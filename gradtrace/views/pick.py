@@ -118,6 +118,18 @@ def encloses(text: str) -> bool:
     return False
 
 
+def separated(text: str) -> list[str]:
+    """Return the paths of a list: "x.grad,w[0,1]" has two."""
+    paths, depth = [""], 0
+    for char in text:
+        depth += (char == "[") - (char == "]")
+        if char == "," and not depth:
+            paths.append("")
+        else:
+            paths[-1] += char
+    return paths
+
+
 def field(t: TensorRecord, name: str) -> Picked:
     if name == "value":
         return Picked(t.value, "overwritten in place" if t.value is None else "")

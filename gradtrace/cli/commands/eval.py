@@ -59,9 +59,9 @@ def evaluate(
 
 def picked(trace: Trace, paths: tuple[str, ...], format: str) -> None:
     """Print one line for each path of --get; write the reason for a value of None to stderr."""
-    from gradtrace.views.pick import pick
+    from gradtrace.views.pick import pick, separated
 
-    for path, found in [(path, pick(trace, path)) for path in paths]:
+    for path, found in [(path, pick(trace, path)) for text in paths for path in separated(text)]:
         if found.fact is None and found.note:
             from gradtrace.cli import report
 

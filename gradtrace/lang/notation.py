@@ -1,0 +1,225 @@
+"""Translate mathematical notation to the language, for the hints of errors: "2x² + sin x" is "2*x**2 + sin(x)".
+
+    translated("2x+1")                  "2*x+1"
+    translated("|x|(x+1)")              "abs(x)*(x+1)"
+    translated("x(x+1)", {"x"})         "x*(x+1)": x is a variable, not a function
+
+A product without its sign, powers as raised digits, roots, absolute values between bars, and functions without
+brackets are known. A function takes the product that follows it, up to the next function: sin 2x cos x is
+sin(2*x)*cos(x).
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+
+from gradtrace.annotations import NamedTuple
+from gradtrace.lang import syntax as ast
+from gradtrace.lang.names import is_known
+from gradtrace.lang.unit import SYNONYMS
+from gradtrace.ops import api
+
+SIGNS = dict(zip("^×·⋅∙∗÷−–≤≥≠", ("**", "*", "*", "*", "*", "*", "/", "-", "-", "<=", ">=", "!="), strict=True))
+RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+MODULES = ("torch.", "math.", "np.", "F.")
+ROOTS = {"√": "sqrt({})", "∛": "({})**(1/3)"}
+TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<raised>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
+    r"|(?P<name>WORD(?:\.WORD)*)|(?P<sign>\*\*|//|->|[<>=!]=|:=|\S))".replace(
+        "WORD", r"[^\W\d⁰¹²³⁴⁵⁶⁷⁸⁹][^\W⁰¹²³⁴⁵⁶⁷⁸⁹]*"
+    )
+)
+MANY = 2000  # characters of a line: a longer one is not translated
+DEEP = 50  # brackets within brackets
+
+
+class Token(NamedTuple):
+    kind: str  # "number", "name", "raised" or "sign"
+    text: str
+    spaced: bool  # whether a space comes before it
+
+
+class Unknown(Exception):
+    """The line is nothing that this module reads."""
+
+
+def translated(line: str, variables: frozenset[str] | set[str] = frozenset()) -> str | None:
+    """Return the line in the language; None if it is no mathematical notation, or nothing changes."""
+    text = line.strip()
+    if not text or len(text) > MANY or any(sign in text for sign in "\"'#\\`"):
+        return None
+    tokens = [Token(m.lastgroup or "", m[m.lastgroup or 0], m[0][:1].isspace()) for m in TOKEN.finditer(text)]
+    try:
+        found = Reader(tokens, variables).statement()
+        ast.parse(found)
+    except (Unknown, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return None if re.sub(r"\s", "", found) == re.sub(r"\s", "", text) else found
+
+
+def is_function(name: str) -> bool:
+    """Whether a name is one of the language's functions."""
+    if name.startswith(MODULES):
+        name = name.partition(".")[2]
+    return (
+        name in api.functions or name in SYNONYMS or (is_known(name) and name not in ("e", "pi", "inf", "nan", "tau"))
+    )
+
+
+class Reader:
+    """The reader of one line's tokens; it writes while it reads."""
+
+    def __init__(self, tokens: list[Token], variables: frozenset[str] | set[str]) -> None:
+        self.tokens = tokens
+        self.variables = variables
+        self.at = 0
+        self.depth = 0
+        self.bars = 0
+        self.factors = 0  # of the product that was read last
+
+    @property
+    def next(self) -> Token:
+        return self.tokens[self.at] if self.at < len(self.tokens) else Token("end", "", False)
+
+    def take(self) -> Token:
+        token = self.next
+        self.at += 1
+        return token
+
+    def statement(self) -> str:
+        """Read everything."""
+        parts = []
+        while self.next.kind != "end":
+            parts.append(self.part())
+        return "".join(parts).strip()
+
+    def part(self) -> str:
+        """Read a product, or the sign between two."""
+        space = " " if self.next.spaced else ""
+        if self.starts_factor():
+            return space + self.product()
+        token = self.take()
+        if token.kind != "sign":
+            raise Unknown
+        sign = SIGNS.get(token.text, token.text)
+        if sign == "/" and self.starts_factor():  # 1/2x is 1/(2*x)
+            gap, divisor = " " * self.next.spaced, self.product()
+            return f"{space}/{gap}{self.bracketed(divisor)}"
+        return space + sign
+
+    def starts_factor(self) -> bool:
+        token = self.next
+        return token.kind in ("number", "name") or token.text in ROOTS or token.text in ("(", "[", "|")
+
+    def product(self) -> str:
+        """Read factors that stand side by side."""
+        found, count = self.factor(), 1
+        while self.starts_factor() and not (self.next.text == "|" and self.bars) and self.next.text != "[":
+            found += "*" + self.factor()
+            count += 1
+        self.factors = count
+        return found
+
+    def bracketed(self, product: str) -> str:
+        """Return a divisor in brackets if it has several factors."""
+        return f"({product})" if self.factors > 1 else product
+
+    def factor(self) -> str:
+        """Read one factor with its powers and indices."""
+        token = self.take()
+        if token.text in ROOTS:
+            found = ROOTS[token.text].format(self.argument())
+        elif token.text == "|":
+            found = f"abs({self.inside('|')})"
+        elif token.text in ("(", "["):
+            found = token.text + self.inside(")" if token.text == "(" else "]") + (")" if token.text == "(" else "]")
+        elif token.kind == "number":
+            return token.text + self.power()
+        else:
+            found = self.named(token.text)
+        while self.next.text == "[" and not self.next.spaced:
+            self.take()
+            found += f"[{self.inside(']')}]"
+        return found + self.power()
+
+    def named(self, name: str) -> str:
+        """Read what a name begins: a call, a function without brackets, or a variable."""
+        if keyword.iskeyword(name):
+            raise Unknown
+        called = self.next.text == "(" and not (self.next.spaced and name in self.variables)
+        if name not in self.variables and (called or is_function(name)):
+            name = SYNONYMS.get(name, name)
+            raised = self.power()  # sin² x
+            if self.next.text == "(":
+                self.take()
+                return f"{name}({self.inside(')')}){raised}"
+            if self.next.kind == "end" or not self.starts_factor():
+                return name
+            return f"{name}({self.argument()}){raised}"
+        return "pi" if name == "π" else name
+
+    def argument(self) -> str:
+        """Read what a function or a root without brackets takes: a bracket alone, or a product up to a function."""
+        if self.next.text == "(":
+            self.take()
+            return self.inside(")")
+        if not self.starts_factor():
+            raise Unknown
+        found = self.factor()
+        while self.next.kind in ("number", "name") and not self.begins_function():
+            found += "*" + self.factor()
+        return found
+
+    def begins_function(self) -> bool:
+        name = self.next.text
+        return self.next.kind == "name" and name not in self.variables and is_function(name)
+
+    def power(self) -> str:
+        return f"**{self.take().text.translate(RAISED)}" if self.next.kind == "raised" else ""
+
+    def inside(self, end: str) -> str:
+        """Read up to a closing bracket or bar."""
+        self.depth += 1
+        bars, self.bars = self.bars, int(end == "|")
+        if self.depth > DEEP:
+            raise Unknown
+        parts = []
+        while self.next.text != end:
+            if self.next.kind == "end":
+                raise Unknown
+            parts.append(self.part())
+        self.take()
+        self.depth, self.bars = self.depth - 1, bars
+        return "".join(parts).strip()
+
+
+def called_like_function(text: str, name: str) -> str | None:
+    """Return the first line of a program that calls a variable, as a product: x(x+1) as "x*(x+1)"."""
+    for line in text.splitlines():
+        if re.search(rf"(?<![\w.]){re.escape(name)}\(", line):
+            return translated(line, {name})
+    return None
+
+
+def correction(line: str) -> str:
+    """Return what to write for a line in mathematical notation, or with a word of Python as a name; "" for another."""
+    meant = translated(line)
+    if meant is not None:
+        return f"write {meant}"
+    word = keyword_in(line)
+    return f"'{word}' is a word of Python; give the variable another name, such as {word[:3]}" if word else ""
+
+
+def keyword_in(line: str) -> str:
+    """Return the word of Python that stands in a formula as if it were a variable: lambda*x; "" if none does."""
+    for word in re.findall(r"[^\W\d]\w*", line):
+        if not keyword.iskeyword(word) or word in ("True", "False", "None"):
+            continue
+        renamed = re.sub(rf"\b{word}\b", f"{word}_", line)
+        try:
+            ast.parse(renamed.strip())
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        return word
+    return ""

@@ -1,0 +1,84 @@
+"""Mathematical notation, which the language does not read: the hint says what to write."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gradtrace import lang
+from gradtrace.lang.notation import translated
+
+MEANT = {
+    "2x+1": "2*x+1",
+    "2 x": "2*x",
+    "x y": "x*y",
+    "3(x+1)": "3*(x+1)",
+    "(x+1)(x+2)": "(x+1)*(x+2)",
+    "1/2x": "1/(2*x)",
+    "x² − 3x⁻¹": "x**2 - 3*x**-1",
+    "e^(−x²)": "e**(-x**2)",
+    "x × w ÷ y": "x * w / y",
+    "2πx": "2*πx",  # πx is one name
+    "2π x": "2*pi*x",
+    "√x + 5√(x+1)": "sqrt(x) + 5*sqrt(x+1)",
+    "|x|": "abs(x)",
+    "log|x − 1|": "log(abs(x - 1))",
+    "sin x": "sin(x)",
+    "ln x": "log(x)",
+    "sin²x + cos² x": "sin(x)**2 + cos(x)**2",
+    "sin 2x cos x": "sin(2*x)*cos(x)",
+    "softmax(2x, dim=0)[0]": "softmax(2*x, dim=0)[0]",
+    "y: leaf = 2e": "y: leaf = 2*e",
+    "loss = (y − 2x)²": "loss = (y - 2*x)**2",
+    "torch.sin 2x": "torch.sin(2*x)",
+    "print x": "print(x)",
+}
+
+
+@pytest.mark.parametrize("written", MEANT)
+def test_the_hint_says_what_to_write(refusal, written):
+    assert translated(written) == MEANT[written]
+    if ")(" not in written and "3(" not in written:  # these are calls in Python
+        code, error = refusal("eval", "-e", written)
+        assert code == 2 and f"write {MEANT[written]}" in error
+
+
+@pytest.mark.parametrize(
+    "line", ["if x y:", "x'", "'2x", "2x # twice", "3!", "(2x", "[2x)", "for i in 2x", "x +* y", ""]
+)
+def test_what_is_no_notation_gets_no_guess(line):
+    assert translated(line) is None
+
+
+@given(st.text("2xsin.²√|()[]+-*/^, =:π", max_size=25))
+def test_what_is_written_is_always_python(line):
+    found = translated(line)
+    assert found is None or lang.parse(found)
+
+
+@pytest.mark.parametrize(
+    "args, hint",
+    [
+        (["eval", "x(x+1)", "--x", "2"], "x(...) calls a function; a product is x*(x+1)"),
+        (["eval", "(x+1)(x+2)", "--x", "2"], "a product is (x+1)*(x+2)"),
+        (["eval", "3(x+1)", "--x", "2"], "a product is 3*(x+1)"),
+        (["eval", "e*x", "--e", "2"], "e is a name of the language"),
+        (["eval", "max*x", "--max", "2"], "max is a name of the language"),
+        (["eval", "lambda*x"], "'lambda' is a word of Python; give the variable another name, such as lam"),
+        (["eval", "x=2; w=1; y=x*w"], "a constant has no gradient; write x: leaf = 2"),
+        (["eval", "x.sum()", "--x", "data.npy"], "a file is written @data.npy"),
+        (["graph", "x*x", "--x", "2", "--format", "svg"], "-o FILE.svg"),
+        (["map", "x*y", "--format", "json"], "--to jsonl"),
+    ],
+)
+def test_other_hints(refusal, args, hint):
+    assert hint in refusal(*args)[1]
+
+
+def test_help_as_a_command(answer):
+    assert answer("help", "eval") == answer("eval", "--help")
+    assert answer("help") == answer("--help")
+
+
+def test_get_takes_a_list(answer):
+    point = ("--x", "[[2,3]]", "--w", "1")
+    assert answer("eval", "(x*w).sum()", *point, "--get", "w.grad,x.grad[0,1],x[0,0]") == "5.0\n1.0\n2.0\n"

@@ -24,6 +24,7 @@ SIGNS = dict(zip("^×·⋅∙∗÷−–≤≥≠", ("**", "*", "*", "*", "*", "
 RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 MODULES = ("torch.", "math.", "np.", "F.")
 ROOTS = {"√": "sqrt({})", "∛": "({})**(1/3)"}
+WORD = r"[^\W\d⁰¹²³⁴⁵⁶⁷⁸⁹][^\W⁰¹²³⁴⁵⁶⁷⁸⁹]*"
 TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<raised>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
     r"|(?P<name>WORD(?:\.WORD)*)|(?P<sign>\*\*|//|->|[<>=!]=|:=|\S))".replace(

@@ -6,6 +6,7 @@ import warnings
 
 from gradtrace.annotations import Sequence
 from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.arguments import need_float
 from gradtrace.ops.nn.pool_arguments import check_tensor
 
 MODES = ("bilinear", "nearest", "bicubic")
@@ -63,10 +64,7 @@ def check_grid(input: Tensor, grid: Tensor, mode: int) -> None:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     if grid.dtype is not input.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.scalar_type} but found {grid.dtype.scalar_type}")
-    if not input.is_floating_point():
-        raise NotImplementedError(
-            f"\"grid_sampler_{n}d_cpu_kernel_impl\" not implemented for '{input.dtype.scalar_type}'"
-        )
+    need_float(input, f"grid_sampler_{n}d_cpu_kernel_impl")
 
 
 def check_affine(theta: Tensor, size: Sequence[int], corners: bool) -> None:

@@ -12,7 +12,7 @@ from gradtrace.engine import call
 from gradtrace.engine.dtypes import python_number
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import arith_op, d, float_op
+from gradtrace.engine.op import PASS_ON, arith_op, d, float_op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import (
@@ -35,19 +35,19 @@ from gradtrace.ops.pointwise.arithmetic_kernels import (
 # fmt: off
 add = arith_op("add(self, other)", "add", "self + other", commutative=True, sign="+", aten="add_.Tensor",
     symbolic=lambda s, a, b, alpha=1: a + alpha * b, scalar=py.add, number="add_number",
-    self=d("", lambda xp, g, out, self, other: g), other=d("", lambda xp, g, out, self, other: g))
+    self=PASS_ON, other=PASS_ON)
 add_scaled = arith_op("add_scaled(self, other; alpha)", lambda a, b, alpha: plus_scaled(a, b, alpha),
     "self + alpha * other", aten="add_.Tensor", scalar=lambda a, b, alpha: a + b * alpha, node="AddBackward0",
-    self=d("", lambda xp, g, out, self, other, alpha: g),
+    self=PASS_ON,
     other=d("", lambda xp, g, out, self, other, alpha: g * alpha))
 sub = arith_op("sub(self, other)", "subtract", "self - other", commutative=False, sign="-", aten="sub_.Tensor",
     symbolic=lambda s, a, b, alpha=1: a - alpha * b, unsupported_dtypes=refuse_bools, scalar=py.sub,
     number="sub_number",
-    self=d("", lambda xp, g, out, self, other: g), other=d("", lambda xp, g, out, self, other: -g))
+    self=PASS_ON, other=d("", lambda xp, g, out, self, other: -g))
 sub_scaled = arith_op("sub_scaled(self, other; alpha)", lambda a, b, alpha: minus_scaled(a, b, alpha),
     "self - alpha * other", aten="sub_.Tensor", unsupported_dtypes=refuse_bools,
     scalar=lambda a, b, alpha: a - b * alpha, node="SubBackward0",
-    self=d("", lambda xp, g, out, self, other, alpha: g),
+    self=PASS_ON,
     other=d("", lambda xp, g, out, self, other, alpha: -g * alpha))
 rsub_scalar = arith_op("rsub_scalar(self, other)", reversed_subtract, "other - self", public="sub",
     reversed_operands=True, scalar=lambda a, b: b - a, node="RsubBackward1", unsupported_dtypes=refuse_bools,
@@ -55,7 +55,7 @@ rsub_scalar = arith_op("rsub_scalar(self, other)", reversed_subtract, "other - s
 rsub_tensor = arith_op("rsub(self, other; alpha)", lambda a, b, alpha: np.subtract(b, scaled(a, alpha)),
     "other - alpha * self", unsupported_dtypes=refuse_bools,
     self=d("", lambda xp, g, out, self, other, alpha: -g * alpha),
-    other=d("", lambda xp, g, out, self, other, alpha: g))
+    other=PASS_ON)
 # A number operand counts as a tensor in the rule, which therefore multiplies by name and not by `*`.
 mul = arith_op("mul(self, other)", "multiply", "self * other", commutative=True, sign="*", zero="mask",
     aten="mul_.Tensor", symbolic=True, scalar=py.mul, number="mul_number",
@@ -78,10 +78,15 @@ def number_minus(number: float, x: Tensor) -> Tensor:
     return sub(as_tensor(number, x), x)
 
 
+def no_rounding_of_bools(raws: list[Any]) -> None:
+    if all(type(raw) is bool or is_bool(raw) for raw in raws[:2]):
+        raise NotImplementedError(f"\"div_{raws[2]}_cpu\" not implemented for 'Bool'")
+
+
 # fmt: off
 div_mode = arith_op("div_mode(self, other; mode)", rounded_division,
     "floor(self / other) if mode == 'floor' else trunc(self / other)", public="div", aten="div_.Tensor_mode",
-    scalar=scalars.div_mode, node="DivBackward2", unsupported_dtypes=lambda raws: no_rounding_of_bools(raws),
+    scalar=scalars.div_mode, node="DivBackward2", unsupported_dtypes=no_rounding_of_bools,
     self=d("other", lambda xp, g, out, self, other, mode: xp.zeros_like(g)),
     other=d("self other", lambda xp, g, out, self, other, mode: xp.zeros_like(g)))
 # With rounding_mode=None the division is the same, but its node has another name.
@@ -138,11 +143,6 @@ def torch_div(input: Tensor | float, other: Tensor | float, *, rounding_mode: st
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
         )
     return div_mode(input, other, rounding_mode)
-
-
-def no_rounding_of_bools(raws: list[Any]) -> None:
-    if all(type(raw) is bool or is_bool(raw) for raw in raws[:2]):
-        raise NotImplementedError(f"\"div_{raws[2]}_cpu\" not implemented for 'Bool'")
 
 
 def check_alpha(input: Tensor | float, other: Tensor | float, alpha: float) -> None:

@@ -35,7 +35,7 @@ def erfinv_kernel(x: Array) -> Array:
     return np.where(np.abs(y) < 1, z, ends).astype(np.asarray(x).dtype)
 
 
-def sinc_grad(xp: XP, g: Operand, x: Operand) -> Operand:
+def sinc_grad(xp: XP, g: Operand, out: object, x: Operand) -> Operand:
     # Where the square is 0 the quotient below would be 0 / 0; its limit is 0.
     flat = x * x * math.pi == 0
     x = xp.where(flat, xp.ones_like(x), x)
@@ -54,7 +54,7 @@ def logit_kernel(x: Array, eps: float | None) -> Array:
     return np.log(z / (1 - z)).astype(x.dtype)
 
 
-def logit_grad(xp: XP, g: Operand, x: Operand, eps: float | None) -> Operand:
+def logit_grad(xp: XP, g: Operand, out: object, x: Operand, eps: float | None) -> Operand:
     if eps is None and isinstance(g, Tensor):
         return xp.where(xp.logical_and(x >= 0, x <= 1), g / (x * (1 - x)), xp.ones_like(x) * math.nan)
     if eps is None:
@@ -67,12 +67,12 @@ def logit_grad(xp: XP, g: Operand, x: Operand, eps: float | None) -> Operand:
 # fmt: off
 logit_record = float_op("logit(self; eps)", logit_kernel,
     "log(z / (1 - z)); z = self if eps is None else min(max(self, eps), 1 - eps)",
-    self=d("self", lambda xp, g, out, self, eps: logit_grad(xp, g, self, eps)))
+    self=d("self", logit_grad))
 erfinv = float_op("erfinv(self)", erfinv_kernel, "erf(out) == self",
     self=d("self", lambda xp, g, out, self:
         xp.exp(xp.pow_scalar(xp.erfinv(self), 2)) * (0.5 * math.sqrt(math.pi)) * g))
 sinc = float_op("sinc(self)", "sinc", "where(self == 0, 1, sin(pi * self) / (pi * self))",
-    self=d("self", lambda xp, g, out, self: sinc_grad(xp, g, self)))
+    self=d("self", sinc_grad))
 logaddexp2 = float_op("logaddexp2(self, other)", "logaddexp2", "log2(2**self + 2**other)",
     unsupported_dtypes="bi logaddexp2_cpu",
     self=d("self other", lambda xp, g, out, self, other: g / (xp.exp2(other - self) + 1), lambda xp, g, out, self,

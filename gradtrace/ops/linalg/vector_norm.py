@@ -18,7 +18,7 @@ from gradtrace.engine.types import XP, Array, Dims, Ints, NumpyDtype, Operand
 from gradtrace.ops import load
 from gradtrace.ops.api import is_int, linalg
 from gradtrace.ops.arguments import count, one_dim, require_float, some_dims, torch_function
-from gradtrace.ops.pointwise.arithmetic_kernels import refuse_bools
+from gradtrace.ops.pointwise.arithmetic import refuse_bools
 from gradtrace.ops.reduce.sums import add_up, fold, numpy_dtype, with_dims
 
 NOT_FLOAT = "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}"

@@ -13,8 +13,7 @@ from gradtrace.engine.types import Array, Ints
 from gradtrace.ops.api import expose, named
 from gradtrace.ops.arguments import need_float, require_float
 from gradtrace.ops.nn.conv_arguments import lengths
-from gradtrace.ops.nn.correlate import widen_half
-from gradtrace.ops.nn.patches import PerDim, size_of
+from gradtrace.ops.nn.patches import PerDim, size_of, widen_half
 from gradtrace.ops.nn.pool import divided, index_record, zero_input_grad
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.nn.pool_windows import Taps, adaptive, add_windows, dual, find_maxima, irregular, regular

@@ -16,7 +16,6 @@ from gradtrace.ops.api import functions
 from gradtrace.ops.arguments import count, kept_shape, need_float, torch_function
 from gradtrace.ops.create.factories import cast, clone
 from gradtrace.ops.fused import fused
-from gradtrace.ops.nn.correlate import widen_half
 from gradtrace.ops.nn.layer_norm_arguments import (
     check_batch,
     check_batch_sizes,
@@ -27,6 +26,7 @@ from gradtrace.ops.nn.layer_norm_arguments import (
 )
 from gradtrace.ops.nn.layer_norm_backward import batch_input_grad, is_short, layer_input_grad, moments
 from gradtrace.ops.nn.pad import pad
+from gradtrace.ops.nn.patches import widen_half
 from gradtrace.ops.nn.pool import average_pools
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.reduce.sums import average

@@ -13,8 +13,7 @@ from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Ints, Kernel, Operand
 from gradtrace.ops.api import expose, named
-from gradtrace.ops.nn.correlate import widen_half
-from gradtrace.ops.nn.patches import PerDim, size_of
+from gradtrace.ops.nn.patches import PerDim, size_of, widen_half
 from gradtrace.ops.nn.pool_arguments import (
     check_filled,
     check_max_pool1d,

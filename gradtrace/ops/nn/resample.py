@@ -17,8 +17,7 @@ from gradtrace.lazy_names import words
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import need_float
 from gradtrace.ops.nn.adaptive import adaptive_avg_pools
-from gradtrace.ops.nn.correlate import widen_half
-from gradtrace.ops.nn.patches import PerDim
+from gradtrace.ops.nn.patches import PerDim, widen_half
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.nn.pool_windows import take_back, weigh_back, weigh_windows
 from gradtrace.ops.nn.resample_tables import TABLES, Table

@@ -13,8 +13,9 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Operand
 from gradtrace.ops import scalars
 from gradtrace.ops.api import not_a_tensor, public
-from gradtrace.ops.pointwise.arithmetic import inplace_method, is_number
-from gradtrace.ops.pointwise.arithmetic_kernels import (
+from gradtrace.ops.pointwise.arithmetic import (
+    inplace_method,
+    is_number,
     power_kernel,
     power_scalar_kernel,
 )

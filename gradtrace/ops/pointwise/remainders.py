@@ -11,9 +11,11 @@ from gradtrace.engine.op import PASS_ON, Op, arith_op, d
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import scalars
 from gradtrace.ops.api import expose, named
-from gradtrace.ops.pointwise.arithmetic import inplace_method, is_number, require_tensor
-from gradtrace.ops.pointwise.arithmetic_kernels import (
+from gradtrace.ops.pointwise.arithmetic import (
+    inplace_method,
+    is_number,
     python_remainder,
+    require_tensor,
     truncated_remainder,
 )
 

@@ -19,6 +19,7 @@ A record says everything about one operator and is a row of a table, one to thre
   saves). The rule is written once, in operators and in names of `xp`, which stands for floats, arrays or Tensors.
   `joint=` is one rule for all arguments, `rule(xp, wanted, g, out, *args)`; `nondifferentiable=` names the arguments
   without a rule (indices, pivots).
+- `PASS_ON` is the derivative of an argument whose gradient is the result's, `ZERO_GRAD` that of zeros.
 - `node`: the name of its grad_fn. Without it, that of an operator with derivatives follows from its name:
   `log_softmax` has LogSoftmaxBackward0.
 - `unsupported_dtypes="bi elu_cpu"`: the kinds of dtypes (numpy's letters) that PyTorch does not support, and its
@@ -104,6 +105,10 @@ def d(needs: str, rule: Rule, traced: Rule | None = None) -> Derivative:
     has several steps, which are faster on plain numbers.
     """
     return Derivative(tuple(needs.split()), rule, traced or rule)
+
+
+PASS_ON = d("", lambda xp, g, *_: g)
+ZERO_GRAD = d("", lambda xp, g, *_: xp.zeros_like(g))
 
 
 class BackwardPlan:

@@ -19,14 +19,14 @@ from gradtrace.ops.pointwise import arithmetic, choice, comparison, elementary, 
 
 LATER = words("""
     pointwise.remainders pointwise.trigonometric pointwise.rounding pointwise.bounds shape.views shape.expansion
-    index.records shape.join shape.flip_rotate index.gathering create.casts create.dtype_limits create.promotion
+    index.records shape.join shape.flip_rotate index.gathering create.casts create.dtype_limits
     create.ranges reduce.sums nn.softmax reduce.extremes linalg.matrix nn.activation nn.activation_backward nn.loss
     nn.classification nn.binary_loss nn.dropout nn.embedding nn.attention nn.distance nn.margin nn.conv nn.layer_norm
     special.error_functions reduce.sorting random.generator random.sampling random.fills random.gamma reduce.cumulative
     linalg.vector_norm reduce.statistics linalg.products linalg.einsum linalg.solve linalg.triangular
     linalg.decompositions linalg.lu linalg.powers nn.pad nn.pool nn.adaptive nn.unpool nn.fold nn.resample nn.shuffle
     nn.grid nn.affine shape.diagonals index.scatter shape.combine reduce.counting shape.memory create.legacy
-    special.gamma pointwise.number_parts special.probability special.normal_distribution special.gamma_incomplete
+    special.gamma pointwise.number_parts special.probability special.gamma_incomplete
     special.bessel special.signal_windows nn.ctc special.polynomials
 """)
 _waiting = list(LATER)

@@ -12,12 +12,13 @@ from gradtrace.engine.dtypes import python_number
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Later, Tensor
 from gradtrace.engine.types import Ints
-from gradtrace.ops.sample_wise import sample_wise
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
+
 
 # The type of a function that a decorator returns unchanged.
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -40,6 +41,34 @@ NOT_GIVEN: Any = NotGiven()
 
 # For docs/operators.md: every public name with the record behind it.
 catalogue: dict[str, tuple[str, str]] = {}
+
+
+def sample_wise(function: F, kind: str) -> F:
+    """Wrap a function so that a running vmap intercepts its calls. The kind says what it does with them:
+
+    samples  call a rule of `func/function_rules.py` for all samples at once, or else the function for each of them
+    like     call the function once for all samples; each sample then gets its own copy of the result
+    random   draw numbers, as the vmap's `randomness` says
+    dynamic  refuse: each sample's result would have another shape, or is not a tensor
+    """
+
+    def call(*args: Any, **options: Any) -> Any:
+        if state.batching is None:
+            return function(*args, **options)
+        return state.batching.call(function, call, args, options)
+
+    wrapper = copy_metadata(call, function)
+    wrapper.vmap = kind
+    return wrapper
+
+
+def copy_metadata(call: Any, function: Callable[..., Any]) -> Any:
+    """Copy metadata as functools.wraps does; importing functools is slow."""
+    for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
+        setattr(call, name, getattr(function, name))
+    vars(call).update(vars(function))
+    call.__wrapped__ = function
+    return call
 
 
 def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None, vmap: str = "") -> F:

@@ -86,3 +86,9 @@ def require_float(input: Tensor, message: str) -> None:
     """Raise RuntimeError for integer and bool tensors; {} in `message` is replaced by the dtype."""
     if not input.is_floating_point():
         raise RuntimeError(message.format(input.dtype.scalar_type))
+
+
+def need_float(input: Tensor, kernel: str) -> None:
+    """Raise the error of PyTorch's kernel of this name for integer and bool tensors."""
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type}'")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import operator as py
 
-from gradtrace.engine.op import d, float_op
+from gradtrace.engine.op import PASS_ON, d, float_op
 
 # fmt: off
 add_number = float_op("add_number(self; other)", lambda a, other: a + other, "self + other", scalar=py.add,
-    node="AddBackward1", self=d("", lambda xp, g, out, self, other: g))
+    node="AddBackward1", self=PASS_ON)
 sub_number = float_op("sub_number(self; other)", lambda a, other: a - other, "self - other", scalar=py.sub,
-    node="SubBackward1", self=d("", lambda xp, g, out, self, other: g))
+    node="SubBackward1", self=PASS_ON)
 mul_number = float_op("mul_number(self; other)", lambda a, other: a * other, "self * other", scalar=py.mul,
     node="MulBackward1", self=d("", lambda xp, g, out, self, other: g * other))
 div_number = float_op("div_number(self; other)", lambda a, other: a / other, "self / other", scalar=py.truediv,

@@ -104,3 +104,13 @@ def test_nested_and_differentiated(name: str) -> None:
             dual = forward_ad.make_dual(args[0][0].clone(), torch.ones_like(args[0][0]))
             tangent = forward_ad.unpack_dual(scalar(dual, *(a[0] for a in args[1:]))).tangent
         assert np.allclose(0.0 if tangent is None else tangent.item(), by_hand[0].sum().item(), 1e-4, 1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_unpooling_takes_the_indices_of_each_sample(n: int) -> None:
+    """As in PyTorch, the indices of max_unpool1d, 2d and 3d may be batched too."""
+    image = torch.arange(SIZE * 2 * 4**n, dtype=torch.float64).sin().reshape(SIZE, 2, *(4,) * n)
+    pool, unpool = (getattr(torch.nn.functional, f"max_{name}{n}d") for name in ("pool", "unpool"))
+    values, indices = pool(image, 2, return_indices=True)
+    found = vmap(lambda v, i: unpool(v, i, 2))(values, indices)
+    assert torch.equal(found, unpool(values, indices, 2))

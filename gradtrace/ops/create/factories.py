@@ -7,7 +7,7 @@ from gradtrace.engine import dtypes
 from gradtrace.engine.describe import CPU, Size, device
 from gradtrace.engine.dtypes import as_dtype
 from gradtrace.engine.lazy import is_array, np
-from gradtrace.engine.op import d, elementwise_op, fill_op
+from gradtrace.engine.op import PASS_ON, ZERO_GRAD, elementwise_op, fill_op
 from gradtrace.engine.tensor import Tensor, hooks_into_ops
 from gradtrace.engine.types import Array, Ints, NumpyDtype, Shape
 from gradtrace.ops.api import public, sizes
@@ -16,23 +16,23 @@ from gradtrace.ops.api import public, sizes
 # fmt: off
 copy = elementwise_op("copy(empty, self)", lambda empty, a: np.array(a), "self", identity="self",
     node="torch::autograd::CopyBackwards",
-    empty=d("", lambda xp, g, out, empty, self: xp.zeros_like(g)), self=d("", lambda xp, g, out, empty, self: g))
+    empty=ZERO_GRAD, self=PASS_ON)
 in_c_order = elementwise_op("contiguous(self)", lambda a: np.array(a, order="C"), "self", identity="self",
-    scalar=lambda a: a, node="CloneBackward0", self=d("", lambda xp, g, out, self: g))
+    scalar=lambda a: a, node="CloneBackward0", self=PASS_ON)
 clone = elementwise_op("clone(self)", lambda a: np.array(a, order="C" if 0 in a.strides else "K"), "self",
-    identity="self", scalar=lambda a: a, self=d("", lambda xp, g, out, self: g))
+    identity="self", scalar=lambda a: a, self=PASS_ON)
 cast = elementwise_op("cast(self; np_dtype)", lambda a, np_dtype: np.asarray(a).astype(np_dtype), "self",
-    identity="self", public="to", node="ToCopyBackward0", self=d("", lambda xp, g, out, self, np_dtype: g))
+    identity="self", public="to", node="ToCopyBackward0", self=PASS_ON)
 assign = fill_op("assign(self, source)", lambda a, b: np.broadcast_to(b, np.shape(a)).astype(np.asarray(a).dtype),
     "source", public="copy", aten="copy_", node="torch::autograd::CopyBackwards",
-    self=d("", lambda xp, g, out, self, source: xp.zeros_like(g)), source=d("", lambda xp, g, out, self, source: g))
+    self=ZERO_GRAD, source=PASS_ON)
 fill = fill_op("fill(self; value)", lambda a, value: full_of(a.shape, value, a.dtype), "value", overlap="idempotent",
-    aten="fill_.Scalar", inplace_node="FillBackward2", self=d("", lambda xp, g, out, self, value: xp.zeros_like(g)))
+    aten="fill_.Scalar", inplace_node="FillBackward2", self=ZERO_GRAD)
 fill_tensor = fill_op("fill_tensor(self, value)", lambda a, value: np.full_like(a, value), "value", overlap="number",
     aten="fill_.Scalar", node="FillBackward1", inplace_node="FillBackward3",
-    self=d("", lambda xp, g, out, self, value: xp.zeros_like(g)), value=d("", lambda xp, g, out, self, value: g))
+    self=ZERO_GRAD, value=PASS_ON)
 zero = fill_op("zero(self)", lambda a: np.zeros_like(a), "0", overlap="idempotent",
-    self=d("", lambda xp, g, out, self: xp.zeros_like(g)))
+    self=ZERO_GRAD)
 # fmt: on
 
 

@@ -8,7 +8,7 @@ from gradtrace.engine.broadcast import broadcast, check_takes
 from gradtrace.engine.dtypes import python_number
 from gradtrace.engine.inplace import inplace, place_kernel, refuse_unless_tracked
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, elementwise_op, gather_op
+from gradtrace.engine.op import PASS_ON, ZERO_GRAD, d, elementwise_op, gather_op
 from gradtrace.engine.saved import watch
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
@@ -18,16 +18,30 @@ from gradtrace.ops.create.factories import cast
 from gradtrace.ops.index.index_checks import added_index, flat_positions, gather_index, scatter_index, select_index
 from gradtrace.ops.index.indexing import index_arrays
 from gradtrace.ops.index.records import (
+    NO_GRAD,
     gather,
     grid,
     index_put,
     index_select,
-    no_gradient,
     scatter,
     scatter_add,
     scatter_value,
 )
 from gradtrace.ops.pointwise.choice import where
+
+
+def mask_kernel(onto: object, source: Array, mask: Array) -> Array:
+    out = np.zeros(mask.shape, source.dtype)
+    out[mask] = source
+    return out
+
+
+def index_add_kernel(a: Array, source: Array, dim: int, i: Array, alpha: float) -> Array:
+    out = np.array(a)
+    where: Any = (slice(None),) * dim + (i,) if out.ndim else ()
+    np.add.at(out, where, source * alpha)
+    return out
+
 
 # fmt: off
 masked_fill = elementwise_op("masked_fill(self; mask, value)",
@@ -44,29 +58,22 @@ masked_select = gather_op("masked_select(self; mask)",
     "out = self[mask]", zero="choice",
     self=d("~self mask", lambda xp, g, out, self, mask: xp.mask_place(
         None, g, np.broadcast_to(raw_array(mask), np.broadcast_shapes(tuple(self.shape), tuple(mask.shape))))))
-mask_place = gather_op("mask_place(onto, source; mask)", lambda onto, source, mask: mask_kernel(source, mask),
-    "out[mask] = source", node="MaskedScatterBackward0",
-    onto=d("", no_gradient), source=d("", lambda xp, g, out, onto, source, mask: xp.index(g, (mask,))))
+mask_place = gather_op("mask_place(onto, source; mask)", mask_kernel, "out[mask] = source",
+    node="MaskedScatterBackward0",
+    onto=NO_GRAD, source=d("", lambda xp, g, out, onto, source, mask: xp.index(g, (mask,))))
 take_record = gather_op("take(self; index)", lambda a, index: a.reshape(-1)[index], "out[i] = flat(self)[index[i]]",
     self=d("~self index", lambda xp, g, out, self, index: xp.put_flat(None, g, index, tuple(self.shape))))
 put_flat = gather_op("put_flat(zeros, source; index, shape)",
     lambda zeros, source, index, shape: place_kernel(source, index, shape), "out[index[i]] = source[i]",
-    node="PutBackward0", zeros=d("", lambda xp, g, out, zeros, source, index, shape: xp.zeros_like(g)),
+    node="PutBackward0", zeros=ZERO_GRAD,
     source=d("", lambda xp, g, out, zeros, source, index, shape: xp.take(g, index)))
 # fmt: on
 
 
-def mask_kernel(source: Array, mask: Array) -> Array:
-    out = np.zeros(mask.shape, source.dtype)
-    out[mask] = source
-    return out
-
-
 # fmt: off
-index_add = gather_op("index_add(self, source; dim, index, alpha)",
-    lambda a, source, dim, i, alpha: index_add_kernel(a, source, dim, i, alpha),
+index_add = gather_op("index_add(self, source; dim, index, alpha)", index_add_kernel,
     "out[..., index[i], ...] = self[..., index[i], ...] + alpha * source[..., i, ...]", overlap="reads", c_order=True,
-    self=d("", lambda xp, g, out, self, source, dim, index, alpha: g),
+    self=PASS_ON,
     source=d("index", lambda xp, g, out, self, source, dim, index, alpha: xp.index_select(g, dim, index) * alpha))
 # fmt: on
 
@@ -88,13 +95,6 @@ scatter_by = gather_op("scatter_by(self; dim, index, src, reduce)", scatter_by_k
 
 def raw_array(value: Any) -> Array:
     return value.shared() if isinstance(value, Tensor) else value
-
-
-def index_add_kernel(a: Array, source: Array, dim: int, i: Array, alpha: float) -> Array:
-    out = np.array(a)
-    where: Any = (slice(None),) * dim + (i,) if out.ndim else ()
-    np.add.at(out, where, source * alpha)
-    return out
 
 
 # For two floating dtypes PyTorch casts inside the kernel, so the graph shows no cast.

@@ -8,17 +8,29 @@ from gradtrace.engine.types import Array, Ints
 from gradtrace.ops.api import check_dim
 
 
-def int_index(name: str, index: Tensor) -> Array:
-    """Return the array of an index tensor; raise RuntimeError unless it is int32 or int64."""
+def integers(index: Tensor, size: int, message: str, kind: type[Exception] = RuntimeError) -> Array:
+    """Return the array of an index tensor; raise an error unless it has signed integers of at least `size` bytes."""
     array: Array = index.shared()
-    if array.dtype.kind != "i" or array.dtype.itemsize < 4:
-        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    if array.dtype.kind != "i" or array.dtype.itemsize < size:
+        raise kind(message)
     return array
 
 
-def in_range(index: Array, dim: int, n: int, kind: type[Exception], before: str = "", low: int = 0) -> None:
-    """Raise an error of type `kind` if an index is outside low..n-1; the message names the first one."""
-    wrong = index[(index < low) | (index >= n)]
+def length(t: Tensor, dim: int) -> int:
+    """Return the size of a dim; a 0-d tensor counts as one entry."""
+    return t.shape[dim] if t.ndim else 1
+
+
+def in_range(
+    index: Array,
+    dim: int,
+    n: int,
+    kind: type[Exception] = RuntimeError,
+    before: str = "",
+    from_end: bool = False,
+) -> None:
+    """Raise an error of type `kind` if an index is outside the dim (counted `from_end` too); name the first one."""
+    wrong = index[(index < (-n if from_end else 0)) | (index >= n)]
     if wrong.size:
         raise kind(f"{before}index {int(wrong.flat[0])} is out of bounds for dimension {dim} with size {n}")
 
@@ -27,7 +39,7 @@ def gather_index(input: Tensor, dim: int, index: Tensor) -> Array:
     """Return the index array of gather, validated against the input."""
     if not index.numel():  # of any dtype and number of dims
         return index.shared().astype(np.int64)
-    i = int_index("gather", index)
+    i = integers(index, 4, "gather(): Expected dtype int32/int64 for index")
     if i.ndim != input.ndim and max(i.ndim, input.ndim) > 1:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     for k in range(min(input.ndim, i.ndim)):
@@ -36,13 +48,13 @@ def gather_index(input: Tensor, dim: int, index: Tensor) -> Array:
                 f"Size does not match at dimension {k} expected index {list(i.shape)} to be no larger than self "
                 f"{list(input.shape)} apart from dimension {dim}"
             )
-    in_range(i, dim, input.shape[dim] if input.ndim else 1, RuntimeError)
+    in_range(i, dim, length(input, dim))
     return i
 
 
 def scatter_index(self: Tensor, dim: int, index: Tensor, src: object) -> Array:
     """Return the index array of scatter and scatter_add, validated against the target and the source."""
-    i = int_index("scatter", index)
+    i = integers(index, 4, "scatter(): Expected dtype int32/int64 for index")
     if isinstance(src, Tensor) and src.dtype is not self.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if i.size == 0:
@@ -61,41 +73,36 @@ def scatter_index(self: Tensor, dim: int, index: Tensor, src: object) -> Array:
             f"Expected index {list(i.shape)} to be no larger than self {list(self.shape)} apart from dimension "
             f"{dim}{more}"
         )
-    in_range(i, dim, self.shape[dim] if self.ndim else 1, RuntimeError)
+    in_range(i, dim, length(self, dim))
     return i
 
 
 def select_index(input: Tensor, dim: int, index: Tensor) -> Array:
     """Return the validated index array of index_select."""
-    i: Array = index.shared()
-    if i.ndim > 1:
+    if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
-    if i.dtype.kind != "i" or i.dtype.itemsize < 4:
-        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+    i = integers(index, 4, "index_select(): Expected dtype int32 or int64 for index")
     if not input.ndim and i.size != 1:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {i.size} value(s)")
-    n = input.shape[dim] if input.ndim else 1
-    if i.size and (int(i.min()) < 0 or int(i.max()) >= n):
+    if i.size and (int(i.min()) < 0 or int(i.max()) >= length(input, dim)):
         raise IndexError("index out of range in self")
     return i if input.ndim else i.reshape(())
 
 
 def added_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Array:
     """Return the validated index array of index_add."""
-    i: Array = index.shared()
-    if i.ndim > 1:
+    if index.ndim > 1:
         raise IndexError(
-            f"index_add_(): Index is supposed to be a vector, but got dim: {i.ndim} with type: "
-            f"{index.dtype.scalar_type} and size: {list(i.shape)}"
+            f"index_add_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
+            f"{index.dtype.scalar_type} and size: {list(index.shape)}"
         )
-    if i.dtype.kind != "i" or i.dtype.itemsize < 4:
-        raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_type}")
+    i = integers(index, 4, f"index_add_(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_type}")
     if self.dtype is not source.dtype:
         raise RuntimeError(
             f"index_add_(): self ({self.dtype.scalar_type}) and source ({source.dtype.scalar_type}) must have the same "
             "scalar type"
         )
-    have = source.shape[dim] if source.ndim else 1
+    have = length(source, dim)
     if i.size != have:
         raise RuntimeError(
             f"index_add_(): Number of indices ({i.size}) should be equal to source.size(dim): ({have}), for dim: {dim}"
@@ -105,15 +112,13 @@ def added_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Array:
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(self.shape)} source.shape = {list(source.shape)}"
         )
-    in_range(i, dim, self.shape[dim] if self.ndim else 1, RuntimeError)
+    in_range(i, dim, length(self, dim))
     return i
 
 
 def copied_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Array:
     """Return the validated index array of index_copy."""
-    i: Array = index.shared()
-    if i.dtype.kind != "i" or i.dtype.itemsize < 8:
-        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.scalar_type}")
+    i = integers(index, 8, f"index_copy_(): Expected a long tensor for index, but got {index.dtype.scalar_type}")
     if self.dtype is not source.dtype:
         raise RuntimeError(
             "index_copy_(): self and source expected to have the same dtype, but got (self) "
@@ -125,33 +130,28 @@ def copied_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Array
             f"{' '.join(map(str, other_sizes(self, dim)))} at dimension {dim} and source slice shape: "
             f"{' '.join(map(str, other_sizes(source, dim)))} at dimension 0."
         )
-    have = source.shape[dim] if source.ndim else 1
+    have = length(source, dim)
     if i.size != have:
         raise IndexError(f"index_copy_(): Number of indices ({i.size}) should be equal to source.size(dim) ({have})")
-    in_range(i, dim, self.shape[dim] if self.ndim else 1, IndexError, "index_copy_(): ")
+    in_range(i, dim, length(self, dim), IndexError, "index_copy_(): ")
     return i.reshape(-1)
 
 
 def filled_index(self: Tensor, dim: int, index: Tensor) -> Array:
     """Return the validated index array of index_fill."""
-    i: Array = index.shared()
-    if i.dtype.kind != "i" or i.dtype.itemsize < 8:
-        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    i = integers(index, 8, "index_fill_(): Expected dtype int64 for index.", IndexError)
     if i.ndim > 1:
         raise RuntimeError("Index has to be a vector/scalar")
-    n = self.shape[dim] if self.ndim else 1
-    in_range(i, dim, n, IndexError, low=-n)
+    in_range(i, dim, length(self, dim), IndexError, from_end=True)
     return i.reshape(-1)
 
 
 def flat_positions(name: str, self: Tensor, index: Tensor) -> Array:
     """Return the positions of take and put, normalised to be non-negative."""
-    i: Array = index.shared()
     n = self.numel()
-    if name == "take" and not n and i.size:
+    if name == "take" and not n and index.numel():
         raise IndexError("take(): tried to take from an empty tensor")
-    if i.dtype.kind != "i" or i.dtype.itemsize < 8:
-        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {index.dtype.scalar_type}")
+    i = integers(index, 8, f"{name}(): Expected a long tensor for index, but got {index.dtype.scalar_type}")
     wrong = i[(i < -n) | (i >= n)]
     if wrong.size:
         raise IndexError(f"out of range: tried to access index {int(wrong.flat[0])} on a tensor of {n} elements.")

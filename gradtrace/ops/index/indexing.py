@@ -163,7 +163,7 @@ def index_arrays(tensor: Tensor, advanced: list[Any]) -> tuple[Any, ...]:
         if array.dtype == bool:
             check_mask(tensor, array, dim)
         else:
-            in_range(array, indexed, tensor.shape[dim], IndexError, low=-tensor.shape[dim])
+            in_range(array, indexed, tensor.shape[dim], IndexError, from_end=True)
         n = array.ndim if array.dtype == bool else 1
         dim, indexed = dim + n, indexed + n
         result.append(array)

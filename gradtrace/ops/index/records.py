@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, gather_op, structural_op, view_op
+from gradtrace.engine.op import PASS_ON, d, gather_op, structural_op, view_op
 from gradtrace.engine.types import Array, Shape
 
 
@@ -16,7 +16,7 @@ def along(dim: int, item: Any) -> tuple[Any, ...]:
     return (slice(None),) * dim + (item,)
 
 
-def place_along(shape: Shape, dim: int, item: Array | slice | int, g: Array) -> Array:
+def place_along(g: Array, shape: Shape, dim: int, item: Array | slice | int) -> Array:
     """Return zeros of `shape` with `g` at the positions that `item` selects along `dim`."""
     out = np.zeros(shape, g.dtype)
     out[along(dim, item)] = g
@@ -32,13 +32,13 @@ def take_entries(a: Array, index_array: Array, dim: int) -> Array:
     return np.take_along_axis(a, index_array, dim) if a.ndim else np.array(np.broadcast_to(a, index_array.shape))
 
 
-def take_slices(a: Array, index_array: Array, dim: int) -> Array:
+def take_slices(a: Array, dim: int, index_array: Array) -> Array:
     """Select the slices at a 1-d index along `dim`; return a 0-d array unchanged."""
     return np.take(a, index_array, dim) if a.ndim else np.array(a)
 
 
-def no_gradient(*_: object) -> None:
-    """Return None, the gradient of an operand that holds only zeros; PyTorch's graph has a node for it."""
+# The derivative of an operand that holds only zeros; PyTorch's graph has a node for it.
+NO_GRAD = d("", lambda *_: None)
 
 
 def add_at(shape: Shape, indices: tuple[Any, ...], g: Array) -> Array:
@@ -49,76 +49,21 @@ def add_at(shape: Shape, indices: tuple[Any, ...], g: Array) -> Array:
     return out
 
 
-# With the Ellipsis numpy returns a view even of a single element, not a scalar.
-# fmt: off
-select = view_op("select(self; dim, index)", lambda a, dim, index: a[(*along(dim, index), ...)],
-    "out = self[..., index, ...]", dims="dim", zero="choice",
-    self=d("~self", lambda xp, g, out, self, dim, index: xp.select_place(g, tuple(self.shape), dim, index)))
-select_place = structural_op("select_place(self; shape, dim, index)",
-    lambda g, shape, dim, index: place_along(shape, dim, index, g), "out[..., i, ...] = self if i == index else 0",
-    node="SelectBackwardBackward0", self=d("", lambda xp, g, out, self, shape, dim, index: xp.select(g, dim, index)))
-slice_record = view_op("slice(self; dim, start, stop, step)",
-    lambda a, dim, start, stop, step: a[along(dim, slice(start, stop, step))],
-    "out[..., i, ...] = self[..., start + step * i, ...]", dims="dim", zero="choice",
-    self=d("~self", lambda xp, g, out, self, dim, start, stop, step:
-        xp.slice_place(g, tuple(self.shape), dim, start, stop, step)))
-slice_place = structural_op("slice_place(self; shape, dim, start, stop, step)",
-    lambda g, shape, dim, start, stop, step: place_along(shape, dim, slice(start, stop, step), g),
-    "out[..., start + step * i, ...] = self[..., i, ...]", node="SliceBackwardBackward0",
-    self=d("", lambda xp, g, out, self, shape, dim, start, stop, step: xp.slice(g, dim, start, stop, step)))
-index = gather_op("index(self; indices)", lambda a, indices: a[indices], "out[i] = self[indices[i]]", zero="choice",
-    self=d("~self indices", lambda xp, g, out, self, indices: xp.index_place(None, g, tuple(self.shape), indices)))
-index_place = gather_op("index_place(onto, values; shape, indices)",
-    lambda onto, g, shape, indices: add_at(shape, indices, g), "out[j] = sum[i](values[i] if indices[i] == j else 0)",
-    node="IndexPutImplBackward0",
-    onto=d("", no_gradient), values=d("", lambda xp, g, out, onto, values, shape, indices: xp.index(g, indices)))
-index_rows = gather_op("index_rows(onto, source; shape, dim, index)",
-    lambda onto, g, shape, dim, index: add_at(shape, along(dim, index) if shape else (...,), g),
-    "out[..., j, ...] = sum[i](source[..., i, ...] if index[i] == j else 0)", node="IndexAddBackward0",
-    onto=d("", no_gradient),
-    source=d("", lambda xp, g, out, onto, source, shape, dim, index: xp.index_select(g, dim, index)))
-index_put = gather_op("index_put(self, values; indices, accumulate)",
-    lambda a, v, indices, accumulate: put_kernel(a, v, indices, accumulate),
-    "out[indices[i]] = self[indices[i]] + values[i] if accumulate else values[i]", overlap="idempotent reads",
-    self=d("indices", lambda xp, g, out, self, values, indices, accumulate:
-        g if accumulate else xp.index_put(g, xp.zeros_like(xp.index(g, indices)), indices, False)),
-    values=d("indices", lambda xp, g, out, self, values, indices, accumulate: xp.index(g, indices)))
-gather = gather_op("gather(self; dim, index)", lambda a, dim, index: take_entries(narrowed(a, index, dim), index, dim),
-    "out[..., i, ...] = self[..., index[..., i, ...], ...]", zero="choice",
-    self=d("self index", lambda xp, g, out, self, dim, index: xp.gather_place(None, g, tuple(self.shape), dim, index)))
-# fmt: on
-
-
-def _place(name: str, node: str) -> None:
-    gather_op(f"{name}(onto, src; shape, dim, index)",
-        lambda onto, g, shape, dim, index: add_at(shape, grid(index, dim), g),
-        "out[..., j, ...] = sum[i](src[..., i, ...] if index[..., i, ...] == j else 0)", node=node,
-        onto=d("", no_gradient),
-        src=d("", lambda xp, g, out, onto, src, shape, dim, index: xp.gather(g, dim, index)))  # fmt: skip
-
-
-_place("gather_place", "ScatterAddBackward0")
-_place("order_place", "ScatterBackward0")  # each position occurs once
-# fmt: off
-scatter = gather_op("scatter(self, src; dim, index)", lambda a, src, dim, index: scatter_kernel(a, src, dim, index),
-    "out[..., index[..., i, ...], ...] = src[..., i, ...]", overlap="reads", c_order=True,
-    self=d("index", lambda xp, g, out, self, src, dim, index: xp.scatter_value(g, dim, index, 0.0)),
-    src=d("index", lambda xp, g, out, self, src, dim, index: xp.gather(g, dim, index)))
-scatter_value = gather_op("scatter_value(self; dim, index, value)",
-    lambda a, dim, index, value: scatter_kernel(a, None, dim, index, value),
-    "out[..., index[..., i, ...], ...] = value", c_order=True, node="ScatterBackward1",
-    self=d("index", lambda xp, g, out, self, dim, index, value: xp.scatter_value(g, dim, index, 0.0)))
-scatter_add = gather_op("scatter_add(self, src; dim, index)",
-    lambda a, src, dim, index: scatter_kernel(a, src, dim, index, add=True),
-    "out[..., j, ...] = self[..., j, ...] + sum[i](src[..., i, ...] if index[..., i, ...] == j else 0)",
-    overlap="reads", c_order=True, self=d("", lambda xp, g, out, self, src, dim, index: g),
-    src=d("index", lambda xp, g, out, self, src, dim, index: xp.gather(g, dim, index)))
-fit = structural_op("fit(self; shape)", lambda a, shape: fit_kernel(a, shape), "out[i] = self[i] if i < n else 0",
-    node="SliceBackward0", self=d("~self", lambda xp, g, out, self, shape: xp.fit(g, tuple(self.shape))))
-index_select = gather_op("index_select(self; dim, index)", lambda a, dim, index: take_slices(a, index, dim),
-    "out[..., i, ...] = self[..., index[i], ...]", dims="dim", zero="choice",
-    self=d("~self index", lambda xp, g, out, self, dim, index: xp.index_rows(None, g, tuple(self.shape), dim, index)))
-# fmt: on
+def put_kernel(a: Array, values: Array, indices: tuple[Any, ...], accumulate: bool) -> Array:
+    out = np.array(a)
+    target = out[indices].shape
+    try:
+        values = np.broadcast_to(values, target)
+    except ValueError:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(target)}"
+        ) from None
+    if accumulate:
+        np.add.at(out, indices, values)
+    else:
+        out[indices] = values
+    return out
 
 
 def fit_kernel(a: Array, shape: Shape) -> Array:
@@ -139,14 +84,6 @@ def grid(index_array: Array, dim: int) -> tuple[Any, ...]:
     return tuple(full)
 
 
-def narrowed(a: Array, index_array: Array, dim: int) -> Array:
-    """Return `a` cropped to the sizes of the index in all dims except `dim`."""
-    if a.ndim == 0:
-        return a
-    bounds = tuple(slice(None) if i == dim else slice(0, n) for i, n in enumerate(index_array.shape))
-    return a[bounds]
-
-
 def scatter_kernel(
     a: Array, src: Array | None, dim: int, index_array: Array, value: float | None = None, add: bool = False
 ) -> Array:
@@ -160,18 +97,81 @@ def scatter_kernel(
     return out
 
 
-def put_kernel(a: Array, values: Array, indices: tuple[Any, ...], accumulate: bool) -> Array:
-    out = np.array(a)
-    target = out[indices].shape
-    try:
-        values = np.broadcast_to(values, target)
-    except ValueError:
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
-            f"shape {list(target)}"
-        ) from None
-    if accumulate:
-        np.add.at(out, indices, values)
-    else:
-        out[indices] = values
-    return out
+# With the Ellipsis numpy returns a view even of a single element, not a scalar.
+# fmt: off
+select = view_op("select(self; dim, index)", lambda a, dim, index: a[(*along(dim, index), ...)],
+    "out = self[..., index, ...]", dims="dim", zero="choice",
+    self=d("~self", lambda xp, g, out, self, dim, index: xp.select_place(g, tuple(self.shape), dim, index)))
+select_place = structural_op("select_place(self; shape, dim, index)", place_along,
+    "out[..., i, ...] = self if i == index else 0",
+    node="SelectBackwardBackward0", self=d("", lambda xp, g, out, self, shape, dim, index: xp.select(g, dim, index)))
+slice_record = view_op("slice(self; dim, start, stop, step)",
+    lambda a, dim, start, stop, step: a[along(dim, slice(start, stop, step))],
+    "out[..., i, ...] = self[..., start + step * i, ...]", dims="dim", zero="choice",
+    self=d("~self", lambda xp, g, out, self, dim, start, stop, step:
+        xp.slice_place(g, tuple(self.shape), dim, start, stop, step)))
+slice_place = structural_op("slice_place(self; shape, dim, start, stop, step)",
+    lambda g, shape, dim, start, stop, step: place_along(g, shape, dim, slice(start, stop, step)),
+    "out[..., start + step * i, ...] = self[..., i, ...]", node="SliceBackwardBackward0",
+    self=d("", lambda xp, g, out, self, shape, dim, start, stop, step: xp.slice(g, dim, start, stop, step)))
+index = gather_op("index(self; indices)", lambda a, indices: a[indices], "out[i] = self[indices[i]]", zero="choice",
+    self=d("~self indices", lambda xp, g, out, self, indices: xp.index_place(None, g, tuple(self.shape), indices)))
+index_place = gather_op("index_place(onto, values; shape, indices)",
+    lambda onto, g, shape, indices: add_at(shape, indices, g), "out[j] = sum[i](values[i] if indices[i] == j else 0)",
+    node="IndexPutImplBackward0",
+    onto=NO_GRAD, values=d("", lambda xp, g, out, onto, values, shape, indices: xp.index(g, indices)))
+index_rows = gather_op("index_rows(onto, source; shape, dim, index)",
+    lambda onto, g, shape, dim, index: add_at(shape, along(dim, index) if shape else (...,), g),
+    "out[..., j, ...] = sum[i](source[..., i, ...] if index[i] == j else 0)", node="IndexAddBackward0",
+    onto=NO_GRAD,
+    source=d("", lambda xp, g, out, onto, source, shape, dim, index: xp.index_select(g, dim, index)))
+index_put = gather_op("index_put(self, values; indices, accumulate)",
+    put_kernel,
+    "out[indices[i]] = self[indices[i]] + values[i] if accumulate else values[i]", overlap="idempotent reads",
+    self=d("indices", lambda xp, g, out, self, values, indices, accumulate:
+        g if accumulate else xp.index_put(g, xp.zeros_like(xp.index(g, indices)), indices, False)),
+    values=d("indices", lambda xp, g, out, self, values, indices, accumulate: xp.index(g, indices)))
+gather = gather_op("gather(self; dim, index)", lambda a, dim, index: take_entries(narrowed(a, index, dim), index, dim),
+    "out[..., i, ...] = self[..., index[..., i, ...], ...]", zero="choice",
+    self=d("self index", lambda xp, g, out, self, dim, index: xp.gather_place(None, g, tuple(self.shape), dim, index)))
+# fmt: on
+
+
+def _place(name: str, node: str) -> None:
+    gather_op(f"{name}(onto, src; shape, dim, index)",
+        lambda onto, g, shape, dim, index: add_at(shape, grid(index, dim), g),
+        "out[..., j, ...] = sum[i](src[..., i, ...] if index[..., i, ...] == j else 0)", node=node,
+        onto=NO_GRAD,
+        src=d("", lambda xp, g, out, onto, src, shape, dim, index: xp.gather(g, dim, index)))  # fmt: skip
+
+
+_place("gather_place", "ScatterAddBackward0")
+_place("order_place", "ScatterBackward0")  # each position occurs once
+# fmt: off
+scatter = gather_op("scatter(self, src; dim, index)", scatter_kernel,
+    "out[..., index[..., i, ...], ...] = src[..., i, ...]", overlap="reads", c_order=True,
+    self=d("index", lambda xp, g, out, self, src, dim, index: xp.scatter_value(g, dim, index, 0.0)),
+    src=d("index", lambda xp, g, out, self, src, dim, index: xp.gather(g, dim, index)))
+scatter_value = gather_op("scatter_value(self; dim, index, value)",
+    lambda a, dim, index, value: scatter_kernel(a, None, dim, index, value),
+    "out[..., index[..., i, ...], ...] = value", c_order=True, node="ScatterBackward1",
+    self=d("index", lambda xp, g, out, self, dim, index, value: xp.scatter_value(g, dim, index, 0.0)))
+scatter_add = gather_op("scatter_add(self, src; dim, index)",
+    lambda a, src, dim, index: scatter_kernel(a, src, dim, index, add=True),
+    "out[..., j, ...] = self[..., j, ...] + sum[i](src[..., i, ...] if index[..., i, ...] == j else 0)",
+    overlap="reads", c_order=True, self=PASS_ON,
+    src=d("index", lambda xp, g, out, self, src, dim, index: xp.gather(g, dim, index)))
+fit = structural_op("fit(self; shape)", fit_kernel, "out[i] = self[i] if i < n else 0",
+    node="SliceBackward0", self=d("~self", lambda xp, g, out, self, shape: xp.fit(g, tuple(self.shape))))
+index_select = gather_op("index_select(self; dim, index)", take_slices,
+    "out[..., i, ...] = self[..., index[i], ...]", dims="dim", zero="choice",
+    self=d("~self index", lambda xp, g, out, self, dim, index: xp.index_rows(None, g, tuple(self.shape), dim, index)))
+# fmt: on
+
+
+def narrowed(a: Array, index_array: Array, dim: int) -> Array:
+    """Return `a` cropped to the sizes of the index in all dims except `dim`."""
+    if a.ndim == 0:
+        return a
+    bounds = tuple(slice(None) if i == dim else slice(0, n) for i, n in enumerate(index_array.shape))
+    return a[bounds]

@@ -109,7 +109,7 @@ def prod_grads(
     return of_a, of_src
 
 
-def fill_at(a: Array, dim: int, index: Array, value: Array | float) -> Array:
+def fill_at(a: Array, value: Array | float, dim: int, index: Array) -> Array:
     out = np.array(a)
     out[along(dim, index) if out.ndim else ...] = value
     return out
@@ -131,40 +131,6 @@ def reduced(name: str) -> Derivative:
     )
 
 
-# fmt: off
-scatter_reduce_record = gather_op("scatter_reduce(self, src; dim, index, reduce, include_self)", scatter_reduce_kernel,
-    "out[..., index[..., i, ...], ...] = reduce(self[..., index[..., i, ...], ...], src[..., i, ...])",
-    overlap="reads", joint=reduced("scatter_reduce"))
-index_reduce_record = gather_op("index_reduce(self, src; dim, index, reduce, include_self)", scatter_reduce_kernel,
-    "out[..., index[i], ...] = reduce(self[..., index[i], ...], src[..., i, ...])", joint=reduced("index_reduce"))
-index_fill_record = gather_op("index_fill(self; dim, index, value)", fill_at, "out[..., index[i], ...] = value",
-    overlap="idempotent", self=d("index", lambda xp, g, out, self, dim, index, value: xp.index_fill(g, dim, index, 0)))
-index_fill_tensor = gather_op("index_fill_tensor(self, value; dim, index)",
-    lambda a, value, dim, index: fill_at(a, dim, index, value), "out[..., index[i], ...] = value",
-    overlap="idempotent", node="IndexFillBackward1",
-    self=d("index", lambda xp, g, out, self, value, dim, index: xp.index_fill(g, dim, index, 0)),
-    value=d("index", lambda xp, g, out, self, value, dim, index:
-        xp.index_select(g, dim, distinct(index, tuple(g.shape), dim))))
-index_copy_record = gather_op("index_copy(self, source; dim, index)",
-    lambda a, source, dim, index: fill_at(a, dim, index, source), "out[..., index[i], ...] = source[..., i, ...]",
-    overlap="reads", self=d("index", lambda xp, g, out, self, source, dim, index: xp.index_fill(g, dim, index, 0)),
-    source=d("index", lambda xp, g, out, self, source, dim, index: xp.index_select(g, dim, index)))
-masked_scatter_record = gather_op("masked_scatter(self, source; mask)",
-    lambda a, source, mask: masked_scatter_kernel(a, source, mask),
-    "out[mask] = source; out[not mask] = self[not mask]",
-    self=d("mask", lambda xp, g, out, self, source, mask: xp.where(mask, xp.zeros_like(g), g)),
-    source=d("~source mask", lambda xp, g, out, self, source, mask:
-        xp.reshape(xp.fit(xp.index(g, (mask,)), (int(np.prod(tuple(source.shape))),)), tuple(source.shape))))
-put_record = gather_op("put(self, source; index, accumulate)",
-    lambda a, source, index, accumulate: put_kernel(a, source, index, accumulate),
-    "out[index[i]] = self[index[i]] + source[i] if accumulate else source[i]", overlap="reads",
-    self=d("index", lambda xp, g, out, self, source, index, accumulate:
-        g if accumulate else xp.put(g, xp.zeros_like(xp.take_flat(g, index)), index, False)),
-    source=d("~source index", lambda xp, g, out, self, source, index, accumulate:
-        xp.reshape(xp.take_flat(g, index), tuple(source.shape))))
-# fmt: on
-
-
 def masked_scatter_kernel(a: Array, source: Array, mask: Array) -> Array:
     out = np.array(np.broadcast_to(a, mask.shape))
     out[mask] = source.reshape(-1)[: int(mask.sum())]
@@ -179,6 +145,38 @@ def put_kernel(a: Array, source: Array, index: Array, accumulate: bool) -> Array
     else:
         out.reshape(-1)[index] = values
     return out
+
+
+# fmt: off
+scatter_reduce_record = gather_op("scatter_reduce(self, src; dim, index, reduce, include_self)", scatter_reduce_kernel,
+    "out[..., index[..., i, ...], ...] = reduce(self[..., index[..., i, ...], ...], src[..., i, ...])",
+    overlap="reads", joint=reduced("scatter_reduce"))
+index_reduce_record = gather_op("index_reduce(self, src; dim, index, reduce, include_self)", scatter_reduce_kernel,
+    "out[..., index[i], ...] = reduce(self[..., index[i], ...], src[..., i, ...])", joint=reduced("index_reduce"))
+index_fill_record = gather_op("index_fill(self; dim, index, value)",
+    lambda a, dim, index, value: fill_at(a, value, dim, index), "out[..., index[i], ...] = value",
+    overlap="idempotent", self=d("index", lambda xp, g, out, self, dim, index, value: xp.index_fill(g, dim, index, 0)))
+index_fill_tensor = gather_op("index_fill_tensor(self, value; dim, index)", fill_at, "out[..., index[i], ...] = value",
+    overlap="idempotent", node="IndexFillBackward1",
+    self=d("index", lambda xp, g, out, self, value, dim, index: xp.index_fill(g, dim, index, 0)),
+    value=d("index", lambda xp, g, out, self, value, dim, index:
+        xp.index_select(g, dim, distinct(index, tuple(g.shape), dim))))
+index_copy_record = gather_op("index_copy(self, source; dim, index)", fill_at,
+    "out[..., index[i], ...] = source[..., i, ...]",
+    overlap="reads", self=d("index", lambda xp, g, out, self, source, dim, index: xp.index_fill(g, dim, index, 0)),
+    source=d("index", lambda xp, g, out, self, source, dim, index: xp.index_select(g, dim, index)))
+masked_scatter_record = gather_op("masked_scatter(self, source; mask)", masked_scatter_kernel,
+    "out[mask] = source; out[not mask] = self[not mask]",
+    self=d("mask", lambda xp, g, out, self, source, mask: xp.where(mask, xp.zeros_like(g), g)),
+    source=d("~source mask", lambda xp, g, out, self, source, mask:
+        xp.reshape(xp.fit(xp.index(g, (mask,)), (int(np.prod(tuple(source.shape))),)), tuple(source.shape))))
+put_record = gather_op("put(self, source; index, accumulate)", put_kernel,
+    "out[index[i]] = self[index[i]] + source[i] if accumulate else source[i]", overlap="reads",
+    self=d("index", lambda xp, g, out, self, source, index, accumulate:
+        g if accumulate else xp.put(g, xp.zeros_like(xp.take_flat(g, index)), index, False)),
+    source=d("~source index", lambda xp, g, out, self, source, index, accumulate:
+        xp.reshape(xp.take_flat(g, index), tuple(source.shape))))
+# fmt: on
 
 
 # ---- public names

@@ -12,8 +12,8 @@ from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, linalg_op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand, Shape
-from gradtrace.ops.arguments import linalg_function, torch_function
+from gradtrace.engine.types import XP, Array, Operand
+from gradtrace.ops.arguments import linalg_function, need_float, require_float, torch_function
 from gradtrace.ops.linalg.matrix import transposed
 from gradtrace.ops.linalg.solve import (
     LinAlgError,
@@ -65,6 +65,13 @@ def pinv_kernel(a: Array, atol: float, rtol: float, hermitian: bool) -> Array:
     return (right.swapaxes(-1, -2) * inverse[..., None, :]) @ left.swapaxes(-1, -2)
 
 
+def rank_kernel(a: Array, atol: float, rtol: float, hermitian: bool) -> Array:
+    if not a.size:
+        return np.zeros(a.shape[:-2], np.int64)
+    size = np.abs(np.linalg.eigvalsh(a)) if hermitian else np.linalg.svd(a, compute_uv=False)
+    return np.count_nonzero(size > np.maximum(atol, rtol * size.max(axis=-1, keepdims=True)), axis=-1)
+
+
 def lstsq_kernel(a: Array, b: Array, rcond: float, driver: str, vector: bool) -> tuple[Array, ...]:
     right = b[..., None] if vector else b
     values = np.linalg.svd(a, compute_uv=False)
@@ -93,7 +100,7 @@ def diagonal_matrix(xp: XP, values: Operand) -> Operand:
     return xp.unsqueeze(values, values.ndim) * constant(values, np.eye(values.shape[-1]))
 
 
-def eigh_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand]) -> Operand:
+def eigh_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand], *_: object) -> Operand:
     values, vectors = out
     if g[1] is None:
         return xp.matmul(vectors * xp.unsqueeze(g[0], g[0].ndim - 1), transposed(xp, vectors))
@@ -104,7 +111,7 @@ def eigh_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand]) -> Operand:
     return xp.matmul(vectors, xp.matmul(inner, transposed(xp, vectors)))
 
 
-def svd_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand]) -> Operand:
+def svd_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand], *_: object) -> Operand:
     """Return the gradient of the SVD A = U S V^T; of full matrices only the first k columns of U and of V count."""
     u, s, vh = out
     gu, gs, gvh = g
@@ -140,8 +147,8 @@ def svd_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand]) -> Operand:
     return total
 
 
-def qr_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand], shape: Shape, mode: str) -> Operand:
-    m, n = shape[-2:]
+def qr_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand], a: Operand, mode: str) -> Operand:
+    m, n = a.shape[-2:]
     if mode == "r":
         raise RuntimeError(
             "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
@@ -170,7 +177,7 @@ def square_qr_grad(xp: XP, gq: Operand, gr: Operand, q: Operand, r: Operand) -> 
     return xp.solve_triangular(transposed(xp, r), gq + xp.matmul(q, inner), False, False, False)
 
 
-def pinv_grad(xp: XP, g: Operand, a: Operand, out: Operand) -> Operand:
+def pinv_grad(xp: XP, g: Operand, out: Operand, a: Operand, *_: object) -> Operand:
     turned, gt = transposed(xp, out), transposed(xp, g)
     times = xp.matmul
     if a.shape[-2] <= a.shape[-1]:
@@ -203,7 +210,7 @@ def lstsq_grad(
     parts_a, parts_b = [], []
     if gx is not None:
         inverse = xp.pinv(a, 0.0, rcond, False)
-        parts_a.append(pinv_grad(xp, xp.matmul(gx, transposed(xp, b)), a, inverse))
+        parts_a.append(pinv_grad(xp, xp.matmul(gx, transposed(xp, b)), inverse, a))
         parts_b.append(xp.matmul(transposed(xp, inverse), gx))
     if g[1] is not None and out[1] is not None and count_of(out[1]):
         away = (xp.matmul(a, x) - b) * (2 * xp.unsqueeze(g[1], g[1].ndim - 1))
@@ -222,30 +229,22 @@ def count_of(x: Operand) -> int:
 # fmt: off
 eigh_record = linalg_op("eigh(A; lower)", eigh_kernel, "A == Q @ diag(L) @ T(Q); T(Q) @ Q == I", cost=("length", 9),
     node="LinalgEighBackward0", outputs=2, undefined_grad="none",
-    A=d("out", lambda xp, g, out, A, lower: eigh_grad(xp, g, out)))
+    A=d("out", eigh_grad))
 svd_record = linalg_op("svd(A; full_matrices)", svd_kernel, "A == U @ diag(S) @ T(V); T(U) @ U == I; T(V) @ V == I",
     cost=("length", 22), node="LinalgSvdBackward0", outputs=3, undefined_grad="none",
-    A=d("out", lambda xp, g, out, A, full_matrices: svd_grad(xp, g, out)))
+    A=d("out", svd_grad))
 qr_record = linalg_op("qr(A; mode)", qr_kernel, "A == Q @ R; T(Q) @ Q == I", cost=("length", 4),
     node="LinalgQrBackward0", outputs=2, undefined_grad="none",
-    A=d("~A out", lambda xp, g, out, A, mode: qr_grad(xp, g, out, A.shape, mode)))
+    A=d("~A out", qr_grad))
 pinv_record = linalg_op("pinv(A; atol, rtol, hermitian)", pinv_kernel,
     "A @ out @ A == A; out @ A @ out == out; T(A @ out) == A @ out; T(out @ A) == out @ A", cost=("length", 24),
-    node="LinalgPinvBackward0", A=d("A out", lambda xp, g, out, A, atol, rtol, hermitian: pinv_grad(xp, g, A, out)))
+    node="LinalgPinvBackward0", A=d("A out", pinv_grad))
 lstsq_record = linalg_op("lstsq(A, B; rcond, driver, vector)", lstsq_kernel, "argmin[X](norm(A @ X - B))",
     cost=("length", 24), node="LinalgLstsqBackward0", outputs=4, differentiable=(0, 1), undefined_grad="none",
     joint=d("A B out0 out1", lstsq_grad))
-matrix_rank_record = linalg_op("matrix_rank(A; atol, rtol, hermitian)",
-    lambda a, atol, rtol, hermitian: rank_kernel(a, atol, rtol, hermitian),
+matrix_rank_record = linalg_op("matrix_rank(A; atol, rtol, hermitian)", rank_kernel,
     "sum[i](1 if singular(A)[i] > max(atol, rtol * max[j](singular(A)[j])) else 0)", cost=("length", 22))
 # fmt: on
-
-
-def rank_kernel(a: Array, atol: float, rtol: float, hermitian: bool) -> Array:
-    if not a.size:
-        return np.zeros(a.shape[:-2], np.int64)
-    size = np.abs(np.linalg.eigvalsh(a)) if hermitian else np.linalg.svd(a, compute_uv=False)
-    return np.count_nonzero(size > np.maximum(atol, rtol * size.max(axis=-1, keepdims=True)), axis=-1)
 
 
 # ---- the public names
@@ -255,8 +254,7 @@ def eigen(input: Tensor, uplo: str) -> tuple[Tensor, Tensor]:
     check_square("linalg.eigh", input)
     if uplo.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
-    if not input.is_floating_point():
-        raise NotImplementedError(f"\"linalg_eigh_cpu\" not implemented for '{input.dtype.scalar_type}'")
+    need_float(input, "linalg_eigh_cpu")
     return eigh_record(input, uplo.upper() == "L")
 
 
@@ -360,16 +358,11 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return pinv(input, rcond)
 
 
-def refuse_integers(input: Tensor) -> None:
-    if not input.is_floating_point():
-        raise RuntimeError("This function doesn't handle types other than float and double")
-
-
 @linalg_function("lstsq", B="other")
 def lstsq(input: Tensor, other: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Result:
     """Minimum-norm least-squares solution: (solution, residuals, rank, singular_values) (torch.linalg.lstsq)."""
     check_matrix("torch.linalg.lstsq", input, "input")
-    refuse_integers(input)
+    require_float(input, "This function doesn't handle types other than float and double")
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     vector = other.ndim == 1 or (other.ndim == input.ndim - 1 and other.shape == input.shape[:-1])
@@ -391,7 +384,7 @@ def matrix_rank(
 ) -> Tensor:
     """Number of singular values above the tolerance, int64 (torch.linalg.matrix_rank)."""
     check_matrix("torch.linalg.matrix_rank", input, "input")
-    refuse_integers(input)
+    require_float(input, "This function doesn't handle types other than float and double")
     if tol is not None:
         return matrix_rank_record(input, float(tol), 0.0, hermitian)
     return matrix_rank_record(input, *tolerances(input, atol, rtol), hermitian)

@@ -122,7 +122,7 @@ def lu_factor_grad(xp: XP, g: Operand, out: Sequence[Operand]) -> Operand:
     return plu_grad(xp, gl, gu, p, lower, upper)
 
 
-def lu_unpack_grad(xp: XP, g: Sequence[Any], lu: Operand) -> Operand:
+def lu_unpack_grad(xp: XP, g: Sequence[Any], out: object, lu: Operand, *_: object) -> Operand:
     m, n = lu.shape[-2:]
     k = min(m, n)
     parts = []
@@ -193,7 +193,7 @@ lu_record = linalg_op("lu(A)", lu_kernel, "A == P @ L @ U", cost=("length", 1), 
     differentiable=(1, 2), undefined_grad="none", A=d("out", lambda xp, g, out, A: plu_grad(xp, g[1], g[2], *out)))
 lu_unpack_record = linalg_op("lu_unpack(LU, pivots; unpack_data, unpack_pivots)", lu_unpack_kernel, "A == P @ L @ U",
     cost=("length", 1), outputs=3, differentiable=(1, 2), undefined_grad="none",
-    LU=d("~LU", lambda xp, g, out, LU, *_: lu_unpack_grad(xp, g, LU)))
+    LU=d("~LU", lu_unpack_grad))
 lu_solve_record = linalg_op("lu_solve(LU, pivots, B; adjoint)", lu_solve_kernel, "inverse(P @ L @ U) @ B",
     cost=("length", 2), node="LinalgLuSolveBackward0", nondifferentiable=("pivots",),
     joint=d("LU pivots out", lu_solve_grad))

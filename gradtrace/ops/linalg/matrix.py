@@ -10,7 +10,7 @@ from gradtrace.engine.node import Meta
 from gradtrace.engine.op import Op, contraction_op, d, records
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Ints, Operand, Shape
+from gradtrace.engine.types import XP, Array, Ints, Operand, Rule, Shape
 from gradtrace.ops.api import named, not_a_tensor
 from gradtrace.ops.arguments import torch_function
 
@@ -195,6 +195,15 @@ def scaled(x: Operand, factor: float) -> Operand:
     return x if factor == 1 else x * factor
 
 
+def in_sum(product: Op, factor: str) -> Rule:
+    """Return the rule of a factor of `product` in the sum beta * self + alpha * product."""
+    rule = product.derivatives[factor].rule
+    return lambda xp, g, out, self, a, b, beta, alpha: scaled(rule(xp, g, out, a, b), alpha)
+
+
+BETA = d("", lambda xp, g, out, self, a, b, beta, alpha: scaled(g, beta))
+
+
 def batched(xp: XP, g: Operand, n: int) -> Operand:
     """Expand a gradient that is one matrix to a batch of n, for the rules of addbmm."""
     return xp.expand(xp.unsqueeze(g, 0), (n, *g.shape))
@@ -208,18 +217,18 @@ def columns_first(a: Any) -> bool:
     return bool(apart[0] == one and apart[1] == a.shape[0] * one)
 
 
-def mm_self(xp: XP, g: Operand, self: Operand, mat2: Operand) -> Operand:
+def mm_self(xp: XP, g: Operand, out: object, self: Operand, mat2: Operand) -> Operand:
     return xp.t(xp.mm(mat2, xp.t(g))) if columns_first(self) else xp.mm(g, xp.t(mat2))
 
 
-def mm_mat2(xp: XP, g: Operand, self: Operand, mat2: Operand) -> Operand:
+def mm_mat2(xp: XP, g: Operand, out: object, self: Operand, mat2: Operand) -> Operand:
     return xp.t(xp.mm(xp.t(g), self)) if columns_first(mat2) else xp.mm(xp.t(self), g)
 
 
 # fmt: off
 mm = contraction_op("mm(self, mat2)", mm_kernel, "out[i, j] = sum[k](self[i, k] * mat2[k, j])", commutative=False,
-    sign="@", zero="product", self=d("mat2 ~self", lambda xp, g, out, self, mat2: mm_self(xp, g, self, mat2)),
-    mat2=d("self ~mat2", lambda xp, g, out, self, mat2: mm_mat2(xp, g, self, mat2)))
+    sign="@", zero="product", self=d("mat2 ~self", mm_self),
+    mat2=d("self ~mat2", mm_mat2))
 mv = contraction_op("mv(self, vec)", mv_kernel, "out[i] = sum[k](self[i, k] * vec[k])", commutative=False, sign="@",
     zero="product", self=d("vec", lambda xp, g, out, self, vec: columns(xp, g, vec)),
     vec=d("self", lambda xp, g, out, self, vec: xp.mv(flipped(xp, self), g)))
@@ -234,21 +243,21 @@ bmm = contraction_op("bmm(self, mat2)", bmm_kernel, "out[b, i, j] = sum[k](self[
     self=d("mat2", lambda xp, g, out, self, mat2: xp.bmm(g, flipped(xp, mat2))),
     mat2=d("self", lambda xp, g, out, self, mat2: xp.bmm(flipped(xp, self), g)))
 addmm = contraction_op("addmm(self, mat1, mat2; beta, alpha)", addmm_kernel, "beta * self + alpha * (mat1 @ mat2)",
-    zero="product", self=d("", lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(g, beta)),
-    mat1=d("mat2 ~mat1", lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(mm_self(xp, g, mat1, mat2), alpha)),
-    mat2=d("mat1 ~mat2", lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(mm_mat2(xp, g, mat1, mat2), alpha)))
+    zero="product", self=BETA,
+    mat1=d("mat2 ~mat1", in_sum(mm, "self")),
+    mat2=d("mat1 ~mat2", in_sum(mm, "mat2")))
 addmv = contraction_op("addmv(self, mat, vec; beta, alpha)", addmv_kernel, "beta * self + alpha * (mat @ vec)",
-    zero="product", self=d("", lambda xp, g, out, self, mat, vec, beta, alpha: scaled(g, beta)),
-    mat=d("vec", lambda xp, g, out, self, mat, vec, beta, alpha: scaled(columns(xp, g, vec), alpha)),
-    vec=d("mat", lambda xp, g, out, self, mat, vec, beta, alpha: scaled(xp.mv(flipped(xp, mat), g), alpha)))
+    zero="product", self=BETA,
+    mat=d("vec", in_sum(mv, "self")),
+    vec=d("mat", in_sum(mv, "vec")))
 addr = contraction_op("addr(self, vec1, vec2; beta, alpha)", addr_kernel,
     "out[i, j] = beta * self[i, j] + alpha * vec1[i] * vec2[j]",
-    self=d("", lambda xp, g, out, self, vec1, vec2, beta, alpha: scaled(g, beta)),
+    self=BETA,
     vec1=d("vec2", lambda xp, g, out, self, vec1, vec2, beta, alpha: scaled(xp.mv(g, vec2), alpha)),
     vec2=d("vec1", lambda xp, g, out, self, vec1, vec2, beta, alpha: scaled(xp.mv(flipped(xp, g), vec1), alpha)))
 addbmm = contraction_op("addbmm(self, batch1, batch2; beta, alpha)", addbmm_kernel,
     "beta * self + alpha * sum[b](batch1[b] @ batch2[b])",
-    self=d("", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(g, beta)),
+    self=BETA,
     batch1=d("batch2", lambda xp, g, out, self, batch1, batch2, beta, alpha:
         scaled(xp.bmm(batched(xp, g, batch2.shape[0]), flipped(xp, batch2)), alpha)),
     batch2=d("batch1", lambda xp, g, out, self, batch1, batch2, beta, alpha:
@@ -256,11 +265,9 @@ addbmm = contraction_op("addbmm(self, batch1, batch2; beta, alpha)", addbmm_kern
 baddbmm = contraction_op("baddbmm(self, batch1, batch2; beta, alpha)",
     lambda input, a, b, beta, alpha: scaled_sum(input, beta, bmm_kernel(a, b), alpha),
     "beta * self[b] + alpha * (batch1[b] @ batch2[b])", zero="product",
-    self=d("", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(g, beta)),
-    batch1=d("batch2", lambda xp, g, out, self, batch1, batch2, beta, alpha:
-        scaled(xp.bmm(g, flipped(xp, batch2)), alpha)),
-    batch2=d("batch1", lambda xp, g, out, self, batch1, batch2, beta, alpha:
-        scaled(xp.bmm(flipped(xp, batch1), g), alpha)))
+    self=BETA,
+    batch1=d("batch2", in_sum(bmm, "self")),
+    batch2=d("batch1", in_sum(bmm, "mat2")))
 # fmt: on
 
 

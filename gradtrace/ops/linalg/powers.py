@@ -46,7 +46,7 @@ def pade(x: Array) -> Array:
     return np.linalg.solve(even - odd, even + odd)
 
 
-def exp_grad(xp: XP, g: Operand, a: Operand) -> Operand:
+def exp_grad(xp: XP, g: Operand, out: object, a: Operand) -> Operand:
     """Return the gradient of exp(A) for G: the upper right block of exp([[A^T, G], [0, A^T]])."""
     n = a.shape[-1]
     first, second = constant(g, np.eye(2 * n, n)), constant(g, np.eye(2 * n, n, -n))
@@ -61,7 +61,7 @@ def exp_grad(xp: XP, g: Operand, a: Operand) -> Operand:
 
 # fmt: off
 matrix_exp = linalg_op("matrix_exp(self)", exp_kernel, "sum[k, 0, inf](self**k / factorial(k))", cost=("length", 60),
-    node="LinalgMatrixExpBackward0", self=d("self", lambda xp, g, out, self: exp_grad(xp, g, self)))
+    node="LinalgMatrixExpBackward0", self=d("self", exp_grad))
 # fmt: on
 
 

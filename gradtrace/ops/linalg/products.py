@@ -11,12 +11,12 @@ from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace, refuse_unless_tracked
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, arith_op, contraction_op, d, elementwise_op
+from gradtrace.engine.op import PASS_ON, Op, arith_op, contraction_op, d, elementwise_op
 from gradtrace.engine.rounding import blend, multiply_add
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand, Raw
 from gradtrace.ops.api import is_int, named, public
-from gradtrace.ops.arguments import count, one_dim, torch_function
+from gradtrace.ops.arguments import count, need_float, one_dim, require_float, torch_function
 from gradtrace.ops.fused import not_differentiable
 from gradtrace.ops.linalg.matrix import broadcast_batches, dot, mm
 from gradtrace.ops.linalg.vector_norm import distance_grad, norm_kernel
@@ -34,7 +34,7 @@ def cdist_kernel(a: Array, b: Array, p: float) -> Array:
     return norm_kernel(a[..., :, None, :] - b[..., None, :, :], p, (max(a.ndim, b.ndim),), False)
 
 
-def cdist_grad(xp: XP, g: Operand, out: Operand, x1: Operand, x2: Operand, p: float, which: int) -> Operand:
+def cdist_grad(xp: XP, g: Operand, x1: Operand, x2: Operand, out: Operand, p: float, which: int) -> Operand:
     away = xp.unsqueeze(x1, x1.ndim - 1) - xp.unsqueeze(x2, x2.ndim - 2)
     part = distance_grad(xp, g, away, out, p)
     if which:
@@ -60,12 +60,11 @@ cross = contraction_op("cross(self, other; dim)", cross_kernel,
     other=d("self", lambda xp, g, out, self, other, dim: xp.cross(g, self, dim)))
 cdist = contraction_op("cdist(x1, x2; p)", cdist_kernel, "out[i, j] = sum[k](abs(x1[i, k] - x2[j, k])**p)**(1 / p)",
     cost=("pairs", 3), promote="arith",
-    x1=d("x1 x2 out", lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 0),
+    x1=d("x1 x2 out", lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, x1, x2, out, p, 0),
         lambda xp, g, out, x1, x2, p: xp.cdist_backward(g, x1, x2, out, p, 0)),
-    x2=d("x1 x2 out", lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 1),
+    x2=d("x1 x2 out", lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, x1, x2, out, p, 1),
         lambda xp, g, out, x1, x2, p: xp.cdist_backward(g, x1, x2, out, p, 1)))
-not_differentiable("cdist_backward(g, x1, x2, out; p, which)",
-    lambda xp, g, x1, x2, out, p, which: cdist_grad(xp, g, out, x1, x2, p, which), kind="contraction")
+not_differentiable("cdist_backward(g, x1, x2, out; p, which)", cdist_grad, kind="contraction")
 lerp_scalar = elementwise_op("lerp_scalar(self, end; weight)", lerp_kernel, "self + weight * (end - self)",
     node="LerpBackward0", self=d("", lambda xp, g, out, self, end, weight: g * (1 - weight)),
     end=d("", lambda xp, g, out, self, end, weight: g * weight))
@@ -74,11 +73,11 @@ lerp = elementwise_op("lerp(self, end, weight)", lerp_kernel, "self + weight * (
     end=d("weight", lambda xp, g, out, self, end, weight: g * weight),
     weight=d("self end", lambda xp, g, out, self, end, weight: g * (end - self)))
 addcmul = arith_op("addcmul(self, tensor1, tensor2; value)", addcmul_kernel, "self + value * tensor1 * tensor2",
-    unsupported_dtypes="b addcmul_cpu_out", self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
+    unsupported_dtypes="b addcmul_cpu_out", self=PASS_ON,
     tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor2 * value)),
     tensor2=d("tensor1", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor1 * value)))
 addcdiv = arith_op("addcdiv(self, tensor1, tensor2; value)", lambda a, b, c, value: a + value * b / c,
-    "self + value * tensor1 / tensor2", self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
+    "self + value * tensor1 / tensor2", self=PASS_ON,
     tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * (value / tensor2)),
     tensor2=d("tensor1 tensor2", lambda xp, g, out, self, tensor1, tensor2, value:
         -g * (value * tensor1 / (tensor2 * tensor2))))
@@ -211,8 +210,7 @@ def pairwise_distances(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: obj
     for one, name in ((x1, "X1"), (x2, "X2")):
         if one.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {one.ndim}D")
-        if not one.is_floating_point():
-            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {one.dtype.scalar_type}")
+        require_float(one, f"cdist only supports floating-point dtypes, {name} got: {{}}")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
@@ -233,8 +231,7 @@ def check_lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Op:
         if isinstance(one, Tensor) and one.dtype is not input.dtype and not (name == "weight" and one.ndim == 0):
             raise RuntimeError(f"expected dtype {input.dtype.cpp_name} for `{name}` but got dtype {one.dtype.cpp_name}")
     kind = "tensor" if isinstance(weight, Tensor) else "scalar"
-    if not input.is_floating_point():
-        raise NotImplementedError(f"\"lerp_kernel_{kind}\" not implemented for '{input.dtype.scalar_type}'")
+    need_float(input, f"lerp_kernel_{kind}")
     for one in (end, weight):
         if isinstance(one, Tensor):
             broadcast_batches(tuple(input.shape), tuple(one.shape))

@@ -15,7 +15,7 @@ from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Ints, Operand
 from gradtrace.ops.api import expose, linalg
-from gradtrace.ops.arguments import linalg_function, torch_function
+from gradtrace.ops.arguments import linalg_function, require_float, torch_function
 from gradtrace.ops.linalg.matrix import transposed
 from gradtrace.ops.results import Result, result_type
 
@@ -48,8 +48,7 @@ def check_square(name: str, a: Tensor) -> None:
 
 
 def check_float(name: str, a: Tensor) -> None:
-    if not a.is_floating_point():
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {a.dtype.scalar_type}")
+    require_float(a, name + ": Expected a floating point or complex tensor as input. Got {}")
     if a.dtype.itemsize == 2:
         raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {a.dtype.scalar_type}")
 
@@ -179,15 +178,15 @@ def adjugate(xp: XP, a: Operand) -> Operand:
     return m * (-1) ** (n - 1)
 
 
-def det_grad_of_arrays(xp: XP, g: Array, a: Array, out: Array) -> Array:
+def det_grad_of_arrays(xp: XP, g: Array, out: Array, a: Array) -> Array:
     """Return the gradient of det for arrays: zeros if det is 0, since PyTorch solves A^T x = det(A) in this case."""
-    result: Any = det_grad(xp, g, a, out)
+    result: Any = det_grad(xp, g, out, a)
     one = (*a.shape[:-2], 1, 1)
     nothing = np.where(np.signbit(out).reshape(one), result * 0, 0)
     return np.where((out == 0).reshape(one), nothing, result).astype(a.dtype)
 
 
-def det_grad(xp: XP, g: Operand, a: Operand, out: Operand) -> Operand:
+def det_grad(xp: XP, g: Operand, out: Operand, a: Operand) -> Operand:
     one = (*a.shape[:-2], 1, 1)
     g = xp.reshape(g, one)
     if state.planner is not None:  # a plan must not depend on values
@@ -226,9 +225,7 @@ inv_ex = linalg_op("inv_ex(A)", inverse_kernel, "inverse(A)", cost=("length", 2)
 solve_ex = linalg_op("solve_ex(A, B; left, vector)", solve_kernel, "A @ out == B if left else out @ A == B",
     cost=("length", 2), node="LinalgSolveExBackward0", outputs=2, differentiable=(0,), joint=d("A out0", solve_grad))
 det = linalg_op("det(A)", det_kernel, "sum[s](sign(s) * prod[i](A[i, s[i]]))", cost=("length", 1),
-    node="LinalgDetBackward0",
-    A=d("A out", lambda xp, g, out, A: det_grad_of_arrays(xp, g, A, out),
-        traced=lambda xp, g, out, A: det_grad(xp, g, A, out)))
+    node="LinalgDetBackward0", A=d("A out", det_grad_of_arrays, traced=det_grad))
 slogdet = linalg_op("slogdet(A)", lambda a: tuple(np.linalg.slogdet(a)), "sign(det(A)), log(abs(det(A)))",
     cost=("length", 1), node="LinalgSlogdetBackward0", outputs=2,
     A=d("A", lambda xp, g, out, A: xp.reshape(g[1], (*A.shape[:-2], 1, 1)) * transposed(xp, xp.inv_ex(A)[0])))

@@ -88,7 +88,7 @@ def solve_triangular_grad(
     return of_a, of_b if wanted[1] else None
 
 
-def cholesky_grad(xp: XP, g: Operand, factor: Operand, upper: bool) -> Operand:
+def cholesky_grad(xp: XP, g: Operand, factor: Operand, a: object, upper: bool) -> Operand:
     """Return the gradient of the Cholesky factor: symmetric as in PyTorch, although the kernel reads one triangle."""
     lower, g = (transposed(xp, factor), transposed(xp, g)) if upper else (factor, g)
     half = xp.tril(xp.matmul(transposed(xp, lower), g), 0)
@@ -151,13 +151,13 @@ triangular_solve_record = linalg_op("triangular_solve(self, A; upper, transpose,
     unsupported_dtypes="bi triangular_solve_cpu", joint=d("A out0", triangular_solve_grad))
 cholesky_ex_record = linalg_op("cholesky_ex(A; upper)", cholesky_kernel, "A == L @ T(L); out = T(L) if upper else L",
     cost=("length", 1), node="LinalgCholeskyExBackward0", outputs=2, differentiable=(0,),
-    A=d("out0", lambda xp, g, out, A, upper: cholesky_grad(xp, g[0], out[0], upper)))
+    A=d("out0", lambda xp, g, out, A, upper: cholesky_grad(xp, g[0], out[0], A, upper)))
 old_cholesky_record = linalg_op("cholesky(A; upper)", lambda a, upper: cholesky_kernel(a, upper)[0],
     "A == L @ T(L); out = T(L) if upper else L", cost=("length", 1),
-    A=d("out", lambda xp, g, out, A, upper: cholesky_grad(xp, g, out, upper)))
+    A=d("out", cholesky_grad))
 cholesky_inverse_record = linalg_op("cholesky_inverse(self; upper)", cholesky_inverse_kernel,
     "inverse(self @ T(self))", cost=("length", 2), unsupported_dtypes="bi cholesky_inverse_out_cpu",
-    self=d("self out", lambda xp, g, out, self, upper: cholesky_inverse_grad(xp, g, out, self, upper)))
+    self=d("self out", cholesky_inverse_grad))
 cholesky_solve_record = linalg_op("cholesky_solve(self, factor; upper)", cholesky_solve_kernel,
     "inverse(factor @ T(factor)) @ self", cost=("length", 2), unsupported_dtypes="bi cholesky_solve_cpu",
     joint=d("factor out", cholesky_solve_grad))

@@ -17,10 +17,11 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Dims, Ints, NumpyDtype, Operand
 from gradtrace.ops import load
 from gradtrace.ops.api import is_int, linalg
-from gradtrace.ops.arguments import count, one_dim, some_dims, torch_function
-from gradtrace.ops.pointwise.arithmetic_kernels import refuse_bools
+from gradtrace.ops.arguments import count, one_dim, require_float, some_dims, torch_function
+from gradtrace.ops.pointwise.arithmetic import refuse_bools
 from gradtrace.ops.reduce.sums import add_up, fold, numpy_dtype, with_dims
 
+NOT_FLOAT = "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}"
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 
 
@@ -52,7 +53,7 @@ def restore_dims(xp: XP, x: Operand, self: Operand, dims: Ints | None, keepdim: 
 
 
 def norm_grad(
-    xp: XP, g: Operand, self: Operand, out: Operand, p: float, dims: Ints | None, keepdim: bool
+    xp: XP, g: Operand, out: Operand, self: Operand, p: float, dims: Ints | None, keepdim: bool, *_: object
 ) -> Operand | None:
     """Return the gradient of a norm, None for p = 0; `where` masks zeros, at which a factor may be inf or nan."""
     if p == 0:
@@ -90,7 +91,7 @@ def distance_grad(xp: XP, g: Operand, away: Operand, out: Operand, p: float) -> 
     if p == 0:
         return xp.zeros_like(away)
     if not math.isinf(p):
-        result = norm_grad(xp, g, away, out, p, (away.ndim - 1,), False)
+        result = norm_grad(xp, g, out, away, p, (away.ndim - 1,), False)
         assert result is not None
         return result
     largest = xp.abs(away) == xp.unsqueeze(out, out.ndim)
@@ -111,32 +112,31 @@ def renorm_kernel(a: Array, p: float, dim: int, maxnorm: float) -> Array:
     return a * np.where(norm > maxnorm, maxnorm / (norm + 1e-7), np.ones_like(norm)).astype(a.dtype)
 
 
-def renorm_grad(xp: XP, g: Operand, self: Operand, p: float, dim: int, maxnorm: float) -> Operand:
+def renorm_grad(xp: XP, g: Operand, out: object, self: Operand, p: float, dim: int, maxnorm: float) -> Operand:
     dims = tuple(i for i in range(self.ndim) if i != dim)
     norm = xp.vector_norm(self, p, dims, True)
     inner = xp.sum_dim(g * self, dims, True)
     slope = xp.where(norm > maxnorm, inner * (-maxnorm / ((norm + 1e-7) * (norm + 1e-7))), xp.zeros_like(norm))
-    of_norm = norm_grad(xp, slope, self, norm, p, dims, True)
+    of_norm = norm_grad(xp, slope, norm, self, p, dims, True)
     return g * renorm_scale(xp, norm, maxnorm) + xp.where(norm > maxnorm, of_norm, xp.zeros_like(g))
 
 
 def dist_grad(xp: XP, g: Operand, out: Operand, self: Operand, other: Operand, p: float, sign: int) -> Operand | None:
-    part = norm_grad(xp, g, self - other, out, p, None, False)
+    part = norm_grad(xp, g, out, self - other, p, None, False)
     return part if part is None or sign > 0 else -part
 
 
 # fmt: off
 vector_norm = reduction_op("vector_norm(self; ord, dim, keepdim, dtype)", norm_kernel,
     "sum[i](abs(self[..., i, ...])**ord)**(1 / ord)", dims="dim", node="LinalgVectorNormBackward0",
-    self=d("self out", lambda xp, g, out, self, ord, dim, keepdim, dtype=None:
-        norm_grad(xp, g, self, out, ord, dim, keepdim)))
+    self=d("self out", norm_grad))
 dist = reduction_op("dist(self, other; p)", lambda a, b, p: norm_kernel(a - b, p, None, False),
     "sum[i](abs(self[i] - other[i])**p)**(1 / p)", promote="arith",
     self=d("self other out", lambda xp, g, out, self, other, p: dist_grad(xp, g, out, self, other, p, 1)),
     other=d("self other out", lambda xp, g, out, self, other, p: dist_grad(xp, g, out, self, other, p, -1)))
 renorm = normalization_op("renorm(self; p, dim, maxnorm)", renorm_kernel,
     "out[..., i, ...] = self[..., i, ...] * min(1, maxnorm / norm(self[..., i, ...], p))", c_order=True,
-    self=d("self", lambda xp, g, out, self, p, dim, maxnorm: renorm_grad(xp, g, self, p, dim, maxnorm)))
+    self=d("self", renorm_grad))
 # fmt: on
 
 
@@ -150,10 +150,7 @@ def norm_of_vector(
     """(sum of abs(x) ** ord) ** (1 / ord); ord 0 counts non-zeros, inf and -inf give max and min (torch.linalg)."""
     if isinstance(ord, (str, Tensor)) or ord is None:
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
-    if not input.is_floating_point():
-        raise RuntimeError(
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got " + input.dtype.scalar_type
-        )
+    require_float(input, NOT_FLOAT)
     dtype = dtypes.as_dtype(dtype)
     if dtype is not None and not dtype.is_floating_point:
         raise RuntimeError(
@@ -288,10 +285,7 @@ def checked_renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> tuple[f
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
-    if not input.is_floating_point():
-        raise RuntimeError(
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got " + input.dtype.scalar_type
-        )
+    require_float(input, NOT_FLOAT)
     return float(p), one_dim("renorm", dim, input.ndim), float(maxnorm)
 
 

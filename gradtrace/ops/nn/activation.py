@@ -50,7 +50,7 @@ def elu_kernel(x: Array, alpha: float, scale: float, input_scale: float) -> Arra
     return select(x < 0, expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(x.dtype)
 
 
-def silu_grad(xp: XP, g: Operand, x: Operand) -> Operand:
+def silu_grad(xp: XP, g: Operand, out: object, x: Operand) -> Operand:
     s = xp.sigmoid(x)
     return g * s * (x * (1 - s) + 1)
 
@@ -87,7 +87,7 @@ gelu_record = elementwise_op("gelu(self; approximate)", gelu_kernel,
         "else self / 2 * (1 + tanh(sqrt(2 / pi) * (self + 0.044715 * self**3)))", zero="saturated",
     scalar=gelu_of_float, unsupported_dtypes="bi GeluKernelImpl", self=back("gelu_backward"))
 silu_record = elementwise_op("silu(self)", silu_kernel, "self / (1 + exp(-self))", scalar=scalars.silu,
-    unsupported_dtypes="bi silu_cpu", self=d("self", lambda xp, g, out, self: silu_grad(xp, g, self)))
+    unsupported_dtypes="bi silu_cpu", self=d("self", silu_grad))
 softplus_record = elementwise_op("softplus(self; beta, threshold)", softplus_kernel,
     "where(beta * self > threshold, self, log(1 + exp(beta * self)) / beta)", zero="saturated",
     symbolic=lambda s, a: s.log(1 + s.exp(a)), scalar=scalars.softplus, unsupported_dtypes="bi softplus_cpu",

@@ -12,7 +12,7 @@ import math
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, SCALAR
-from gradtrace.engine.op import d, elementwise_op
+from gradtrace.engine.op import ZERO_GRAD, Derivative, d, elementwise_op
 from gradtrace.engine.rounding import in_float64
 from gradtrace.engine.select import select as either
 from gradtrace.engine.select import where_kept
@@ -28,13 +28,14 @@ KAPPA, CUBIC = math.sqrt(2 / math.pi), 0.044715
 exponential = in_float64("exp")
 
 
-def zeros(xp: XP, g: Operand, *_: object) -> Operand:
-    return xp.zeros_like(g)
-
-
 def select(xp: XP, condition: Operand, a: Operand, g: Operand) -> Operand:
     """Return `a` where the condition holds, else 0."""
     return xp.where(condition, a, xp.zeros_like(g))
+
+
+def again(name: str) -> Derivative:
+    """Return the derivative of the record `name`, which is linear in g, by g: the same record."""
+    return d("self", lambda xp, gg, out, g, *rest: getattr(xp, name)(gg, *rest))
 
 
 def masked(
@@ -48,9 +49,7 @@ def masked(
     """Return a record "NAME_backward(g, self; numbers)" that is linear in g and has no gradient for its input."""
     backward = f"{name}_backward"
     elementwise_op(f"{backward}(g, self; {numbers})", lambda g, x, *more: kernel(g, x, *more).astype(g.dtype), formula,
-        scalar=scalar, node=node,
-        self=d("", zeros),
-        g=d("self", lambda xp, gg, out, g, self, *more: getattr(xp, backward)(gg, self, *more)))  # fmt: skip
+        scalar=scalar, node=node, self=ZERO_GRAD, g=again(backward))  # fmt: skip
 
 
 # fmt: off
@@ -117,21 +116,21 @@ def log_sigmoid_curve(xp: XP, g: Operand, x: Operand) -> Operand:
 elementwise_op("elu_backward(g, self; alpha, scale, input_scale)",
     lambda g, x, a, s, i: either(x <= 0, g * i * (a * s) * exponential(np.minimum(x, 0) * i), g * s).astype(g.dtype),
     "g * scale * where(self > 0, 1, alpha * input_scale * exp(input_scale * self))", scalar=scalars.elu_backward,
-    g=d("self", lambda xp, gg, out, g, self, *more: xp.elu_backward(gg, self, *more)),
+    g=again("elu_backward"),
     self=d("g self", lambda xp, gg, out, g, self, a, s, i:
         select(xp, self < 0, gg * g * elu_slope(xp, self, i, a * s * i * i), gg)))
 elementwise_op("hardswish_backward(g, self)", hardswish_grad,
     "g * where(self <= -3, 0, where(self < 3, self / 3 + 1 / 2, 1))",
-    g=d("self", lambda xp, gg, out, g, self: xp.hardswish_backward(gg, self)),
+    g=again("hardswish_backward"),
     self=d("g self", lambda xp, gg, out, g, self: select(xp, xp.logical_and(self > -3, self < 3), gg * g / 3, gg)))
 elementwise_op("softplus_backward(g, self; beta, threshold)", softplus_grad,
     "where(beta * self > threshold, g, g / (1 + exp(-beta * self)))",
     scalar=lambda g, x, beta, threshold: g if x * beta > threshold else g * scalars.sigmoid(x * beta),
-    g=d("self", lambda xp, gg, out, g, self, *more: xp.softplus_backward(gg, self, *more)),
+    g=again("softplus_backward"),
     self=d("g self", lambda xp, gg, out, g, self, *more: softplus_curve(xp, gg * g, self, *more)))
 elementwise_op("log_sigmoid_backward(g, self)", log_sigmoid_grad, "g / (1 + exp(self))",
     scalar=lambda g, x: g * scalars.sigmoid(-x),
-    g=d("self", lambda xp, gg, out, g, self: xp.log_sigmoid_backward(gg, self)),
+    g=again("log_sigmoid_backward"),
     self=d("g self", lambda xp, gg, out, g, self: log_sigmoid_curve(xp, gg * g, self)))
 fused("gelu_backward(g, self; approximate)", gelu_grad, kind="elementwise",
     scalar=lambda g, x, approximate: gelu_grad(SCALAR, g, x, approximate))
@@ -165,13 +164,13 @@ fused("glu_backward(g, self; dim)", glu_grad, kind="structural")
 # PyTorch's operator has two results. At 0 its first derivative is that of the negative side, its second one 0.
 elementwise_op("prelu_input_backward(g, self, weight)", lambda g, x, weight: prelu_input_grad(ARRAY, g, x, weight),
     "where(self > 0, g, weight * g)", node="PreluKernelBackwardBackward0",
-    g=d("self weight", lambda xp, gg, out, g, self, weight: xp.where(self >= 0, gg, gg * weight)), self=d("", zeros),
+    g=d("self weight", lambda xp, gg, out, g, self, weight: xp.where(self >= 0, gg, gg * weight)), self=ZERO_GRAD,
     weight=d("g self", lambda xp, gg, out, g, self, weight: below_zero(xp, self, gg * g)))
 elementwise_op("prelu_weight_backward(g, self, weight)", lambda g, x, weight: prelu_weight_grad(ARRAY, g, x, weight),
     "where(self > 0, 0, self * g)", node="PreluKernelBackwardBackward0",
     g=d("self", lambda xp, gg, out, g, self, weight: below_zero(xp, self, gg * self)),
-    self=d("g self", lambda xp, gg, out, g, self, weight: below_zero(xp, self, gg * g)), weight=d("", zeros))
+    self=d("g self", lambda xp, gg, out, g, self, weight: below_zero(xp, self, gg * g)), weight=ZERO_GRAD)
 elementwise_op("rrelu_backward(g, self; slopes)", lambda g, x, slopes: g * slopes, "slopes * g",
     node="RreluWithNoiseBackwardBackward0",
-    g=d("self", lambda xp, gg, out, g, self, slopes: xp.rrelu_backward(gg, self, slopes)), self=d("", zeros))
+    g=again("rrelu_backward"), self=ZERO_GRAD)
 # fmt: on

@@ -11,9 +11,9 @@ from gradtrace.engine.op import OneResult, d, window_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Ints
 from gradtrace.ops.api import expose, named
+from gradtrace.ops.arguments import need_float, require_float
 from gradtrace.ops.nn.conv_arguments import lengths
-from gradtrace.ops.nn.correlate import widen_half
-from gradtrace.ops.nn.patches import PerDim, size_of
+from gradtrace.ops.nn.patches import PerDim, size_of, widen_half
 from gradtrace.ops.nn.pool import divided, index_record, zero_input_grad
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.nn.pool_windows import Taps, adaptive, add_windows, dual, find_maxima, irregular, regular
@@ -133,18 +133,17 @@ def check_shape(name: str, input: Tensor, outs: Ints) -> None:
     if min(outs) < 0:
         out_shape = shape[:-n] + list(outs)
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(outs)}: {out_shape}")
-    if not input.is_floating_point():
-        raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.scalar_type}'")
+    need_float(input, name)
 
 
 def average(name: str, input: Tensor, outs: Ints) -> Tensor:
     n = len(outs)
     if outs == (1,) * n and input.ndim > n:  # PyTorch takes the mean here
-        if not input.is_floating_point():
-            raise RuntimeError(
-                "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-                f"Got: {input.dtype.scalar_type}"
-            )
+        require_float(
+            input,
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            "Got: {}",
+        )
         return mean_dim(input, tuple(range(input.ndim - n, input.ndim)), True)
     check_shape(name, input, outs)
     return averages[n](input, outs)

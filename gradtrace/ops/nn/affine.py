@@ -8,7 +8,7 @@ from gradtrace.engine.op import contraction_op, d
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Ints, NumpyDtype
 from gradtrace.ops.api import expose
-from gradtrace.ops.nn.grid_arguments import check_affine, corners_or_warn
+from gradtrace.ops.nn.grid import check_affine, corners_or_warn
 from gradtrace.ops.nn.patches import size_of
 
 

@@ -16,6 +16,7 @@ from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import public
+from gradtrace.ops.arguments import require_float
 from gradtrace.ops.nn.softmax import softmax_kernel
 from gradtrace.ops.numbers import mul_number
 
@@ -139,8 +140,7 @@ def scaled_dot_product_attention(
     keep (torch.nn.functional.scaled_dot_product_attention).
     """
     check(query, key, value)
-    if not query.is_floating_point():
-        raise RuntimeError(f"expected scalar type Float but found {query.dtype.scalar_type}")
+    require_float(query, "expected scalar type Float but found {}")
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)

@@ -12,6 +12,7 @@ from gradtrace.engine.rounding import in_float64
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import public
+from gradtrace.ops.arguments import need_float
 from gradtrace.ops.nn.loss import reduction_named, weighted_loss
 from gradtrace.ops.nn.loss_arguments import check_broadcasts, check_castable, check_has_size, check_same_dtype
 
@@ -76,13 +77,6 @@ def pos_weight_slope(xp: XP, x: Operand, target: Operand, pos_weight: Operand) -
     return (weighted + 1 - target) * xp.sigmoid(x) - weighted
 
 
-def check_logits(input: Tensor, target: Tensor) -> None:
-    """Raise PyTorch's errors for unsupported dtypes of the input or the target."""
-    if not input.is_floating_point():
-        raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{input.dtype.scalar_type}'")
-    check_castable(target, input)
-
-
 @public("binary_cross_entropy", forms="n", vmap="samples")
 def binary_cross_entropy(
     input: Tensor,
@@ -128,7 +122,8 @@ def binary_cross_entropy_with_logits(
     check_has_size(target, input)
     if tuple(target.shape) != tuple(input.shape):
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
-    check_logits(input, target)
+    need_float(input, "log_sigmoid_cpu")
+    check_castable(target, input)
     for first, second in ((pos_weight, target), (input, weight)):
         if first is not None and second is not None:
             broadcast(tuple(first.shape), tuple(second.shape))

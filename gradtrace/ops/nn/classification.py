@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, d, loss_op
+from gradtrace.engine.op import ZERO_GRAD, OneResult, d, loss_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import check_tensors, public
+from gradtrace.ops.arguments import require_float
 from gradtrace.ops.nn.loss import reduction_named
 from gradtrace.ops.nn.loss_arguments import check_class_weight, check_targets
 from gradtrace.ops.numbers import div_number
@@ -75,7 +76,15 @@ def nll_grad(g: Array, x: Array, target: Array, weight: Array | None, reduction:
 
 
 def nll_double_backward(
-    xp: XP, gg: Operand, like: Operand, target: Array, weight: Array | None, reduction: str, ignore: int
+    xp: XP,
+    gg: Operand,
+    out: object,
+    g: object,
+    like: Operand,
+    target: Array,
+    weight: Array | None,
+    reduction: str,
+    ignore: int,
 ) -> Operand:
     """Return the gradient of `nll_grad` with respect to its argument `g`, in which it is linear."""
     products = xp.times_array(gg, nll_factor(np.empty(like.shape, like.dtype), target, weight, reduction, ignore))
@@ -85,14 +94,10 @@ def nll_double_backward(
 def _nll(name: str, formula: str) -> OneResult:
     backward = f"{name}_backward"
     loss_op(f"{backward}(g, self; target, weight, reduction, ignore)", nll_grad,
-        g=d("~self", lambda xp, gg, out, g, self, *rest: nll_double_backward(xp, gg, self, *rest)),
-        self=d("", zeros))  # fmt: skip
+        g=d("~self", nll_double_backward),
+        self=ZERO_GRAD)  # fmt: skip
     return loss_op(f"{name}(self; target, weight, reduction, ignore)", nll_kernel, formula,
         self=d("self", lambda xp, g, out, self, *rest: getattr(xp, backward)(g, self, *rest)))  # fmt: skip
-
-
-def zeros(xp: XP, g: Operand, *_: object) -> Operand:
-    return xp.zeros_like(g)
 
 
 nll_record = _nll("nll_loss", "reduction[n](-weight[target[n]] * self[n, target[n]])")
@@ -166,10 +171,7 @@ def cross_entropy(
 
 
 def check_probabilities(target: Tensor, ignore: int) -> None:
-    if not target.is_floating_point():
-        raise RuntimeError(
-            f"Expected floating point type for target with class probabilities, got {target.dtype.scalar_type}"
-        )
+    require_float(target, "Expected floating point type for target with class probabilities, got {}")
     if ignore >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
 

@@ -1,7 +1,7 @@
 """Convolution and transposed convolution in 1, 2 and 3 dims, and `conv_tbc`.
 
 One record handles any number of spatial dims. Its derivatives are records of the same family
-(`gradtrace.ops.nn.correlate`), so each rule is one line and gradients can be differentiated again.
+(`gradtrace.ops.nn.patches`), so each rule is one line and gradients can be differentiated again.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ from gradtrace.ops.nn.conv_arguments import (
     lengths,
     same_padding,
 )
-from gradtrace.ops.nn.correlate import slide, spread_back, weigh
 from gradtrace.ops.nn.pad import constant_pad
-from gradtrace.ops.nn.patches import PerDim, output_sizes
+from gradtrace.ops.nn.patches import PerDim, output_sizes, slide, spread_back, weigh
 from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
 
 

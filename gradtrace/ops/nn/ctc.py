@@ -52,7 +52,7 @@ def likelihood(paths: Array) -> float:
     return float(np.logaddexp.reduce(paths[-1, -2:]))
 
 
-def negative_logs(log_probs: Array, labels: Rows, lengths: Ints, blank: int) -> Array:
+def negative_logs(log_probs: Array, labels: Rows, lengths: Ints, blank: int, *_: object) -> Array:
     result = np.full(len(lengths), np.inf)
     for n, (row, length) in enumerate(zip(labels, lengths, strict=True)):
         states, skips = chain(row, blank)
@@ -88,7 +88,7 @@ def slopes(g: Array, log_probs: Array, labels: Rows, lengths: Ints, blank: int, 
 ctc_backward = loss_op("_ctc_loss_backward(g, log_probs; labels, lengths, blank, zero_infinity)", slopes,
     undefined=True)
 ctc = loss_op("_ctc_loss(log_probs; labels, lengths, blank, zero_infinity)",
-    lambda x, labels, lengths, blank, zero_infinity: negative_logs(x, labels, lengths, blank),
+    negative_logs,
     "-log(sum[a](prod[t](exp(log_probs[t, a[t]])))); collapse(a) == labels", unsupported_dtypes="bi ctc_loss_cpu",
     log_probs=d("log_probs", lambda xp, g, out, log_probs, *how: xp._ctc_loss_backward(g, log_probs, *how)))
 # fmt: on

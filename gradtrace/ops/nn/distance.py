@@ -20,7 +20,7 @@ from gradtrace.ops.shape.expansion import broadcast_tensors
 # fmt: off
 norm_of = reduction_op("norm_of(self; p, dims, keepdim)", norm_kernel, "sum[i](abs(self[..., i, ...])**p)**(1 / p)",
     dims="dims", node="NormBackward1", promote="float",
-    self=d("self out", lambda xp, g, out, self, p, dims, keepdim: norm_grad(xp, g, self, out, p, dims, keepdim)))
+    self=d("self out", norm_grad))
 trilinear = contraction_op("trilinear(a, weight, b)",
     lambda a, w, b: np.einsum("ni,oij,nj->no", a, w, b, optimize=True),
     "out[n, o] = sum[i, j](a[n, i] * weight[o, i, j] * b[n, j])", zero="product",

@@ -10,6 +10,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops.api import public
+from gradtrace.ops.arguments import require_float
 from gradtrace.ops.random import distributions
 from gradtrace.ops.random.generator import draw
 from gradtrace.ops.random.sampling import empty_like, in_memory_order
@@ -37,29 +38,24 @@ def times(input: Tensor, factor: Array, inplace: bool) -> Tensor:
     return input.mul_(scale) if inplace else input * scale
 
 
-def drop(input: Tensor, p: float, training: bool, inplace: bool, channels: bool = False) -> Tensor:
+def drop(input: Tensor, p: float, training: bool, inplace: bool, channels: bool = False, alpha: bool = False) -> Tensor:
+    """Return dropout, or `alpha` dropout: a (x * mask + ALPHA (1 - mask)) + b (https://arxiv.org/abs/1706.02515)."""
     check_probability(p)
     if not training or p == 0 or input.numel() == 0:
         return input
-    if not input.is_floating_point():
-        kind = input.dtype.scalar_type
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {kind}")
+    if not alpha:
+        require_float(input, "result type Float can't be cast to the desired output type {}")
     if p == 1:
         return times(input, np.zeros((), input.dtype.np), inplace)
     kept = mask(input, p, channels)
+    if alpha:
+        return kept_or_alpha(input, kept, p, inplace)
     wider = np.float32 if kept.dtype.itemsize == 2 else kept.dtype.type
     np.divide(kept, wider(1 - p), out=kept, casting="same_kind")
     return times(input, kept, inplace)
 
 
-def alpha_drop(input: Tensor, p: float, training: bool, inplace: bool, channels: bool = False) -> Tensor:
-    """a (x * mask + ALPHA (1 - mask)) + b (https://arxiv.org/abs/1706.02515)."""
-    check_probability(p)
-    if not training or p == 0 or input.numel() == 0:
-        return input
-    if p == 1:
-        return times(input, np.zeros((), input.dtype.np), inplace)
-    kept = mask(input, p, channels)
+def kept_or_alpha(input: Tensor, kept: Array, p: float, inplace: bool) -> Tensor:
     a = 1.0 / ((ALPHA * ALPHA * p + 1) * (1 - p)) ** 0.5
     added = (kept - 1) * (-ALPHA * a) + (-ALPHA * a * p)
     scaled = times(input, kept * kept.dtype.type(a), inplace)
@@ -107,13 +103,13 @@ for _name, _low, _high in (("dropout1d", 2, 3), ("dropout2d", 3, 4), ("dropout3d
 @public("alpha_dropout", forms="n", vmap="random")
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that preserves the mean and variance of selu outputs (torch.nn.functional.alpha_dropout)."""
-    return alpha_drop(input, p, training, inplace)
+    return drop(input, p, training, inplace, alpha=True)
 
 
 @public("feature_alpha_dropout", forms="n", vmap="random")
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Alpha dropout of whole channels (torch.nn.functional.feature_alpha_dropout)."""
-    return alpha_drop(input, p, training, inplace, channels=True)
+    return drop(input, p, training, inplace, channels=True, alpha=True)
 
 
 @public("gumbel_softmax", forms="n", vmap="random")

@@ -26,7 +26,9 @@ def scatter_rows(g: Array, shape: Shape, indices: Array) -> Array:
     return out
 
 
-def embedding_grad(xp: XP, g: Operand, weight: Operand, indices: Array, padding: int, by_frequency: bool) -> Operand:
+def embedding_grad(
+    xp: XP, g: Operand, out: object, weight: Operand, indices: Array, padding: int, by_frequency: bool
+) -> Operand:
     return xp.embedding_rows(g, tuple(weight.shape), indices, padding, by_frequency)
 
 
@@ -45,7 +47,7 @@ def looked_up_again(xp: XP, gg: Operand, indices: Array, padding: int) -> Operan
 # fmt: off
 embedding_record = gather_op("embedding(weight; indices, padding, by_frequency)", lambda w, indices, *_: w[indices],
     "out[i, j] = weight[indices[i], j]", zero="padding",
-    weight=d("~weight indices", lambda xp, g, out, weight, *rest: embedding_grad(xp, g, weight, *rest)))
+    weight=d("~weight indices", embedding_grad))
 embedding_rows_record = gather_op("embedding_rows(g; shape, indices, padding, by_frequency)", embedding_rows,
     "out[v, j] = sum[i](g[i, j] if indices[i] == v else 0)", node="EmbeddingDenseBackwardBackward0",
     g=d("indices", lambda xp, gg, out, g, shape, indices, padding, by_frequency:
@@ -62,7 +64,16 @@ def sum_of_bags(
 
 
 def bag_rows_grad(
-    xp: XP, g: Operand, weight: Operand, factors: Operand | None, index: Array, bag: Array, share: Array, frequency: Any
+    xp: XP,
+    g: Operand,
+    out: object,
+    weight: Operand,
+    factors: Operand | None,
+    index: Array,
+    bag: Array,
+    share: Array,
+    frequency: Any,
+    count: int,
 ) -> Operand:
     rows = xp.times_array(xp.index(g, (bag,)), (share if frequency is None else share / frequency)[:, None])
     if factors is not None:
@@ -86,7 +97,7 @@ def max_of_bags(weight: Array, index: Array, bag: Array, count: int) -> Array:
     return np.where(places < 0, weight.dtype.type(0), weight.reshape(-1)[places])
 
 
-def max_of_bags_grad(xp: XP, g: Operand, weight: Operand, index: Array, bag: Array, count: int) -> Operand:
+def max_of_bags_grad(xp: XP, g: Operand, out: object, weight: Operand, index: Array, bag: Array, count: int) -> Operand:
     raw: Any = weight.own_array() if isinstance(weight, Tensor) else weight
     places = largest_places(raw, index, bag, count)
     given = xp.times_array(g, (places >= 0).astype(raw.dtype))
@@ -97,13 +108,12 @@ def max_of_bags_grad(xp: XP, g: Operand, weight: Operand, index: Array, bag: Arr
 embedding_bag_sum = gather_op("embedding_bag_sum(weight, factors; index, bag, share, frequency, count)", sum_of_bags,
     "out[b, j] = sum[i](factors[i] * weight[index[i], j] if bag[i] == b else 0)", zero="padding",
     node="EmbeddingBagBackward0",
-    weight=d("~weight factors", lambda xp, g, out, weight, factors, index, bag, share, frequency, count:
-        bag_rows_grad(xp, g, weight, factors, index, bag, share, frequency)),
+    weight=d("~weight factors", bag_rows_grad),
     factors=d("weight", lambda xp, g, out, weight, factors, index, bag, share, frequency, count:
         xp.sum_dim(xp.times_array(xp.index(g, (bag,)) * xp.index(weight, (index,)), share[:, None]), (1,))))
 embedding_bag_max = gather_op("embedding_bag_max(weight; index, bag, count)", max_of_bags,
     "out[b, j] = max[i](weight[index[i], j] if bag[i] == b else -inf)", zero="choice", node="EmbeddingBagBackward0",
-    weight=d("weight", lambda xp, g, out, weight, *rest: max_of_bags_grad(xp, g, weight, *rest)))
+    weight=d("weight", max_of_bags_grad))
 # fmt: on
 
 

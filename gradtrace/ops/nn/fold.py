@@ -7,6 +7,7 @@ from gradtrace.engine.op import d, window_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Ints
 from gradtrace.ops.api import expose
+from gradtrace.ops.arguments import need_float
 from gradtrace.ops.nn.conv_arguments import lengths
 from gradtrace.ops.nn.patches import PerDim, add_patches, inside, output_sizes, padded, padded_sizes, patches, size_of
 from gradtrace.ops.nn.pool_arguments import check_tensor
@@ -77,11 +78,6 @@ def pair(name: str, argument: str, value: object) -> Ints:
     return items * 2 if len(items) == 1 else items
 
 
-def check_kind(name: str, input: Tensor) -> None:
-    if not input.is_floating_point():
-        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for '{input.dtype.scalar_type}'")
-
-
 def unfold(
     input: Tensor,
     kernel_size: PerDim,
@@ -111,7 +107,7 @@ def unfold(
             f"padding={padding}, calculated shape of the array of sliding blocks as {out}, but its components must be "
             "at least one."
         )
-    check_kind("im2col", input)
+    need_float(input, "im2col_out_cpu")
     return im2col(input, *where)
 
 
@@ -148,7 +144,7 @@ def fold(
             f"stride={stride}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
             f"{out[0]} * {out[1]} = {size_of(out)}, but got input.size(2)={input.shape[-1]}."
         )
-    check_kind("col2im", input)
+    need_float(input, "col2im_out_cpu")
     return col2im(input, sizes, *where)
 
 

@@ -13,21 +13,20 @@ from gradtrace.engine.op import SeveralResults, d, normalization_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Ints, Operand, Rule
 from gradtrace.ops.api import functions
-from gradtrace.ops.arguments import count, kept_shape, torch_function
+from gradtrace.ops.arguments import count, kept_shape, need_float, torch_function
 from gradtrace.ops.create.factories import cast, clone
 from gradtrace.ops.fused import fused
-from gradtrace.ops.nn.correlate import widen_half
 from gradtrace.ops.nn.layer_norm_arguments import (
     check_batch,
     check_batch_sizes,
     check_group,
-    check_kind,
     check_layer,
     check_more_than_one,
     check_same_dtype,
 )
 from gradtrace.ops.nn.layer_norm_backward import batch_input_grad, is_short, layer_input_grad, moments
 from gradtrace.ops.nn.pad import pad
+from gradtrace.ops.nn.patches import widen_half
 from gradtrace.ops.nn.pool import average_pools
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.reduce.sums import average
@@ -116,12 +115,14 @@ def affine_grads(
 
 def running_stats_grads(
     xp: XP,
-    wanted: Sequence[bool],
     g: Operand,
     input: Operand,
     weight: Operand | None,
+    _: object,
+    __: object,
     mean: Operand,
     var: Operand,
+    wanted: Sequence[bool],
     eps: float,
 ) -> list[Any]:
     others = (0, *range(2, g.ndim))
@@ -184,8 +185,7 @@ batch_backward = fused("native_batch_norm_backward(g, input, weight, mean, inver
     lambda xp, g, input, weight, _, __, wanted, *rest: normalise_grads(xp, wanted, g, input, weight, None, *rest),
     kind="normalization", outputs=3)
 fixed_backward = fused("batch_norm_fixed_backward(g, input, weight, _, __; mean, var, wanted, eps)",
-    lambda xp, g, input, weight, _, __, mean, var, wanted, eps:
-        running_stats_grads(xp, wanted, g, input, weight, mean, var, eps), node="NativeBatchNormBackwardBackward0",
+    running_stats_grads, node="NativeBatchNormBackwardBackward0",
     kind="normalization", outputs=3)
 layer_backward = fused(
     "native_layer_norm_backward(g, input, mean, inverse, weight, bias; wanted, seen, over, others, eps)",
@@ -206,7 +206,7 @@ batch_fixed = normalization_op("batch_norm_fixed(input, weight, bias, mean, var;
     "weight * (input - mean) / sqrt(var + eps) + bias", node="NativeBatchNormBackward0",
     nondifferentiable=("mean", "var"),
     joint=d("input weight mean var", lambda xp, wanted, g, out, input, weight, bias, mean, var, eps:
-        [*running_stats_grads(xp, wanted, g, input, weight, mean, var, eps), None, None],
+        [*running_stats_grads(xp, g, input, weight, None, None, mean, var, wanted, eps), None, None],
         lambda xp, wanted, g, out, input, weight, bias, mean, var, eps: [*select_wanted(
             wanted, fixed_backward(g, input, weight, None, None, mean, var, wanted, eps)), None, None]))
 # fmt: on
@@ -361,7 +361,7 @@ def normalise_layer(
 ) -> tuple[Any, Any, Any]:
     shape = check_layer("layer_norm", input, normalized_shape, weight, bias)
     check_same_dtype(input, weight, bias)
-    check_kind(input, "LayerNormKernelImpl")
+    need_float(input, "LayerNormKernelImpl")
     lead = input.ndim - len(shape)
     over = tuple(range(lead, input.ndim))
     return layer_normal(input, weight, bias, tuple(input.shape), over, tuple(range(lead)), eps)
@@ -407,7 +407,7 @@ def group_norm(
     """
     check_group(input, num_groups, weight, bias)
     check_same_dtype(input, weight, bias)
-    check_kind(input, "GroupNormKernelImpl")
+    need_float(input, "GroupNormKernelImpl")
     each = count(input.shape[1:]) // num_groups
     seen = (input.shape[0], num_groups, each)
     return group_normal(input, weight, bias, seen, (2,), (0, *range(2, input.ndim)), eps)[0]
@@ -425,7 +425,7 @@ def rms_norm(
     eps defaults to the machine epsilon of the dtype. Raises RuntimeError if the shapes do not match.
     """
     shape = check_layer("rms_norm", input, normalized_shape, weight, None)
-    check_kind(input, "rms_norm")
+    need_float(input, "rms_norm")
     dtype = input.dtype
     x: Any = cast(input, np.dtype(np.float32)) if dtype.np.itemsize == 2 else input
     if eps is None:

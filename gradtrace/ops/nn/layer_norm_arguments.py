@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Ints
-from gradtrace.ops.arguments import count
+from gradtrace.ops.arguments import count, need_float
 from gradtrace.ops.nn.pool_arguments import check_tensor
 
 
@@ -39,7 +39,7 @@ def check_batch(
     for name, value in given:
         if value is not None and value.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {value.numel()}")
-    check_kind(input, "batch_norm")
+    need_float(input, "batch_norm")
     check_same_dtype(input, running_mean, running_var, weight, bias)
 
 
@@ -53,11 +53,6 @@ def check_same_dtype(input: Tensor, *parameters: Tensor | None) -> None:
         if input.dtype.scalar_type == "Float":
             raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
-
-
-def check_kind(input: Tensor, kernel: str) -> None:
-    if not input.is_floating_point():
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type}'")
 
 
 def check_layer(name: str, input: Tensor, normalized_shape: object, weight: Tensor | None, bias: Tensor | None) -> Ints:

@@ -7,6 +7,7 @@ from gradtrace.engine.op import d, loss_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Shape
 from gradtrace.ops.api import check_tensors, public
+from gradtrace.ops.arguments import need_float
 from gradtrace.ops.nn.loss import reduce_array, reduced, reduction_named
 from gradtrace.ops.numbers import add_number
 from gradtrace.ops.pointwise.arithmetic import number_minus
@@ -165,9 +166,7 @@ def multilabel_margin_loss(
     check_tensors("multilabel_margin_loss", input=input, target=target)
     if tuple(target.shape) != tuple(input.shape):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
-    if not input.is_floating_point():
-        kind = input.dtype.scalar_type
-        raise NotImplementedError(f"\"multilabel_margin_loss_forward_out_frame\" not implemented for '{kind}'")
+    need_float(input, "multilabel_margin_loss_forward_out_frame")
     if target.dtype.name != "int64":
         raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_type}")
     labels = target.array

@@ -13,8 +13,7 @@ from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Ints, Kernel, Operand
 from gradtrace.ops.api import expose, named
-from gradtrace.ops.nn.correlate import widen_half
-from gradtrace.ops.nn.patches import PerDim, size_of
+from gradtrace.ops.nn.patches import PerDim, size_of, widen_half
 from gradtrace.ops.nn.pool_arguments import (
     check_filled,
     check_max_pool1d,
@@ -101,6 +100,7 @@ def average_kernel(
 
 def average_back(
     g: Array,
+    input: object,
     sizes: Ints,
     kernel: Ints,
     stride: Ints,
@@ -148,7 +148,7 @@ def index_record(signature: str, kernel: Kernel, node: str, n: int, formula: str
 def average_record(n: int) -> OneResult:
     node, name = f"AvgPool{n}DBackward", f"avg_pool{n}d"
     window_op(f"{name}_back(g, self; sizes, kernel, stride, padding, ceil_mode, include_pad, divisor)",
-        lambda g, _, *rest: average_back(g, *rest), node=node + "Backward0",
+        average_back, node=node + "Backward0",
         g=d("", lambda xp, gg, out, g, self, sizes, *rest: getattr(xp, name)(gg, *rest)),
         self=d("self", zero_input_grad))  # fmt: skip
     return window_op(f"{name}(self; kernel, stride, padding, ceil_mode, include_pad, divisor)", average_kernel,

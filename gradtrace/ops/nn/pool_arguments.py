@@ -6,6 +6,7 @@ from gradtrace.annotations import Sequence
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Ints
 from gradtrace.ops.api import not_a_tensor
+from gradtrace.ops.arguments import need_float
 from gradtrace.ops.nn.conv_arguments import lengths
 from gradtrace.ops.nn.patches import PerDim
 
@@ -149,8 +150,7 @@ def check_max_pool1d(
         raise RuntimeError(
             f"max_pool1d() padding should be at most half of kernel size, but got padding={p} and kernel_size={k}"
         )
-    if not input.is_floating_point():
-        raise NotImplementedError(f"\"max_pool1d_impl\" not implemented for '{input.dtype.scalar_type}'")
+    need_float(input, "max_pool1d_impl")
 
 
 def check_tensor(name: str, input: object) -> None:

@@ -15,9 +15,9 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Ints, Kernel, NumpyDtype
 from gradtrace.lazy_names import words
 from gradtrace.ops.api import expose
+from gradtrace.ops.arguments import need_float
 from gradtrace.ops.nn.adaptive import adaptive_avg_pools
-from gradtrace.ops.nn.correlate import widen_half
-from gradtrace.ops.nn.patches import PerDim
+from gradtrace.ops.nn.patches import PerDim, widen_half
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.nn.pool_windows import take_back, weigh_back, weigh_windows
 from gradtrace.ops.nn.resample_tables import TABLES, Table
@@ -202,12 +202,9 @@ def check_sizes(input: Tensor, outs: Ints, kind: str) -> None:
         )
     if not math.prod(input.shape[1:]):
         raise RuntimeError(f"Non-empty {n + 2}D data tensor expected but got a tensor with sizes {list(input.shape)}")
-    byte = input.dtype.scalar_type == "Byte" and kind.startswith("nearest")
-    if not input.is_floating_point() and not byte:
-        kernel = "nearest" if kind.startswith("nearest") else "linear" if kind.startswith("linear") else "cubic"
-        raise NotImplementedError(
-            f"\"compute_indices_weights_{kernel}\" not implemented for '{input.dtype.scalar_type}'"
-        )
+    kernel = "nearest" if kind.startswith("nearest") else "linear" if kind.startswith("linear") else "cubic"
+    if kernel != "nearest" or input.dtype.scalar_type != "Byte":
+        need_float(input, f"compute_indices_weights_{kernel}")
 
 
 def upsample(

@@ -10,20 +10,21 @@ from gradtrace.ops.api import expose
 from gradtrace.ops.nn.pool_arguments import check_tensor
 
 
+def rearranged(a: Array, *last: int) -> Array:
+    """Return a copy in C order with its last dims in another order."""
+    return np.array(a.transpose(*range(a.ndim - len(last)), *last), order="C")
+
+
 def to_pixels(a: Array, r: int) -> Array:
     *lead, c, h, w = a.shape
-    n = len(lead)
     split = a.reshape(*lead, c // (r * r), r, r, h, w)
-    order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return np.array(split.transpose(order), order="C").reshape(*lead, c // (r * r), h * r, w * r)
+    return rearranged(split, -5, -2, -4, -1, -3).reshape(*lead, c // (r * r), h * r, w * r)
 
 
 def to_channels(a: Array, r: int) -> Array:
     *lead, c, h, w = a.shape
-    n = len(lead)
     split = a.reshape(*lead, c, h // r, r, w // r, r)
-    order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return np.array(split.transpose(order), order="C").reshape(*lead, c * r * r, h // r, w // r)
+    return rearranged(split, -5, -3, -1, -4, -2).reshape(*lead, c * r * r, h // r, w // r)
 
 
 def between_groups(a: Array, groups: int) -> Array:

@@ -12,42 +12,176 @@ from gradtrace.engine import call
 from gradtrace.engine.dtypes import python_number
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import arith_op, d, float_op
+from gradtrace.engine.op import PASS_ON, arith_op, d, float_op
+from gradtrace.engine.rounding import multiply_add, power_once
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array, Raw
 from gradtrace.ops import (
     numbers,  # noqa: F401 - the records that `number=` names
     scalars,
 )
 from gradtrace.ops.api import NOT_GIVEN, binary, named, not_a_tensor, operator, public, unary
-from gradtrace.ops.pointwise.arithmetic_kernels import (
-    floor_division,
-    is_bool,
-    minus_scaled,
-    negate,
-    plus_scaled,
-    refuse_bools,
-    reversed_subtract,
-    rounded_division,
-    scaled,
+
+# ---- kernels for arrays, where numpy's functions differ from PyTorch's kernels
+
+NO_BOOL = (
+    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+    "`~` or `logical_not()` operator instead."
 )
+
+
+def is_bool(a: object) -> bool:
+    return hasattr(a, "dtype") and a.dtype.kind == "b"
+
+
+def refuse_bools(raws: list[Any]) -> None:
+    """Raise RuntimeError if bools are subtracted, whether tensors or Python bools."""
+    bools = sum(type(raw) is bool or is_bool(raw) for raw in raws[:2])
+    if bools == 2:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        )
+    if bools:
+        raise RuntimeError(NO_BOOL)
+
+
+def plus_scaled(a: Array, b: Array, alpha: float) -> Array:
+    return multiply_add(a, float(alpha), b) if a.dtype.kind == "f" else np.add(a, scaled(b, alpha))
+
+
+def minus_scaled(a: Array, b: Array, alpha: float) -> Array:
+    return multiply_add(a, -float(alpha), b) if a.dtype.kind == "f" else np.subtract(a, scaled(b, alpha))
+
+
+def scaled(b: Array, alpha: float) -> Array:
+    return np.logical_and(b, alpha) if b.dtype.kind == "b" else np.multiply(b, alpha)
+
+
+def negate(a: Raw) -> Array:
+    """Negate; raise RuntimeError for bools. The attribute `ufunc` names numpy's function (see rounding.in_float64)."""
+    if is_bool(a) or type(a) is bool:
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+            "the `~` or `logical_not()` operator instead."
+        )
+    return np.negative(a)
+
+
+negate.ufunc = "negative"  # type: ignore[attr-defined]
+
+
+def power_kernel(a: Raw, b: Raw) -> Array:
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype.kind in "iu" and b.dtype.kind in "iu" and bool((b < 0).any()):
+        return integer_power(a, b)
+    if a.dtype.kind == "f" and b.ndim == 0 and b == 2:
+        return a * a
+    return power_once(a, b)
+
+
+def integer_power(a: Array, b: Array) -> Array:
+    """Raise integers to powers; a negative exponent gives 0 unless the base is 1 or -1."""
+    out = np.power(a, np.abs(b))
+    return np.where((b < 0) & (np.abs(a) != 1), 0, out).astype(out.dtype)
+
+
+def power_scalar_kernel(a: Array, exponent: float) -> Array:
+    if a.dtype.kind == "b" and type(exponent) is bool:
+        return np.logical_or(a, not exponent)
+    if exponent == 2:
+        return a * a
+    if exponent == 1:
+        return +a
+    if exponent == 0.5 and a.dtype.kind == "f":
+        # np.power(-0.0, 0.5) is 0, but sqrt keeps the sign; PyTorch uses sqrt here.
+        return np.sqrt(a)
+    if exponent == -0.5 and a.dtype.kind == "f":
+        return 1 / np.sqrt(a)
+    if exponent == 3 and a.dtype.kind == "f":
+        return a * a * a
+    if exponent == -2 and a.dtype.kind == "f":
+        return 1 / (a * a)
+    return power_kernel(a, np.asarray(exponent).astype(a.dtype))
+
+
+def reversed_subtract(a: Array, other: Raw) -> Array:
+    return np.subtract(other, a)
+
+
+def arrays(a: Raw, b: Raw) -> tuple[Array, Array]:
+    """Convert the operands to arrays; a Python number takes the array's dtype."""
+    a = np.asarray(a)
+    return a, np.asarray(b, a.dtype) if isinstance(b, (int, float)) else np.asarray(b)
+
+
+def first_extreme(reaches: Callable[..., Array], a: Array, b: Array) -> Array:
+    """Return `a` where `reaches(a, b)` holds or b is nan, else `b`; `a` also for equal zeros."""
+    return np.where(reaches(a, b) | (b != b), a, b)
+
+
+def divided(a: Raw, b: Raw) -> tuple[Array, Array]:
+    """Convert the operands to arrays; raise RuntimeError if integers are divided by zero."""
+    a, b = arrays(a, b)
+    if a.dtype.kind in "iu" and a.size and bool((b == 0).any()):
+        raise RuntimeError("ZeroDivisionError")
+    return a, b
+
+
+def python_remainder(a: Raw, b: Raw) -> Array:
+    a, b = divided(a, b)
+    if a.dtype.kind != "f" and b.dtype.kind != "f":
+        return np.remainder(a, b)
+    r = np.fmod(a, b)  # a zero keeps the sign of a; np.remainder would give it the sign of b
+    return np.where((r != 0) & ((r < 0) != (b < 0)), r + b, r)
+
+
+def truncated_remainder(a: Raw, b: Raw) -> Array:
+    a, b = arrays(a, b)
+    if a.dtype.kind in "iu" and bool((b == 0).any()):
+        raise RuntimeError("ZeroDivisionError")
+    return np.fmod(a, b)
+
+
+def floor_division(a: Raw, b: Raw) -> Array:
+    a, b = divided(a, b)
+    if a.dtype.kind == "f":
+        # np.floor_divide gives nan for x // 0 where PyTorch gives inf.
+        return np.where(b == 0, a / b, np.floor_divide(a, b)).astype(a.dtype)
+    return np.floor_divide(a, b)
+
+
+def rounded_division(a: Raw, b: Raw, mode: str) -> Array:
+    if mode == "floor":
+        return floor_division(a, b)
+    a, b = arrays(a, b)
+    if a.dtype.kind == "f":
+        return np.trunc(a / b)
+    if a.size and bool((b == 0).any()):
+        raise RuntimeError("ZeroDivisionError")
+    quotient = np.abs(a) // np.abs(b)
+    return (np.sign(a) * np.sign(b) * quotient).astype(a.dtype)
+
+
+# ---- records
 
 # fmt: off
 add = arith_op("add(self, other)", "add", "self + other", commutative=True, sign="+", aten="add_.Tensor",
     symbolic=lambda s, a, b, alpha=1: a + alpha * b, scalar=py.add, number="add_number",
-    self=d("", lambda xp, g, out, self, other: g), other=d("", lambda xp, g, out, self, other: g))
+    self=PASS_ON, other=PASS_ON)
 add_scaled = arith_op("add_scaled(self, other; alpha)", lambda a, b, alpha: plus_scaled(a, b, alpha),
     "self + alpha * other", aten="add_.Tensor", scalar=lambda a, b, alpha: a + b * alpha, node="AddBackward0",
-    self=d("", lambda xp, g, out, self, other, alpha: g),
+    self=PASS_ON,
     other=d("", lambda xp, g, out, self, other, alpha: g * alpha))
 sub = arith_op("sub(self, other)", "subtract", "self - other", commutative=False, sign="-", aten="sub_.Tensor",
     symbolic=lambda s, a, b, alpha=1: a - alpha * b, unsupported_dtypes=refuse_bools, scalar=py.sub,
     number="sub_number",
-    self=d("", lambda xp, g, out, self, other: g), other=d("", lambda xp, g, out, self, other: -g))
+    self=PASS_ON, other=d("", lambda xp, g, out, self, other: -g))
 sub_scaled = arith_op("sub_scaled(self, other; alpha)", lambda a, b, alpha: minus_scaled(a, b, alpha),
     "self - alpha * other", aten="sub_.Tensor", unsupported_dtypes=refuse_bools,
     scalar=lambda a, b, alpha: a - b * alpha, node="SubBackward0",
-    self=d("", lambda xp, g, out, self, other, alpha: g),
+    self=PASS_ON,
     other=d("", lambda xp, g, out, self, other, alpha: -g * alpha))
 rsub_scalar = arith_op("rsub_scalar(self, other)", reversed_subtract, "other - self", public="sub",
     reversed_operands=True, scalar=lambda a, b: b - a, node="RsubBackward1", unsupported_dtypes=refuse_bools,
@@ -55,7 +189,7 @@ rsub_scalar = arith_op("rsub_scalar(self, other)", reversed_subtract, "other - s
 rsub_tensor = arith_op("rsub(self, other; alpha)", lambda a, b, alpha: np.subtract(b, scaled(a, alpha)),
     "other - alpha * self", unsupported_dtypes=refuse_bools,
     self=d("", lambda xp, g, out, self, other, alpha: -g * alpha),
-    other=d("", lambda xp, g, out, self, other, alpha: g))
+    other=PASS_ON)
 # A number operand counts as a tensor in the rule, which therefore multiplies by name and not by `*`.
 mul = arith_op("mul(self, other)", "multiply", "self * other", commutative=True, sign="*", zero="mask",
     aten="mul_.Tensor", symbolic=True, scalar=py.mul, number="mul_number",
@@ -78,10 +212,15 @@ def number_minus(number: float, x: Tensor) -> Tensor:
     return sub(as_tensor(number, x), x)
 
 
+def no_rounding_of_bools(raws: list[Any]) -> None:
+    if all(type(raw) is bool or is_bool(raw) for raw in raws[:2]):
+        raise NotImplementedError(f"\"div_{raws[2]}_cpu\" not implemented for 'Bool'")
+
+
 # fmt: off
 div_mode = arith_op("div_mode(self, other; mode)", rounded_division,
     "floor(self / other) if mode == 'floor' else trunc(self / other)", public="div", aten="div_.Tensor_mode",
-    scalar=scalars.div_mode, node="DivBackward2", unsupported_dtypes=lambda raws: no_rounding_of_bools(raws),
+    scalar=scalars.div_mode, node="DivBackward2", unsupported_dtypes=no_rounding_of_bools,
     self=d("other", lambda xp, g, out, self, other, mode: xp.zeros_like(g)),
     other=d("self other", lambda xp, g, out, self, other, mode: xp.zeros_like(g)))
 # With rounding_mode=None the division is the same, but its node has another name.
@@ -138,11 +277,6 @@ def torch_div(input: Tensor | float, other: Tensor | float, *, rounding_mode: st
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
         )
     return div_mode(input, other, rounding_mode)
-
-
-def no_rounding_of_bools(raws: list[Any]) -> None:
-    if all(type(raw) is bool or is_bool(raw) for raw in raws[:2]):
-        raise NotImplementedError(f"\"div_{raws[2]}_cpu\" not implemented for 'Bool'")
 
 
 def check_alpha(input: Tensor | float, other: Tensor | float, alpha: float) -> None:

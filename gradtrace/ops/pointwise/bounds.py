@@ -13,30 +13,52 @@ from gradtrace.engine.types import XP, Array, Operand, Raw
 from gradtrace.ops import scalars
 from gradtrace.ops.api import not_a_tensor, public, unary
 
+
+def clamp_kernel(x: Array, low: Raw | None, high: Raw | None) -> Array:
+    dtype = np.asarray(x).dtype
+    if low is not None:
+        x = np.maximum(np.asarray(low).astype(dtype), x)  # of equal zeros numpy returns the second, PyTorch the input
+    if high is not None:
+        x = np.minimum(np.asarray(high).astype(dtype), x)
+    return x
+
+
+def clamp_grad(
+    xp: XP, g: Operand, out: object, self: Operand, low: Operand | float | None, high: Operand | float | None
+) -> Operand:
+    """Return the gradient of clamp: 1 at the bounds, 0 outside and for nan; with low > high it is 0 everywhere."""
+    inside = self == self
+    if low is not None:
+        inside = xp.logical_and(inside, self >= low)
+    if high is not None:
+        inside = xp.logical_and(inside, self <= high)
+    return xp.where(inside, g, xp.zeros_like(g))
+
+
 # fmt: off
-clamp = elementwise_op("clamp(self; min, max)", lambda x, low, high: clamp_kernel(x, low, high),
+clamp = elementwise_op("clamp(self; min, max)", clamp_kernel,
     "minimum(maximum(self, min), max)", zero="clamp", scalar=scalars.clamp, node="ClampBackward1",
-    self=d("self", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)))
+    self=d("self", clamp_grad))
 clamp_min = elementwise_op("clamp_min(self; min)", lambda x, low: clamp_kernel(x, low, None), "maximum(self, min)",
     zero="clamp", scalar=lambda x, low: scalars.clamp(x, low, None),
-    self=d("self", lambda xp, g, out, self, min: clamp_grad(xp, g, self, min, None)))
+    self=d("self", lambda xp, g, out, self, min: clamp_grad(xp, g, out, self, min, None)))
 clamp_max = elementwise_op("clamp_max(self; max)", lambda x, high: clamp_kernel(x, None, high), "minimum(self, max)",
     zero="clamp", scalar=lambda x, high: scalars.clamp(x, None, high),
-    self=d("self", lambda xp, g, out, self, max: clamp_grad(xp, g, self, None, max)))
-clamp_tensor = arith_op("clamp_tensor(self, min, max)", lambda x, low, high: clamp_kernel(x, low, high),
+    self=d("self", lambda xp, g, out, self, max: clamp_grad(xp, g, out, self, None, max)))
+clamp_tensor = arith_op("clamp_tensor(self, min, max)", clamp_kernel,
     "minimum(maximum(self, min), max)", zero="clamp", unsupported_dtypes="b clamp_cpu", node="ClampBackward0",
-    self=d("self min max", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)),
+    self=d("self min max", clamp_grad),
     min=d("self min max", lambda xp, g, out, self, min, max:
         bound_grad(xp, g, self < min if max is None else xp.logical_and(self < min, min < max))),
     max=d("self min max", lambda xp, g, out, self, min, max:
         bound_grad(xp, g, self > max if min is None else xp.logical_or(self > max, max < min))))
 clamp_min_tensor = arith_op("clamp_min_tensor(self, min)", lambda x, low: clamp_kernel(x, low, None),
     "maximum(self, min)", zero="clamp", node="ClampMinBackward1",
-    self=d("self min", lambda xp, g, out, self, min: clamp_grad(xp, g, self, min, None)),
+    self=d("self min", lambda xp, g, out, self, min: clamp_grad(xp, g, out, self, min, None)),
     min=d("self min", lambda xp, g, out, self, min: bound_grad(xp, g, self < min)))
 clamp_max_tensor = arith_op("clamp_max_tensor(self, max)", lambda x, high: clamp_kernel(x, None, high),
     "minimum(self, max)", zero="clamp", node="ClampMaxBackward1",
-    self=d("self max", lambda xp, g, out, self, max: clamp_grad(xp, g, self, None, max)),
+    self=d("self max", lambda xp, g, out, self, max: clamp_grad(xp, g, out, self, None, max)),
     max=d("self max", lambda xp, g, out, self, max: bound_grad(xp, g, self > max)))
 nan_to_num = elementwise_op("nan_to_num(self; nan, posinf, neginf)",
     lambda x, nan, posinf, neginf: np.nan_to_num(x, nan=nan or 0.0, posinf=posinf, neginf=neginf),
@@ -51,25 +73,6 @@ isneginf = elementwise_op("isneginf(self)", "isneginf", "1 if self == -inf else 
 signbit = elementwise_op("signbit(self)", "signbit", "1 if copysign(1, self) < 0 else 0",
     scalar=lambda x: math.copysign(1.0, x) < 0)
 # fmt: on
-
-
-def clamp_kernel(x: Array, low: Raw | None, high: Raw | None) -> Array:
-    dtype = np.asarray(x).dtype
-    if low is not None:
-        x = np.maximum(np.asarray(low).astype(dtype), x)  # of equal zeros numpy returns the second, PyTorch the input
-    if high is not None:
-        x = np.minimum(np.asarray(high).astype(dtype), x)
-    return x
-
-
-def clamp_grad(xp: XP, g: Operand, self: Operand, low: Operand | float | None, high: Operand | float | None) -> Operand:
-    """Return the gradient of clamp: 1 at the bounds, 0 outside and for nan; with low > high it is 0 everywhere."""
-    inside = self == self
-    if low is not None:
-        inside = xp.logical_and(inside, self >= low)
-    if high is not None:
-        inside = xp.logical_and(inside, self <= high)
-    return xp.where(inside, g, xp.zeros_like(g))
 
 
 def bound_grad(xp: XP, g: Operand, active: Operand) -> Operand:

@@ -8,7 +8,7 @@ from gradtrace.engine.select import select, where_kept
 from gradtrace.engine.types import XP, Operand
 from gradtrace.ops import scalars
 from gradtrace.ops.api import binary
-from gradtrace.ops.pointwise.arithmetic_kernels import first_extreme
+from gradtrace.ops.pointwise.arithmetic import first_extreme
 
 # Of equal values numpy takes the second.
 # fmt: off

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import arith_op, d, elementwise_op, float_op
+from gradtrace.engine.op import ZERO_GRAD, arith_op, d, elementwise_op, float_op
 from gradtrace.engine.rounding import in_float64
 from gradtrace.engine.select import where_kept
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand
+from gradtrace.engine.types import Array
 from gradtrace.ops import scalars
 from gradtrace.ops.api import functions, public, unary
 
@@ -23,16 +23,25 @@ def sigmoid_kernel(x: Array) -> Array:
     return 1 / (1 + exponential(-np.asarray(x)))
 
 
-def zero(xp: XP, g: Operand, *_: object) -> Operand:
-    return xp.zeros_like(g)
+def sign_kernel(x: Array) -> Array:
+    """Return -1, 0 or 1; 0 for nan."""
+    if x.dtype.kind != "f":
+        return x.copy() if x.dtype.kind == "b" else np.sign(x)
+    out = np.sign(x)
+    return np.where(out == out, out, out.dtype.type(0)) if np.isnan(out.sum()) else out
+
+
+def relu_kernel(x: Array) -> Array:
+    """Return relu of an array, keeping -0.0: of equal zeros np.maximum returns the second, except in half precision."""
+    return np.maximum(0, x) if x.dtype.itemsize > 2 else np.where(x < 0, np.zeros_like(x), x)
 
 
 # fmt: off
 abs_record = arith_op("abs(self)", "abs", "abs(self)", symbolic=lambda s, a: s.sqrt(a**2), scalar=abs,
     unsupported_dtypes="b abs_cpu", self=d("self", lambda xp, g, out, self: g * xp.sgn(self)))
-sign = elementwise_op("sign(self)", lambda x: sign_kernel(x), "where(self > 0, 1, where(self < 0, -1, 0))",
-    zero="flat", scalar=scalars.sign, self=d("", zero))
-sgn = elementwise_op("sgn(self)", lambda x: sign_kernel(x), "where(self > 0, 1, where(self < 0, -1, 0))", zero="flat",
+sign = elementwise_op("sign(self)", sign_kernel, "where(self > 0, 1, where(self < 0, -1, 0))",
+    zero="flat", scalar=scalars.sign, self=ZERO_GRAD)
+sgn = elementwise_op("sgn(self)", sign_kernel, "where(self > 0, 1, where(self < 0, -1, 0))", zero="flat",
     scalar=scalars.sign, self=d("self out", lambda xp, g, out, self: xp.zeros_like(g)))
 exp = float_op("exp(self)", in_float64("exp"), "exp(self)", zero="saturated", symbolic="exp", scalar=math.exp,
     self=d("out", lambda xp, g, out, self: g * out))
@@ -61,27 +70,14 @@ sigmoid_backward = elementwise_op("sigmoid_backward(g, result)", lambda g, resul
     "g * result * (1 - result)", scalar=lambda g, result: g * (1 - result) * result,
     g=d("result", lambda xp, gg, out, g, result: xp.sigmoid_backward(gg, result)),
     result=d("g result", lambda xp, gg, out, g, result: gg * g * (-2 * result + 1)))
-relu = elementwise_op("relu(self)", lambda x: relu_kernel(x), "max(self, 0)", zero="rectifier", scalar=scalars.relu,
+relu = elementwise_op("relu(self)", relu_kernel, "max(self, 0)", zero="rectifier", scalar=scalars.relu,
     unsupported_dtypes="b Boolean inputs not supported for relu",
     self=d("out", lambda xp, g, out, self: xp.relu_grad(g, out)))
 # A separate operator, as in PyTorch: its result requires grad because relu's does, although that gradient is 0.
 relu_grad = elementwise_op("relu_grad(g, result)", lambda g, result: where_kept(np.logical_not(result <= 0), g),
     "where(result > 0, g, 0)", scalar=lambda g, result: 0.0 if result <= 0 else g, node="ThresholdBackwardBackward0",
-    g=d("result", lambda xp, gg, out, g, result: xp.relu_grad(gg, result)), result=d("", zero))
+    g=d("result", lambda xp, gg, out, g, result: xp.relu_grad(gg, result)), result=ZERO_GRAD)
 # fmt: on
-
-
-def relu_kernel(x: Array) -> Array:
-    """Return relu of an array, keeping -0.0: of equal zeros np.maximum returns the second, except in half precision."""
-    return np.maximum(0, x) if x.dtype.itemsize > 2 else np.where(x < 0, np.zeros_like(x), x)
-
-
-def sign_kernel(x: Array) -> Array:
-    """Return -1, 0 or 1; 0 for nan."""
-    if x.dtype.kind != "f":
-        return x.copy() if x.dtype.kind == "b" else np.sign(x)
-    out = np.sign(x)
-    return np.where(out == out, out, out.dtype.type(0)) if np.isnan(out.sum()) else out
 
 
 # ---- the public names

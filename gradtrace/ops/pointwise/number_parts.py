@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import arith_op, d, elementwise_op, float_op
+from gradtrace.engine.op import ZERO_GRAD, arith_op, d, elementwise_op, float_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Operand
 from gradtrace.ops.api import binary, check_tensors, public
+from gradtrace.ops.arguments import require_float
 from gradtrace.ops.results import Result, result_type
 
 
-def copysign_grad(xp: XP, g: Operand, out: Operand, x: Operand) -> Operand:
+def copysign_grad(xp: XP, g: Operand, out: Operand, x: Operand, *_: object) -> Operand:
     # At 0 the sign cannot be computed from out / x; PyTorch gives 0 there.
     ratio = out / xp.where(x == 0, xp.ones_like(x), x)
     return g * xp.where(x == 0, xp.zeros_like(ratio), ratio)
@@ -19,18 +20,18 @@ def copysign_grad(xp: XP, g: Operand, out: Operand, x: Operand) -> Operand:
 
 # fmt: off
 copysign = float_op("copysign(self, other)", "copysign", "where(signbit(other), -abs(self), abs(self))",
-    self=d("self out", lambda xp, g, out, self, other: copysign_grad(xp, g, out, self),
+    self=d("self out", copysign_grad,
         lambda xp, g, out, self, other: g * xp.zeroed(out / self, self == 0)),
-    other=d("", lambda xp, g, out, self, other: xp.zeros_like(g)))
+    other=ZERO_GRAD)
 copysign_number = float_op("copysign_number(self, other)", "copysign", "where(signbit(other), -abs(self), abs(self))",
     node="CopysignBackward1",
-    self=d("self out", lambda xp, g, out, self, other: copysign_grad(xp, g, out, self),
+    self=d("self out", copysign_grad,
         lambda xp, g, out, self, other: g * xp.zeroed(out / self, self == 0)))
 heaviside = arith_op("heaviside(self, values)", lambda a, b: np.heaviside(a, b).astype(a.dtype),
     "where(self == 0, values, where(self > 0, 1, 0))", zero="flat", undefined=True)
 nextafter = arith_op("nextafter(self, other)", "nextafter", unsupported_dtypes="bi nextafter_cpu",
     self=d("self other", lambda xp, g, out, self, other: xp.where(self == other, xp.zeros_like(g), g)),
-    other=d("", lambda xp, g, out, self, other: xp.zeros_like(g)))
+    other=ZERO_GRAD)
 gcd = arith_op("gcd(self, other)", "gcd", "gcd(self, other)", unsupported_dtypes="fb gcd_cpu")
 lcm = arith_op("lcm(self, other)", "lcm", "abs(self * other) / gcd(self, other)", unsupported_dtypes="fb lcm_cpu")
 ldexp_record = float_op("ldexp(self, other)", lambda a, b: a * np.exp2(b), "self * 2**other",
@@ -95,6 +96,5 @@ def ldexp_inplace(self: Tensor, other: Tensor) -> Tensor:
 @public("frexp")
 def frexp(input: Tensor) -> Result:
     """Decompose into a mantissa in [1/2, 1) and an exponent (torch.frexp)."""
-    if not input.is_floating_point():
-        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    require_float(input, "torch.frexp() only supports floating-point dtypes")
     return result_type("frexp", "mantissa", "exponent")(frexp_record(input))

@@ -13,44 +13,28 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Operand
 from gradtrace.ops import scalars
 from gradtrace.ops.api import not_a_tensor, public
-from gradtrace.ops.pointwise.arithmetic import inplace_method, is_number
-from gradtrace.ops.pointwise.arithmetic_kernels import (
+from gradtrace.ops.pointwise.arithmetic import (
+    inplace_method,
+    is_number,
     power_kernel,
     power_scalar_kernel,
 )
 
 
-def pow_scalar_grad(xp: XP, g: Operand, self: Operand, exponent: float) -> Operand:
+def pow_scalar_grad(xp: XP, g: Operand, out: object, self: Operand, exponent: float) -> Operand:
     # At exponent 0 the gradient is 0 everywhere, even where self ** -1 is inf.
     if exponent == 0:
         return xp.zeros_like(g)
     return g * (exponent * xp.pow_scalar(self, exponent - 1))
 
 
-def pow_base_grad(xp: XP, g: Operand, self: Operand, exponent: Operand) -> Operand:
+def pow_base_grad(xp: XP, g: Operand, out: object, self: Operand, exponent: Operand) -> Operand:
     return xp.where(exponent == 0, xp.zeros_like(g), g * (exponent * xp.pow(self, exponent - 1)))
 
 
-def pow_exponent_grad(xp: XP, g: Operand, self: Operand, exponent: Operand, out: Operand) -> Operand:
+def pow_exponent_grad(xp: XP, g: Operand, out: Operand, self: Operand, exponent: Operand) -> Operand:
     flat = xp.logical_and(self == 0, exponent >= 0)
     return g * xp.where(flat, xp.zeros_like(out), out * xp.log(self))
-
-
-# fmt: off
-pow_scalar = elementwise_op("pow_scalar(self; exponent)", power_scalar_kernel, "self**exponent", aten="pow_.Scalar",
-    scalar=scalars.power_of, node="PowBackward0",
-    self=d("self", lambda xp, g, out, self, exponent: pow_scalar_grad(xp, g, self, exponent)))
-pow_record = arith_op("pow(self, exponent)", power_kernel, "self**exponent", commutative=False, sign="**",
-    aten="pow_.Tensor", symbolic=True, scalar=scalars.power, node="PowBackward1", unsupported_dtypes="b pow",
-    self=d("self exponent", lambda xp, g, out, self, exponent: pow_base_grad(xp, g, self, exponent)),
-    exponent=d("self exponent out", lambda xp, g, out, self, exponent: pow_exponent_grad(xp, g, self, exponent, out)))
-pow_of_scalar = elementwise_op("pow_of_scalar(exponent; base)",
-    lambda exponent, base:
-        power_kernel(np.asarray(base, exponent.dtype if exponent.dtype.kind == "f" else None), exponent),
-    "base**exponent", public="pow", reversed_operands=True,
-    scalar=lambda exponent, base: scalars.power(base, exponent), node="PowBackward2",
-    exponent=d("exponent out", lambda xp, g, out, exponent, base: pow_of_scalar_grad(xp, g, out, exponent, base)))
-# fmt: on
 
 
 def pow_of_scalar_grad(xp: XP, g: Operand, out: Operand, exponent: Operand, base: float) -> Operand:
@@ -59,6 +43,22 @@ def pow_of_scalar_grad(xp: XP, g: Operand, out: Operand, exponent: Operand, base
         return g * xp.where(exponent >= 0, xp.zeros_like(out), out * -float("inf"))
     log = float("nan") if base < 0 else math.log(base)
     return g * (out * log)
+
+
+# fmt: off
+pow_scalar = elementwise_op("pow_scalar(self; exponent)", power_scalar_kernel, "self**exponent", aten="pow_.Scalar",
+    scalar=scalars.power_of, node="PowBackward0",
+    self=d("self", pow_scalar_grad))
+pow_record = arith_op("pow(self, exponent)", power_kernel, "self**exponent", commutative=False, sign="**",
+    aten="pow_.Tensor", symbolic=True, scalar=scalars.power, node="PowBackward1", unsupported_dtypes="b pow",
+    self=d("self exponent", pow_base_grad), exponent=d("self exponent out", pow_exponent_grad))
+pow_of_scalar = elementwise_op("pow_of_scalar(exponent; base)",
+    lambda exponent, base:
+        power_kernel(np.asarray(base, exponent.dtype if exponent.dtype.kind == "f" else None), exponent),
+    "base**exponent", public="pow", reversed_operands=True,
+    scalar=lambda exponent, base: scalars.power(base, exponent), node="PowBackward2",
+    exponent=d("exponent out", pow_of_scalar_grad))
+# fmt: on
 
 
 # ---- the public names

@@ -7,32 +7,34 @@ import math
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.dtypes import python_number
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, arith_op, d
+from gradtrace.engine.op import PASS_ON, Op, arith_op, d
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import scalars
 from gradtrace.ops.api import expose, named
-from gradtrace.ops.pointwise.arithmetic import inplace_method, is_number, require_tensor
-from gradtrace.ops.pointwise.arithmetic_kernels import (
+from gradtrace.ops.pointwise.arithmetic import (
+    inplace_method,
+    is_number,
     python_remainder,
+    require_tensor,
     truncated_remainder,
 )
 
 # fmt: off
 remainder = arith_op("remainder(self, other)", python_remainder, "self - other * floor(self / other)",
     commutative=False, sign="%", scalar=scalars.remainder, node="RemainderBackward1",
-    unsupported_dtypes="b remainder_cpu", self=d("", lambda xp, g, out, self, other: g),
+    unsupported_dtypes="b remainder_cpu", self=PASS_ON,
     other=d("self other", lambda xp, g, out, self, other: -g * xp.div_mode(self, other, "floor")))
 remainder_scalar = arith_op("remainder_scalar(self, other)", python_remainder, "self - other * floor(self / other)",
-    scalar=scalars.remainder, node="RemainderBackward0", self=d("", lambda xp, g, out, self, other: g))
+    scalar=scalars.remainder, node="RemainderBackward0", self=PASS_ON)
 remainder_of_number = arith_op("remainder_of_number(self, other)",
     lambda a, b: python_remainder(np.asarray(b, a.dtype if a.dtype.kind == "f" else None), a),
     "other - self * floor(other / self)", scalar=lambda a, b: scalars.remainder(b, a), undefined="remainder")
 fmod = arith_op("fmod(self, other)", truncated_remainder, "self - other * trunc(self / other)", scalar=math.fmod,
-    node="FmodBackward1", unsupported_dtypes="b fmod_cpu", self=d("", lambda xp, g, out, self, other: g),
+    node="FmodBackward1", unsupported_dtypes="b fmod_cpu", self=PASS_ON,
     other=d("self other", lambda xp, g, out, self, other:
         -g * xp.trunc(self / other), lambda xp, g, out, self, other: -g * xp.div_mode(self, other, "trunc")))
 fmod_scalar = arith_op("fmod_scalar(self, other)", truncated_remainder, "self - other * trunc(self / other)",
-    scalar=math.fmod, node="FmodBackward0", self=d("", lambda xp, g, out, self, other: g))
+    scalar=math.fmod, node="FmodBackward0", self=PASS_ON)
 # fmt: on
 # ---- the public names
 

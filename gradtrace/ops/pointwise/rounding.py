@@ -6,12 +6,11 @@ import math
 
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, elementwise_op
+from gradtrace.engine.op import PASS_ON, ZERO_GRAD, elementwise_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops import scalars
 from gradtrace.ops.api import public, unary
-from gradtrace.ops.pointwise.elementary import zero
 
 
 def round_decimals(x: Array, decimals: int) -> Array:
@@ -23,17 +22,17 @@ def round_decimals(x: Array, decimals: int) -> Array:
 
 # fmt: off
 floor = elementwise_op("floor(self)", "floor", "floor(self)", zero="flat", scalar=scalars.floor,
-    unsupported_dtypes="b floor_vml_cpu", self=d("", zero))
+    unsupported_dtypes="b floor_vml_cpu", self=ZERO_GRAD)
 ceil = elementwise_op("ceil(self)", "ceil", "ceil(self)", zero="flat", scalar=scalars.ceil,
-    unsupported_dtypes="b ceil_vml_cpu", self=d("", zero))
+    unsupported_dtypes="b ceil_vml_cpu", self=ZERO_GRAD)
 trunc = elementwise_op("trunc(self)", "trunc", "where(self < 0, ceil(self), floor(self))", zero="flat",
-    scalar=scalars.trunc, unsupported_dtypes="b trunc_vml_cpu", self=d("", zero))
+    scalar=scalars.trunc, unsupported_dtypes="b trunc_vml_cpu", self=ZERO_GRAD)
 round_record = elementwise_op("round(self)", lambda x: np.rint(x) if x.dtype.kind == "f" else x.copy(), "round(self)",
-    zero="flat", scalar=scalars.round_half_even, unsupported_dtypes="b round_vml_cpu", self=d("", zero))
+    zero="flat", scalar=scalars.round_half_even, unsupported_dtypes="b round_vml_cpu", self=ZERO_GRAD)
 round_to = elementwise_op("round_to(self; decimals)", round_decimals, "round(self * 10**decimals) / 10**decimals",
-    zero="flat", node="RoundBackward1", unsupported_dtypes="bi round_cpu", self=d("", zero))
+    zero="flat", node="RoundBackward1", unsupported_dtypes="bi round_cpu", self=ZERO_GRAD)
 frac = elementwise_op("frac(self)", lambda x: x - np.trunc(x), "self - trunc(self)",
-    scalar=lambda x: x - math.trunc(x) + 0.0, unsupported_dtypes="bi frac_cpu", self=d("", lambda xp, g, out, self: g))
+    scalar=lambda x: x - math.trunc(x) + 0.0, unsupported_dtypes="bi frac_cpu", self=PASS_ON)
 # fmt: on
 # ---- the public names
 

@@ -6,10 +6,11 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace, refuse_unless_tracked
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, random_op
+from gradtrace.engine.op import ZERO_GRAD, Op, d, random_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops.api import public
+from gradtrace.ops.arguments import need_float, require_float
 from gradtrace.ops.random import counts, distributions
 from gradtrace.ops.random.generator import Generator, draw
 from gradtrace.ops.random.sampling import (
@@ -22,6 +23,9 @@ from gradtrace.ops.random.sampling import (
 from gradtrace.ops.random.stream import Stream
 
 SMALLEST = -(2**63)  # int64
+CONTINUOUS = (
+    "{} distribution is a continuous probability distribution. dtype must be a floating point but you specified {}"
+)
 
 
 def redraw(name: str, node: str, formula: str, public: str = "", aten: str = "") -> Op:
@@ -31,7 +35,7 @@ def redraw(name: str, node: str, formula: str, public: str = "", aten: str = "")
     """
     return random_op(f"{name}(self; values)", lambda a, values: values, formula, public=public or name,
         aten=aten or f"{public or name}_", node=node,
-        self=d("", lambda xp, g, out, self, values: xp.zeros_like(g)))  # fmt: skip
+        self=ZERO_GRAD)  # fmt: skip
 
 
 uniform = redraw("uniform", "UniformBackward0", "out[i] ~ Uniform(low, high)")
@@ -45,7 +49,7 @@ bernoulli_sample = redraw("bernoulli_sample", "BernoulliBackward0", "out[i] ~ Be
     "bernoulli")
 bernoulli_each = random_op("bernoulli_each(self, p; values)", lambda a, p, values: values, "out[i] ~ Bernoulli(p[i])",
     public="bernoulli", aten="bernoulli_.Tensor", node="BernoulliBackward1",
-    self=d("", lambda xp, g, out, self, p, values: xp.zeros_like(g)),
+    self=ZERO_GRAD,
     p=d("p", lambda xp, g, out, self, p, values: xp.zeros_like(p)))
 bernoulli_fill = redraw("bernoulli_fill", "BernoulliBackward2", "out[i] ~ Bernoulli(p)", "bernoulli",
     "bernoulli_.float")
@@ -152,8 +156,7 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
 
 def probabilities(p: Tensor) -> Array:
     chances = p.shared()
-    if not p.is_floating_point():
-        raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{p.dtype.scalar_type}'")
+    need_float(p, "bernoulli_tensor_cpu_p_")
     if not ((chances >= 0) & (chances <= 1)).all():
         raise RuntimeError(
             "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  "
@@ -184,16 +187,8 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
     """Fill with exponential numbers of rate `lambd` (Tensor.exponential_)."""
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-    require_continuous(self, "Exponential", self.dtype.scalar_type)
+    require_float(self, CONTINUOUS.format("Exponential", self.dtype.scalar_type))
     return fill_with(exponential, self, generator, distributions.exponential, lambd)
-
-
-def require_continuous(self: Tensor, name: str, dtype: str) -> None:
-    if not self.is_floating_point():
-        raise RuntimeError(
-            f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "
-            f"specified {dtype}"
-        )
 
 
 @public("log_normal_", forms="m", vmap="random")
@@ -210,7 +205,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
     """Fill with numbers of a Cauchy distribution (Tensor.cauchy_)."""
     if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
-    require_continuous(self, "Cauchy", self.dtype.cpp_name)
+    require_float(self, CONTINUOUS.format("Cauchy", self.dtype.cpp_name))
     return fill_with(cauchy, self, generator, distributions.cauchy, median, sigma)
 
 

@@ -11,6 +11,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Ints, NumpyDtype
 from gradtrace.ops.api import NOT_GIVEN, expose, named, public, sizes
+from gradtrace.ops.arguments import require_float
 from gradtrace.ops.create.factories import finish, np_of, plain_number
 from gradtrace.ops.random import distributions
 from gradtrace.ops.random.generator import Generator, draw
@@ -245,8 +246,7 @@ def check_weights(input: Tensor, weights: Array, n: int, replacement: bool) -> N
     """Raise PyTorch's RuntimeError if the weights are not a distribution or have too few categories."""
     if not 0 < weights.ndim <= 2:
         raise RuntimeError("prob_dist must be 1 or 2 dim")
-    if not input.is_floating_point():
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.scalar_type}")
+    require_float(input, "multinomial only supports floating-point dtypes for input, got: {}")
     if n <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and n > weights.shape[-1]:

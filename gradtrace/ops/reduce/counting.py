@@ -11,6 +11,7 @@ from gradtrace.engine.op import d, gather_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops.api import check_dim, public
+from gradtrace.ops.arguments import need_float
 from gradtrace.ops.create.factories import np_of
 from gradtrace.ops.fused import no_derivative
 from gradtrace.ops.index.records import take_entries
@@ -161,7 +162,7 @@ def histogram(
     density: bool = False,
 ) -> Result:
     """Histogram: counts (or densities) and the bin edges (torch.histogram)."""
-    require_float_elements(input)
+    need_float(input, "histogramdd")
     edges = raw_of(bins) if isinstance(bins, Tensor) else np.linspace(*limits_of(input.array, range, 0), bins + 1)
     counts, _ = np.histogram(input.array, edges.astype(input.dtype.np), weights=raw_of(weight), density=density)
     kind = input.dtype.np
@@ -180,7 +181,7 @@ def histogramdd(
     """Histogram of rows (..., D) in D-dimensional bins: counts (or densities) and bin edges (torch.histogramdd)."""
     if input.ndim < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
-    require_float_elements(input)
+    need_float(input, "histogramdd")
     points = input.array.reshape(-1, input.shape[-1])
     edges = edges_of(points, bins, range)
     if weight is not None and tuple(weight.shape) != tuple(input.shape[:-1]):
@@ -218,11 +219,6 @@ def edges_of(points: Array, bins: int | Sequence[int | Tensor], limits: Sequence
         np.linspace(*limits_of(points[:, i], pair, i), n + 1).astype(points.dtype)
         for i, (n, pair) in enumerate(zip(several, pairs, strict=True))
     ]
-
-
-def require_float_elements(input: Tensor) -> None:
-    if not input.is_floating_point():
-        raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype.scalar_type}'")
 
 
 def limits_of(values: Array, given: Sequence[float] | None, dim: int) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Kernel, NumpyDtype, Operand
 from gradtrace.ops.api import functions, is_int
-from gradtrace.ops.arguments import one_dim, torch_function
+from gradtrace.ops.arguments import need_float, one_dim, torch_function
 from gradtrace.ops.create.factories import assign
 from gradtrace.ops.numbers import div_number, mul_number
 from gradtrace.ops.reduce.sums import numpy_dtype
@@ -74,7 +74,7 @@ def recurrence(xp: XP, start: Operand, factor: Operand, dim: int) -> Operand:
     return total
 
 
-def cumprod_grad(xp: XP, g: Operand, self: Operand, out: Operand, dim: int) -> Operand:
+def cumprod_grad(xp: XP, g: Operand, out: Operand, self: Operand, dim: int, *_: object) -> Operand:
     if not self.ndim:
         return g
     if state.planner is None and not bool((self == 0).any()):
@@ -83,7 +83,7 @@ def cumprod_grad(xp: XP, g: Operand, self: Operand, out: Operand, dim: int) -> O
     return before * recurrence(xp, g, xp.shift(self, dim, -1, 0), dim)
 
 
-def logcumsumexp_grad(xp: XP, g: Operand, self: Operand, out: Operand, dim: int) -> Operand:
+def logcumsumexp_grad(xp: XP, g: Operand, out: Operand, self: Operand, dim: int) -> Operand:
     """Return sum over j >= k of g[j] exp(self[k] - out[j]); no factor exp(out[k] - out[k+1]) exceeds 1."""
     if not self.ndim:
         return g
@@ -108,10 +108,10 @@ cumsum = scan_op("cumsum(self; dim, dtype)", running("add"), "out[..., i, ...] =
     dims="dim", c_order=True, self=d("", lambda xp, g, out, self, dim, dtype=None: backwards(xp, "cumsum", g, dim)))
 cumprod = scan_op("cumprod(self; dim, dtype)", running("multiply"),
     "out[..., i, ...] = prod[k, 0, i](self[..., k, ...])", dims="dim", c_order=True,
-    self=d("self out", lambda xp, g, out, self, dim, dtype=None: cumprod_grad(xp, g, self, out, dim)))
+    self=d("self out", cumprod_grad))
 logcumsumexp = scan_op("logcumsumexp(self; dim)", running_log_sum,
     "out[..., i, ...] = log(sum[k, 0, i](exp(self[..., k, ...])))", dims="dim", c_order=True,
-    self=d("self out", lambda xp, g, out, self, dim: logcumsumexp_grad(xp, g, self, out, dim)))
+    self=d("self out", logcumsumexp_grad))
 # fmt: on
 
 
@@ -142,8 +142,7 @@ _running("cumprod", cumprod)
 def running_logsumexp(input: Tensor, dim: int) -> Tensor:
     """Logarithm of the cumulative sum of exp(input) along `dim`, without overflow (torch.logcumsumexp)."""
     axis = one_dim("logcumsumexp", dim, input.ndim)
-    if not input.is_floating_point():
-        raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{input.dtype.scalar_type}'")
+    need_float(input, "logcumsumexp_out_cpu")
     return logcumsumexp(input, axis)
 
 

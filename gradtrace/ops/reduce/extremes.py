@@ -16,7 +16,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Ints, Kernel, Operand
 from gradtrace.ops.api import functions, is_int
 from gradtrace.ops.arguments import kept_shape, one_dim, some_dims, torch_function
-from gradtrace.ops.index.records import no_gradient
+from gradtrace.ops.index.records import NO_GRAD
 from gradtrace.ops.reduce.sums import broadcast_back, fold
 from gradtrace.ops.results import Result, result_type, values_and_indices
 
@@ -30,7 +30,7 @@ def pick_kernel(a: Array, index: Array, dim: int) -> Array:
     return np.take_along_axis(a, index, axis=dim) if a.ndim else a.copy()
 
 
-def place_kernel(a: Array, index: Array, dim: int, size: int) -> Array:
+def place_kernel(onto: object, a: Array, index: Array, dim: int, size: int) -> Array:
     if not a.ndim:
         return a.copy()
     shape = (*a.shape[:dim], size, *a.shape[dim + 1 :])
@@ -126,7 +126,7 @@ def lowest_and_highest(a: Array, dims: Ints | None, keepdim: bool) -> Pair:
 # ---- rules
 
 
-def even_grad(xp: XP, g: Operand, self: Operand, out: Operand) -> Operand:
+def even_grad(xp: XP, g: Operand, out: Operand, self: Operand) -> Operand:
     """Share the gradient among all elements that equal the result, or among the nans if the result is nan."""
     if state.planner is None:
         hit = self != self if bool(out != out) else self == out
@@ -136,7 +136,7 @@ def even_grad(xp: XP, g: Operand, self: Operand, out: Operand) -> Operand:
     return xp.fill_where(None, g / xp.sum(weights), hit)
 
 
-def group_grad(xp: XP, g: Operand, self: Operand, out: Operand, dims: Ints | None, keepdim: bool) -> Operand:
+def group_grad(xp: XP, g: Operand, out: Operand, self: Operand, dims: Ints | None, keepdim: bool) -> Operand:
     """Share the gradient as `even_grad`, within each reduced group; a group whose result is nan gets nan."""
     hit = self == broadcast_back(xp, out, self.shape, dims, keepdim)
     weights = xp.where(hit, xp.ones_like(self), xp.zeros_like(self))
@@ -146,7 +146,14 @@ def group_grad(xp: XP, g: Operand, self: Operand, out: Operand, dims: Ints | Non
 
 
 def index_grad(
-    xp: XP, g: Operand, index: Operand, self: Operand, dim: int, keepdim: bool = True, placing: str = "place"
+    xp: XP,
+    g: Operand,
+    out: object,
+    self: Operand,
+    index: Operand,
+    dim: int,
+    keepdim: bool = True,
+    placing: str = "place",
 ) -> Operand:
     """Return zeros with the gradient at the selected elements."""
     if not self.ndim:
@@ -159,28 +166,27 @@ def index_grad(
 def aminmax_grad(
     xp: XP,
     g: Sequence[Operand | None],
-    self: Operand,
     out: Sequence[Operand],
+    self: Operand,
     dims: Ints | None,
     keepdim: bool,
 ) -> Operand:
-    parts = [group_grad(xp, gi, self, oi, dims, keepdim) for gi, oi in zip(g, out, strict=True) if gi is not None]
+    parts = [group_grad(xp, gi, oi, self, dims, keepdim) for gi, oi in zip(g, out, strict=True) if gi is not None]
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
 # fmt: off
 fill_where = gather_op("fill_where(onto, value; mask)",
     lambda onto, value, mask: np.where(mask, value, 0).astype(value.dtype), "where(mask, value, 0)",
-    node="MaskedFillBackward1", onto=d("", no_gradient),
+    node="MaskedFillBackward1", onto=NO_GRAD,
     value=d("", lambda xp, g, out, onto, value, mask: xp.sum(xp.where(mask, g, xp.zeros_like(g)))))
 pick = gather_op("pick(self, index; dim)", pick_kernel, "out = self[..., index, ...]", node="GatherBackward0",
-    self=d("~self index", lambda xp, g, out, self, index, dim: index_grad(xp, g, index, self, dim)))
+    self=d("~self index", index_grad))
 # fmt: on
 
 
 def _place(name: str, node: str, formula: str) -> None:
-    gather_op(f"{name}(onto, src; index, dim, size)", lambda onto, g, *rest: place_kernel(g, *rest),
-        formula, node=node, onto=d("", no_gradient),
+    gather_op(f"{name}(onto, src; index, dim, size)", place_kernel, formula, node=node, onto=NO_GRAD,
         src=d("", lambda xp, g, out, onto, src, index, dim, size: xp.pick(g, index, dim)))  # fmt: skip
 
 
@@ -190,27 +196,26 @@ _place("place_chosen", "ScatterBackward0", "out[..., j, ...] = src if j == index
 
 def _of_all(name: str, kernel: str | Kernel, formula: str, node: str | None = None) -> Op:
     return reduction_op(f"{name}(self)", kernel, formula, zero="choice", node=node,
-        self=d("self out", lambda xp, g, out, self: even_grad(xp, g, self, out)))  # fmt: skip
+        self=d("self out", even_grad))  # fmt: skip
 
 
 def _along(name: str, kernel: Kernel, formula: str, node: str | None = None) -> Op:
     return reduction_op(f"{name}(self; dim, keepdim)", kernel, formula, dims="dim", zero="choice", node=node,
         outputs=2, differentiable=(0,), undefined_grad="none",
         self=d("~self out1", lambda xp, g, out, self, dim, keepdim:
-            index_grad(xp, g[0], out[1], self, dim, keepdim, "place_chosen")))  # fmt: skip
+            index_grad(xp, g[0], out, self, out[1], dim, keepdim, "place_chosen")))  # fmt: skip
 
 
 def _in_groups(name: str, ufunc: str, formula: str) -> Op:
     return reduction_op(f"{name}(self; dim, keepdim)", lambda a, dims, keepdim: fold(ufunc, a, dims, keepdim), formula,
         dims="dim", zero="choice",
-        self=d("self out", lambda xp, g, out, self, dim, keepdim:
-            group_grad(xp, g, self, out, dim, keepdim)))  # fmt: skip
+        self=d("self out", group_grad))  # fmt: skip
 
 
 def _running(name: str, ufunc: str, formula: str) -> Op:
     return scan_op(f"{name}(self; dim)", running_extreme(ufunc), formula, dims="dim", outputs=2, c_order=True,
         differentiable=(0,), undefined_grad="none",
-        self=d("~self out1", lambda xp, g, out, self, dim: index_grad(xp, g[0], out[1], self, dim)))  # fmt: skip
+        self=d("~self out1", lambda xp, g, out, self, dim: index_grad(xp, g[0], out, self, out[1], dim)))  # fmt: skip
 
 
 max_all = _of_all("max", lambda a: fold("maximum", a, None), "max[i](self[i])", "MaxBackward1")
@@ -230,7 +235,7 @@ amax = _in_groups("amax", "maximum", "max[i](self[..., i, ...])")
 amin = _in_groups("amin", "minimum", "min[i](self[..., i, ...])")
 aminmax = reduction_op("aminmax(self; dim, keepdim)", lowest_and_highest,
     "min[i](self[..., i, ...]), max[i](self[..., i, ...])", dims="dim", outputs=2, undefined_grad="none",
-    self=d("self out", lambda xp, g, out, self, dim, keepdim: aminmax_grad(xp, g, self, out, dim, keepdim)))
+    self=d("self out", aminmax_grad))
 cummax = _running("cummax", "maximum", "out[..., i, ...] = max[k, 0, i](self[..., k, ...])")
 cummin = _running("cummin", "minimum", "out[..., i, ...] = min[k, 0, i](self[..., k, ...])")
 argmax = reduction_op("argmax(self; dim, keepdim)", lambda a, dim, keepdim: np.argmax(a, axis=dim, keepdims=keepdim),

@@ -23,40 +23,40 @@ def in_order(a: Array, dim: int, order: Array) -> Array:
     return copy_like(a, take_entries(a, order, dim))
 
 
+ORDERED = d("~self order", lambda xp, g, out, self, dim, order:
+    xp.order_place(None, g, tuple(self.shape), dim, order))  # fmt: skip
 # fmt: off
 sort_by = gather_op("sort(self; dim, order)", in_order,
     "out[..., i, ...] = self[..., order[..., i, ...], ...]; out[..., i, ...] <= out[..., i + 1, ...]", zero="choice",
-    self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(None, g, tuple(self.shape), dim, order)))
+    self=ORDERED)
 sort_stable = gather_op("sort_stable(self; dim, order)", in_order,
     "out[..., i, ...] = self[..., order[..., i, ...], ...]; out[..., i, ...] <= out[..., i + 1, ...]", zero="choice",
     node="SortBackward1",
-    self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(None, g, tuple(self.shape), dim, order)))
+    self=ORDERED)
 topk_by = gather_op("topk(self; dim, order)", lambda a, dim, order: take_entries(a, order, dim),
     "out[..., i, ...] = sort(self[..., j, ...], descending)[i]; 0 <= i < k", zero="choice",
-    self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(None, g, tuple(self.shape), dim, order)))
+    self=ORDERED)
 # fmt: on
 
 
 @public("allclose", vmap="dynamic")
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Return whether |input - other| <= atol + rtol * |other| everywhere (torch.allclose)."""
-    if input.dtype is not other.dtype:
-        raise RuntimeError(f"{input.dtype.scalar_type} did not match {other.dtype.scalar_type}")
-    check_tolerances(rtol, atol)
+    check_comparable(input, other, rtol=rtol, atol=atol)
     return bool(np.allclose(input.shared(), other.shared(), rtol, atol, equal_nan))
 
 
 @public("isclose", vmap="samples")
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Test elementwise whether |input - other| <= atol + rtol * |other| (torch.isclose)."""
-    if input.dtype is not other.dtype:
-        raise RuntimeError(f"{input.dtype.scalar_type} did not match {other.dtype.scalar_type}")
-    check_tolerances(rtol, atol)
+    check_comparable(input, other, rtol=rtol, atol=atol)
     return Tensor._wrap(np.isclose(input.shared(), other.shared(), rtol, atol, equal_nan))
 
 
-def check_tolerances(rtol: float, atol: float) -> None:
-    for name, value in (("rtol", rtol), ("atol", atol)):
+def check_comparable(input: Tensor, other: Tensor, **tolerances: float) -> None:
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{input.dtype.scalar_type} did not match {other.dtype.scalar_type}")
+    for name, value in tolerances.items():
         if value < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
 

@@ -133,7 +133,7 @@ def broadcast_mean(
 
 
 def prod_grad(
-    xp: XP, g: Operand, self: Operand, out: Operand, dims: Ints | None = None, keepdim: bool = False
+    xp: XP, g: Operand, out: Operand, self: Operand, dims: Ints | None = None, keepdim: bool = False, *_: object
 ) -> Operand:
     """Return the gradient of prod, the product of the other factors: out / self unless a factor may be zero."""
     if not self.ndim:
@@ -155,7 +155,9 @@ def product_of_others(xp: XP, x: Operand, dim: int) -> Operand:
     return before * after
 
 
-def var_grad(xp: XP, g: Operand, self: Operand, dims: Ints | None, correction: float, keepdim: bool) -> Operand:
+def var_grad(
+    xp: XP, g: Operand, out: object, self: Operand, dims: Ints | None, correction: float, keepdim: bool
+) -> Operand:
     n = count(self.shape, dims)
     away = self - (xp.mean(self) if dims is None else xp.mean_dim(self, dims, True))
     if dims is None and n - correction <= 0:
@@ -168,11 +170,11 @@ def var_grad(xp: XP, g: Operand, self: Operand, dims: Ints | None, correction: f
 
 
 def std_grad(
-    xp: XP, g: Operand, self: Operand, out: Operand, dims: Ints | None, correction: float, keepdim: bool
+    xp: XP, g: Operand, out: Operand, self: Operand, dims: Ints | None, correction: float, keepdim: bool
 ) -> Operand:
     # A select, because a constant row gives g / 0; its gradient is 0.
     of_variance = xp.zeroed(g / (out * 2), out == 0)
-    return var_grad(xp, of_variance, self, dims, correction, keepdim)
+    return var_grad(xp, of_variance, out, self, dims, correction, keepdim)
 
 
 def pair_grad(
@@ -206,27 +208,25 @@ mean_dim = reduction_op("mean_dim(self; dim, keepdim, dtype)", average, "sum[i](
     self=d("~self", lambda xp, g, out, self, dim, keepdim=False, dtype=None:
         broadcast_mean(xp, g, count(self.shape, dim), self.shape, dim, keepdim)))
 prod_all = reduction_op("prod(self; dtype)", lambda a, dtype=None: multiply_up(a, None, False, dtype),
-    "prod[i](self[i])", self=d("self out", lambda xp, g, out, self, dtype=None: prod_grad(xp, g, self, out)))
+    "prod[i](self[i])", self=d("self out", lambda xp, g, out, self, dtype=None: prod_grad(xp, g, out, self)))
 prod_dim = reduction_op("prod_dim(self; dim, keepdim, dtype)", multiply_up, "prod[i](self[..., i, ...])", dims="dim",
     node="ProdBackward1",
-    self=d("self out", lambda xp, g, out, self, dim, keepdim=False, dtype=None:
-        prod_grad(xp, g, self, out, dim, keepdim)))
+    self=d("self out", prod_grad))
 var = reduction_op("var(self; dim, correction, keepdim)", variance,
     "sum[i]((self[..., i, ...] - mean)**2) / (n - correction)", dims="dim",
-    self=d("self", lambda xp, g, out, self, dim, correction, keepdim: var_grad(xp, g, self, dim, correction, keepdim)))
+    self=d("self", var_grad))
 std = reduction_op("std(self; dim, correction, keepdim)", deviation,
     "sqrt(sum[i]((self[..., i, ...] - mean)**2) / (n - correction))", dims="dim",
-    self=d("self out", lambda xp, g, out, self, dim, correction, keepdim:
-        std_grad(xp, g, self, out, dim, correction, keepdim)))
+    self=d("self out", std_grad))
 var_mean = reduction_op("var_mean(self; dim, correction, keepdim)", with_average(variance),
     "sum[i]((self[..., i, ...] - mean)**2) / (n - correction), mean", dims="dim", outputs=2, undefined_grad="none",
     self=d("self", lambda xp, g, out, self, dim, correction, keepdim:
-        pair_grad(xp, g, self, dim, keepdim, lambda first: var_grad(xp, first, self, dim, correction, keepdim))))
+        pair_grad(xp, g, self, dim, keepdim, lambda first: var_grad(xp, first, out, self, dim, correction, keepdim))))
 std_mean = reduction_op("std_mean(self; dim, correction, keepdim)", with_average(deviation),
     "sqrt(sum[i]((self[..., i, ...] - mean)**2) / (n - correction)), mean", dims="dim", outputs=2,
     undefined_grad="none",
     self=d("self out0", lambda xp, g, out, self, dim, correction, keepdim: pair_grad(xp, g, self, dim, keepdim,
-        lambda first: std_grad(xp, first, self, out[0], dim, correction, keepdim))))
+        lambda first: std_grad(xp, first, out[0], self, dim, correction, keepdim))))
 nansum = reduction_op("nansum(self; dim, keepdim, dtype)",
     lambda a, dim=None, keepdim=False, dtype=None:
         add_up(np.where(np.isnan(a), a.dtype.type(0), a), dim, keepdim, dtype),

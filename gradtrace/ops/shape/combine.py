@@ -13,6 +13,7 @@ from gradtrace.engine.op import d, structural_op, view_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Shape
 from gradtrace.ops.api import check_dim, public
+from gradtrace.ops.shape.expansion import map_tensors
 from gradtrace.ops.shape.join import concatenated, meshgrid, stack
 from gradtrace.ops.shape.views import unsqueezed
 
@@ -97,15 +98,15 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 @public("atleast_3d", forms="f")
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Add dims until there are at least three, as views (torch.atleast_3d)."""
-    if len(tensors) == 1 and isinstance(tensors[0], Tensor):
-        t = tensors[0]
-        if t.ndim == 0:
-            return t.reshape(1, 1, 1)
-        if t.ndim == 1:
-            return unsqueezed(unsqueezed(t, 0), 2)
-        return unsqueezed(t, 2) if t.ndim == 2 else t
-    several = tensors[0] if len(tensors) == 1 else tensors
-    return tuple(atleast_3d(t) for t in several)
+    return map_tensors(with_three_dims, tensors)
+
+
+def with_three_dims(t: Tensor) -> Tensor:
+    if t.ndim == 0:
+        return t.reshape(1, 1, 1)
+    if t.ndim == 1:
+        return unsqueezed(unsqueezed(t, 0), 2)
+    return unsqueezed(t, 2) if t.ndim == 2 else t
 
 
 @public("tensor_split", vmap="samples")

@@ -31,6 +31,27 @@ def overwritten(a: Array, part: Callable[[Array], Array], src: Array) -> Array:
     return out
 
 
+def blocks(arrays: Sequence[Array]) -> Array:
+    rows, columns = (sum(a.shape[i] for a in arrays) for i in (0, 1))
+    out = np.zeros((rows, columns), np.result_type(*arrays) if arrays else np.float32)
+    i = j = 0
+    for a in arrays:
+        out[i : i + a.shape[0], j : j + a.shape[1]] = a
+        i, j = i + a.shape[0], j + a.shape[1]
+    return out
+
+
+def block_grads(
+    xp: XP, wanted: Sequence[bool], g: Operand, out: object, tensors: Sequence[Operand]
+) -> list[Operand | None]:
+    results, i, j = [], 0, 0
+    for t, want in zip(tensors, wanted, strict=True):
+        m, n = t.shape
+        results.append(xp.slice(xp.slice(g, 0, i, i + m, 1), 1, j, j + n, 1) if want else None)
+        i, j = i + m, j + n
+    return results
+
+
 # fmt: off
 diagonal_copy = structural_op("diagonal_copy(self; offset, dim1, dim2)",
     lambda a, *rest: np.array(np.diagonal(a, *rest)), "out[..., k] = self[..., k, k + offset]", dims="dim1 dim2",
@@ -57,29 +78,10 @@ slice_scatter_record = structural_op("slice_scatter(self, src; dim, start, stop,
     self=d("", lambda xp, g, out, self, src, dim, *ends:
         xp.slice_scatter(g, xp.zeros_like(xp.slice(g, dim, *ends)), dim, *ends)),
     src=d("", lambda xp, g, out, self, src, dim, *ends: xp.slice(g, dim, *ends)))
-block_diag_record = structural_op("block_diag(*tensors)", lambda arrays: blocks(arrays),
+block_diag_record = structural_op("block_diag(*tensors)", blocks,
     "out[i, j] = tensors[k][i - r[k], j - c[k]] if r[k] <= i < r[k + 1] and c[k] <= j < c[k + 1] else 0",
-    joint=d("~tensors", lambda xp, wanted, g, out, tensors: block_grads(xp, wanted, g, tensors)))
+    joint=d("~tensors", block_grads))
 # fmt: on
-
-
-def blocks(arrays: Sequence[Array]) -> Array:
-    rows, columns = (sum(a.shape[i] for a in arrays) for i in (0, 1))
-    out = np.zeros((rows, columns), np.result_type(*arrays) if arrays else np.float32)
-    i = j = 0
-    for a in arrays:
-        out[i : i + a.shape[0], j : j + a.shape[1]] = a
-        i, j = i + a.shape[0], j + a.shape[1]
-    return out
-
-
-def block_grads(xp: XP, wanted: Sequence[bool], g: Operand, tensors: Sequence[Operand]) -> list[Operand | None]:
-    results, i, j = [], 0, 0
-    for t, want in zip(tensors, wanted, strict=True):
-        m, n = t.shape
-        results.append(xp.slice(xp.slice(g, 0, i, i + m, 1), 1, j, j + n, 1) if want else None)
-        i, j = i + m, j + n
-    return results
 
 
 @public("diag")

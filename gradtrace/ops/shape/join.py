@@ -43,51 +43,6 @@ def rotate_kernel(a: Array, k: int, dims: tuple[int, int]) -> Array:
     return flipped if k == 2 else flipped.swapaxes(*dims)
 
 
-# fmt: off
-cat = structural_op("cat(*tensors; dim)", joined,
-    "out[..., s[k] + i, ...] = tensors[k][..., i, ...]; s[k] = sum[m, 0, k - 1](size(tensors[m], dim))", c_order=True,
-    joint=d("~tensors", cat_back))
-stack = structural_op("stack(*tensors; dim)", lambda arrays, dim: np.stack(arrays, axis=dim),
-    "out[..., k, ...] = tensors[k]", c_order=True,
-    joint=d("", lambda xp, wanted, g, out, tensors, dim:
-        [xp.select(g, dim, i) if want else None for i, want in enumerate(wanted)]))
-unbind = view_op("unbind(self; dim)",
-    lambda a, dim: tuple(a[(*(slice(None),) * dim, i, ...)] for i in range(a.shape[dim])),
-    "out[k] = self[..., k, ...]", dims="dim", outputs=0,
-    self=d("", lambda xp, g, out, self, dim: xp.stack(tuple(g), dim)))
-split = view_op("split(self; dim, sizes)", lambda a, dim, parts: pieces(a, dim, parts),
-    "out[k][..., i, ...] = self[..., s[k] + i, ...]; s[k] = sum[m, 0, k - 1](sizes[m])", dims="dim", outputs=0,
-    self=d("", lambda xp, g, out, self, dim, sizes: xp.cat(tuple(g), dim)))
-split_sizes = view_op("split_with_sizes(self; dim, sizes)", lambda a, dim, parts: pieces(a, dim, parts),
-    "out[k][..., i, ...] = self[..., s[k] + i, ...]; s[k] = sum[m, 0, k - 1](sizes[m])", dims="dim", outputs=0,
-    self=d("", lambda xp, g, out, self, dim, sizes: xp.cat(tuple(g), dim)))
-repeat = structural_op("repeat(self; repeats)", lambda a, repeats: np.tile(a, repeats), "out[i] = self[i % n]",
-    c_order=True, self=d("~self", lambda xp, g, out, self, repeats: repeat_back(xp, g, self.shape, repeats)))
-flip = structural_op("flip(self; dims)", lambda a, dims: np.flip(a, dims if a.ndim else ()).copy("K"),
-    "out[..., i, ...] = self[..., n - 1 - i, ...]", dims="dims",
-    self=d("", lambda xp, g, out, self, dims: xp.flip(g, dims)))
-roll = structural_op("roll(self; shifts, dims)", lambda a, shifts, dims: np.roll(a, shifts, dims),
-    "out[..., i, ...] = self[..., (i - shifts) % n, ...]", c_order=True,
-    self=d("", lambda xp, g, out, self, shifts, dims: xp.roll(g, tuple(-s for s in shifts), dims)))
-tril = structural_op("tril(self; diagonal)", lambda a, diagonal: np.tril(a, diagonal),
-    "out[..., i, j] = self[..., i, j] if j - i <= diagonal else 0", overlap="idempotent",
-    self=d("", lambda xp, g, out, self, diagonal: xp.tril(g, diagonal)))
-triu = structural_op("triu(self; diagonal)", lambda a, diagonal: np.triu(a, diagonal),
-    "out[..., i, j] = self[..., i, j] if j - i >= diagonal else 0", overlap="idempotent",
-    self=d("", lambda xp, g, out, self, diagonal: xp.triu(g, diagonal)))
-rot90 = structural_op("rot90(self; k, dims)", rotate_kernel, "out[i, j] = self[j, n - 1 - i]",
-    self=d("", lambda xp, g, out, self, k, dims: xp.rot90(g, -k, dims)))
-diagonal = view_op("diagonal(self; offset, dim1, dim2)", lambda a, offset, dim1, dim2: writable(a, offset, dim1, dim2),
-    "out[..., k] = self[..., k, k + offset]", dims="dim1 dim2",
-    self=d("~self", lambda xp, g, out, self, offset, dim1, dim2:
-        xp.diagonal_place(g, tuple(self.shape), offset, dim1, dim2)))
-diagonal_place = structural_op("diagonal_place(self; shape, offset, dim1, dim2)",
-    lambda g, shape, offset, dim1, dim2: on_diagonal(g, shape, offset, dim1, dim2),
-    "out[..., i, j] = self[..., min(i, j)] if j - i == offset else 0", node="DiagonalBackwardBackward0",
-    self=d("", lambda xp, g, out, self, shape, offset, dim1, dim2: xp.diagonal(g, offset, dim1, dim2)))
-# fmt: on
-
-
 def writable(a: Array, offset: int, dim1: int, dim2: int) -> Array:
     out = np.diagonal(a, offset, dim1, dim2)
     if a.flags.writeable:
@@ -107,6 +62,50 @@ def pieces(a: Array, dim: int, parts: Sequence[int]) -> tuple[Any, ...]:
         results.append(a[(slice(None),) * dim + (slice(start, start + n),)])
         start += n
     return tuple(results)
+
+
+# fmt: off
+cat = structural_op("cat(*tensors; dim)", joined,
+    "out[..., s[k] + i, ...] = tensors[k][..., i, ...]; s[k] = sum[m, 0, k - 1](size(tensors[m], dim))", c_order=True,
+    joint=d("~tensors", cat_back))
+stack = structural_op("stack(*tensors; dim)", lambda arrays, dim: np.stack(arrays, axis=dim),
+    "out[..., k, ...] = tensors[k]", c_order=True,
+    joint=d("", lambda xp, wanted, g, out, tensors, dim:
+        [xp.select(g, dim, i) if want else None for i, want in enumerate(wanted)]))
+unbind = view_op("unbind(self; dim)",
+    lambda a, dim: tuple(a[(*(slice(None),) * dim, i, ...)] for i in range(a.shape[dim])),
+    "out[k] = self[..., k, ...]", dims="dim", outputs=0,
+    self=d("", lambda xp, g, out, self, dim: xp.stack(tuple(g), dim)))
+split = view_op("split(self; dim, sizes)", pieces,
+    "out[k][..., i, ...] = self[..., s[k] + i, ...]; s[k] = sum[m, 0, k - 1](sizes[m])", dims="dim", outputs=0,
+    self=d("", lambda xp, g, out, self, dim, sizes: xp.cat(tuple(g), dim)))
+split_sizes = view_op("split_with_sizes(self; dim, sizes)", pieces,
+    "out[k][..., i, ...] = self[..., s[k] + i, ...]; s[k] = sum[m, 0, k - 1](sizes[m])", dims="dim", outputs=0,
+    self=d("", lambda xp, g, out, self, dim, sizes: xp.cat(tuple(g), dim)))
+repeat = structural_op("repeat(self; repeats)", lambda a, repeats: np.tile(a, repeats), "out[i] = self[i % n]",
+    c_order=True, self=d("~self", lambda xp, g, out, self, repeats: repeat_back(xp, g, self.shape, repeats)))
+flip = structural_op("flip(self; dims)", lambda a, dims: np.flip(a, dims if a.ndim else ()).copy("K"),
+    "out[..., i, ...] = self[..., n - 1 - i, ...]", dims="dims",
+    self=d("", lambda xp, g, out, self, dims: xp.flip(g, dims)))
+roll = structural_op("roll(self; shifts, dims)", lambda a, shifts, dims: np.roll(a, shifts, dims),
+    "out[..., i, ...] = self[..., (i - shifts) % n, ...]", c_order=True,
+    self=d("", lambda xp, g, out, self, shifts, dims: xp.roll(g, tuple(-s for s in shifts), dims)))
+tril = structural_op("tril(self; diagonal)", lambda a, diagonal: np.tril(a, diagonal),
+    "out[..., i, j] = self[..., i, j] if j - i <= diagonal else 0", overlap="idempotent",
+    self=d("", lambda xp, g, out, self, diagonal: xp.tril(g, diagonal)))
+triu = structural_op("triu(self; diagonal)", lambda a, diagonal: np.triu(a, diagonal),
+    "out[..., i, j] = self[..., i, j] if j - i >= diagonal else 0", overlap="idempotent",
+    self=d("", lambda xp, g, out, self, diagonal: xp.triu(g, diagonal)))
+rot90 = structural_op("rot90(self; k, dims)", rotate_kernel, "out[i, j] = self[j, n - 1 - i]",
+    self=d("", lambda xp, g, out, self, k, dims: xp.rot90(g, -k, dims)))
+diagonal = view_op("diagonal(self; offset, dim1, dim2)", writable,
+    "out[..., k] = self[..., k, k + offset]", dims="dim1 dim2",
+    self=d("~self", lambda xp, g, out, self, offset, dim1, dim2:
+        xp.diagonal_place(g, tuple(self.shape), offset, dim1, dim2)))
+diagonal_place = structural_op("diagonal_place(self; shape, offset, dim1, dim2)", on_diagonal,
+    "out[..., i, j] = self[..., min(i, j)] if j - i == offset else 0", node="DiagonalBackwardBackward0",
+    self=d("", lambda xp, g, out, self, shape, offset, dim1, dim2: xp.diagonal(g, offset, dim1, dim2)))
+# fmt: on
 
 
 def repeat_back(xp: XP, g: Operand, shape: Shape, repeats: Shape) -> Operand:

@@ -12,7 +12,7 @@ from gradtrace.engine.describe import Size
 from gradtrace.engine.inplace import INFERENCE_MESSAGE, refuse_unless_tracked, refuse_untrackable, repoint
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import TRACED
-from gradtrace.engine.op import d, elementwise_op, reduction_op, view_op
+from gradtrace.engine.op import PASS_ON, d, elementwise_op, reduction_op, view_op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Ints, Operand, Shape
@@ -69,6 +69,10 @@ def swapped(a: Array, dim0: int, dim1: int) -> Array:
     return a.swapaxes(dim0, dim1) if a.ndim else a.view()
 
 
+def squeeze_dims_kernel(a: Array, dims: Sequence[int]) -> Array:
+    return a.reshape(tuple(n for i, n in enumerate(a.shape) if n != 1 or i not in dims)) if dims else a.view()
+
+
 def reshape_back(xp: XP, g: Any, out: Operand, self: Operand, *_: object) -> Operand:
     if xp is TRACED:
         return reshaped(g, tuple(self.shape))
@@ -93,7 +97,7 @@ reshape_alias = view_op("reshape_alias(self; shape)", view_kernel, "flat(out)[i]
 unsafe_view = view_op("unsafe_view(self; shape)", lambda a, shape: a.reshape(shape), "flat(out)[i] = flat(self)[i]",
     identity="self", view=False, self=RESHAPED)
 alias = elementwise_op("alias(self)", lambda a: a.view(), "self", identity="self", view=True,
-    self=d("", lambda xp, g, out, self: g))
+    self=PASS_ON)
 unsqueeze = view_op("unsqueeze(self; dim)", unsqueeze_kernel, "flat(out)[i] = flat(self)[i]", dims="dim",
     inplace_node="UnsqueezeBackward1",
     self=d("~self", reshape_back, lambda xp, g, out, self, dim: xp.squeeze_dim(g, dim)))
@@ -103,12 +107,12 @@ squeeze_all = view_op("squeeze_all(self)", lambda a: np.squeeze(a), "flat(out)[i
 squeeze_dim = view_op("squeeze_dim(self; dim)", lambda a, dim: squeeze_dims_kernel(a, (dim,)),
     "flat(out)[i] = flat(self)[i]", dims="dim", node="SqueezeBackward1",
     self=d("~self", reshape_back, lambda xp, g, out, self, dim: dims_back(xp, g, self, (dim,))))
-squeeze_dims = view_op("squeeze_dims(self; dims)", lambda a, dims: squeeze_dims_kernel(a, dims),
+squeeze_dims = view_op("squeeze_dims(self; dims)", squeeze_dims_kernel,
     "flat(out)[i] = flat(self)[i]", dims="dims", node="SqueezeBackward2",
     self=d("~self", reshape_back, lambda xp, g, out, self, dims: dims_back(xp, g, self, sorted(dims))))
 permute = view_op("permute(self; dims)", lambda a, dims: a.transpose(dims), "out[i] = self[j]; j[dims[k]] = i[k]",
     dims="dims", self=d("", lambda xp, g, out, self, dims: xp.permute(g, inverse(dims))))
-transpose = view_op("transpose(self; dim0, dim1)", lambda a, dim0, dim1: swapped(a, dim0, dim1),
+transpose = view_op("transpose(self; dim0, dim1)", swapped,
     "out[..., i, ..., j, ...] = self[..., j, ..., i, ...]", dims="dim0 dim1",
     self=d("", lambda xp, g, out, self, dim0, dim1: xp.transpose(g, dim0, dim1)))
 t_record = view_op("t(self)", lambda a: a.transpose(), "out[i, j] = self[j, i]",
@@ -119,10 +123,6 @@ expand = view_op("expand(self; shape)", expand_kernel, "out[i] = self[i % n]", i
 # fmt: on
 # For single numbers only: a recorded pass shows its steps.
 sum_to = reduction_op("sum_to(self; shape)", sum_array_to, "out[j] = sum[i](self[i, j])", identity="self")
-
-
-def squeeze_dims_kernel(a: Array, dims: Sequence[int]) -> Array:
-    return a.reshape(tuple(n for i, n in enumerate(a.shape) if n != 1 or i not in dims)) if dims else a.view()
 
 
 def infer_size(shape: Ints, numel: int) -> Ints:

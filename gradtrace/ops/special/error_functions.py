@@ -45,21 +45,21 @@ def x_log(logarithm: str) -> Kernel:
     return kernel
 
 
-def xlogy_grad(xp: XP, g: Operand, self: Operand, other: Operand) -> Operand:
+def xlogy_grad(xp: XP, g: Operand, out: object, self: Operand, other: Operand) -> Operand:
     times_log = xp.xlogy_number(g, other) if isinstance(other, (int, float)) else xp.xlogy(g, other)
     return xp.zeroed(times_log, xp.logical_and(self == 0, other <= 0))
 
 
 # fmt: off
 xlogy = float_op("xlogy(self, other)", x_log("log"), "where(self == 0, 0, self * log(other))",
-    self=d("self other", lambda xp, g, out, self, other: xlogy_grad(xp, g, self, other)),
+    self=d("self other", xlogy_grad),
     other=d("self other", lambda xp, g, out, self, other: g * self / other))
 xlogy_of_number = float_op("xlogy_of_number(other; number)", lambda b, number: x_log("log")(number, b),
     "0 if number == 0 else number * log(other)", node="XlogyBackward1",
     other=d("other", lambda xp, g, out, other, number: g * number / other))
 xlogy_number = float_op("xlogy_number(self; number)", lambda a, number: x_log("log")(a, number),
     "where(self == 0, 0, self * log(number))", node="XlogyBackward2",
-    self=d("self", lambda xp, g, out, self, number: xlogy_grad(xp, g, self, number)))
+    self=d("self", xlogy_grad))
 deg2rad = float_op("deg2rad(self)", "deg2rad", "self * pi / 180", scalar=math.radians,
     self=d("", lambda xp, g, out, self: g * (math.pi / 180)))
 rad2deg = float_op("rad2deg(self)", "rad2deg", "self * 180 / pi", scalar=math.degrees,

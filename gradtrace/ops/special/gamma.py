@@ -113,7 +113,7 @@ def mvlgamma_kernel(x: Array, p: int) -> Array:
     return total + p * (p - 1) / 4 * math.log(math.pi)
 
 
-def mvlgamma_grad(xp: XP, g: Operand, x: Operand, p: int) -> Operand:
+def mvlgamma_grad(xp: XP, g: Operand, out: object, x: Operand, p: int) -> Operand:
     slope = xp.digamma(x + 0.0)  # -0.0 counts as 0, as in PyTorch
     for i in range(1, p):
         slope = slope + xp.digamma(x - i / 2)
@@ -129,7 +129,7 @@ polygamma_record = float_op("polygamma(self; n)", via_float64(polygamma_kernel),
     inplace_node="PolygammaBackward1", self=d("self", lambda xp, g, out, self, n: g * xp.polygamma(self, n + 1)))
 mvlgamma_record = float_op("mvlgamma(self; p)", via_float64(mvlgamma_kernel),
     "p * (p - 1) / 4 * log(pi) + sum[i, 1, p](lgamma(self + (1 - i) / 2))",
-    self=d("self", lambda xp, g, out, self, p: mvlgamma_grad(xp, g, self, p)))
+    self=d("self", mvlgamma_grad))
 # fmt: on
 
 unary(digamma)

@@ -138,7 +138,7 @@ def not_differentiable(name: str) -> Derivative:
     return d("", no_derivative(name))
 
 
-def slope(xp: XP, g: Operand, a: Operand, x: Operand) -> Operand:
+def slope(xp: XP, g: Operand, out: object, a: Operand, x: Operand) -> Operand:
     return g * xp.exp(xp.log(x) * (a - 1) - x - xp.lgamma(a))
 
 
@@ -146,11 +146,11 @@ def slope(xp: XP, g: Operand, a: Operand, x: Operand) -> Operand:
 igamma = arith_op("igamma(self, other)", incomplete(False),
     "integral[t, 0, other](t**(self - 1) * exp(-t)) / gamma(self)", unsupported_dtypes="bi igamma_cpu",
     self=not_differentiable("igamma: input"),
-    other=d("self other", lambda xp, g, out, self, other: slope(xp, g, self, other)))
+    other=d("self other", slope))
 igammac = arith_op("igammac(self, other)", incomplete(True),
     "integral[t, other, inf](t**(self - 1) * exp(-t)) / gamma(self)", unsupported_dtypes="bi igammac_cpu",
     self=not_differentiable("igammac: input"),
-    other=d("self other", lambda xp, g, out, self, other: -slope(xp, g, self, other)))
+    other=d("self other", lambda xp, g, out, self, other: -slope(xp, g, out, self, other)))
 # fmt: on
 
 

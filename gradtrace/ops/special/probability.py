@@ -1,4 +1,4 @@
-"""Special functions of probability and information: logit, erfinv, entropies; also sinc."""
+"""Special functions of probability and information: logit, erfinv, entropies, the normal distribution; also sinc."""
 
 from __future__ import annotations
 
@@ -10,7 +10,20 @@ from gradtrace.engine.op import d, float_op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import binary, public, unary
+from gradtrace.ops.numbers import add_number, mul_number
 from gradtrace.ops.special import erf_kernels
+from gradtrace.ops.special.erf_kernels import (
+    LARGE,
+    LAST,
+    MIDDLE,
+    RA,
+    RB,
+    SA,
+    SB,
+    erfc,
+    on_floats,
+    polynomial,
+)
 from gradtrace.ops.special.error_functions import x_log
 
 
@@ -35,7 +48,7 @@ def erfinv_kernel(x: Array) -> Array:
     return np.where(np.abs(y) < 1, z, ends).astype(np.asarray(x).dtype)
 
 
-def sinc_grad(xp: XP, g: Operand, x: Operand) -> Operand:
+def sinc_grad(xp: XP, g: Operand, out: object, x: Operand) -> Operand:
     # Where the square is 0 the quotient below would be 0 / 0; its limit is 0.
     flat = x * x * math.pi == 0
     x = xp.where(flat, xp.ones_like(x), x)
@@ -54,7 +67,7 @@ def logit_kernel(x: Array, eps: float | None) -> Array:
     return np.log(z / (1 - z)).astype(x.dtype)
 
 
-def logit_grad(xp: XP, g: Operand, x: Operand, eps: float | None) -> Operand:
+def logit_grad(xp: XP, g: Operand, out: object, x: Operand, eps: float | None) -> Operand:
     if eps is None and isinstance(g, Tensor):
         return xp.where(xp.logical_and(x >= 0, x <= 1), g / (x * (1 - x)), xp.ones_like(x) * math.nan)
     if eps is None:
@@ -67,12 +80,12 @@ def logit_grad(xp: XP, g: Operand, x: Operand, eps: float | None) -> Operand:
 # fmt: off
 logit_record = float_op("logit(self; eps)", logit_kernel,
     "log(z / (1 - z)); z = self if eps is None else min(max(self, eps), 1 - eps)",
-    self=d("self", lambda xp, g, out, self, eps: logit_grad(xp, g, self, eps)))
+    self=d("self", logit_grad))
 erfinv = float_op("erfinv(self)", erfinv_kernel, "erf(out) == self",
     self=d("self", lambda xp, g, out, self:
         xp.exp(xp.pow_scalar(xp.erfinv(self), 2)) * (0.5 * math.sqrt(math.pi)) * g))
 sinc = float_op("sinc(self)", "sinc", "where(self == 0, 1, sin(pi * self) / (pi * self))",
-    self=d("self", lambda xp, g, out, self: sinc_grad(xp, g, self)))
+    self=d("self", sinc_grad))
 logaddexp2 = float_op("logaddexp2(self, other)", "logaddexp2", "log2(2**self + 2**other)",
     unsupported_dtypes="bi logaddexp2_cpu",
     self=d("self other", lambda xp, g, out, self, other: g / (xp.exp2(other - self) + 1), lambda xp, g, out, self,
@@ -127,3 +140,69 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 def logit_inplace(self: Tensor, eps: float | None = None) -> Tensor:
     """In-place form of logit (Tensor.logit_)."""
     return inplace(logit_record, self, eps)
+
+
+# ---- the normal distribution; erfcx computes its tails
+
+ROOT_HALF, ROOT_TWO_PI, ROOT_PI = math.sqrt(0.5), math.sqrt(2 * math.pi), math.sqrt(math.pi)
+
+
+def erfcx_kernel(x: Array) -> Array:
+    """Return exp(x^2) erfc(x): erfc's approximations without their exponential, above LAST an asymptotic series."""
+    a = np.abs(x)
+    out = np.array(x)
+    near = a < MIDDLE
+    out[near] = np.exp(a[near] ** 2) * erfc(a[near])
+    for low, high, top, bottom in ((MIDDLE, LARGE, RA, SA), (LARGE, LAST, RB, SB)):
+        i = (a >= low) & (a < high)
+        s = 1 / (a[i] * a[i])
+        out[i] = np.exp(polynomial(top, s) / polynomial(bottom, s) - 0.5625) / a[i]
+    i = a >= LAST
+    s = 0.5 / (a[i] * a[i])
+    series = np.ones_like(s)
+    for k in (11, 9, 7, 5, 3, 1):
+        series = 1 - k * s * series
+    out[i] = series / (a[i] * ROOT_PI)
+    return np.where(x < 0, 2 * np.exp(x * x) - out, out)
+
+
+def log_ndtr_kernel(x: Array) -> Array:
+    scaled = x * ROOT_HALF
+    low = np.log(erfcx_kernel(-np.minimum(scaled, -0.5)) / 2) - scaled * scaled
+    return np.where(x < -1, low, np.log1p(-erfc(scaled) / 2))
+
+
+def ndtri_kernel(p: Array) -> Array:
+    """Inverse of ndtr: an initial guess (Abramowitz and Stegun, 26.2.23), then third-order Newton steps."""
+    inside = (p > 0) & (p < 1)
+    half = np.where(inside, np.minimum(p, 1 - p), 0.25)
+    log = np.log(half)
+    t = np.sqrt(-2 * log)
+    z = (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t
+    for _ in range(3):
+        # (ndtr(z) - half) / density(z), of which both parts may overflow.
+        step = ROOT_TWO_PI / 2 * erfcx_kernel(-z * ROOT_HALF) - ROOT_TWO_PI * np.exp(log + z * z / 2)
+        z = z - step / (1 + z * step / 2)
+    z = np.where(p == 0.5, 0.0, z)
+    ends = np.where(p == 0, -np.inf, np.where(p == 1, np.inf, np.nan))
+    return np.where(inside, np.where(p > 0.5, -z, z), ends)
+
+
+# fmt: off
+erfcx = float_op("erfcx(self)", on_floats(erfcx_kernel), "exp(self**2) * (1 - erf(self))",
+    node="SpecialErfcxBackward0", self=d("self out", lambda xp, g, out, self: (self * out * 2 - 2 / ROOT_PI) * g))
+log_ndtr = float_op("log_ndtr(self)", on_floats(log_ndtr_kernel), "log((1 + erf(self / sqrt(2))) / 2)",
+    node="SpecialLogNdtrBackward0",
+    self=d("self out", lambda xp, g, out, self: g / ROOT_TWO_PI * xp.exp(-(out + self * self / 2))))
+ndtri = float_op("ndtri(self)", on_floats(ndtri_kernel), "(1 + erf(out / sqrt(2))) / 2 == self",
+    node="SpecialNdtriBackward0", self=d("out", lambda xp, g, out, self: g * ROOT_TWO_PI * xp.exp(out * out * 0.5)))
+# fmt: on
+
+for _record in (erfcx, log_ndtr, ndtri):
+    unary(_record, forms="s")
+
+
+@public("ndtr", forms="s")
+def ndtr(input: Tensor) -> Tensor:
+    """Area under the normal density up to input: (1 + erf(input / sqrt 2)) / 2 (torch.special.ndtr)."""
+    return mul_number(add_number(mul_number(input, ROOT_HALF).erf(), 1), 0.5)

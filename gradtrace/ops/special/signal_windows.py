@@ -10,7 +10,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops.api import expose
-from gradtrace.ops.special.bessel_kernels import i_plain
+from gradtrace.ops.special.bessel import i_plain
 
 
 def hann(steps: Array, n: int) -> Array:

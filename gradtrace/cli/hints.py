@@ -1,4 +1,4 @@
-"""Hints for errors of the engine, whose messages are PyTorch's and do not mention command-line options."""
+"""Hints for unknown names, and for errors of the engine, whose messages are PyTorch's and do not mention options."""
 
 from __future__ import annotations
 
@@ -20,6 +20,13 @@ ELEMENTWISE = {
     "min": "for each element: clamp(x, max=0) or minimum(x, y)",
 }
 SHAPES = ("The size of tensor", "mat1 and mat2", "shape '", "size mismatch", "The expanded size", "inconsistent tensor")
+
+
+def near(name: str, known: Any, otherwise: str = "") -> str:
+    """Return the hint for an unknown name: the most similar known one, else `otherwise` or all of them."""
+    from gradtrace.views.pick import close
+
+    return close(name, known) or otherwise or f"there are {', '.join(known)}"
 
 
 def of_backward(message: str, text: str = "") -> str:

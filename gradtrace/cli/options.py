@@ -6,6 +6,7 @@ value is. A group is a section of --help. The records hold the values of the gro
     INPUTS    -> Inputs       values of the variables
     BACKWARD  -> Backward     arguments of backward, named like PyTorch's parameters
     PART      -> parts.Part   the step of a loop, or the backward pass
+    (Output)  -> Look         how the result is printed
     LIMITS    -> Budget       resources that a program may use
 
 and a Request holds these records with the program.
@@ -255,6 +256,14 @@ class Backward(NamedTuple):
     zero_grad: bool = False
 
 
+class Look(NamedTuple):
+    """The values of --format, --color and --all."""
+
+    format: str = "table"
+    color: str | None = None
+    all: bool = False
+
+
 class Request(NamedTuple):
     """What a command line asks to run: a program, its inputs, how to call backward, its limits, the part to show."""
 
@@ -263,6 +272,7 @@ class Request(NamedTuple):
     how: Backward = Backward()
     budget: Budget = Budget()
     part: Part = Part()
+    look: Look = Look()
 
     @property
     def dtype(self) -> str:
@@ -280,7 +290,7 @@ class Request(NamedTuple):
 def request(flags: dict[str, Any]) -> Request:
     """Return the request that a command's flags make, and remove what it holds from `flags`."""
     program, limits = flags.pop("program"), budget(flags)
-    return Request(program, take(Inputs, flags), take(Backward, flags), limits, take(Part, flags))
+    return Request(program, take(Inputs, flags), take(Backward, flags), limits, take(Part, flags), take(Look, flags))
 
 
 def take(record: type[Record], flags: dict[str, Any]) -> Record:

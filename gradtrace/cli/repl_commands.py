@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gradtrace.cli import output, screen
+from gradtrace.cli import hints, output, screen
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import Trace
 
@@ -20,9 +20,7 @@ def run(repl: Repl, line: str) -> None:
     name, _, rest = line[1:].strip().partition(" ")
     found = [key for key in COMMANDS if key.startswith(name)] if name else []
     if name not in COMMANDS and len(found) != 1:
-        from gradtrace.views.pick import close
-
-        raise UsageError(f"no command ':{name}'", close(name, COMMANDS) or ":help lists them")
+        raise UsageError(f"no command ':{name}'", hints.near(name, COMMANDS, ":help lists them"))
     command, _ = COMMANDS[name if name in COMMANDS else found[0]]
     command(repl, rest.strip())
 
@@ -47,7 +45,7 @@ def variables(repl: Repl, rest: str) -> None:
 
     trace = recorded(repl)
     kept = trace if rest == "all" else trace._replace(tensors=tuple(t for t in trace.tensors if t.name is not None))
-    output.write(render(kept, screen.options(repl.settings.color, rest == "all")))
+    output.write(render(kept, screen.options(repl.look._replace(all=rest == "all"))))
 
 
 def gradients(repl: Repl, rest: str) -> None:
@@ -78,14 +76,14 @@ def why(repl: Repl, rest: str) -> None:
     names = rest.replace(",", " ").split()
     failure = None if names else explain_failure(trace)
     if failure is not None:
-        output.write(view.text([failure], screen.options(repl.settings.color)))
+        output.write(view.text([failure], screen.options(repl.look)))
         return
     wanted = [pick.tensor(trace, name.removesuffix(".grad"), ":why") for name in names] or [
         t for t in trace.named if t.name != "_"
     ]
     facts = Facts(trace)
     answers = [explain(facts, record) for record in wanted]
-    output.write((view.text if names else view.overview)(answers, screen.options(repl.settings.color)))
+    output.write((view.text if names else view.overview)(answers, screen.options(repl.look)))
 
 
 def graph(repl: Repl, rest: str) -> None:
@@ -102,7 +100,7 @@ def graph(repl: Repl, rest: str) -> None:
         files.write_output(rest, render.render(drawn, dot.DotOptions(), suffix, None))
         output.write(f"written: {rest}\n")
         return
-    look = screen.options(repl.settings.color)
+    look = screen.options(repl.look)
     output.write(tree.render(drawn, tree.TreeOptions(look.width, look.color, look.ascii)))
 
 
@@ -116,7 +114,7 @@ def trace(repl: Repl, rest: str) -> None:
     names = rest.replace(",", " ").split()
     if names:
         listed = steps.follow(found, listed, {pick.tensor(found, name, ":trace").id for name in names})
-    for part in view.table(listed, screen.options(repl.settings.color)):
+    for part in view.table(listed, screen.options(repl.look)):
         output.write(part)
 
 
@@ -128,9 +126,7 @@ def paths(repl: Repl, rest: str) -> None:
     run = recorded(repl)
     names = rest.replace(",", " ").split()
     ends = [pick.tensor(run, name, ":paths") for name in names] or analysis.leaves(run)
-    output.write(
-        view.table([analysis.paths(run, None, leaf, 100) for leaf in ends], screen.options(repl.settings.color))
-    )
+    output.write(view.table([analysis.paths(run, None, leaf, 100) for leaf in ends], screen.options(repl.look)))
 
 
 def table(repl: Repl, rest: str) -> None:

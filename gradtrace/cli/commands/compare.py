@@ -34,7 +34,7 @@ class Side(NamedTuple):
     values: tuple[Any, ...]
 
 
-def compare(request: Request, runs: int, format: str, color: str | None) -> None:
+def compare(request: Request, runs: int) -> None:
     from gradtrace.cli.commands.plan import record
     from gradtrace.static import program as program_of
     from gradtrace.static.dynamic import DynamicProgram
@@ -49,7 +49,7 @@ def compare(request: Request, runs: int, format: str, color: str | None) -> None
     try:
         tensors, recorded = record(request, 1)
     except UnsupportedError as error:
-        dynamic_only(program.source.name, error, format)
+        dynamic_only(program.source.name, error, request.look.format)
         return
     wanted = [name for name, tensor in tensors.items() if tensor.requires_grad]
     raws = [tensors[name]._data for name, _ in recorded.inputs]
@@ -61,7 +61,7 @@ def compare(request: Request, runs: int, format: str, color: str | None) -> None
         timed(DynamicProgram(recorded, wanted), raws, runs, len(recorded.steps)),
         timed(static, raws, runs, len(plan.steps)),
     ]
-    show(sides, building, format)
+    show(sides, building, request.look.format)
 
 
 def timed(program: Any, raws: list[Any], runs: int, operations: int) -> Side:

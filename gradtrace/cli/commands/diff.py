@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING
-from gradtrace.cli import options, output, screen, session, source
+from gradtrace.cli import options, screen, session, source
 from gradtrace.cli.command import SourceCommand, parse
 from gradtrace.cli.exits import Exit
 from gradtrace.cli.options import Request, flag, option, section
@@ -34,10 +34,7 @@ def diff(
     request: Request,
     words: tuple[str, ...],
     to: tuple[str, ...],
-    format: str,
-    color: str | None,
     output_file: str | None,
-    all: bool,
 ) -> int:
     from gradtrace.analysis import diff as analysis
     from gradtrace.views import diff as view
@@ -53,10 +50,8 @@ def diff(
     found = analysis.diff(a, b)
     if output_file is not None:
         draw(view.dot(found, a, b), output_file)
-    elif format == "table":
-        output.write(view.text(found, screen.options(color, all)))
     else:
-        output.write(view.render(found, format))
+        screen.show(request.look, view.text, view.render, found)
     return Exit.OK if found.same else Exit.FAILED
 
 

@@ -80,7 +80,6 @@ def graph(
     size: str | None,
     open: bool,
     tensorboard: str | None,
-    color: str | None,
 ) -> None:
     from gradtrace.views import dot, frame, render
 
@@ -122,7 +121,7 @@ def graph(
 
         events.write(trace, tensorboard)
     if tensorboard is None or output_file is not None:
-        draw(trace, look, shape, output_file, dpi, color, film)
+        draw(trace, look, shape, output_file, dpi, request.look.color, film)
     if open and output_file is not None:
         show_file(output_file)
     if failures:

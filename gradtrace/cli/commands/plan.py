@@ -28,18 +28,11 @@ EXAMPLES = """Examples:
   gradtrace plan "(x+w)*(w+1)" -o plan.svg"""
 
 
-def plan(
-    request: Request,
-    order: int,
-    runs: int | None,
-    fast_math: bool,
-    format: str,
-    output_file: str | None,
-    color: str | None,
-) -> None:
+def plan(request: Request, order: int, runs: int | None, fast_math: bool, output_file: str | None) -> None:
     from gradtrace.static.passes import optimise
     from gradtrace.views import plan_text
 
+    format = request.look.format
     if request.program.imports("tensorflow"):
         static_graph(built(request), format, output_file)
         return

@@ -61,9 +61,7 @@ def picked(trace: Trace, paths: tuple[str, ...], format: str) -> None:
 
             report.write(f"gradtrace eval: {path} is None: {found.note}")
         if format == "json":
-            from gradtrace.views.rows import dumps
-
-            output.write(dumps(found.json) + "\n")
+            output.write_json(found.json)
         else:
             output.write(found.text + "\n")
 

@@ -224,7 +224,7 @@ def early_budget(found: Split) -> Budget:
     Invalid values are ignored here; they are reported when the options are parsed.
     """
     given = {field: early_limit(found, field) for field in EARLY}
-    numbers = {field: int(text) for field, text in given.items() if text.isdecimal()}
+    numbers: dict[str, Any] = {field: int(text) for field, text in given.items() if text.isdecimal()}
     folders = early_value(found, "--allow-import"), early_value(found, "--allow-write")
     budget = Budget()._replace(**numbers, allow_import=folders[0], allow_write=folders[1])
     seconds = early_limit(found, "seconds")

@@ -57,11 +57,8 @@ def compare(request: Request, runs: int) -> None:
     plan = optimise(recorded)
     static = program_of(plan)
     building = perf_counter() - start
-    sides = [
-        timed(DynamicProgram(recorded, wanted), raws, runs, len(recorded.steps)),
-        timed(static, raws, runs, len(plan.steps)),
-    ]
-    show(*sides, building, request.look.format)
+    dynamic = timed(DynamicProgram(recorded, wanted), raws, runs, len(recorded.steps))
+    show(dynamic, timed(static, raws, runs, len(plan.steps)), building, request.look.format)
 
 
 def timed(program: Any, raws: list[Any], runs: int, operations: int) -> Side:

@@ -7,8 +7,7 @@ import sys
 from gradtrace.annotations import TYPE_CHECKING, NamedTuple
 from gradtrace.cli import colour, options, output, progress, report, session
 from gradtrace.cli.command import SourceCommand
-from gradtrace.cli.options import Request, choice, flag, number, option, section
-from gradtrace.cli.parts import Part
+from gradtrace.cli.options import Part, Request, choice, flag, number, option, section
 from gradtrace.errors import ProgramError, UsageError
 from gradtrace.views import suffixes
 

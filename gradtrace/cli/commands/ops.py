@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from gradtrace.cli import completing, hints, options, output, screen
-from gradtrace.cli.clicked import command_of
+from gradtrace.cli import hints, options, output, screen
+from gradtrace.cli.clicked import command_of, complete_operators
 from gradtrace.errors import UsageError
 
 HELP = """Describe operators: their formula in text and LaTeX, their forms, grad_fn and derivatives, the values at kinks
@@ -39,5 +39,5 @@ command = command_of(
     ops,
     HELP,
     [*options.format_of(), *options.COMMON],
-    [click.Argument(["names"], nargs=-1, metavar="[NAME]...", shell_complete=completing.operators)],
+    [click.Argument(["names"], nargs=-1, metavar="[NAME]...", shell_complete=complete_operators)],
 )

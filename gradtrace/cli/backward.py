@@ -116,13 +116,13 @@ def named(run: Any, known: dict[str, Tensor], name: str, option: str) -> Tensor:
         return known[name]
     from gradtrace.engine import Tensor
     from gradtrace.trace.labels import SourceText
-    from gradtrace.views.pick import bare, close
+    from gradtrace.views.pick import bare
 
     source, wanted = SourceText(run), bare(name)
     for _, _, out, origin in reversed(run.records):
         if isinstance(out, Tensor) and bare(source.excerpt(origin)) == wanted:
             return out
-    raise UsageError(f"{option}: no tensor '{name}'", close(name, known) or f"there are {', '.join(known)}")
+    raise UsageError(f"{option}: no tensor '{name}'", hints.near(name, known))
 
 
 def retained(run: Any, known: dict[str, Tensor], made: list[Tensor], wanted: tuple[str, ...]) -> list[Tensor]:

@@ -6,7 +6,7 @@ import io
 
 from gradtrace.analysis import check as analysis
 from gradtrace.annotations import TYPE_CHECKING, Any
-from gradtrace.cli import session, values
+from gradtrace.cli import hints, session, values
 from gradtrace.cli.inputs import evaluator, prepare
 from gradtrace.cli.options import Request, names
 from gradtrace.errors import UsageError
@@ -166,11 +166,7 @@ def restricted(leaves: list[tuple[int, str]], wanted: tuple[str, ...]) -> list[t
     known = [name for _, name in leaves]
     for name in wanted:
         if name not in known:
-            from gradtrace.views.pick import close
-
-            raise UsageError(
-                f"--inputs: no leaf '{name}' that requires grad", close(name, known) or f"there are {', '.join(known)}"
-            )
+            raise UsageError(f"--inputs: no leaf '{name}' that requires grad", hints.near(name, known))
     return [leaf for leaf in leaves if leaf[1] in wanted] if wanted else leaves
 
 

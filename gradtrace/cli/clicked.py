@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NoReturn, Sequence
-from gradtrace.cli import argv, completing, hints
+from gradtrace.cli import argv, hints
 from gradtrace.cli.command import SourceCommand, read_program, start, words_of
 from gradtrace.cli.grants import forced
 from gradtrace.cli.options import GENERAL, LIMITING, VALUE_FORMATS, ToolOption
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 VARIABLES = "gradtrace.variables"  # the key in a context's meta
 PREFIX = "variable_"  # of the parameter that holds a variable's value
 WIDEST = 26  # columns of an option's name and metavar in --help
+FILES = frozenset(("FILE", "FILE.json", "PATH"))  # metavars of options that take a file
+FOLDERS = frozenset(("LOGDIR", "DIR"))
 KINDS = {"free": "requires grad", "leaf": "requires grad", "data": "data, no grad"}
 
 
@@ -45,7 +47,7 @@ class SectionOption(click.Option):
         self.section = plain.section
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        return completing.value(self, incomplete) or super().shell_complete(ctx, incomplete)
+        return complete_value(self, incomplete) or super().shell_complete(ctx, incomplete)
 
 
 def command_of(
@@ -86,7 +88,7 @@ class ClickCommand(click.Command):
             ["source"],
             required=False,
             metavar="FILE" if plain.always_file else "SOURCE",
-            shell_complete=completing.source,
+            shell_complete=complete_source,
         )
         options = map(SectionOption, plain.params)
         words = [click.Argument(["words"], nargs=-1, metavar=plain.words)] if plain.words else []
@@ -104,7 +106,7 @@ class ClickCommand(click.Command):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         names = {option.opts[0] for option in ctx.meta.get(VARIABLES, ())}
-        return completing.first(super().shell_complete(ctx, incomplete), names)
+        return sorted(super().shell_complete(ctx, incomplete), key=lambda item: item.value not in names)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         arity = self.plain.arity
@@ -241,3 +243,26 @@ def describe(given: Any) -> str:
     if given.optional:
         return f"{kind}; optional"
     return f"{kind}; required" if given.default is None else f"{kind}; default {given.default}"
+
+
+# ---- completion in addition to click's
+
+
+def complete_source(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete a SOURCE: only a file can be completed, not an expression."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+def complete_value(param: click.Option, incomplete: str) -> list[CompletionItem] | None:
+    """Complete the file or folder of an option; None for options that click completes (choices, flags)."""
+    if param.metavar in FILES:
+        return [CompletionItem(incomplete, type="file")]
+    if param.metavar in FOLDERS:
+        return [CompletionItem(incomplete, type="dir")]
+    return None
+
+
+def complete_operators(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from gradtrace.analysis import operators
+
+    return [CompletionItem(name) for name in operators.names() if name.startswith(incomplete)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.cli import source, values
 from gradtrace.errors import UsageError
 
@@ -10,19 +10,31 @@ NPY, ZIP = b"\x93NUMPY", b"PK\x03\x04"
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
+class File(NamedTuple):
+    """What a file or stdin holds; `key` names a part of it, `option` is what the value is for."""
+
+    content: bytes
+    name: str
+    key: str
+    option: str
+
+    def refused(self, what: str, hint: str = "") -> UsageError:
+        return UsageError(f"{self.option}: {what}", hint)
+
+
 def read(place: str, option: str) -> Any:
     """Read the value of `@PLACE`: a float, nested lists of floats, or an ndarray."""
     if place == "-":
-        return read_text_or_binary(source.read_stdin(option), source.STDIN, "", option)
+        return read_text_or_binary(File(source.read_stdin(option), source.STDIN, "", option))
     name, _, key = place.partition("#")
     reader = reader_of(name, option)
     content = source.read_bytes(name, who=f"{option}: ") if name else b""
     if not name:
         raise UsageError(f"{option}: a file's name is missing after '@'", "for instance @data.npy; @- is stdin")
-    return reader(content, name, key, option)
+    return reader(File(content, name, key, option))
 
 
-def reader_of(name: str, option: str) -> Callable[[bytes, str, str, str], Any]:
+def reader_of(name: str, option: str) -> Callable[[File], Any]:
     suffix = name[name.rfind(".") :].lower() if "." in name else ""
     readers = {".npy": npy, ".npz": npz, ".json": json_value, ".csv": table, ".tsv": table, ".txt": table}
     if suffix not in readers and name:
@@ -30,74 +42,73 @@ def reader_of(name: str, option: str) -> Callable[[bytes, str, str, str], Any]:
     return readers.get(suffix, table)
 
 
-def read_text_or_binary(content: bytes, name: str, key: str, option: str) -> Any:
+def read_text_or_binary(file: File) -> Any:
     """Read a value from stdin; its first bytes show the format, since stdin has no file suffix."""
-    if content.startswith(NPY):
-        return npy(content, name, key, option)
-    if content.startswith(ZIP):
-        return npz(content, name, key, option)
-    text = content.lstrip()
+    if file.content.startswith(NPY):
+        return npy(file)
+    if file.content.startswith(ZIP):
+        return npz(file)
+    text = file.content.lstrip()
     if text.startswith((b"[", b"{")):
-        return json_value(content, name, key, option)
+        return json_value(file)
     if not text:
-        raise UsageError(f"{option}: stdin is empty", "for instance: echo 2 | gradtrace eval 'x*x' --x @-")
-    return table(content, name, key, option)
+        raise file.refused("stdin is empty", "for instance: echo 2 | gradtrace eval 'x*x' --x @-")
+    return table(file)
 
 
 # ---- numpy's files
 
 
-def npy(content: bytes, name: str, key: str, option: str) -> Any:
-    if key:
-        raise UsageError(f"{option}: {name} holds one array and has no keys", f"leave out #{key}")
-    loaded = load(content, name, option)
+def npy(file: File) -> Any:
+    if file.key:
+        raise file.refused(f"{file.name} holds one array and has no keys", f"leave out #{file.key}")
+    loaded = load(file)
     if not hasattr(loaded, "dtype"):
-        raise UsageError(f"{option}: {name} is not an .npy file", "rename it to .npz if it is one")
-    return checked(loaded, name, option)
+        raise file.refused(f"{file.name} is not an .npy file", "rename it to .npz if it is one")
+    return checked(loaded, file)
 
 
-def npz(content: bytes, name: str, key: str, option: str) -> Any:
-    archive = load(content, name, option)
+def npz(file: File) -> Any:
+    archive = load(file)
     if hasattr(archive, "dtype"):
-        raise UsageError(f"{option}: {name} is not an .npz file", "rename it to .npy if it is one")
+        raise file.refused(f"{file.name} is not an .npz file", "rename it to .npy if it is one")
     keys = sorted(archive.files)
-    if not key and len(keys) == 1:
-        key = keys[0]
+    key = file.key or (keys[0] if len(keys) == 1 else "")
     if key not in keys:
-        what = f"{name} has no array '{key}'" if key else f"{name} holds {len(keys)} arrays"
-        raise UsageError(f"{option}: {what}", f"choose one: {', '.join(f'@{name}#{k}' for k in keys[:8])}")
-    found = guarded(lambda: archive[key], name, option)
+        what = f"{file.name} has no array '{key}'" if key else f"{file.name} holds {len(keys)} arrays"
+        raise file.refused(what, f"choose one: {', '.join(f'@{file.name}#{k}' for k in keys[:8])}")
+    found = guarded(lambda: archive[key], file)
     if not hasattr(found, "dtype"):  # a member that is not an array comes as its bytes
-        raise UsageError(f"{option}: cannot read {name}: '{key}' is not an array", "write it with numpy.savez")
-    return checked(found, name, option)
+        raise file.refused(f"cannot read {file.name}: '{key}' is not an array", "write it with numpy.savez")
+    return checked(found, file)
 
 
-def load(content: bytes, name: str, option: str) -> Any:
+def load(file: File) -> Any:
     from io import BytesIO
 
     from gradtrace.engine.lazy import np
 
-    return guarded(lambda: np.load(BytesIO(content), allow_pickle=False), name, option)
+    return guarded(lambda: np.load(BytesIO(file.content), allow_pickle=False), file)
 
 
-def guarded(work: Callable[[], Any], name: str, option: str) -> Any:
+def guarded(work: Callable[[], Any], file: File) -> Any:
     """Call `work`, which reads a file with numpy or zipfile, and convert any exception to a UsageError."""
     try:
         return work()
     except MemoryError:
-        raise UsageError(f"{option}: {name} claims an array that does not fit into memory") from None
+        raise file.refused(f"{file.name} claims an array that does not fit into memory") from None
     except Exception as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
         if "allow_pickle" in reason or "Pickle" in reason or "pickle" in reason:
             reason = "it holds Python objects, which are never loaded"
-        raise UsageError(f"{option}: cannot read {name}: {reason}", "write it with numpy.save or numpy.savez") from None
+        raise file.refused(f"cannot read {file.name}: {reason}", "write it with numpy.save or numpy.savez") from None
 
 
-def checked(array: Any, name: str, option: str) -> Any:
+def checked(array: Any, file: File) -> Any:
     """Return an array in a dtype of the engine and native byte order; raise UsageError for text, complex, records."""
     kind = array.dtype.kind
     if kind not in "fiub" or array.dtype.names:
-        raise UsageError(f"{option}: {name} holds {array.dtype.name}, not numbers", "save it as float64")
+        raise file.refused(f"{file.name} holds {array.dtype.name}, not numbers", "save it as float64")
     if kind == "f" and array.dtype.itemsize > 8:
         return array.astype("float64")
     if kind == "u" and array.dtype.itemsize > 1:
@@ -127,17 +138,17 @@ def parse_json(content: bytes, name: str, option: str) -> Any:
         raise UsageError(f"{option}: {name} is not JSON: {reason}") from None
 
 
-def json_value(content: bytes, name: str, key: str, option: str) -> Any:
-    document = parse_json(content, name, option)
+def json_value(file: File) -> Any:
+    document, key = parse_json(file.content, file.name, file.option), file.key
     if isinstance(document, dict):
         if key not in document:
             known = ", ".join(f"#{k}" for k in list(document)[:8])
             what = f"has no key '{key}'" if key else "holds an object"
-            raise UsageError(f"{option}: {name} {what}", f"choose a key: {known}" if known else "it is empty")
+            raise file.refused(f"{file.name} {what}", f"choose a key: {known}" if known else "it is empty")
         document = document[key]
     elif key:
-        raise UsageError(f"{option}: {name} holds no object and has no keys", f"leave out #{key}")
-    return from_json(document, f"{option}: {name}")
+        raise file.refused(f"{file.name} holds no object and has no keys", f"leave out #{key}")
+    return from_json(document, f"{file.option}: {file.name}")
 
 
 def from_json(document: Any, what: str) -> Any:
@@ -164,21 +175,21 @@ def numbers(document: Any, what: str) -> Any:
 # ---- tables
 
 
-def table(content: bytes, name: str, key: str, option: str) -> Any:
+def table(file: File) -> Any:
     """Read lines of numbers with the separator of the suffix; a first line without numbers has the column names."""
-    text = source.decode(content, name)
+    text = source.decode(file.content, file.name)
     lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#")]
-    if len(lines) == 1 and not key and (found := values.literal(lines[0][1].strip())) is not None:
+    if len(lines) == 1 and not file.key and (found := values.literal(lines[0][1].strip())) is not None:
         return found
-    rows = cells(lines, name)
+    rows = cells(lines, file.name)
     names: list[str] = []
     if rows and all(values.as_float(cell) is None for cell in rows[0][1]):
         names = [cell.strip() for cell in rows.pop(0)[1]]
     if not rows:
-        raise UsageError(f"{option}: {name} holds no numbers")
-    chosen = column(names, key, name, option) if key else None
+        raise file.refused(f"{file.name} holds no numbers")
+    chosen = column(names, file) if file.key else None
     width = len(names) or len(rows[0][1])
-    return squeezed([numeric(row, width, chosen, name, option) for row in rows])
+    return squeezed([numeric(row, width, chosen, file) for row in rows])
 
 
 def cells(lines: list[tuple[int, str]], name: str) -> list[tuple[int, list[str]]]:
@@ -202,19 +213,19 @@ def cells(lines: list[tuple[int, str]], name: str) -> list[tuple[int, list[str]]
         raise UsageError(f"{name} is not a table of numbers: {error}") from None
 
 
-def column(names: list[str], key: str, name: str, option: str) -> int:
-    if key in names:
-        return names.index(key)
+def column(names: list[str], file: File) -> int:
+    if file.key in names:
+        return names.index(file.key)
     known = ", ".join(names[:8]) if names else "its columns have no names"
-    raise UsageError(f"{option}: {name} has no column '{key}'", f"there are {known}" if names else known)
+    raise file.refused(f"{file.name} has no column '{file.key}'", f"there are {known}" if names else known)
 
 
-def numeric(row: tuple[int, list[str]], width: int, chosen: int | None, name: str, option: str) -> list[float]:
+def numeric(row: tuple[int, list[str]], width: int, chosen: int | None, file: File) -> list[float]:
     line, cells = row
     if len(cells) != width:
-        raise UsageError(f"{option}: {name}:{line}: {len(cells)} values, where the first line has {width}")
+        raise file.refused(f"{file.name}:{line}: {len(cells)} values, where the first line has {width}")
     picked = cells if chosen is None else [cells[chosen]]
-    return [number(cell, f"{option}: {name}:{line}") for cell in picked]
+    return [number(cell, f"{file.option}: {file.name}:{line}") for cell in picked]
 
 
 def number(cell: str, where: str) -> float:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 TABLES = ("--data", "--grid")
 DROPPED = ("--scheduler", "--progress", "--resume", "--params", "-e")  # by `task_of`
 READ = ("--params", "--data", "--allow-import")
+EARLY = ("source_bytes", "memory_bytes", "process_bytes", "output_bytes")  # limits that hold before options are parsed
 FIXED = 800_000_000  # bytes of Python, numpy, its threads and gradtrace's own work, beside a program's values
 SHARE = 1.1  # of the program's values, for what holds them
 WRITTEN_FACTOR, WRITTEN_EXTRA = 4, 1_000_000  # characters to bytes; error messages
@@ -222,18 +223,14 @@ def early_budget(found: Split) -> Budget:
 
     Invalid values are ignored here; they are reported when the options are parsed.
     """
-    size, seconds = early_limit(found, "source_bytes"), early_limit(found, "seconds")
-    budget = Budget(source_bytes=int(size)) if size.isdecimal() else Budget()
+    given = {field: early_limit(found, field) for field in EARLY}
+    numbers: dict[str, Any] = {field: int(text) for field, text in given.items() if text.isdecimal()}
+    folders = early_value(found, "--allow-import"), early_value(found, "--allow-write")
+    budget = Budget()._replace(**numbers, allow_import=folders[0], allow_write=folders[1])
+    seconds = early_limit(found, "seconds")
     if seconds.replace(".", "", 1).isdecimal() and float(seconds) > 0:
         budget = budget._replace(seconds=float(seconds))
-    memory, process, output = (early_limit(found, name) for name in ("memory_bytes", "process_bytes", "output_bytes"))
-    return budget._replace(
-        memory_bytes=int(memory) if memory.isdecimal() else budget.memory_bytes,
-        process_bytes=int(process) if process.isdecimal() else budget.process_bytes,
-        output_bytes=int(output) if output.isdecimal() else budget.output_bytes,
-        allow_import=early_value(found, "--allow-import"),
-        allow_write=early_value(found, "--allow-write"),
-    )
+    return budget
 
 
 def early_limit(found: Split, field: str) -> str:

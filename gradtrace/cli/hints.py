@@ -1,4 +1,4 @@
-"""Hints for errors of the engine, whose messages are PyTorch's and do not mention command-line options."""
+"""Hints for unknown names, and for errors of the engine, whose messages are PyTorch's and do not mention options."""
 
 from __future__ import annotations
 
@@ -21,6 +21,13 @@ ELEMENTWISE = {
 }
 NOT_CALLABLE = [f"'{kind}' object is not callable" for kind in ("Tensor", "int", "float")]
 SHAPES = ("The size of tensor", "mat1 and mat2", "shape '", "size mismatch", "The expanded size", "inconsistent tensor")
+
+
+def near(name: str, known: Any, otherwise: str = "") -> str:
+    """Return the hint for an unknown name: the most similar known one, else `otherwise` or all of them."""
+    from gradtrace.views.pick import close
+
+    return close(name, known) or otherwise or f"there are {', '.join(known)}"
 
 
 def of_backward(message: str, text: str = "") -> str:

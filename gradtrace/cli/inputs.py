@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterable
-from gradtrace.cli import running, values
+from gradtrace.cli import hints, running, values
 from gradtrace.cli.options import Inputs, Request, names
 from gradtrace.errors import BudgetError, GradtraceError, UsageError
 from gradtrace.limits import Budget
@@ -91,10 +91,8 @@ def check_known(asked: Any, known: Iterable[str], option: str) -> None:
     """Raise UsageError for a name that is not a variable of the program."""
     for name in asked:
         if name not in known:
-            from gradtrace.views.pick import close
-
             there = f"its variables are {', '.join(known)}" if known else "it has none"
-            raise UsageError(f"{option}: the program has no variable '{name}'", close(name, known) or there)
+            raise UsageError(f"{option}: the program has no variable '{name}'", hints.near(name, known, there))
 
 
 def evaluator(dtype: str, budget: Budget | None = None) -> values.Evaluate:

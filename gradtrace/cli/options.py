@@ -5,7 +5,8 @@ value is. A group is a section of --help. The records hold the values of the gro
 
     INPUTS    -> Inputs       values of the variables
     BACKWARD  -> Backward     arguments of backward, named like PyTorch's parameters
-    PART      -> parts.Part   the step of a loop, or the backward pass
+    PART      -> Part         the step of a loop, or the backward pass
+    (Output)  -> Look         how the result is printed
     LIMITS    -> Budget       resources that a program may use
 
 and a Request holds these records with the program.
@@ -14,20 +15,22 @@ and a Request holds these records with the program.
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterable, NamedTuple, TypeVar
-from gradtrace.cli import colour, parts
+from gradtrace.cli import colour
 from gradtrace.cli.argv import normal
-from gradtrace.cli.parts import Part
+from gradtrace.errors import UsageError
 from gradtrace.limits import BY_FIELD, DEEPEST, MOST_MEMORY, Budget
 from gradtrace.limits import LIMITS as ALL_LIMITS
 
 if TYPE_CHECKING:
     from gradtrace.lang import Program
+    from gradtrace.trace import Trace
 
 Record = TypeVar("Record")
 
 GENERAL, LIMITING = "General", "Limits"  # the last sections of --help
 FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 VALUE_FORMATS = (*FORMATS, "value")  # of `eval`: also the bare value
+ALL = "all"  # of --step
 MANY = "..."  # after the metavar of an option that may be given several times
 
 
@@ -130,6 +133,13 @@ def section(title: str, *rows: ToolOption) -> list[ToolOption]:
 
 # ---- groups
 
+
+def step_of(text: str) -> str:
+    if text == ALL or (text.isdecimal() and int(text)):
+        return text
+    raise UsageError(f"--step: '{text}' is not a step", "1, 2, ... or all")
+
+
 SOURCE = section(
     "Inputs",
     hidden(option("-e TEXT", "The expression, even if it looks like a file's name.", "expression")),
@@ -156,7 +166,7 @@ BACKWARD = section(
 )
 PART = section(
     "Training loop",
-    option("--step N|all", "Show one step of the training loop.", check=parts.step_of),
+    option("--step N|all", "Show one step of the training loop.", check=step_of),
     number(
         "--pass N",
         "Show one backward pass, with the operations that it differentiates.",
@@ -255,6 +265,57 @@ class Backward(NamedTuple):
     zero_grad: bool = False
 
 
+class Part(NamedTuple):
+    """The values of --step and --pass."""
+
+    step: str | None = None
+    pass_number: int | None = None
+
+    @property
+    def chosen(self) -> bool:
+        """Whether --step or --pass selects a single step or pass."""
+        return self.step not in (None, ALL) or self.pass_number is not None
+
+    def of(self, trace: Trace, picture: bool = False) -> Trace:
+        """Return the selected part of a trace; for a picture, by default, the last step of a training loop."""
+        if trace.failure is not None and picture and trace.training and not self.chosen and self.step is None:
+            return failed_step(trace)
+        last = picture and self.step is None and bool(trace.training) and ends_the_run(trace)
+        if not self.chosen and not last:
+            return trace
+        from gradtrace.trace.part import pass_of_trace, step_of_trace
+
+        if self.step not in (None, ALL) and self.pass_number is not None:
+            raise UsageError("--step and --pass choose two parts", "give one of them")
+        if self.pass_number is not None:
+            return pass_of_trace(trace, self.pass_number)
+        return step_of_trace(trace, len(trace.training) if last else int(self.step or 0), not picture)
+
+
+def ends_the_run(trace: Trace) -> bool:
+    """Whether the last step computes the program's result, so that a picture of this step shows it."""
+    last = trace.training[-1]
+    made = range(*last.operations)
+    return all(trace.tensors[i].operation in made for i in trace.roots)
+
+
+def failed_step(trace: Trace) -> Trace:
+    """Return the step of a loop in which the program failed."""
+    from gradtrace.trace.part import cut
+
+    first, last = trace.training[-1].operations
+    start = last if last + 1 < len(trace.operations) else first
+    return cut(trace, range(start, len(trace.operations)), range(0), trace.operations[-1].outputs, True, None)
+
+
+class Look(NamedTuple):
+    """The values of --format, --color and --all."""
+
+    format: str = "table"
+    color: str | None = None
+    all: bool = False
+
+
 class Request(NamedTuple):
     """What a command line asks to run: a program, its inputs, how to call backward, its limits, the part to show."""
 
@@ -263,6 +324,7 @@ class Request(NamedTuple):
     how: Backward = Backward()
     budget: Budget = Budget()
     part: Part = Part()
+    look: Look = Look()
 
     @property
     def dtype(self) -> str:
@@ -280,7 +342,7 @@ class Request(NamedTuple):
 def request(flags: dict[str, Any]) -> Request:
     """Return the request that a command's flags make, and remove what it holds from `flags`."""
     program, limits = flags.pop("program"), budget(flags)
-    return Request(program, take(Inputs, flags), take(Backward, flags), limits, take(Part, flags))
+    return Request(program, take(Inputs, flags), take(Backward, flags), limits, take(Part, flags), take(Look, flags))
 
 
 def take(record: type[Record], flags: dict[str, Any]) -> Record:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from gradtrace.annotations import Any
+
 CHUNK = 8192  # characters at a time: an unbuffered stream does not tell that it wrote only a part of a long text
 
 
@@ -19,6 +21,13 @@ def write(text: str) -> None:
         except UnicodeEncodeError:
             encoding = stream.encoding or "ascii"
             stream.write(part.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def write_json(data: Any) -> None:
+    """Write plain data as one JSON document, with an end of line."""
+    from gradtrace.views.rows import dumps
+
+    write(dumps(data) + "\n")
 
 
 def speaks_unicode() -> bool:

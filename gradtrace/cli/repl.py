@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from gradtrace.cli import output, report, running, session
+from gradtrace.cli.options import Look
 from gradtrace.engine import Tensor
 from gradtrace.errors import GradtraceError, ProgramError
 from gradtrace.lang.dialogue import Dialogue
@@ -45,7 +46,7 @@ class Repl:
 
     def __init__(self, budget: Budget, dtype: str | None, settings: report.Settings) -> None:
         self.talk = Dialogue(NAME, budget, record=True, watcher=Watch(), dtype=dtype, host=running.host)
-        self.settings = settings
+        self.settings, self.look = settings, Look(color=settings.color)
         self.tables = False  # whether each entry's table follows it
         self.failed = False
         self.last: Tensor | None = None  # the last tensor that an entry came to or assigned

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gradtrace.cli import output, screen
+from gradtrace.cli import hints, output, screen
 from gradtrace.errors import UsageError
-from gradtrace.trace.record import Trace
+from gradtrace.trace.record import TensorRecord, Trace
 
 if TYPE_CHECKING:
     from gradtrace.cli.repl import Repl
@@ -20,9 +20,7 @@ def run(repl: Repl, line: str) -> None:
     name, _, rest = line[1:].strip().partition(" ")
     found = [key for key in COMMANDS if key.startswith(name)] if name else []
     if name not in COMMANDS and len(found) != 1:
-        from gradtrace.views.pick import close
-
-        raise UsageError(f"no command ':{name}'", close(name, COMMANDS) or ":help lists them")
+        raise UsageError(f"no command ':{name}'", hints.near(name, COMMANDS, ":help lists them"))
     command, _ = COMMANDS[name if name in COMMANDS else found[0]]
     command(repl, rest.strip())
 
@@ -41,27 +39,33 @@ def recorded(repl: Repl) -> Trace:
     return found
 
 
+def chosen(trace: Trace, rest: str, command: str, suffix: str = "") -> list[TensorRecord]:
+    """Return the records of the tensors that a line names."""
+    from gradtrace.views import pick
+
+    return [pick.tensor(trace, name.removesuffix(suffix), command) for name in rest.replace(",", " ").split()]
+
+
 def variables(repl: Repl, rest: str) -> None:
     """Print the table of `gradtrace eval` for the tensors that variables hold, or for all tensors."""
     from gradtrace.views.table import render
 
     trace = recorded(repl)
     kept = trace if rest == "all" else trace._replace(tensors=tuple(t for t in trace.tensors if t.name is not None))
-    output.write(render(kept, screen.options(repl.settings.color, rest == "all")))
+    output.write(render(kept, screen.options(repl.look._replace(all=rest == "all"))))
 
 
 def gradients(repl: Repl, rest: str) -> None:
     """Print the gradients of the named tensors, or else of the leaves."""
-    from gradtrace.views import numbers, pick
+    from gradtrace.views import numbers
 
     trace = recorded(repl)
-    names = rest.replace(",", " ").split()
-    chosen = [pick.tensor(trace, name.removesuffix(".grad"), ":grad") for name in names] or [
+    wanted = chosen(trace, rest, ":grad", ".grad") or [
         t for t in trace.tensors if t.is_leaf and t.requires_grad and t.is_last
     ]
-    if not chosen:
+    if not wanted:
         output.write("no leaf requires grad\n")
-    for t in chosen:
+    for t in wanted:
         text = f"None ({t.grad_note})" if t.grad is None else numbers.short(t.grad)
         output.write(f"{t.label}.grad = {text}\n")
 
@@ -71,21 +75,17 @@ def why(repl: Repl, rest: str) -> None:
     from gradtrace.analysis.facts import Facts
     from gradtrace.analysis.failures import explain_failure
     from gradtrace.analysis.why import explain
-    from gradtrace.views import pick
     from gradtrace.views import why as view
 
     trace = recorded(repl)
-    names = rest.replace(",", " ").split()
-    failure = None if names else explain_failure(trace)
+    named = chosen(trace, rest, ":why", ".grad")
+    failure = None if named else explain_failure(trace)
     if failure is not None:
-        output.write(view.text([failure], screen.options(repl.settings.color)))
+        output.write(view.text([failure], screen.options(repl.look)))
         return
-    wanted = [pick.tensor(trace, name.removesuffix(".grad"), ":why") for name in names] or [
-        t for t in trace.named if t.name != "_"
-    ]
     facts = Facts(trace)
-    answers = [explain(facts, record) for record in wanted]
-    output.write((view.text if names else view.overview)(answers, screen.options(repl.settings.color)))
+    answers = [explain(facts, record) for record in named or [t for t in trace.named if t.name != "_"]]
+    output.write((view.text if named else view.overview)(answers, screen.options(repl.look)))
 
 
 def graph(repl: Repl, rest: str) -> None:
@@ -102,35 +102,30 @@ def graph(repl: Repl, rest: str) -> None:
         files.write_output(rest, render.render(drawn, dot.DotOptions(), suffix, None))
         output.write(f"written: {rest}\n")
         return
-    look = screen.options(repl.settings.color)
+    look = screen.options(repl.look)
     output.write(tree.render(drawn, tree.TreeOptions(look.width, look.color, look.ascii)))
 
 
 def trace(repl: Repl, rest: str) -> None:
     from gradtrace.analysis import steps
-    from gradtrace.views import pick
     from gradtrace.views import steps as view
 
     found = recorded(repl)
     listed = steps.steps(found)
-    names = rest.replace(",", " ").split()
-    if names:
-        listed = steps.follow(found, listed, {pick.tensor(found, name, ":trace").id for name in names})
-    for part in view.table(listed, screen.options(repl.settings.color)):
+    named = chosen(found, rest, ":trace")
+    if named:
+        listed = steps.follow(found, listed, {record.id for record in named})
+    for part in view.table(listed, screen.options(repl.look)):
         output.write(part)
 
 
 def paths(repl: Repl, rest: str) -> None:
     from gradtrace.analysis import paths as analysis
     from gradtrace.views import paths as view
-    from gradtrace.views import pick
 
     run = recorded(repl)
-    names = rest.replace(",", " ").split()
-    ends = [pick.tensor(run, name, ":paths") for name in names] or analysis.leaves(run)
-    output.write(
-        view.table([analysis.paths(run, None, leaf, 100) for leaf in ends], screen.options(repl.settings.color))
-    )
+    ends = chosen(run, rest, ":paths") or analysis.leaves(run)
+    output.write(view.table([analysis.paths(run, None, leaf, 100) for leaf in ends], screen.options(repl.look)))
 
 
 def table(repl: Repl, rest: str) -> None:

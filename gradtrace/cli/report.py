@@ -82,11 +82,9 @@ def show(error: Exception, settings: Settings) -> int:
     found = found._replace(message=shortened(found.message), hint=shortened(found.hint))
     if settings.json:
         write(as_json(found))
-        return found.exit_code
-    if getattr(error, "as_python", False):
-        write("\n".join(python_lines(found, settings)))
-        return found.exit_code
-    write("\n".join(lines(found, settings)))
+    else:
+        listed = python_lines if getattr(error, "as_python", False) else lines
+        write("\n".join(listed(found, settings)))
     return found.exit_code
 
 
@@ -127,18 +125,10 @@ def describe(error: Exception) -> Report:
 
 def program_error(error: ProgramError) -> Report:
     cause = error.__cause__
-    if cause is not None:
-        return Report(
-            "ProgramError",
-            type(cause).__name__,
-            str(cause),
-            error.hint,
-            error.place,
-            error.exit_code,
-            forward=error.forward,
-        )
     name, colon, message = error.message.partition(": ")
-    if not colon or not name.isidentifier():
+    if cause is not None:
+        name, message = type(cause).__name__, str(cause)
+    elif not colon or not name.isidentifier():
         name, message = "", error.message
     return Report(
         "ProgramError", name or None, message, error.hint, error.place, error.exit_code, forward=error.forward
@@ -281,9 +271,7 @@ def as_json(found: Report) -> str:
         "message": found.message,
         "hint": found.hint,
         "file": place.name if place else None,
-        "line": place.line if place else None,
-        "column": place.column if place else None,
-        "source_line": place.text if place else None,
+        **(as_plain(place) or dict.fromkeys(("line", "column", "source_line"))),
         "exit_code": int(found.exit_code),
         "forward": as_plain(found.forward),
     }

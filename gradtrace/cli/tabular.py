@@ -6,7 +6,7 @@ import sys
 import time
 
 from gradtrace.annotations import Any, NamedTuple
-from gradtrace.cli import report, values
+from gradtrace.cli import hints, report, values
 from gradtrace.cli.inputs import check_known, default, read_all, recorded_inputs
 from gradtrace.cli.options import Request, names
 from gradtrace.errors import UsageError
@@ -55,9 +55,7 @@ def bind(request: Request, table: list[str]) -> Bound:
 
 
 def no_column(what: str, name: str, table: list[str], otherwise: str = "") -> UsageError:
-    from gradtrace.views.pick import close
-
-    near = close(name, dict.fromkeys(table)) or f"its columns are {', '.join(table[:20])}"
+    near = hints.near(name, dict.fromkeys(table), f"its columns are {', '.join(table[:20])}")
     if len(table) == 1 and ";" in table[0]:
         near = f"its only column is '{table[0]}': cells are separated by commas (csv) or tabs (tsv)"
     hint = f"{near}; or give {otherwise}" if otherwise else near

@@ -30,7 +30,7 @@ The modules:
                   iteration, arrays
     names         builtins, mathematics, namespaces, python_modules (and a file for each larger module),
                   torch_modules, numpy_module, typing_names
-    figures       plotting_names, figures (matplotlib), progress (tqdm, IPython), saved (torch.save)
+    figures       figures (matplotlib), progress (tqdm, IPython), saved (torch.save)
 """
 
 from gradtrace.lang.inputs import Input

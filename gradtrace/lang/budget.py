@@ -15,16 +15,10 @@ LATE = 0.1  # seconds after the deadline at which a step may end
 A_STEP, AN_ITEM, A_CHARACTER = 1e-7, 2.5e-8, 2e-9
 
 
-class _ProcessEnd:
+class process_end:
     """The time until which this process may run; a confined one is ended soon after."""
 
-    __slots__ = ("at",)
-
-    def __init__(self) -> None:
-        self.at = float("inf")
-
-
-process_end = _ProcessEnd()
+    at = float("inf")
 
 
 class Meter:
@@ -153,16 +147,10 @@ def exceeded(field: str, message: str) -> BudgetError:
     return BudgetError(message, advice(field))
 
 
-class _MemoryLimit:
+class memory_limit:
     """The limit on a run's memory: a field of Budget, or "" for the machine's memory."""
 
-    __slots__ = ("field",)
-
-    def __init__(self) -> None:
-        self.field = "process_bytes"
-
-
-memory_limit = _MemoryLimit()
+    field = "process_bytes"
 
 
 def out_of_memory(field: str | None = None) -> BudgetError:

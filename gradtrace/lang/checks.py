@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Iterator, NamedTuple
 from gradtrace.lang import syntax as ast
-from gradtrace.lang.scope import NameScope, Scopes, captured_name, position
+from gradtrace.lang.scope import NameScope, Scopes, captured_name, parameters_of, position
 from gradtrace.lang.words import words
 
 LOOPS = (ast.For, ast.While)
@@ -85,10 +85,8 @@ def match_faults(node: Any) -> Iterator[Fault]:
     kind = type(node)
     if kind is ast.Match:
         for case in node.cases[:-1]:
-            if case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None:
-                name = case.pattern.name
-                what = "wildcard" if name is None else f"name capture '{name}'"
-                yield Fault(f"{what} makes remaining patterns unreachable", case.pattern)
+            if case.guard is None:
+                yield from catch_all_faults(case.pattern)
         for case in node.cases:
             yield from pattern_faults(case.pattern, set())
     elif kind is ast.MatchSequence and sum(isinstance(p, ast.MatchStar) for p in node.patterns) > 1:
@@ -100,14 +98,19 @@ def match_faults(node: Any) -> Iterator[Fault]:
             yield Fault(message, node.kwd_patterns[twice])
 
 
+def catch_all_faults(pattern: Any) -> Iterator[Fault]:
+    """Yield a fault for a pattern that matches everything, where others follow it."""
+    if isinstance(pattern, ast.MatchAs) and pattern.pattern is None:
+        what = "wildcard" if pattern.name is None else f"name capture '{pattern.name}'"
+        yield Fault(f"{what} makes remaining patterns unreachable", pattern)
+
+
 def pattern_faults(pattern: Any, bound: set[str]) -> Iterator[Fault]:
     """Yield a fault for each name bound twice, or not in all alternatives; add the bound names to `bound`."""
     names: set[str] = set()
     if isinstance(pattern, ast.MatchOr):
         for part in pattern.patterns[:-1]:
-            if isinstance(part, ast.MatchAs) and part.pattern is None:
-                what = "wildcard" if part.name is None else f"name capture '{part.name}'"
-                yield Fault(f"{what} makes remaining patterns unreachable", part)
+            yield from catch_all_faults(part)
         found: list[set[str]] = [set() for _ in pattern.patterns]
         for part, own in zip(pattern.patterns, found):
             yield from pattern_faults(part, own)
@@ -191,7 +194,7 @@ def name_faults(scopes: Scopes) -> Iterator[Fault]:
         if scope.yields is not None and scope.kind != "function":
             inside = INSIDE.get(type(node))
             yield Fault(f"'yield' {'outside function' if inside is None else f'inside {inside}'}", scope.yields)
-        parameters = list(parameters_of(node))
+        parameters = parameters_of(node)
         twice = first_repeated([p.arg for p in parameters])
         if twice is not None:
             yield Fault(f"duplicate argument '{parameters[twice].arg}' in function definition", parameters[twice])
@@ -201,14 +204,6 @@ def name_faults(scopes: Scopes) -> Iterator[Fault]:
                 fault = declaration_fault(scope, name, word, names, place)
                 if fault is not None and not isinstance(place, ast.NamedExpr):
                     yield Fault(fault, place)
-
-
-def parameters_of(node: Any) -> Iterator[ast.arg]:
-    a = getattr(node, "args", None)
-    if isinstance(a, ast.arguments):
-        for parameter in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg):
-            if parameter is not None:
-                yield parameter
 
 
 def declaration_fault(scope: NameScope, name: str, word: str, parameters: set[str], place: Any) -> str | None:

@@ -8,7 +8,7 @@ from gradtrace.lang.control import protocol
 from gradtrace.lang.exceptions import as_known
 from gradtrace.lang.generator_values import Generator
 from gradtrace.lang.typing_names import Form
-from gradtrace.lang.values import Frozen, ProgramFunction
+from gradtrace.lang.values import Frozen, ProgramFunction, in_place_of
 
 
 class Managed(Frozen):
@@ -69,8 +69,7 @@ def contextmanager(function: Any) -> Any:
 
         return Managed(make)
 
-    name = getattr(function, "__name__", "function")
-    return ProgramFunction(name, getattr(function, "__qualname__", name), getattr(function, "__doc__", None), run)
+    return in_place_of(function, run)
 
 
 class nullcontext(Frozen):

@@ -38,21 +38,18 @@ def fields_of(kind: type) -> frozenset[str]:
 # The classes of exceptions that programs know, with the attributes of their instances.
 KNOWN = ByClass(
     {
+        **dict.fromkeys(
+            words("""argparse:ArgumentTypeError gradtrace.func.gradcheck_demands:GradcheckError
+                gradtrace.lang.records:FrozenInstanceError gradtrace.lang.saved:UnpicklingError
+                gradtrace.ops.linalg.solve:LinAlgError gradtrace.utils.recomputation:CheckpointError
+                numpy.exceptions:ComplexWarning numpy.exceptions:RankWarning
+                numpy.exceptions:VisibleDeprecationWarning numpy.linalg:LinAlgError statistics:StatisticsError"""),
+            COMMON,
+        ),
         "argparse:ArgumentError": COMMON | words("argument_name message"),
-        "argparse:ArgumentTypeError": COMMON,
-        "gradtrace.func.gradcheck_demands:GradcheckError": COMMON,
-        "gradtrace.lang.records:FrozenInstanceError": COMMON,
-        "gradtrace.lang.saved:UnpicklingError": COMMON,
-        "gradtrace.ops.linalg.solve:LinAlgError": COMMON,
-        "gradtrace.utils.recomputation:CheckpointError": COMMON,
         "json:JSONDecodeError": COMMON | words("colno doc lineno msg pos"),
         "numpy.exceptions:AxisError": COMMON | words("axis ndim"),
-        "numpy.exceptions:ComplexWarning": COMMON,
-        "numpy.exceptions:RankWarning": COMMON,
-        "numpy.exceptions:VisibleDeprecationWarning": COMMON,
-        "numpy.linalg:LinAlgError": COMMON,
         "re:error": COMMON | words("colno lineno msg pattern pos"),
-        "statistics:StatisticsError": COMMON,
     },
     {
         kind: fields_of(kind)

@@ -93,25 +93,17 @@ def compile_unary(node: ast.UnaryOp, unit: Unit) -> Code:
 @compiles(ast.BoolOp)
 def compile_boolop(node: ast.BoolOp, unit: Unit) -> Code:
     *parts, last = [unit.located(v) for v in node.values]
-    final = last[0]
+    final, needs_all = last[0], isinstance(node.op, ast.And)
 
-    def any_of(f: Frame) -> Any:
+    def evaluate(f: Frame) -> Any:
         for part, origin in parts:
             value = part(f)
             state.origin = origin
-            if value:
+            if (not value) is needs_all:
                 return value
         return final(f)
 
-    def all_of(f: Frame) -> Any:
-        for part, origin in parts:
-            value = part(f)
-            state.origin = origin
-            if not value:
-                return value
-        return final(f)
-
-    return any_of if isinstance(node.op, ast.Or) else all_of
+    return evaluate
 
 
 @compiles(ast.Compare)

@@ -16,10 +16,10 @@ from gradtrace.lang.arrays import Array, checked_index, from_numpy, to_numpy
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.known_classes import class_at
 from gradtrace.lang.numpy_numbers import KINDS
-from gradtrace.lang.plotting_names import PYPLOT
 from gradtrace.lang.values import Frozen, attributes_of
 from gradtrace.lang.words import Names, words
 
+PYPLOT = "matplotlib.pyplot"
 NOT_DRAWN = "figures are not drawn; --allow-write DIR writes those that the program saves or shows there"
 # Calls that need no record: what they do is for a screen, or is done by the drawing process in its own way.
 SKIPPED = words("draw draw_idle flush_events get_backend get_ipython ioff ion isinteractive pause switch_backend use")
@@ -164,7 +164,7 @@ class Figures:
         of_figure = drawn._root != PYPLOT
         start: tuple[Step, ...] = () if of_figure else (("[", 1),)
         axes = self.grid(number, start, rows, columns, bool(kwargs.get("squeeze", True)))
-        return axes if of_figure else (Drawn(self, number, (("[", 0),)), axes)
+        return axes if of_figure else (self.part(number, 0), axes)
 
     def grid(self, number: int | None, start: tuple[Step, ...], rows: int, columns: int, squeeze: bool) -> Any:
         if squeeze and rows == columns == 1:
@@ -178,7 +178,7 @@ class Figures:
 
     def histogram(self, number: int | None, args: Any, kwargs: Names) -> Any:
         """Return the counts and bin edges of a histogram, computed by numpy, and a Drawn for its bars."""
-        bars = Drawn(self, number, (("[", 2),))
+        bars = self.part(number, 2)
         try:
             values = np.asarray(to_numpy(args[0]), dtype=np.float64).ravel()
             bins = kwargs.get("bins", args[1] if len(args) > 1 else None)
@@ -190,8 +190,12 @@ class Figures:
                 density=bool(kwargs.get("density", False)),
             )
         except (TypeError, ValueError):
-            return (Drawn(self, number, (("[", 0),)), Drawn(self, number, (("[", 1),)), bars)
+            return (self.part(number, 0), self.part(number, 1), bars)
         return from_numpy(counts.astype(np.float64)), from_numpy(edges), bars
+
+    def part(self, number: int | None, index: int) -> Drawn:
+        """Return one part of the result of a call."""
+        return Drawn(self, number, (("[", index),))
 
     def operation(self, name: str, left: Any, right: Any) -> Drawn:
         """Record an arithmetic operation between the result of a plotting call, such as a position, and a number."""

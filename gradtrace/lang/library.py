@@ -28,7 +28,7 @@ from gradtrace.ops.results import Result
 PLAIN: set[type] = {Tensor, float, int, bool, str, range, type(None), type(...), type(NotImplemented)}
 # The library's classes that have another module or name for programs, and classes from which it derives some.
 RENAMED = ByClass(
-    {f"gradtrace.lang.{place}": True for place in ("figures:Drawn", "figures:Grid", "numpy_random:Source")}
+    {f"gradtrace.lang.{place}": True for place in ("figures:Drawn", "figures:Grid", "numpy_module:Source")}
 )
 DERIVED = (Tensor, Node, Result)
 PARTS = frozenset({list, tuple, set, frozenset})

@@ -11,7 +11,7 @@ from importlib import import_module as real_import
 from gradtrace import ops
 from gradtrace.annotations import Any
 from gradtrace.errors import UnknownNameError
-from gradtrace.lang import compilers, plotting_names, python_modules, torch_modules
+from gradtrace.lang import compilers, python_modules, torch_modules
 from gradtrace.lang.library import for_program
 from gradtrace.lang.values import FIXED, Flags
 from gradtrace.lang.words import words
@@ -52,6 +52,11 @@ ONLY = {
     "tensorflow.losses": words("mean_squared_error"),
     "tensorflow.compat.v1.losses": words("mean_squared_error"),
 }
+PLOTTING = words("""matplotlib matplotlib.animation matplotlib.axes matplotlib.cm matplotlib.collections
+    matplotlib.colors matplotlib.dates matplotlib.figure matplotlib.gridspec matplotlib.image matplotlib.lines
+    matplotlib.patches matplotlib.pyplot matplotlib.style matplotlib.ticker matplotlib_inline
+    matplotlib_inline.backend_inline mpl_toolkits mpl_toolkits.axes_grid1 mpl_toolkits.mplot3d
+    mpl_toolkits.mplot3d.art3d mpl_toolkits.mplot3d.axes3d seaborn""")  # `figures` implements them
 SAVING = ("load", "save")  # torch's functions that work on what the run keeps
 MODULE = type(real_import("sys"))
 MISSING = object()
@@ -117,7 +122,7 @@ def look_up(module: str, name: str, modules: Modules) -> Any:
         return modules.python.find(module, name)
     if module == "torch" and name in SAVING:
         return getattr(modules.python.saved, name)
-    if module in plotting_names.MODULES:
+    if module in PLOTTING:
         return modules.python.figures.find(module, name)
     value: Any = public_value(module, name) if module in LIBRARY else MISSING
     if value is not MISSING:
@@ -177,7 +182,7 @@ def public_names(real: Any) -> list[str]:
 
 
 def is_offered(name: str) -> bool:
-    tables = (LIBRARY, python_modules.NAMES, torch_modules.MODULES, compilers.MODULES, plotting_names.MODULES)
+    tables = (LIBRARY, python_modules.NAMES, torch_modules.MODULES, compilers.MODULES, PLOTTING)
     return any(name in table for table in tables)
 
 
@@ -221,7 +226,7 @@ def module_not_found(name: str) -> ImportError:
         error._gradtrace = refusal  # type: ignore[attr-defined]
         return error
     error = ModuleNotFoundError(f"No module named '{name}'", name=name)
-    known = [*LIBRARY, *python_modules.NAMES, *torch_modules.MODULES, *plotting_names.MODULES]
+    known = [*LIBRARY, *python_modules.NAMES, *torch_modules.MODULES, *PLOTTING]
     close = difflib.get_close_matches(name, known, 1, 0.8)
     top = sorted({n.partition(".")[0] for n in known if not n.startswith("_")})
     hint = f"did you mean '{close[0]}'?" if close else f"available: {', '.join(top)}; a file beside the program: {OWN}"

@@ -1,6 +1,7 @@
-"""The part of numpy that PyTorch scripts use: arrays, elementwise functions, reductions, linear algebra.
+"""The part of numpy that PyTorch scripts use: arrays, elementwise functions, reductions, linear algebra, random.
 
-The functions apply numpy's to the ndarrays of the program's Arrays; `numpy_random.py` has `np.random`.
+The functions apply numpy's to the ndarrays of the program's Arrays. Each run has its own `np.random`, and generators
+that the program creates.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.engine import text
 from gradtrace.engine.lazy import np
-from gradtrace.lang import numpy_random, wall
+from gradtrace.lang import wall
 from gradtrace.lang.arrays import (
     Array,
     DType,
@@ -25,14 +26,7 @@ from gradtrace.lang.values import Frozen, TypeName, named
 from gradtrace.lang.words import Names, words
 
 DTYPES = {
-    "float16": "float16",
-    "float32": "float32",
-    "float64": "float64",
-    "int8": "int8",
-    "int16": "int16",
-    "int32": "int32",
-    "int64": "int64",
-    "uint8": "uint8",
+    **{name: name for name in words("float16 float32 float64 int8 int16 int32 int64 uint8")},
     "bool_": "bool",
     "double": "float64",
     "single": "float32",
@@ -62,9 +56,16 @@ TESTING = words("""assert_allclose assert_almost_equal assert_array_almost_equal
 CLASSES = words("floating generic inexact integer number signedinteger unsignedinteger")
 OWN = CLASSES | words("""__version__ array2string c_ finfo get_printoptions iinfo issubdtype mgrid ndarray ogrid r_ save
     set_printoptions vectorize""")
+DISTRIBUTIONS = words("""beta binomial chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric
+    laplace logistic lognormal logseries multinomial multivariate_normal negative_binomial normal pareto permutation
+    poisson power rayleigh standard_cauchy standard_exponential standard_gamma standard_normal standard_t triangular
+    uniform vonmises wald weibull zipf""")
+LEGACY = DISTRIBUTIONS | words("rand randint randn random random_sample seed")
+MODERN = DISTRIBUTIONS | words("integers permuted random")
+RANDOM = LEGACY | words("shuffle RandomState default_rng get_state set_state")
 NAMES = {
     "numpy": frozenset(DTYPES) | frozenset(CONSTANTS) | MAKERS | FUNCTIONS | OWN,
-    "numpy.random": numpy_random.NAMES,
+    "numpy.random": RANDOM,
     "numpy.testing": TESTING,
     "numpy.linalg": LINALG,
 }
@@ -73,7 +74,7 @@ NAMES = {
 def find_names(module: str, meter: Meter) -> Names:
     """Return a module's names and their values, for one run; "*" maps to a function that finds all other names."""
     if module == "numpy.random":
-        return numpy_random.find_names()
+        return random_names()
     if module == "numpy.testing":
         return {"*": testing}
     if module == "numpy.linalg":
@@ -250,3 +251,85 @@ def array2string(a: Any, **options: Any) -> str:
     named = {name: to_numpy_argument(value, True) for name, value in options.items()}
     with np.printoptions(**text.array_options()):
         return str(np.array2string(np.asarray(to_numpy(a)), **named))
+
+
+# ---- numpy.random
+
+
+class State(Frozen):
+    """The result of `np.random.get_state`, for `np.random.set_state`."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, state: Any) -> None:
+        self._state = state
+
+
+class Source(Frozen):
+    """A numpy generator, as made by `np.random.RandomState(seed)` or `np.random.default_rng(seed)`."""
+
+    __slots__ = ("_methods", "_source")
+    __module__ = "numpy.random"
+
+    def __init__(self, source: Any, methods: frozenset[str]) -> None:
+        self._source, self._methods = source, methods
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "shuffle":
+            return make_shuffle(self._source)
+        if name not in self._methods:
+            raise AttributeError(f"'{type(self._source).__name__}' object has no attribute '{name}'")
+        return wrap_function(getattr(self._source, name), name)
+
+    def __repr__(self) -> str:
+        return f"{type(self._source).__name__}({self._source._bit_generator.__class__.__name__})"
+
+
+Source.__name__ = Source.__qualname__ = "Generator"
+
+
+def random_state(seed: Any = None) -> Source:
+    """Implement np.random.RandomState."""
+    return Source(np.random.RandomState(checked_seed(seed)), LEGACY)
+
+
+def default_rng(seed: Any = None) -> Source:
+    """Implement np.random.default_rng."""
+    return Source(np.random.default_rng(checked_seed(seed)), MODERN)
+
+
+def checked_seed(seed: Any) -> Any:
+    if seed is None or issubclass(type(seed), int):
+        return seed if seed is None else int.__int__(seed)
+    raise TypeError(f"a seed must be an int, not {type(seed).__name__}")
+
+
+def random_names() -> Names:
+    """Return the names of one run's `np.random` and their values; "*" maps to a function for all other names."""
+    source = np.random.RandomState()
+
+    def get_state() -> State:
+        return State(source.get_state(legacy=False))
+
+    def set_state(state: State) -> None:
+        if type(state) is not State:
+            raise TypeError("set_state takes what get_state returned")
+        source.set_state(state._state)
+
+    return {
+        "shuffle": make_shuffle(source),
+        "RandomState": named(lambda *args, **kwargs: random_state(*args, **kwargs), "RandomState"),
+        "default_rng": default_rng,
+        "get_state": get_state,
+        "set_state": set_state,
+        "*": lambda name: wrap_function(getattr(source, name), name),
+    }
+
+
+def make_shuffle(source: Any) -> Callable[[Any], None]:
+    def call(x: Any) -> None:
+        if type(x) not in (Array, list):
+            raise TypeError(f"x must be an array or a list, not {type(x).__name__}")
+        source.shuffle(x._array if type(x) is Array else x)
+
+    return named(call, "shuffle")

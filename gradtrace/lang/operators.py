@@ -99,19 +99,10 @@ class Guarded(NamedTuple):
 
 def guarded_binary(kind: type, meter: Meter, strings: Strings, apply: Binary) -> Guarded:
     """Return the operator of an ast node type; `apply` is Python's operator, in-place or not."""
-    if kind is ast.Add:
-        return Guarded(NUMBERS, apply, guard_add(apply, meter))
-    if kind is ast.Mult:
-        return Guarded(frozenset({Tensor, float}), apply, guard_multiply(apply, meter))
-    if kind is ast.Pow:
-        return Guarded(frozenset({Tensor, float}), apply, guard_power(apply, meter))
-    if kind is ast.LShift:
-        return Guarded(frozenset({Tensor}), apply, guard_shift(apply, meter))
     if kind in (ast.Mod, ast.FloorDiv):
-        return Guarded(frozenset({Tensor, float}), apply, guard_division(kind, apply, meter, strings))
-    if kind in (ast.BitOr, ast.BitAnd, ast.BitXor, ast.Sub):
-        return Guarded(NUMBERS, apply, guard_sets(apply, meter))
-    return Guarded(NUMBERS, apply, apply)
+        return Guarded(FLOATING, apply, guard_division(kind, apply, meter, strings))
+    direct, guard = GUARDS.get(kind, (NUMBERS, None))
+    return Guarded(direct, apply, apply if guard is None else guard(apply, meter))
 
 
 def guarded_comparison(kind: type, meter: Meter) -> Guarded:
@@ -261,6 +252,17 @@ def guard_shift(apply: Binary, meter: Meter) -> Binary:
         return apply(a, b)
 
     return shift
+
+
+FLOATING = frozenset({Tensor, float})
+# The types of left operands that need no check, and what makes the check of the others.
+GUARDS: dict[type, tuple[frozenset[type], Callable[[Binary, Meter], Binary]]] = {
+    ast.Add: (NUMBERS, guard_add),
+    ast.Mult: (FLOATING, guard_multiply),
+    ast.Pow: (FLOATING, guard_power),
+    ast.LShift: (frozenset({Tensor}), guard_shift),
+    **dict.fromkeys((ast.BitOr, ast.BitAnd, ast.BitXor, ast.Sub), (NUMBERS, guard_sets)),
+}
 
 
 def item_reader(meter: Meter) -> Binary:

@@ -10,7 +10,7 @@ from gradtrace.lang.strings import Strings
 from gradtrace.lang.values import Frozen, named
 
 LEVELS = {"NOTSET": 0, "DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
-METHODS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
+METHODS = {name.lower(): level for name, level in LEVELS.items() if level}
 SYNONYMS = {"WARN": "WARNING", "FATAL": "CRITICAL"}
 BASIC = "%(levelname)s:%(name)s:%(message)s"
 
@@ -89,8 +89,7 @@ def level_method(name: str) -> Callable[..., None]:
     def log(self: Logger, msg: Any, *args: Any, **how: Any) -> None:
         self.log(METHODS[name], msg, *args, **how)
 
-    log.__name__, log.__qualname__ = name, f"Logger.{name}"
-    return log
+    return named(log, name, "Logger.")
 
 
 class Logger(Frozen):

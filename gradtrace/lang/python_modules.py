@@ -17,13 +17,13 @@ from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.lang import (
     hash_cost,
     hosted,
+    metered_builtins,
     numpy_module,
     progress,
     system_modules,
     text_modules,
     typing_names,
     wall,
-    whole_numbers,
 )
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter, exceeded
@@ -237,7 +237,7 @@ class Python:
 
     def names_of_math(self) -> Names:
         return {
-            **whole_numbers.find_names(self.meter, self.operators("mul")),
+            **metered_builtins.math_names(self.meter, self.operators("mul")),
             **{name: self.visitor("math", name) for name in ("dist", "fsum")},
         }
 

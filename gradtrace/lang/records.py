@@ -165,7 +165,7 @@ def make_dataclass(cls: Any, options: Names, access: Access) -> Any:
     if options.get("repr", True) and "__repr__" not in own:
         cls.__repr__ = method("__repr__", cls, lambda self: shown(self, fields, access))
     if options.get("eq", True) and "__eq__" not in own:
-        cls.__eq__ = method("__eq__", cls, lambda self, other: equal(self, other, fields, access))
+        cls.__eq__ = method("__eq__", cls, comparison("__eq__", fields, access))
         if "__hash__" not in own or vars(cls)["__hash__"] is None:
             cls.__hash__ = None
     if options.get("order", False):
@@ -272,21 +272,13 @@ def shown(self: Any, fields: dict[str, Field], access: Access) -> str:
     return f"{type(self).__qualname__}({', '.join(parts)})"
 
 
-def compared(self: Any, fields: dict[str, Field], access: Access) -> tuple[Any, ...]:
-    return access.values(self, [f.name for f in fields.values() if f.compare])
-
-
-def equal(self: Any, other: Any, fields: dict[str, Field], access: Access) -> Any:
-    if type(other) is not type(self):
-        return NotImplemented
-    return compared(self, fields, access) == compared(other, fields, access)
-
-
 def comparison(name: str, fields: dict[str, Field], access: Access) -> Callable[[Any, Any], Any]:
+    names = [f.name for f in fields.values() if f.compare]
+
     def compare(self: Any, other: Any) -> Any:
         if type(other) is not type(self):
             return NotImplemented
-        return getattr(compared(self, fields, access), name)(compared(other, fields, access))
+        return getattr(access.values(self, names), name)(access.values(other, names))
 
     return compare
 

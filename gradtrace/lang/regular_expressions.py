@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.values import Frozen, attributes_of, named
 from gradtrace.lang.words import Names, words
@@ -16,6 +16,21 @@ from gradtrace.lang.words import Names, words
 FLAGS = words("A ASCII I IGNORECASE L LOCALE M MULTILINE NOFLAG S DOTALL U UNICODE X VERBOSE")
 SEARCHES = words("findall finditer fullmatch match search split sub subn")
 KNOWN = re.ASCII | re.IGNORECASE | re.LOCALE | re.MULTILINE | re.DOTALL | re.UNICODE | re.VERBOSE
+
+
+def finding(name: str) -> AnyFunction:
+    """Return the method of patterns that finds one match, or None."""
+
+    def find(self: Pattern, string: str, *bounds: int) -> Match | None:
+        match = getattr(self._pattern, name)(self._read(string), *bounds)
+        return None if match is None else Match(match, self)
+
+    return named(find, name, "Pattern.")
+
+
+def of_match(name: str) -> AnyFunction:
+    """Return the method of matches that passes the groups on to Python's."""
+    return named(lambda self, *groups: getattr(self._match, name)(*groups), name, "Match.")
 
 
 class Pattern(Frozen):
@@ -34,14 +49,7 @@ class Pattern(Frozen):
     def groupindex(self) -> dict[str, int]:
         return dict(self._pattern.groupindex)
 
-    def match(self, string: str, *bounds: int) -> Any:
-        return self._found(self._pattern.match(self._read(string), *bounds))
-
-    def fullmatch(self, string: str, *bounds: int) -> Any:
-        return self._found(self._pattern.fullmatch(self._read(string), *bounds))
-
-    def search(self, string: str, *bounds: int) -> Any:
-        return self._found(self._pattern.search(self._read(string), *bounds))
+    match, fullmatch, search = map(finding, ("match", "fullmatch", "search"))
 
     def findall(self, string: str, *bounds: int) -> list[Any]:
         return self._pattern.findall(self._read(string), *bounds)
@@ -89,9 +97,6 @@ class Pattern(Frozen):
         self._meter.count_items(len(string))
         return string
 
-    def _found(self, match: re.Match[str] | None) -> Match | None:
-        return None if match is None else Match(match, self)
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Pattern) and self._pattern == other._pattern
 
@@ -115,23 +120,13 @@ class Match(Frozen):
     string, pos, endpos = attributes_of("_match", "string pos endpos")
     lastindex, lastgroup = attributes_of("_match", "lastindex lastgroup")
 
-    def group(self, *groups: Any) -> Any:
-        return self._match.group(*groups)
+    group, start, end, span = map(of_match, ("group", "start", "end", "span"))
 
     def groups(self, default: Any = None) -> Any:
         return self._match.groups(default)
 
     def groupdict(self, default: Any = None) -> Any:
         return self._match.groupdict(default)
-
-    def start(self, *group: Any) -> int:
-        return self._match.start(*group)
-
-    def end(self, *group: Any) -> int:
-        return self._match.end(*group)
-
-    def span(self, *group: Any) -> tuple[int, int]:
-        return self._match.span(*group)
 
     def expand(self, template: str) -> str:
         self.re._meter.reserve(len(template) * (len(self._match.string) + 1))

@@ -8,27 +8,10 @@ import warnings
 from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.state import state
+from gradtrace.lang.words import words
 
-MODES = (
-    "grad_enabled",
-    "inference",
-    "origin",
-    "recorder",
-    "scope",
-    "watcher",
-    "keeper",
-    "planner",
-    "anomaly",
-    "anomaly_check_nan",
-    "levels",
-    "batching",
-    "forward",
-    "spend",
-    "saved_hooks",
-    "no_saved_hooks",
-    "running",
-    "classes",
-)
+MODES = words("""grad_enabled inference origin recorder scope watcher keeper planner anomaly anomaly_check_nan levels
+    batching forward spend saved_hooks no_saved_hooks running classes""")
 
 
 class restored:

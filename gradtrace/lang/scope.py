@@ -31,6 +31,7 @@ def captured_name(node: ast.AST) -> str | None:
     return None if field is None else getattr(node, field)
 
 
+Places = dict[str, ast.AST]  # by name
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -43,10 +44,10 @@ class NameScope:
         self.private = private  # the class whose private names are mangled here
         self.children: list[NameScope] = []
         self.bound: set[str] = set()
-        self.used: dict[str, ast.AST] = {}  # name: where it is first used
-        self.assigned: dict[str, ast.AST] = {}  # name: where it is first assigned
-        self.globals: dict[str, ast.AST] = {}
-        self.nonlocals: dict[str, ast.AST] = {}
+        self.used: Places = {}  # name: where it is first used
+        self.assigned: Places = {}  # name: where it is first assigned
+        self.globals: Places = {}
+        self.nonlocals: Places = {}
         self.cells: set[str] = set()
         self.free: set[str] = set()
         self.first_parameter: str | None = None  # which super() without arguments uses
@@ -97,7 +98,7 @@ class NameScope:
             todo.extend(scope.children)
 
 
-def keep_earliest(places: dict[str, ast.AST], name: str, node: ast.AST) -> None:
+def keep_earliest(places: Places, name: str, node: ast.AST) -> None:
     known = places.get(name)
     if known is None or position(node) < position(known):
         places[name] = node
@@ -202,14 +203,22 @@ def visit_function(node: Any, scope: NameScope, scopes: Scopes) -> list[tuple[An
         scope.bind(node.name, node)
     inner = scopes[node] = NameScope("function", "<lambda>" if is_lambda else node.name, scope, scope.private)
     a = node.args
-    for parameter in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg):
-        if parameter is not None:
-            parameter.arg = inner.mangled(parameter.arg)
-            inner.bound.add(parameter.arg)
+    for parameter in parameters_of(node):
+        parameter.arg = inner.mangled(parameter.arg)
+        inner.bound.add(parameter.arg)
     inner.first_parameter = next((p.arg for p in (*a.posonlyargs, *a.args)), None)
     outside = [*a.defaults, *(d for d in a.kw_defaults if d is not None), *getattr(node, "decorator_list", ())]
     body = [node.body] if is_lambda else node.body
     return [*((n, scope) for n in outside), *((n, inner) for n in body)]
+
+
+def parameters_of(node: Any) -> list[ast.arg]:
+    """Return the parameters of a function; none for another node."""
+    a = getattr(node, "args", None)
+    if not isinstance(a, ast.arguments):
+        return []
+    every = (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg)
+    return [parameter for parameter in every if parameter is not None]
 
 
 def visit_class(node: ast.ClassDef, scope: NameScope, scopes: Scopes) -> list[tuple[Any, NameScope]]:

@@ -6,7 +6,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine.state import state
 from gradtrace.lang.allowed import MAGIC
 from gradtrace.lang.objects import is_dunder
-from gradtrace.lang.values import ProgramFunction
+from gradtrace.lang.values import in_place_of
 
 DATA = (bool, int, float, str, tuple, list, dict, type(None))
 
@@ -28,5 +28,4 @@ def checked_method(name: str, method: Any) -> Any:
             raise TypeError(f"__new__() must return an object of the program, not '{type(made).__name__}'")
         return made
 
-    doc = getattr(method, "__doc__", None)
-    return ProgramFunction(name, getattr(method, "__qualname__", name), doc, ask if name == "__getattr__" else create)
+    return in_place_of(method, ask if name == "__getattr__" else create, name)

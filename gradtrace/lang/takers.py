@@ -19,9 +19,9 @@ CHECKED = words("gradtrace numpy")  # packages whose functions are checked, unle
 PACKAGES = ("gradtrace.", "numpy.")
 # Modules of the language: they work on a program's objects, or check them (those for numpy).
 LANGUAGE = words("""arrays attributes builtins command_arguments compilers contexts enumerations figures
-    generator_values hash_cost iteration library metered_builtins numpy_module numpy_numbers numpy_random operators
+    generator_values hash_cost iteration library metered_builtins numpy_module numpy_numbers operators
     own_modules program_logs progress python_modules random_module records regular_expressions saved strings subscripts
-    system_modules text_modules typing_names values warnings whole_numbers""")
+    system_modules text_modules typing_names values warnings""")
 # What follows are beginnings of qualified names in the library: of functions, classes, or a whole module (with a dot).
 # These pass any object on to the program's code, or store it for the program.
 ANYTHING = words("""amp.autocast. amp.custom_ autograd.graph.saved_tensors_hooks. engine.function. engine.modes.

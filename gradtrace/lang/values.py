@@ -25,9 +25,9 @@ class Frozen:
         raise TypeError(f"cannot pickle '{type(self).__name__}' object")
 
 
-def named(function: AnyFunction, name: str) -> AnyFunction:
-    """Set a function's name, which messages show, and return the function."""
-    function.__name__ = function.__qualname__ = name
+def named(function: AnyFunction, name: str, owner: str = "") -> AnyFunction:
+    """Set a function's name, which messages show after that of its `owner` ("Match."), and return the function."""
+    function.__name__, function.__qualname__ = name, owner + name
     return function
 
 
@@ -90,6 +90,12 @@ class ProgramFunction:
 
 
 ProgramFunction.__name__ = ProgramFunction.__qualname__ = "function"
+
+
+def in_place_of(function: Any, run: Callable[[Any, Any], Any], name: str = "") -> ProgramFunction:
+    """Return a function of the program with the name of another, in whose place it stands."""
+    name = name or getattr(function, "__name__", "function")
+    return ProgramFunction(name, getattr(function, "__qualname__", name), getattr(function, "__doc__", None), run)
 
 
 class TypeName(Frozen):

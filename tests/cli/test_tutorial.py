@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from gradtrace.cli import tutorial
+from gradtrace.cli.commands import tutorial
 from gradtrace.cli.tutorial_steps import PROGRAMS, STEPS
 
 

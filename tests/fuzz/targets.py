@@ -148,10 +148,10 @@ def read(case: tuple[str, bytes, str]) -> None:
 
     name, content, key = case
     with suppress(GradtraceError):
-        raw = datafiles.reader_of(name, "--x")(content, name, key, "--x")
+        raw = datafiles.reader_of(name, "--x")(datafiles.File(content, name, key, "--x"))
         values.tensor(raw, "float64", True)
     with suppress(GradtraceError):
-        datafiles.read_text_or_binary(content, "<stdin>", key, "--x")
+        datafiles.read_text_or_binary(datafiles.File(content, "<stdin>", key, "--x"))
 
 
 def stream(case: tuple[str, bytes, str]) -> None:

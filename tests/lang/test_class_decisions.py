@@ -16,14 +16,12 @@ HOMES = {"__module__", "__qualname__"}
 NAMES = {*HOMES, "__name__"}
 # Files that read where a class says that it is from, and why this decides nothing about the class.
 READING = {
-    "contexts.py": "a wrapper gets the name of the function that it wraps",
     "expressions.py": "the name of a called object in an error message",
     "generator_values.py": "the text of a generator",
     "known_classes.py": "the name says where to look; the class found there is compared",
     "namespaces.py": "public names of the library's own modules, which no program can change",
     "records.py": "the text of a dataclass, and the names of its methods",
-    "special_methods.py": "a wrapper gets the name of the method that it wraps",
-    "values.py": "the text of functions and of placeholders",
+    "values.py": "the text of functions and of placeholders; a wrapper gets the name of the function that it wraps",
 }
 # Files that compare a name.
 COMPARING = {"namespaces.py", "values.py"}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
-from gradtrace.cli import backward, options, output, screen, session
+from gradtrace.cli import backward, options, screen, session
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.exits import Exit
 from gradtrace.cli.options import Request, choice, flag, number, option, section
@@ -23,36 +22,26 @@ EXAMPLES = """Examples:
 IDLE = ("backward", "no_backward", "retain_graph", "create_graph", "retain_grad", "zero_grad")  # but for --against
 
 
-def check(
-    request: Request,
-    format: str,
-    color: str | None,
-    order: int,
-    most: int,
-    all: bool,
-    against: str | None,
-    python: str | None,
-) -> int:
+def check(request: Request, order: int, most: int, against: str | None, python: str | None) -> int:
     from gradtrace.cli import checking
     from gradtrace.views import check as view
 
     if against is not None:
-        return beside_torch(request, python, format, screen.options(color, all))
+        return beside_torch(request, python)
     backward.tell_idle(request.how, IDLE, "derivatives are checked, not what backward leaves")
     found = checking.check(request, order, most)
-    output.write(view.text(found, screen.options(color, all)) if format == "table" else view.render(found, format))
+    screen.show(request.look, view.text, view.render, found)
     return Exit.OK if found.passed else Exit.FAILED
 
 
-def beside_torch(request: Request, python: str | None, format: str, look: Any) -> int:
+def beside_torch(request: Request, python: str | None) -> int:
     from gradtrace.analysis import against as analysis
     from gradtrace.cli import torch_process
     from gradtrace.views import against as view
 
     answer = torch_process.variables(request, python)
     found = analysis.against(session.record(request), answer["tensors"])
-    version = answer["version"]
-    output.write(view.text(found, version, look) if format == "table" else view.render(found, version, format))
+    screen.show(request.look, view.text, view.render, found, answer["version"])
     return Exit.OK if all(fact.same for fact in found) else Exit.FAILED
 
 

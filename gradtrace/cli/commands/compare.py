@@ -34,7 +34,7 @@ class Side(NamedTuple):
     values: tuple[Any, ...]
 
 
-def compare(request: Request, runs: int, format: str, color: str | None) -> None:
+def compare(request: Request, runs: int) -> None:
     from gradtrace.cli.commands.plan import record
     from gradtrace.static import program as program_of
     from gradtrace.static.dynamic import DynamicProgram
@@ -49,7 +49,7 @@ def compare(request: Request, runs: int, format: str, color: str | None) -> None
     try:
         tensors, recorded = record(request, 1)
     except UnsupportedError as error:
-        dynamic_only(program.source.name, error, format)
+        dynamic_only(program.source.name, error, request.look.format)
         return
     wanted = [name for name, tensor in tensors.items() if tensor.requires_grad]
     raws = [tensors[name]._data for name, _ in recorded.inputs]
@@ -57,11 +57,8 @@ def compare(request: Request, runs: int, format: str, color: str | None) -> None
     plan = optimise(recorded)
     static = program_of(plan)
     building = perf_counter() - start
-    sides = [
-        timed(DynamicProgram(recorded, wanted), raws, runs, len(recorded.steps)),
-        timed(static, raws, runs, len(plan.steps)),
-    ]
-    show(sides, building, format)
+    dynamic = timed(DynamicProgram(recorded, wanted), raws, runs, len(recorded.steps))
+    show(dynamic, timed(static, raws, runs, len(plan.steps)), building, request.look.format)
 
 
 def timed(program: Any, raws: list[Any], runs: int, operations: int) -> Side:
@@ -77,13 +74,10 @@ def same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
     return all(np.array_equal(np.asarray(x), np.asarray(y), equal_nan=True) for x, y in zip(a, b, strict=True))
 
 
-def show(sides: list[Side], building: float, format: str) -> None:
-    dynamic, static = sides
+def show(dynamic: Side, static: Side, building: float, format: str) -> None:
     ratio = dynamic.seconds / static.seconds
     equal = same(dynamic.values, static.values)
     if format == "json":
-        from gradtrace.views.rows import dumps
-
         data = {
             "schema": "gradtrace/compare",
             "version": 1,
@@ -91,14 +85,14 @@ def show(sides: list[Side], building: float, format: str) -> None:
             "speedup": ratio,
             "seconds_to_build_the_plan": building,
         }
-        for name, side in zip(("dynamic", "static"), sides, strict=True):
+        for name, side in (("dynamic", dynamic), ("static", static)):
             data[name] = {
                 "built": side.built,
                 "run": side.runs,
                 "seconds_per_run": side.seconds / side.runs,
                 "operations": side.operations,
             }
-        output.write(dumps(data) + "\n")
+        output.write_json(data)
         return
     rows = [
         ("", "dynamic", "static"),
@@ -136,13 +130,8 @@ def dynamic_only(name: str, error: UnsupportedError, format: str) -> None:
     place = error.place
     where = f"{place.name}:{place.line}" if place is not None else name  # type: ignore[attr-defined]
     if format == "json":
-        from gradtrace.views.rows import dumps
-
-        output.write(
-            dumps(
-                {"schema": "gradtrace/compare", "version": 1, "static": None, "reason": error.message, "place": where}
-            )
-            + "\n"
+        output.write_json(
+            {"schema": "gradtrace/compare", "version": 1, "static": None, "reason": error.message, "place": where}
         )
         return
     write([("", "dynamic", "static"), ("graph", "built while it runs", f"none: {where} depends on a value"), *WORDS])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING
-from gradtrace.cli import options, output, screen, session, source
+from gradtrace.cli import options, screen, session, source
 from gradtrace.cli.command import SourceCommand, parse
+from gradtrace.cli.commands.plan import draw
 from gradtrace.cli.exits import Exit
 from gradtrace.cli.options import Request, flag, option, section
 from gradtrace.errors import UsageError
@@ -34,10 +35,7 @@ def diff(
     request: Request,
     words: tuple[str, ...],
     to: tuple[str, ...],
-    format: str,
-    color: str | None,
     output_file: str | None,
-    all: bool,
 ) -> int:
     from gradtrace.analysis import diff as analysis
     from gradtrace.views import diff as view
@@ -53,10 +51,8 @@ def diff(
     found = analysis.diff(a, b)
     if output_file is not None:
         draw(view.dot(found, a, b), output_file)
-    elif format == "table":
-        output.write(view.text(found, screen.options(color, all)))
     else:
-        output.write(view.render(found, format))
+        screen.show(request.look, view.text, view.render, found)
     return Exit.OK if found.same else Exit.FAILED
 
 
@@ -67,13 +63,6 @@ def fitting(program: Program, inputs: options.Inputs) -> options.Inputs:
     given = [f"{name}={value}" for name, value in inputs.given.items() if name in known]
     no_grad = tuple(name for name in options.names(inputs.no_grad) if name in known)
     return inputs._replace(given={}, set=(*kept, *given), no_grad=no_grad)
-
-
-def draw(text: str, name: str) -> None:
-    from gradtrace.files import write_output
-    from gradtrace.views import render
-
-    write_output(name, render.render_dot(text, render.suffix_of(name)))
 
 
 command = SourceCommand(

@@ -26,15 +26,9 @@ EXAMPLES = """Examples:
 
 
 def evaluate(
-    request: Request,
-    format: str,
-    get: tuple[str, ...],
-    color: str | None,
-    all: bool,
-    columns: tuple[str, ...],
-    sort: str | None,
-    only: str | None,
+    request: Request, get: tuple[str, ...], columns: tuple[str, ...], sort: str | None, only: str | None
 ) -> None:
+    format = request.look.format
     chosen = None
     if columns or sort or only:
         from gradtrace.views.selection import selection
@@ -50,7 +44,7 @@ def evaluate(
     elif format == "table":
         from gradtrace.views.table import render
 
-        output.write(render(trace, screen.options(color, all), chosen))
+        output.write(render(trace, screen.options(request.look), chosen))
     else:
         from gradtrace.views import data
 
@@ -67,9 +61,7 @@ def picked(trace: Trace, paths: tuple[str, ...], format: str) -> None:
 
             report.write(f"gradtrace eval: {path} is None: {found.note}")
         if format == "json":
-            from gradtrace.views.rows import dumps
-
-            output.write(dumps(found.json) + "\n")
+            output.write_json(found.json)
         else:
             output.write(found.text + "\n")
 

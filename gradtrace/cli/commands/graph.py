@@ -7,8 +7,7 @@ import sys
 from gradtrace.annotations import TYPE_CHECKING, NamedTuple
 from gradtrace.cli import colour, options, output, progress, report, session
 from gradtrace.cli.command import SourceCommand
-from gradtrace.cli.options import Request, choice, flag, number, option, section
-from gradtrace.cli.parts import Part
+from gradtrace.cli.options import Part, Request, choice, flag, number, option, section
 from gradtrace.errors import ProgramError, UsageError
 from gradtrace.views import suffixes
 
@@ -80,7 +79,6 @@ def graph(
     size: str | None,
     open: bool,
     tensorboard: str | None,
-    color: str | None,
 ) -> None:
     from gradtrace.views import dot, frame, render
 
@@ -122,7 +120,7 @@ def graph(
 
         events.write(trace, tensorboard)
     if tensorboard is None or output_file is not None:
-        draw(trace, look, shape, output_file, dpi, color, film)
+        draw(trace, look, shape, output_file, dpi, request.look.color, film)
     if open and output_file is not None:
         show_file(output_file)
     if failures:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING
-from gradtrace.cli import options, output, screen
+from gradtrace.cli import options
 from gradtrace.cli.command import SourceCommand
-from gradtrace.cli.commands.jacobian import DERIVATIVES, OUTPUT
+from gradtrace.cli.commands.jacobian import DERIVATIVES, OUTPUT, Choice, at_the_end, show
 from gradtrace.cli.options import Request
 from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
     from gradtrace.analysis.matrices import Hessian
-    from gradtrace.cli.derivatives import Choice
 
 HELP = """Show the Hessian of the result of SOURCE, a single number: its second derivatives by all elements of its
 leaves, as one matrix; whether it is symmetric, its eigenvalues, and whether it is definite. It comes from the engine,
@@ -23,27 +22,11 @@ EXAMPLES = """Examples:
   gradtrace hessian model.py -o hessian.npy"""
 
 
-def hessian(
-    request: Request,
-    format: str,
-    color: str | None,
-    wrt: tuple[str, ...],
-    result: tuple[str, ...],
-    output_file: str | None,
-    all: bool,
-) -> None:
-    from gradtrace.cli import derivatives
+def hessian(request: Request, wrt: tuple[str, ...], result: tuple[str, ...], output_file: str | None) -> None:
     from gradtrace.views import matrices as view
 
-    found = derivatives.at_the_end(request, result, wrt, hessian_of)
-    if output_file is not None:
-        from gradtrace.files import write_output
-
-        write_output(output_file, view.hessian_file(found, output_file.rpartition(".")[2].lower()))
-    elif format == "table":
-        output.write(view.hessian_text(found, screen.options(color, all)))
-    else:
-        output.write(view.render_hessian(found, format))
+    matrix = at_the_end(request, result, wrt, hessian_of)
+    show(request.look, output_file, view.hessian_file, view.hessian_text, view.render_hessian, matrix)
 
 
 def hessian_of(choice: Choice) -> Hessian:

@@ -1,16 +1,24 @@
-"""`gradtrace jacobian SOURCE`: all first derivatives, as matrices."""
+"""`gradtrace jacobian SOURCE`: all first derivatives, as matrices; and what `hessian` does in the same way.
+
+Both run a program up to its call of backward, choose what to differentiate, and print or write matrices.
+"""
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any
-from gradtrace.cli import options, output, screen, values
+import sys
+
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
+from gradtrace.cli import hints, options, running, screen, session, values
 from gradtrace.cli.command import SourceCommand
-from gradtrace.cli.options import Request, flag, option, section
+from gradtrace.cli.inputs import evaluator, prepare
+from gradtrace.cli.options import Look, Request, flag, names, option, section
 from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
     from gradtrace.analysis.matrices import Block
-    from gradtrace.cli.derivatives import Choice
+    from gradtrace.engine import Tensor
+
+T = TypeVar("T")
 
 HELP = """Show the Jacobian of the result of SOURCE by each of its leaves: a row for each element of the result, a
 column for each element of the leaf. They come from the engine, row by row, not from differences.
@@ -43,30 +51,23 @@ OUTPUT = section(
 )
 
 
-def jacobian(
-    request: Request,
-    format: str,
-    color: str | None,
-    wrt: tuple[str, ...],
-    result: tuple[str, ...],
-    output_file: str | None,
-    all: bool,
-) -> None:
-    from gradtrace.cli import derivatives
-    from gradtrace.cli.inputs import evaluator
+def jacobian(request: Request, wrt: tuple[str, ...], result: tuple[str, ...], output_file: str | None) -> None:
     from gradtrace.views import matrices as view
 
     read = evaluator(request.dtype, request.budget)
     vectors = [values.read(text, "--grad-tensors", read) for text in request.how.grad_tensors]
-    blocks = derivatives.at_the_end(request, result, wrt, lambda choice: blocks_of(choice, vectors))
-    if output_file is not None:
-        from gradtrace.files import write_output
+    blocks = at_the_end(request, result, wrt, lambda choice: blocks_of(choice, vectors))
+    show(request.look, output_file, view.jacobian_file, view.jacobian_text, view.render_jacobian, blocks)
 
-        write_output(output_file, view.jacobian_file(blocks, output_file.rpartition(".")[2].lower()))
-    elif format == "table":
-        output.write(view.jacobian_text(blocks, screen.options(color, all)))
-    else:
-        output.write(view.render_jacobian(blocks, format))
+
+def show(look: Look, output_file: str | None, as_file: Any, as_text: Any, as_data: Any, matrices: Any) -> None:
+    """Write the matrices to the file of -o, or print them without one."""
+    if output_file is None:
+        screen.show(look, as_text, as_data, matrices)
+        return
+    from gradtrace.files import write_output
+
+    write_output(output_file, as_file(matrices, output_file.rpartition(".")[2].lower()))
 
 
 def blocks_of(choice: Choice, vectors: list[Any]) -> list[Block]:
@@ -92,6 +93,71 @@ def weights_for(out: Any, raw: Any) -> Any:
             "give one for each, or a single number",
         )
     return np.broadcast_to(vector.reshape(-1), (out.numel(),))
+
+
+# ---- what to differentiate
+
+
+class Choice(NamedTuple):
+    """The outputs to differentiate and the tensors to differentiate by, each with its name."""
+
+    outputs: list[tuple[str, Tensor]]
+    wrt: list[tuple[str, Tensor]]
+
+
+def at_the_end(request: Request, output: tuple[str, ...], wrt: tuple[str, ...], work: Callable[[Choice], T]) -> T:
+    """Run the program and return `work(choice)`, called at its end while the run's settings still apply."""
+    from gradtrace.trace.probe import Stop
+
+    tensors = prepare(request)
+    stop = Stop()
+    done: list[T] = []
+
+    def then(run: Any) -> None:
+        from gradtrace.engine.state import state
+
+        state.watcher, run = None, session.boxed(run)
+        done.append(work(chosen(run, tensors, stop, names(output), names(wrt))))
+
+    running.execute(request, tensors, sys.stderr, record=True, watcher=stop, then=then)
+    return done[0]
+
+
+def chosen(run: Any, tensors: dict[str, Tensor], stop: Any, output: tuple[str, ...], wrt: tuple[str, ...]) -> Choice:
+    from gradtrace.trace.history import bound_names
+
+    known = {**tensors, **dict(bound_names(run.env))}
+    by_id = {id(tensor): name for name, tensor in reversed(known.items())}
+    if output:
+        outputs = [(name, tensor_of(known, name, "--output")) for name in output]
+    else:
+        roots = list(stop.outputs) if stop.outputs else session.roots_of(run)
+        outputs = [(by_id.get(id(t)) or result_text(run, t), t) for t in roots]
+    if not outputs:
+        raise UsageError("the program's value is not a tensor", "choose one with --output NAME")
+    inner = [(name, tensor_of(known, name, "--wrt")) for name in wrt]
+    for name, tensor in inner:
+        if not tensor.requires_grad:
+            raise UsageError(f"--wrt: {name} does not require grad", "let it require grad, or choose another")
+    leaves = [(name, t) for name, t in known.items() if t.is_leaf and t.requires_grad]
+    if not inner and not leaves:
+        raise UsageError("no variable requires grad", "leave out --no-grad")
+    return Choice(outputs, inner or leaves)
+
+
+def tensor_of(known: dict[str, Tensor], name: str, option: str) -> Tensor:
+    if name not in known:
+        raise UsageError(f"{option}: no tensor '{name}'", hints.near(name, known))
+    return known[name]
+
+
+def result_text(run: Any, tensor: Tensor) -> str:
+    """Return the expression that computes an unnamed result."""
+    from gradtrace.trace.labels import SourceText
+
+    fn = tensor.grad_fn
+    text = SourceText(run).excerpt(fn.origin) if fn is not None else ""
+    return text or "y"
 
 
 WEIGHTS = option("--grad-tensors VALUE ...", "Weights for the rows; their weighted sum is the vector-Jacobian product.")

@@ -51,7 +51,6 @@ def map_rows(
     resume: bool,
     scheduler: str | None,
     progress: bool,
-    color: str | None,
 ) -> None:
     from gradtrace.batch import cluster, formats, parts, run
     from gradtrace.batch.mapper import RowMap

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from gradtrace.cli import completing, options, output, screen
-from gradtrace.cli.clicked import command_of
+from gradtrace.cli import hints, options, output, screen
+from gradtrace.cli.clicked import command_of, complete_operators
 from gradtrace.errors import UsageError
 
 HELP = """Describe operators: their formula in text and LaTeX, their forms, grad_fn and derivatives, the values at kinks
@@ -20,26 +20,24 @@ Examples:
   gradtrace ops softmax --format json"""
 
 
-def ops(names: tuple[str, ...], format: str, color: str | None, **_: Any) -> None:
+def ops(names: tuple[str, ...], **flags: Any) -> None:
     from gradtrace.analysis import operators
     from gradtrace.views import operators as view
 
-    known = operators.names()
+    known, look = operators.names(), options.take(options.Look, flags)
     for name in names:
         if name not in known:
-            from gradtrace.views.pick import close
-
-            raise UsageError(f"no operator '{name}'", close(name, known) or "gradtrace ops lists them")
-    if not names and format == "table":
-        output.write(view.listing(known, screen.options(color)))
+            raise UsageError(f"no operator '{name}'", hints.near(name, known, "gradtrace ops lists them"))
+    if not names and look.format == "table":
+        output.write(view.listing(known, screen.options(look)))
         return
     found = [operators.operator(name) for name in names or known]
-    output.write(view.text(found, screen.options(color)) if format == "table" else view.render(found, format))
+    screen.show(look, view.text, view.render, found)
 
 
 command = command_of(
     ops,
     HELP,
     [*options.format_of(), *options.COMMON],
-    [click.Argument(["names"], nargs=-1, metavar="[NAME]...", shell_complete=completing.operators)],
+    [click.Argument(["names"], nargs=-1, metavar="[NAME]...", shell_complete=complete_operators)],
 )

@@ -32,8 +32,6 @@ def element_of(text: str) -> tuple[int, ...]:
 
 def paths(
     request: Request,
-    format: str,
-    color: str | None,
     start: str | None,
     to: tuple[str, ...],
     element: tuple[int, ...] | None,
@@ -53,7 +51,7 @@ def paths(
     found = [analysis.paths(run, root, leaf, max) for leaf in ends]
     if element is not None:
         found = [analysis.at(one, element) for one in found]
-    output.write(view.table(found, screen.options(color)) if format == "table" else view.render(found, format))
+    screen.show(request.look, view.table, view.render, found)
 
 
 def derive(run: Trace, root: Any, ends: list[Any], form: str) -> None:

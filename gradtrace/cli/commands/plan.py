@@ -28,18 +28,11 @@ EXAMPLES = """Examples:
   gradtrace plan "(x+w)*(w+1)" -o plan.svg"""
 
 
-def plan(
-    request: Request,
-    order: int,
-    runs: int | None,
-    fast_math: bool,
-    format: str,
-    output_file: str | None,
-    color: str | None,
-) -> None:
+def plan(request: Request, order: int, runs: int | None, fast_math: bool, output_file: str | None) -> None:
     from gradtrace.static.passes import optimise
     from gradtrace.views import plan_text
 
+    format = request.look.format
     if request.program.imports("tensorflow"):
         static_graph(built(request), format, output_file)
         return
@@ -48,9 +41,7 @@ def plan(
     if output_file is not None:
         draw(plan_text.dot(made), output_file)
     elif format == "json":
-        from gradtrace.views.rows import dumps
-
-        output.write(dumps(plan_text.as_data(made, len(recorded.steps))) + "\n")
+        output.write_json(plan_text.as_data(made, len(recorded.steps)))
     elif format == "dot":
         output.write(plan_text.dot(made))
     else:
@@ -107,9 +98,7 @@ def static_graph(graph: Any, format: str, output_file: str | None) -> None:
     if output_file is not None:
         draw(view.dot(graph), output_file)
     elif format == "json":
-        from gradtrace.views.rows import dumps
-
-        output.write(dumps(view.as_data(graph)) + "\n")
+        output.write_json(view.as_data(graph))
     else:
         output.write(view.dot(graph) if format == "dot" else view.render(graph))
 

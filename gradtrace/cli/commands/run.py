@@ -32,7 +32,7 @@ def record_file(name: str) -> str:
     return checked(name, (SUFFIX,))
 
 
-def run(request: Request, output_file: str | None, color: str | None, arguments: tuple[str, ...] = ()) -> None:
+def run(request: Request, output_file: str | None, arguments: tuple[str, ...] = ()) -> None:
     from gradtrace.cli import inputs, running, session
 
     request = request._replace(budget=request.budget._replace(arguments=arguments))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING
-from gradtrace.cli import options, output, screen, session
+from gradtrace.cli import options, screen, session
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.exits import Exit
-from gradtrace.cli.options import Request, flag, section
+from gradtrace.cli.options import Look, Request, flag, section
 
 if TYPE_CHECKING:
     from gradtrace.trace import Trace
-    from gradtrace.views.layout import LayoutOptions
 
 HELP = """Show of every tensor of SOURCE the norm, mean, largest element and share of zeros, of its value and of the
 gradient that reached it; then gradients by module, and where they vanish or explode; what could run at once, what is
@@ -28,31 +27,28 @@ EXAMPLES = """Examples:
   gradtrace stats model.py --anomaly"""
 
 
-def stats(request: Request, format: str, color: str | None, all: bool, anomaly: bool) -> int:
+def stats(request: Request, anomaly: bool) -> int:
     from gradtrace.analysis import stats as analysis
     from gradtrace.views import stats as view
 
     part = request.part
     trace = session.record(request, session.GRADIENTS)
     if trace.training and part.step is None and part.pass_number is None and not anomaly:
-        return loop(trace, format, screen.options(color, all))
+        return loop(trace, request.look)
     with session.uncollected():
         found = analysis.stats(trace)
-    if format == "table":
-        output.write(view.text(found, screen.options(color, all), anomaly))
-    else:
-        output.write(view.render(found, format))
+    screen.show(request.look, lambda found, layout: view.text(found, layout, anomaly), view.render, found)
     return Exit.FAILED if anomaly and found.bad else Exit.OK
 
 
-def loop(trace: Trace, format: str, look: LayoutOptions) -> int:
+def loop(trace: Trace, look: Look) -> int:
     """Print the steps of a training loop, and the details of one of them."""
     from gradtrace.analysis import training as analysis
     from gradtrace.views import training as view
 
     with session.uncollected():
         found = analysis.training(trace)
-    output.write(view.text(found, look) if format == "table" else view.render(found, format))
+    screen.show(look, view.text, view.render, found)
     return Exit.OK
 
 

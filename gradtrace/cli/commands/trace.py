@@ -21,7 +21,7 @@ EXAMPLES = """Examples:
   gradtrace trace tutorial.py --format jsonl"""
 
 
-def trace(request: Request, format: str, follow: tuple[str, ...], color: str | None) -> None:
+def trace(request: Request, follow: tuple[str, ...]) -> None:
     from gradtrace.analysis import steps
     from gradtrace.views import pick
     from gradtrace.views import steps as view
@@ -31,7 +31,8 @@ def trace(request: Request, format: str, follow: tuple[str, ...], color: str | N
     found = steps.steps(run)
     if follow:
         found = steps.follow(run, found, {pick.tensor(run, name, "--follow").id for name in options.names(follow)})
-    lines = view.table(found, screen.options(color)) if format == "table" else view.render(run, found, format)
+    look = request.look
+    lines = view.table(found, screen.options(look)) if look.format == "table" else view.render(run, found, look.format)
     for line in lines:
         output.write(line)
     if failures:

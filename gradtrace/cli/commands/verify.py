@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gradtrace.cli import options, output, screen, source
+from gradtrace.cli import options, screen, source
 from gradtrace.cli.clicked import command_of
 from gradtrace.cli.exits import Exit
 from gradtrace.cli.options import flag, section
@@ -29,7 +29,7 @@ Examples:
   gradtrace verify note.md --update"""
 
 
-def verify(file: str, format: str, color: str | None, update: bool, strict: bool, **flags: Any) -> int:
+def verify(file: str, update: bool, strict: bool, **flags: Any) -> int:
     from gradtrace.cli import guard, verifying
     from gradtrace.cli.grants import Grants
     from gradtrace.documents import outputs
@@ -47,9 +47,7 @@ def verify(file: str, format: str, color: str | None, update: bool, strict: bool
         changed = verifying.updated(name, text, found)
         if changed != text:
             write_output(name, changed.encode())
-    output.write(
-        view.text(name, found, screen.options(color)) if format == "table" else view.render(name, found, format)
-    )
+    screen.show(options.take(options.Look, flags), view.text, view.render, name, found)
     passed = all(c.passed and not (strict and c.verdict == outputs.VERSION) for c in found)
     compared = any(c.compared for c in found)
     return Exit.OK if compared and (passed or update) else Exit.FAILED

@@ -23,7 +23,7 @@ EXAMPLES = """Examples:
   gradtrace why "(x*w).detach() + w" --x 2 --w 3 x"""
 
 
-def why(request: Request, words: tuple[str, ...], format: str, color: str | None) -> int:
+def why(request: Request, words: tuple[str, ...]) -> int:
     from gradtrace.analysis.causes.table import about, causes_in, is_left
     from gradtrace.analysis.facts import Facts
     from gradtrace.views import pick
@@ -45,14 +45,12 @@ def why(request: Request, words: tuple[str, ...], format: str, color: str | None
     if failure is not None:
         first = [failure, *(one for one in first if one.code != failure.code)]
     answers = [] if failure is not None and not words else [about(facts, one, causes) for one in wanted]
-    if format != "table":
-        output.write(view.render([*first, *answers], format))
-    elif words:
-        output.write(view.text([*first, *answers], screen.options(color)))
+    if words or request.look.format != "table":
+        screen.show(request.look, view.text, view.render, [*first, *answers])
     else:
         pairs = sorted(zip(wanted, answers, strict=True), key=seriousness) if answers else []
         rest = [own for one, own in pairs if not causes or is_left(facts, one, own, causes)]
-        output.write(view.report(first, rest, screen.options(color)))
+        output.write(view.report(first, rest, screen.options(request.look)))
     return Exit.OK if failure is None else Exit.FAILED
 
 

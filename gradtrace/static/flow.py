@@ -28,7 +28,7 @@ from gradtrace.static.control import COND, WHILE, WHILE_GRAD
 from gradtrace.static.derive import differentiate
 from gradtrace.static.passes import optimise
 from gradtrace.static.plan import Plan
-from gradtrace.static.record import Recorder
+from gradtrace.static.record import Recorder, zeros_like
 from gradtrace.static.replay import leaves_of, require_grad
 
 Values = tuple[engine.Tensor, ...]
@@ -44,7 +44,7 @@ def plan_of_part(part: Part, values: Sequence[engine.Tensor]) -> Plan:
     with using(recorder=recorder, planner=recorder, grad_enabled=True):
         require_grad(leaves)
         outs = part(*leaves)
-        return optimise(recorder.plan([(f"o{i}", out) for i, out in enumerate(outs)], {}))
+        return optimise(recorder.plan([(f"o{i}", out) for i, out in enumerate(outs)]))
 
 
 def floating(values: Sequence[engine.Tensor]) -> list[engine.Tensor]:
@@ -83,10 +83,6 @@ def tangent_of(part: Part, count: int) -> Part:
         return (*outs, *differentiate(grads, seeds, tangents))
 
     return compute_tangents
-
-
-def zeros_like(tensor: engine.Tensor) -> engine.Tensor:
-    return engine.Tensor._wrap(np.zeros(tensor.shape, tensor.dtype.np))
 
 
 # ---- loops

@@ -27,7 +27,7 @@ def plan_of(fetches: list[Tensor], feeds: Sequence[Tensor | None], values: Seque
     with_gradients = any(op.type == GRADIENTS for op in needed)
     with using(recorder=recorder, planner=recorder, grad_enabled=with_gradients):
         replay(needed, known)
-        return optimise(recorder.plan([(t.name, known[t]) for t in fetches], {}))
+        return optimise(recorder.plan([(t.name, known[t]) for t in fetches]))
 
 
 def leaves_of(feeds: Sequence[Tensor | None], values: Sequence[engine.Tensor]) -> tuple[Known, list[engine.Tensor]]:

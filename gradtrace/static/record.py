@@ -331,7 +331,8 @@ def derivatives(
         return outputs
     names, tensors = list(inputs), list(inputs.values())
     first = gradients(recorder, [(root, ones_like(root))], tensors)
-    outputs += [(f"d{label}/d{name}", zeros_like(t) if g is None else g) for name, g, t in zip(names, first, tensors, strict=True)]
+    for name, g, t in zip(names, first, tensors, strict=True):
+        outputs.append((f"d{label}/d{name}", zeros_like(t) if g is None else g))
     if order < 2:
         return outputs
     for i, (a, g) in enumerate(zip(names, first, strict=True)):

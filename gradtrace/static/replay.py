@@ -8,7 +8,7 @@ from typing import Any
 from gradtrace.engine import tensor as engine
 from gradtrace.engine.lazy import np
 from gradtrace.engine.state import state, using
-from gradtrace.static.graph import Operation, Tensor, spelled
+from gradtrace.static.graph import Operation, Tensor, results, spelled
 from gradtrace.static.passes import optimise
 from gradtrace.static.plan import Plan
 from gradtrace.static.record import Recorder
@@ -42,7 +42,7 @@ def replay(needed: Sequence[Operation], known: Known) -> None:
         require_grad(list(known.values()))
     for op in needed:
         outs = op.compute(*[known[t] for t in op.inputs])
-        for tensor, out in zip(op.outputs, outs if isinstance(outs, (tuple, list)) else (outs,), strict=True):
+        for tensor, out in zip(op.outputs, results(outs), strict=True):
             if state.grad_enabled and op.type == "Const":
                 require_grad([out])
             known.setdefault(tensor, out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from gradtrace.annotations import TYPE_CHECKING, NamedTuple
-from gradtrace.cli import colour, options, output, progress, report, session
+from gradtrace.cli import colour, options, output, progress, report, screen, session
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.options import Request, choice, flag, number, option, section
 from gradtrace.cli.parts import Part
@@ -174,8 +174,7 @@ def shown(drawn: Model, look: DotOptions, color: str | None) -> str:
         return dot.text_of(drawn, look)
     from gradtrace.views import tree
 
-    painted = colour.wanted(color, sys.stdout)
-    return tree.render(drawn, tree.TreeOptions(colour.columns(), painted, not output.speaks_unicode()))
+    return tree.render(drawn, screen.options(color))
 
 
 def shaped(trace: Trace, look: DotOptions, shape: Shape, suffix: str) -> tuple[Model, DotOptions]:

@@ -20,6 +20,12 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
+def word_pairs(text: str) -> dict[str, str]:
+    """Return the words of a text as a dict: each second one is the value of the one before."""
+    listed = words(text)
+    return dict(zip(listed[::2], listed[1::2], strict=True))
+
+
 def homes(package: str, names_by_module: Mapping[str, str]) -> dict[str, str]:
     """Return a dict from each name to its module, given the names that each module of a package defines, as a text."""
     return {name: f"{package}.{module}" for module, names in names_by_module.items() for name in words(names)}

@@ -10,23 +10,12 @@ from io import TextIOWrapper
 from typing import IO, Any
 
 from gradtrace.errors import UsageError
+from gradtrace.lazy_names import word_pairs
 
 TEXT = {"csv": ",", "tsv": "\t"}
 ARROW = ("parquet", "arrow", "feather")
 FORMATS = ("csv", "tsv", "jsonl", "npy", "npz", *ARROW)
-SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".txt": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".npy": "npy",
-    ".npz": "npz",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "feather",
-}
+SUFFIXES = {f".{kind}": kind for kind in FORMATS} | word_pairs(".txt csv  .ndjson jsonl  .pq parquet")
 KNOWN = "the formats are " + ", ".join(FORMATS)
 
 

@@ -102,8 +102,7 @@ def graph(repl: Repl, rest: str) -> None:
         files.write_output(rest, render.render(drawn, dot.DotOptions(), suffix, None))
         output.write(f"written: {rest}\n")
         return
-    look = screen.options(repl.look)
-    output.write(tree.render(drawn, tree.TreeOptions(look.width, look.color, look.ascii)))
+    output.write(tree.render(drawn, screen.options(repl.look)))
 
 
 def trace(repl: Repl, rest: str) -> None:

@@ -82,10 +82,6 @@ def categorical(p: Any, q: Any) -> Any:
     return terms.sum(-1)
 
 
-def one_hot_categorical(p: Any, q: Any) -> Any:
-    return categorical(p._categorical, q._categorical)
-
-
 def geometric(p: Any, q: Any) -> Any:
     return -p.entropy() - torch.log1p(-q.probs) / p.probs - q.logits
 
@@ -145,10 +141,6 @@ def uniform(p: Any, q: Any) -> Any:
     return divergence
 
 
-def half_normal(p: Any, q: Any) -> Any:
-    return normal(p.base_dist, q.base_dist)
-
-
 def transformed(p: Any, q: Any) -> Any:
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError
@@ -199,14 +191,14 @@ FORMULAS: dict[tuple[type, type], Any] = {
     (Gamma, Gamma): gamma,
     (Geometric, Geometric): geometric,
     (Gumbel, Gumbel): gumbel,
-    (HalfNormal, HalfNormal): half_normal,
+    (HalfNormal, HalfNormal): lambda p, q: normal(p.base_dist, q.base_dist),
     (Independent, Independent): independent,
     (Laplace, Laplace): laplace,
     (Laplace, Normal): laplace_normal,
     (MultivariateNormal, MultivariateNormal): multivariate_normal,
     (Normal, Laplace): normal_laplace,
     (Normal, Normal): normal,
-    (OneHotCategorical, OneHotCategorical): one_hot_categorical,
+    (OneHotCategorical, OneHotCategorical): lambda p, q: categorical(p._categorical, q._categorical),
     (Poisson, Poisson): poisson,
     (TransformedDistribution, TransformedDistribution): transformed,
     (Uniform, Normal): uniform_normal,

@@ -109,10 +109,7 @@ class _InverseTransform(Transform):
     domain = derived(lambda self: self._inv.codomain)
     codomain = derived(lambda self: self._inv.domain)
 
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return self._inv.bijective
-
+    bijective = derived(lambda self: self._inv.bijective)
     sign = derived(lambda self: self._inv.sign)
 
     def with_cache(self, cache_size: int = 1) -> Any:
@@ -169,16 +166,8 @@ class ComposeTransform(Transform):
             event_dim = max(event_dim, part.codomain.event_dim)
         return with_event_dim(self.parts[-1].codomain, event_dim)
 
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return all(part.bijective for part in self.parts)
-
-    @property
-    def sign(self) -> Any:
-        sign: Any = 1
-        for part in self.parts:
-            sign = sign * part.sign
-        return sign
+    bijective = derived(lambda self: all(part.bijective for part in self.parts))
+    sign = derived(lambda self: math.prod(part.sign for part in self.parts))
 
     @property
     def inv(self) -> Any:
@@ -246,14 +235,10 @@ class IndependentTransform(Transform):
 
     domain = derived(lambda self: constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims))
 
-    @property
-    def codomain(self) -> Any:
-        return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
-
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return self.base_transform.bijective
-
+    codomain = derived(
+        lambda self: constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
+    )
+    bijective = derived(lambda self: self.base_transform.bijective)
     sign = derived(lambda self: self.base_transform.sign)
 
     def _call(self, x: Any) -> Any:

@@ -76,16 +76,9 @@ class Adam(ElementwiseOptimizer):
         )
         super().__init__(params, options(locals(), names) | {"betas": tuple(map(scalar, betas))})
 
-    def _start(self, param: Tensor, group: Group) -> dict[str, Any]:
-        state = self.state[param]
-        if not state:
-            state.update(step=counter_tensor(), exp_avg=zeros_like(param), exp_avg_sq=zeros_like(param))
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = zeros_like(param)
-        return state
-
     def _update(self, param: Tensor, group: Group) -> None:
-        state = self._start(param, group)
+        largest_squares = ["max_exp_avg_sq"] if group["amsgrad"] else []
+        state = self._state_of(param, "exp_avg", "exp_avg_sq", *largest_squares)
         beta1, beta2 = group["betas"]
         step, array, _, mean, square, writes = _started(state, param, group)
         if group["amsgrad"]:
@@ -139,9 +132,7 @@ class Adamax(ElementwiseOptimizer):
         super().__init__(params, options(locals(), names))
 
     def _update(self, param: Tensor, group: Group) -> None:
-        state = self.state[param]
-        if not state:
-            state.update(step=counter_tensor(), exp_avg=zeros_like(param), exp_inf=zeros_like(param))
+        state = self._state_of(param, "exp_avg", "exp_inf")
         beta1, beta2 = group["betas"]
         step = advance(state)
         grad = gradient(param, group)
@@ -222,9 +213,7 @@ class RAdam(ElementwiseOptimizer):
         super().__init__(params, options(locals(), names))
 
     def _update(self, param: Tensor, group: Group) -> None:
-        state = self.state[param]
-        if not state:
-            state.update(step=counter_tensor(), exp_avg=zeros_like(param), exp_avg_sq=zeros_like(param))
+        state = self._state_of(param, "exp_avg", "exp_avg_sq")
         beta1, beta2 = group["betas"]
         step, array, _, mean, square, writes = _started(state, param, group)
         correction = 1 - beta2**step

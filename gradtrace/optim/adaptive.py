@@ -48,29 +48,21 @@ class RMSprop(ElementwiseOptimizer):
         names = "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
         super().__init__(params, options(locals(), names))
 
-    def _start(self, param: Tensor, group: Group) -> dict[str, Any]:
-        state = self.state[param]
-        if not state:
-            state.update(step=counter_tensor(), square_avg=zeros_like(param))
-            if group["momentum"] > 0:
-                state["momentum_buffer"] = zeros_like(param)
-            if group["centered"]:
-                state["grad_avg"] = zeros_like(param)
-        return state
-
     def _update(self, param: Tensor, group: Group) -> None:
-        state = self._start(param, group)
+        momentum, centered = group["momentum"] > 0, bool(group["centered"])
+        buffers = ["momentum_buffer"] * momentum + ["grad_avg"] * centered
+        state = self._state_of(param, "square_avg", *buffers)
         advance(state)
         grad = gradient(param, group)
         square, alpha, lr = state["square_avg"].array, group["alpha"], scalar(group["lr"])
         decay_square(square, grad, alpha)
-        if group["centered"]:
+        if centered:
             mean = state["grad_avg"].array
             lerp(mean, grad, 1 - alpha)
             square = multiply_add(square, -mean, mean)
         root = np.sqrt(square) + group["eps"]
         array = begin(param)
-        if group["momentum"] > 0:
+        if momentum:
             buffer = state["momentum_buffer"].array
             buffer *= group["momentum"]
             add_quotient(buffer, grad, root)
@@ -151,9 +143,7 @@ class Adadelta(ElementwiseOptimizer):
         super().__init__(params, options(locals(), names))
 
     def _update(self, param: Tensor, group: Group) -> None:
-        state = self.state[param]
-        if not state:
-            state.update(step=counter_tensor(), square_avg=zeros_like(param), acc_delta=zeros_like(param))
+        state = self._state_of(param, "square_avg", "acc_delta")
         advance(state)
         grad = gradient(param, group)
         rho, eps = group["rho"], group["eps"]

@@ -22,7 +22,7 @@ from gradtrace.lazy_names import words
 from gradtrace.nn.homes import MOVED, Homed
 from gradtrace.nn.modules._text import typename
 from gradtrace.nn.parameter import clear_grad
-from gradtrace.optim.updates import scalar
+from gradtrace.optim.updates import counter_tensor, scalar, zeros_like
 
 Group = dict[str, Any]
 Hook = Callable[..., Any]
@@ -153,6 +153,13 @@ class Optimizer(metaclass=Homed):
             self._hooks[kind].move_to_end(handle.id, last=False)
         return handle
 
+    def _pass_through(self, kind: str, value: dict[str, Any]) -> dict[str, Any]:
+        """Return what the hooks of a kind make of a state_dict."""
+        for hook in self._hooks[kind].values():
+            replaced = hook(self, value)
+            value = value if replaced is None else replaced
+        return value
+
     def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Run `hook(optimizer, args, kwargs)` before step; `args[0]` is the optimiser; it may return new arguments."""
         return self._register("step_pre", hook)
@@ -194,18 +201,11 @@ class Optimizer(metaclass=Homed):
             for group in self.param_groups
         ]
         state = {numbers[id(k)] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}
-        result: dict[str, Any] = {"state": state, "param_groups": groups}
-        for hook in self._hooks["state_dict_post"].values():
-            replaced = hook(self, result)
-            result = result if replaced is None else replaced
-        return result
+        return self._pass_through("state_dict_post", {"state": state, "param_groups": groups})
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load the state_dict of an optimiser; raise ValueError unless its groups have the same sizes."""
-        state_dict = state_dict.copy()
-        for hook in self._hooks["load_state_dict_pre"].values():
-            replaced = hook(self, state_dict)
-            state_dict = state_dict if replaced is None else replaced
+        state_dict = self._pass_through("load_state_dict_pre", state_dict.copy())
         groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
         if len(groups) != len(saved):
             raise ValueError("loaded state dict has a different number of parameter groups")
@@ -308,6 +308,13 @@ class ElementwiseOptimizer(Optimizer):
 
     def _update(self, param: Tensor, group: Group) -> None:
         raise NotImplementedError
+
+    def _state_of(self, param: Tensor, *zeros: str) -> dict[str, Any]:
+        """Return a parameter's state; a new one has a step count, and zeros like the parameter under these names."""
+        state = self.state[param]
+        if not state:
+            state.update(step=counter_tensor(), **{name: zeros_like(param) for name in zeros})
+        return state
 
 
 def check(value: Any, what: str, *, upper: float = float("inf"), shown: Any = None) -> None:

@@ -100,15 +100,13 @@ def grouped(plan: Plan) -> list[list[Step]]:
     groups: list[list[Step]] = []
     for step in plan.steps:
         big = is_big(plan, step)
-        if groups and big and is_big(plan, groups[-1][0]) and same_shape(plan, groups[-1][0], step):
+        before = groups[-1][0] if groups else step
+        same = plan.values[before.out[0]].shape == plan.values[step.out[0]].shape
+        if groups and big and same and is_big(plan, before):
             groups[-1].append(step)
         else:
             groups.append([step])
     return groups
-
-
-def same_shape(plan: Plan, a: Step, b: Step) -> bool:
-    return plan.values[a.out[0]].shape == plan.values[b.out[0]].shape
 
 
 def is_big(plan: Plan, step: Step) -> bool:

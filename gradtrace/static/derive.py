@@ -11,14 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtrace.engine import tensor as engine
-from gradtrace.engine.backward import run_backward
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import records
 from gradtrace.engine.state import state, using
-from gradtrace.engine.tensor import gradient_edge
 from gradtrace.static.graph import Graph, Operation, Tensor, add_constant, constant, get_default_graph
-from gradtrace.static.plan import BACKWARD, FORWARD, Step, refs, replaced
-from gradtrace.static.record import Recorder
+from gradtrace.static.plan import Step, refs, replaced
+from gradtrace.static.record import Recorder, zeros_like
+from gradtrace.static.record import gradients as recorded_gradients
 from gradtrace.static.replay import GRADIENTS, ancestors, leaves_of, replay
 
 
@@ -135,19 +134,9 @@ def differentiate(ys: Any, xs: Any, weights: Any) -> tuple[engine.Tensor, ...]:
     recorder = state.planner
     if not isinstance(recorder, Recorder):
         return tuple(engine.Tensor._wrap(np.ones(x.shape, x.dtype.np)) for x in xs)
-    slots = [(gradient_edge(x), x._nr) for x in xs]
-    roots = []
-    for i, y in enumerate(ys):
-        edge = gradient_edge(y)
-        seed = weights[i] if i < len(weights) else engine.Tensor._wrap(np.ones(y.shape, y.dtype.np))
-        if edge is not None:
-            roots.append((edge, y._nr, seed))
-    wanted: Any = [slot for slot in slots if slot[0] is not None]
-    recorder.phase = BACKWARD
-    try:
-        grads = run_backward(roots, True, True, wanted, accumulate=False) if roots and wanted else {}
-    finally:
-        recorder.phase = FORWARD
-    zeros = [engine.Tensor._wrap(np.zeros(x.shape, x.dtype.np)) for x in xs]
-    got: list[Any] = [None if edge is None else grads.get((edge, nr)) for edge, nr in slots]
-    return tuple(z if g is None else g for g, z in zip(got, zeros, strict=True))
+    roots = [
+        (y, weights[i] if i < len(weights) else engine.Tensor._wrap(np.ones(y.shape, y.dtype.np)))
+        for i, y in enumerate(ys)
+    ]
+    found = recorded_gradients(recorder, roots, xs)
+    return tuple(zeros_like(x) if g is None else g for g, x in zip(found, xs, strict=True))

@@ -16,7 +16,7 @@ respect to d is that loop, and the other gradients are `loop_grad` of that loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,9 +26,10 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.state import state, using
 from gradtrace.static.control import COND, WHILE, WHILE_GRAD
 from gradtrace.static.derive import differentiate
+from gradtrace.static.graph import results
 from gradtrace.static.passes import optimise
 from gradtrace.static.plan import Plan
-from gradtrace.static.record import Recorder
+from gradtrace.static.record import Recorder, zeros_like
 from gradtrace.static.replay import leaves_of, require_grad
 
 Values = tuple[engine.Tensor, ...]
@@ -44,11 +45,17 @@ def plan_of_part(part: Part, values: Sequence[engine.Tensor]) -> Plan:
     with using(recorder=recorder, planner=recorder, grad_enabled=True):
         require_grad(leaves)
         outs = part(*leaves)
-        return optimise(recorder.plan([(f"o{i}", out) for i, out in enumerate(outs)], {}))
+        return optimise(recorder.plan([(f"o{i}", out) for i, out in enumerate(outs)]))
 
 
 def floating(values: Sequence[engine.Tensor]) -> list[engine.Tensor]:
     return [v for v in values if v.is_floating_point()]
+
+
+def at_floating(values: Sequence[engine.Tensor], gradients: Iterable[Any]) -> list[Any]:
+    """Return a gradient for each floating value, and None for each other one."""
+    following = iter(gradients)
+    return [next(following) if v.is_floating_point() else None for v in values]
 
 
 def stand_ins(values: Sequence[engine.Tensor]) -> Values:
@@ -85,10 +92,6 @@ def tangent_of(part: Part, count: int) -> Part:
     return compute_tangents
 
 
-def zeros_like(tensor: engine.Tensor) -> engine.Tensor:
-    return engine.Tensor._wrap(np.zeros(tensor.shape, tensor.dtype.np))
-
-
 # ---- loops
 
 
@@ -96,7 +99,7 @@ def loop(test: Part, body: Part, variables: int, *values: engine.Tensor) -> Valu
     """Return the last values of a loop's variables; `values` are these variables, then outer values that parts use."""
     if not isinstance(state.planner, Recorder):
         return stand_ins(values[:variables])
-    return _as_tuple(Loop.apply(test, body, variables, *values))
+    return results(Loop.apply(test, body, variables, *values))
 
 
 def loop_grad(test: Part, body: Part, variables: int, *values: engine.Tensor) -> Values:
@@ -107,7 +110,7 @@ def loop_grad(test: Part, body: Part, variables: int, *values: engine.Tensor) ->
     own = values[: len(values) - len(floating(values[:variables]))]
     if not isinstance(state.planner, Recorder):
         return stand_ins(floating(own))
-    return _as_tuple(LoopGrad.apply(test, body, variables, *values))
+    return results(LoopGrad.apply(test, body, variables, *values))
 
 
 class Loop(Function):
@@ -127,8 +130,7 @@ class Loop(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         values, (test, body, variables) = ctx.saved_tensors, ctx.parts
         arrived = [g for g, v in zip(grads, values, strict=False) if v.is_floating_point()]
-        input_grads = iter(loop_grad(test, body, variables, *values, *arrived))
-        return None, None, None, *[next(input_grads) if v.is_floating_point() else None for v in values]
+        return None, None, None, *at_floating(values, loop_grad(test, body, variables, *values, *arrived))
 
 
 class LoopGrad(Function):
@@ -169,16 +171,9 @@ class LoopGrad(Function):
         start = (*first, *grads[:floats], *outside, *grads[floats:])
         end = loop(wide_test, wide_body, width, *start)
         seeds = (*map(zeros_like, floating(first)), *arrived)
-        results = loop_grad(wide_test, wide_body, width, *start, *seeds)
-        of_first, of_outside = iter(results[:floats]), iter(results[2 * floats :])
-        return (
-            None,
-            None,
-            None,
-            *[next(of_first) if v.is_floating_point() else None for v in first],
-            *[next(of_outside) if v.is_floating_point() else None for v in outside],
-            *end[variables:],
-        )
+        grads = loop_grad(wide_test, wide_body, width, *start, *seeds)
+        of_first, of_outside = at_floating(first, grads[:floats]), at_floating(outside, grads[2 * floats :])
+        return None, None, None, *of_first, *of_outside, *end[variables:]
 
 
 # ---- conditionals
@@ -188,7 +183,7 @@ def choice(yes: Part, no: Part, *values: engine.Tensor) -> Values:
     """Return the results of one branch: values[0] is the bool that selects it, values[1:] are its arguments."""
     if not isinstance(state.planner, Recorder):
         return stand_ins(yes(*values[1:]))
-    return _as_tuple(Choice.apply(yes, no, *values))
+    return results(Choice.apply(yes, no, *values))
 
 
 class Choice(Function):
@@ -213,9 +208,5 @@ class Choice(Function):
         count = len(values) - 1
         if not floating(values[1:]):
             return None, None, *[None] * len(values)
-        input_grads = iter(choice(gradient_of(yes, count), gradient_of(no, count), *values, *arrived))
-        return None, None, None, *[next(input_grads) if v.is_floating_point() else None for v in values[1:]]
-
-
-def _as_tuple(out: Any) -> Values:
-    return out if isinstance(out, tuple) else (out,)
+        input_grads = choice(gradient_of(yes, count), gradient_of(no, count), *values, *arrived)
+        return None, None, None, *at_floating(values[1:], input_grads)

@@ -9,6 +9,7 @@ second result), or a constant. The results are bitwise equal to those of the ope
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -41,10 +42,21 @@ def is_elementwise(step: Step) -> bool:
     return step.op == ERF_AND_BELL if record is None else record.kind == "elementwise"
 
 
+# The ufuncs that do the same as an operator's function on floats.
+UFUNCS: dict[Any, str] = {
+    operator.neg: "negative",
+    operator.add: "add",
+    operator.sub: "subtract",
+    operator.mul: "multiply",
+    operator.truediv: "divide",
+}
+
+
 def ufunc_of(record: Op) -> Any:
     """Return the numpy ufunc that does all the work of an operator's kernel, or None if there is none."""
     kernel = getattr(record._kernel, "ufunc", record._kernel)
-    ufunc = getattr(np, kernel) if isinstance(kernel, str) else None
+    name = kernel if isinstance(kernel, str) else UFUNCS.get(record.scalar)
+    ufunc = None if name is None else getattr(np, name)
     return ufunc if isinstance(ufunc, np.ufunc) else None
 
 
@@ -76,19 +88,10 @@ def copied(kernel: Any, *rest: Any) -> None:
     np.copyto(out, kernel(*args))
 
 
-def where_into(condition: Any, a: Any, b: Any, out: Any) -> None:
-    np.copyto(out, b)
-    np.copyto(out, a, where=condition)
-
-
 def erf_into(x: Any, out: Any, bell: Any = None) -> None:
     from gradtrace.ops.special import erf_kernels
 
     erf_kernels.erf(x, out, bell)
-
-
-def cast_into(a: Any, out: Any) -> None:
-    np.copyto(out, a, casting="unsafe")
 
 
 def power(plan: Plan, a: Any, exponent: Any) -> list[Call]:
@@ -102,17 +105,12 @@ TABLE: dict[str, Callable[..., list[Call]]] = record_table(
     "static.kernels.TABLE",
     {
         "rsub_scalar": lambda plan, a, b: [(np.subtract, (b, a, OUT))],
-        "neg": lambda plan, a: [(np.negative, (a, OUT))],
-        "add_number": lambda plan, a, b: [(np.add, (a, b, OUT))],
-        "sub_number": lambda plan, a, b: [(np.subtract, (a, b, OUT))],
-        "mul_number": lambda plan, a, b: [(np.multiply, (a, b, OUT))],
-        "div_number": lambda plan, a, b: [(np.divide, (a, b, OUT))],
         "pow_scalar": power,
         "reciprocal": lambda plan, a: [(np.divide, (1, a, OUT))],
         "rsqrt": lambda plan, a: [(np.sqrt, (a, OUT)), (np.divide, (1, OUT, OUT))],
-        "where": lambda plan, c, a, b: [(where_into, (c, a, b, OUT))],
+        "where": lambda plan, c, a, b: [(np.copyto, (OUT, b)), (np.copyto, (OUT, a, "same_kind", c))],
         "erf": lambda plan, a: [(erf_into, (a, OUT))],
-        "cast": lambda plan, a, dtype: [(cast_into, (a, OUT))],
+        "cast": lambda plan, a, dtype: [(np.copyto, (OUT, a, "unsafe"))],
     },
 )
 

@@ -12,7 +12,7 @@ from typing import Any
 from gradtrace.engine import tensor as engine
 from gradtrace.static.elements import raw_of
 from gradtrace.static.flow import choice, loop
-from gradtrace.static.graph import Graph, Operation, Tensor, add_constant, constant, get_default_graph, unfed
+from gradtrace.static.graph import Graph, Operation, Tensor, add_constant, constant, get_default_graph, results, unfed
 from gradtrace.static.replay import ancestors, replay
 
 
@@ -51,13 +51,11 @@ class Part(Graph):
         self.inputs = [self.receive(t, f"var_{i}") for i, t in enumerate(inputs)]
         with self.as_default():
             out = function(*self.inputs)
-            given = out if isinstance(out, (tuple, list)) else (out,)
-            self.outputs = tuple(self.reach(t) if isinstance(t, Tensor) else constant_in(self, t) for t in given)
+            self.outputs = tuple(
+                self.reach(t) if isinstance(t, Tensor) else add_constant(self, self.unique("Const"), raw_of(t))
+                for t in results(out)
+            )
         return self.outputs
-
-
-def constant_in(graph: Graph, value: Any) -> Tensor:
-    return add_constant(graph, graph.unique("Const"), raw_of(value))
 
 
 def as_tensors(values: Sequence[Any]) -> list[Tensor]:

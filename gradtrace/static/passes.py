@@ -130,8 +130,7 @@ def simplify(plan: Plan, fast: bool) -> tuple[Plan, int]:
     for step in plan.steps:
         step = step._replace(args=replaced(step.args, lambda n: Ref(same.get(n, n))))
         result = rewritten(context, step)
-        if result is not None:
-            count += 1
+        count += result is not None
         if isinstance(result, Ref):
             same[step.out[0]] = result.number
             continue
@@ -246,37 +245,20 @@ def pow_rule(c: Context, out: int, a: Any, exponent: Any) -> Rewrite:
     return ("mul", (a, a)) if exponent == 2 and type(exponent) in (int, float) else None
 
 
-def neg_rule(c: Context, out: int, a: Any) -> Rewrite:
-    return c.negated(a)
-
-
-def where_rule(c: Context, out: int, condition: Any, a: Any, b: Any) -> Rewrite:
-    return a if a == b and c.fits(a, out) else None
-
-
+ARITHMETIC = {"add": add_rule, "sub": sub_rule, "mul": mul_rule, "div": div_rule}
 RULES: dict[str, Callable[..., Rewrite]] = record_table(
     "static.passes.RULES",
     {
-        "add": add_rule,
-        "sub": sub_rule,
-        "mul": mul_rule,
-        "div": div_rule,
-        "add_number": add_rule,
-        "sub_number": sub_rule,
-        "mul_number": mul_rule,
-        "div_number": div_rule,
-        "neg": neg_rule,
+        **ARITHMETIC,
+        **{f"{name}_number": rule for name, rule in ARITHMETIC.items()},
+        "neg": lambda c, out, a: c.negated(a),
         "pow_scalar": pow_rule,
-        "where": where_rule,
+        "where": lambda c, out, condition, a, b: a if a == b and c.fits(a, out) else None,
     },
 )
 
 
 # ---- rewrites that change the last bits
-
-
-def fast_add(c: Context, out: int, a: Any, b: Any) -> Rewrite:
-    return next((y for x, y in ((a, b), (b, a)) if c.number(x) == 0 and c.fits(y, out)), None)
 
 
 def fast_mul(c: Context, out: int, a: Any, b: Any) -> Rewrite:
@@ -303,7 +285,7 @@ def fast_div(c: Context, out: int, a: Any, b: Any) -> Rewrite:
 FAST: dict[str, Callable[..., Rewrite]] = record_table(
     "static.passes.FAST",
     {
-        "add": fast_add,
+        "add": lambda c, out, a, b: next((y for x, y in ((a, b), (b, a)) if c.number(x) == 0 and c.fits(y, out)), None),
         "sub": lambda c, out, a, b: a if c.number(b) == 0 and c.fits(a, out) else None,
         "mul": fast_mul,
         "div": fast_div,

@@ -241,19 +241,14 @@ class Recorder:
 
     # ---- result
 
-    def plan(self, outputs: Sequence[tuple[str, Tensor | None]], shapes: dict[str, Tensor]) -> Plan:
-        """Return the recorded plan. An output that is None becomes zeros like the tensor of that label in `shapes`."""
+    def plan(self, outputs: Sequence[tuple[str, Tensor]]) -> Plan:
+        """Return the recorded plan with these labelled outputs."""
         if random_state() != self.random:
             raise UnsupportedError(
                 "a plan cannot hold random numbers: each run would repeat the first draw", "pass them as an input"
             )
-        results = []
-        for label, tensor in outputs:
-            if tensor is None:
-                like = shapes[label]
-                tensor = Tensor._wrap(np.zeros(like.shape, like.dtype.np))
-            results.append((label, self.number(tensor)))
-        return Plan(tuple(self.values), tuple(self.inputs), tuple(self.steps), tuple(results))
+        results = tuple((label, self.number(tensor)) for label, tensor in outputs)
+        return Plan(tuple(self.values), tuple(self.inputs), tuple(self.steps), results)
 
 
 def numbers_in(args: Any) -> list[int]:
@@ -268,20 +263,29 @@ def random_state() -> Any:
     return module.default_generator._source.position()
 
 
-def gradients(recorder: Recorder, root: Tensor, inputs: Sequence[Tensor]) -> list[Tensor | None]:
-    """Return the recorded gradients of root's sum with respect to `inputs`; None if root does not depend on one."""
-    slots = [None if (edge := gradient_edge(t)) is None else (edge, t._nr) for t in inputs]
-    start = gradient_edge(root)
-    differentiable_inputs = [slot for slot in slots if slot is not None]
-    if start is None or not differentiable_inputs or not root.requires_grad:
+def gradients(
+    recorder: Recorder, roots: Sequence[tuple[Tensor, Tensor]], inputs: Sequence[Tensor]
+) -> list[Tensor | None]:
+    """Return the recorded gradients of weighted roots with respect to `inputs`; None if no root depends on one."""
+    slots: list[Any] = [(gradient_edge(t), t._nr) for t in inputs]
+    wanted = [slot for slot in slots if slot[0] is not None]
+    starts = [(edge, root._nr, weight) for root, weight in roots if (edge := gradient_edge(root)) is not None]
+    if not starts or not wanted:
         return [None] * len(inputs)
-    seed = Tensor._wrap(1.0 if type(root._data) is float else np.ones(root.shape, root.dtype.np))
     recorder.phase = BACKWARD
     try:
-        captured = run_backward([(start, root._nr, seed)], True, True, differentiable_inputs, accumulate=False)
+        captured = run_backward(starts, True, True, wanted, accumulate=False)
     finally:
         recorder.phase = FORWARD
-    return [None if slot is None else captured.get(slot) for slot in slots]
+    return [captured.get(slot) for slot in slots]
+
+
+def zeros_like(tensor: Tensor) -> Tensor:
+    return Tensor._wrap(np.zeros(tensor.shape, tensor.dtype.np))
+
+
+def ones_like(tensor: Tensor) -> Tensor:
+    return Tensor._wrap(1.0 if type(tensor._data) is float else np.ones(tensor.shape, tensor.dtype.np))
 
 
 def trace(function: Callable[..., Any], examples: dict[str, Any], order: int = 1) -> Plan:
@@ -297,7 +301,7 @@ def trace(function: Callable[..., Any], examples: dict[str, Any], order: int = 1
     with using(recorder=recorder, planner=recorder):
         root = function(**inputs)
         outputs = derivatives(recorder, "y", root, differentiable_inputs(inputs), order)
-    return recorder.plan(outputs, shapes_of(outputs, inputs))
+    return recorder.plan(outputs)
 
 
 def example_leaf(example: Any) -> Tensor:
@@ -316,34 +320,24 @@ def differentiable_inputs(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def derivatives(
     recorder: Recorder, label: str, root: Tensor, inputs: dict[str, Tensor], order: int
-) -> list[tuple[str, Tensor | None]]:
+) -> list[tuple[str, Tensor]]:
     """Return the (label, tensor) outputs of a plan: the root, its gradients, and its second derivatives if asked.
 
-    `order` is 0, 1 or 2. A second derivative is computed once for each pair of inputs.
+    `order` is 0, 1 or 2. A second derivative is computed once for each pair of inputs. Where the root does not depend
+    on an input, the derivative is zeros.
     """
-    outputs: list[tuple[str, Tensor | None]] = [(label, root)]
+    outputs = [(label, root)]
     if order < 1 or not inputs:
         return outputs
     names, tensors = list(inputs), list(inputs.values())
-    first = gradients(recorder, root, tensors)
-    outputs += [(f"d{label}/d{name}", g) for name, g in zip(names, first, strict=True)]
+    first = gradients(recorder, [(root, ones_like(root))], tensors)
+    for name, g, t in zip(names, first, tensors, strict=True):
+        outputs.append((f"d{label}/d{name}", zeros_like(t) if g is None else g))
     if order < 2:
         return outputs
-    for i, g in enumerate(first):
+    for i, (a, g) in enumerate(zip(names, first, strict=True)):
         rest = tensors[i:]
-        second = [None] * len(rest) if g is None else gradients(recorder, g, rest)
-        outputs += [(second_label(label, names[i], name), h) for name, h in zip(names[i:], second, strict=True)]
+        second = [None] * len(rest) if g is None else gradients(recorder, [(g, ones_like(g))], rest)
+        for b, h, t in zip(names[i:], second, rest, strict=True):
+            outputs.append((f"d2{label}/d{a}2" if a == b else f"d2{label}/d{a}d{b}", zeros_like(t) if h is None else h))
     return outputs
-
-
-def second_label(label: str, a: str, b: str) -> str:
-    return f"d2{label}/d{a}2" if a == b else f"d2{label}/d{a}d{b}"
-
-
-def shapes_of(outputs: Sequence[tuple[str, Tensor | None]], inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return, for the label of each derivative, the input that it was differentiated by last: it has its shape."""
-    label = outputs[0][0]
-    shapes = {f"d{label}/d{name}": tensor for name, tensor in inputs.items()}
-    for a in inputs:
-        shapes.update({second_label(label, a, b): tensor for b, tensor in inputs.items()})
-    return shapes

@@ -8,7 +8,7 @@ from typing import Any
 from gradtrace.engine import tensor as engine
 from gradtrace.engine.lazy import np
 from gradtrace.engine.state import state, using
-from gradtrace.static.graph import Operation, Tensor, spelled
+from gradtrace.static.graph import Operation, Tensor, results, spelled
 from gradtrace.static.passes import optimise
 from gradtrace.static.plan import Plan
 from gradtrace.static.record import Recorder
@@ -27,7 +27,7 @@ def plan_of(fetches: list[Tensor], feeds: Sequence[Tensor | None], values: Seque
     with_gradients = any(op.type == GRADIENTS for op in needed)
     with using(recorder=recorder, planner=recorder, grad_enabled=with_gradients):
         replay(needed, known)
-        return optimise(recorder.plan([(t.name, known[t]) for t in fetches], {}))
+        return optimise(recorder.plan([(t.name, known[t]) for t in fetches]))
 
 
 def leaves_of(feeds: Sequence[Tensor | None], values: Sequence[engine.Tensor]) -> tuple[Known, list[engine.Tensor]]:
@@ -42,7 +42,7 @@ def replay(needed: Sequence[Operation], known: Known) -> None:
         require_grad(list(known.values()))
     for op in needed:
         outs = op.compute(*[known[t] for t in op.inputs])
-        for tensor, out in zip(op.outputs, outs if isinstance(outs, (tuple, list)) else (outs,), strict=True):
+        for tensor, out in zip(op.outputs, results(outs), strict=True):
             if state.grad_enabled and op.type == "Const":
                 require_grad([out])
             known.setdefault(tensor, out)

@@ -11,7 +11,7 @@ from gradtrace.errors import UsageError
 from gradtrace.lang import Program
 from gradtrace.limits import Budget
 from gradtrace.static.plan import Plan
-from gradtrace.static.record import Recorder, derivatives, differentiable_inputs, shapes_of
+from gradtrace.static.record import Recorder, derivatives, differentiable_inputs
 
 
 def plan_of(
@@ -40,14 +40,11 @@ def plan_of(
     def differentiate(run: Any) -> None:
         roots = [(name, tensor) for name, tensor in run.outputs] or [(label_of(run), run.root)]
         results: list[Any] = []
-        shapes: dict[str, Tensor] = {}
         for label, root in roots:
             if not isinstance(root, Tensor):
                 raise UsageError(f"{program.source.name} creates no tensor, so there is nothing to plan")
-            derived = derivatives(recorder, label, root, differentiable_inputs(chosen), order)
-            shapes.update(shapes_of(derived, differentiable_inputs(chosen)))
-            results += derived
-        plan = name_values(recorder.plan(results, shapes), recorder, run.env)
+            results += derivatives(recorder, label, root, differentiable_inputs(chosen), order)
+        plan = name_values(recorder.plan(results), recorder, run.env)
         lines = [span.line for span in run.spans]
         plans.append(plan._replace(steps=tuple(step._replace(line=lines[step.line]) for step in plan.steps)))
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from gradtrace.engine.dtypes import BY_NAME
 from gradtrace.engine.lazy import np
+from gradtrace.lazy_names import words as _words
 from gradtrace.static import loops as _loops
 from gradtrace.static import tf1_nn as nn
 from gradtrace.static import train
@@ -36,43 +37,18 @@ __version__ = "1.15.0"
 float16, float32, float64 = DType("float16"), DType("float32"), DType("float64")
 int32, int64, bool = DType("int32"), DType("int64"), DType("bool")
 
-# TensorFlow's name: (type of the operation, the function of torch)
-OPERATIONS = {
-    "add": ("Add", "add"),
-    "subtract": ("Sub", "sub"),
-    "multiply": ("Mul", "mul"),
-    "divide": ("truediv", "div"),
-    "truediv": ("truediv", "div"),
-    "pow": ("Pow", "pow"),
-    "maximum": ("Maximum", "maximum"),
-    "minimum": ("Minimum", "minimum"),
-    "matmul": ("MatMul", "matmul"),
-    "negative": ("Neg", "neg"),
-    "abs": ("Abs", "abs"),
-    "exp": ("Exp", "exp"),
-    "log": ("Log", "log"),
-    "log1p": ("Log1p", "log1p"),
-    "sqrt": ("Sqrt", "sqrt"),
-    "square": ("Square", "square"),
-    "sin": ("Sin", "sin"),
-    "cos": ("Cos", "cos"),
-    "tan": ("Tan", "tan"),
-    "tanh": ("Tanh", "tanh"),
-    "sigmoid": ("Sigmoid", "sigmoid"),
-    "floor": ("Floor", "floor"),
-    "less": ("Less", "lt"),
-    "less_equal": ("LessEqual", "le"),
-    "greater": ("Greater", "gt"),
-    "greater_equal": ("GreaterEqual", "ge"),
-    "equal": ("Equal", "eq"),
-    "not_equal": ("NotEqual", "ne"),
-    "logical_and": ("LogicalAnd", "logical_and"),
-    "logical_or": ("LogicalOr", "logical_or"),
-    "logical_not": ("LogicalNot", "logical_not"),
-    "identity": ("Identity", "clone"),
-    "stop_gradient": ("StopGradient", "detach"),
-    "where": ("SelectV2", "where"),
-}
+# TensorFlow's name, the type of the operation, the function of torch.
+_TABLE = _words("""
+    add Add add  subtract Sub sub  multiply Mul mul  divide truediv div  truediv truediv div  pow Pow pow
+    maximum Maximum maximum  minimum Minimum minimum  matmul MatMul matmul  negative Neg neg  abs Abs abs
+    exp Exp exp  log Log log  log1p Log1p log1p  sqrt Sqrt sqrt  square Square square  sin Sin sin  cos Cos cos
+    tan Tan tan  tanh Tanh tanh  sigmoid Sigmoid sigmoid  floor Floor floor  less Less lt
+    less_equal LessEqual le  greater Greater gt  greater_equal GreaterEqual ge  equal Equal eq
+    not_equal NotEqual ne  logical_and LogicalAnd logical_and  logical_or LogicalOr logical_or
+    logical_not LogicalNot logical_not  identity Identity clone  stop_gradient StopGradient detach
+    where SelectV2 where
+""")
+OPERATIONS = {_TABLE[i]: _TABLE[i + 1 : i + 3] for i in range(0, len(_TABLE), 3)}
 for _name, (_type, _torch) in OPERATIONS.items():
     globals()[_name] = operation_function(_type, _torch)
 

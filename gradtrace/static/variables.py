@@ -304,8 +304,5 @@ def match_dtype(value: Any, like: Tensor) -> Tensor:
     """Convert a number, or a node of another float dtype, to a node of `like`'s dtype."""
     if not isinstance(value, Tensor):
         return constant(value, like.dtype)
-    return value if value.dtype == like.dtype else apply("Cast", partial(cast_to, like.dtype.name), [value])
-
-
-def cast_to(name: str, tensor: Any) -> Any:
-    return tensor.to(BY_NAME[name])
+    wanted = BY_NAME[like.dtype.name]
+    return value if value.dtype == like.dtype else apply("Cast", lambda tensor: tensor.to(wanted), [value])

@@ -26,18 +26,16 @@ def lines(found: Sequence[Compared], version: str, options: LayoutOptions) -> It
     apart = [f for f in found if not f.same]
     shown = found if options.all else apart
     if shown:
-        yield from layout.lines(
-            layout.columns(
-                shown,
-                {
-                    "name": lambda f: visible(f.name),
-                    "what": lambda f: f.what,
-                    "gradtrace": lambda f: brief(f.ours),
-                    "torch": lambda f: brief(f.theirs),
-                    "difference": lambda f: Cell("" if f.gap is None else numbers.number(f.gap, 2), "", True),
-                    "": lambda f: Cell("" if f.same else "differs", "red"),
-                },
-            ),
+        yield from layout.table(
+            shown,
+            {
+                "name": lambda f: visible(f.name),
+                "what": lambda f: f.what,
+                "gradtrace": lambda f: brief(f.ours),
+                "torch": lambda f: brief(f.theirs),
+                "difference": lambda f: Cell("" if f.gap is None else numbers.number(f.gap, 2), "", True),
+                "": lambda f: Cell("" if f.same else "differs", "red"),
+            },
             options,
             SHRINK,
         )

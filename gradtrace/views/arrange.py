@@ -84,13 +84,9 @@ def best_way(drawn: Model, options: DotOptions, limit: Frame, direction: str | N
         single.append(Way(drawn, chosen, drawn_size(drawn, chosen)))
         if single[-1].size.fits(limit):
             return single[-1]
-    several = [way for one in single for way in in_rows(drawn, one.options)] if may_have_rows(drawn) else []
+    foldless = drawn.fold.groups or not drawn.trace.scopes  # unfolded scopes are folded before rows are tried
+    several = [way for one in single for way in in_rows(drawn, one.options)] if foldless else []
     return min([*single, *several], key=lambda way: way.rank(limit))
-
-
-def may_have_rows(drawn: Model) -> bool:
-    """Whether a model may be split into rows: not if it has unfolded scopes, since folding comes first."""
-    return bool(drawn.fold.groups or not drawn.trace.scopes)
 
 
 def drawn_size(drawn: Model, options: DotOptions) -> Size:

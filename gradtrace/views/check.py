@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from gradtrace.analysis.check import Check, Element, Wrong
 from gradtrace.annotations import Any, Iterator
+from gradtrace.lazy_names import words
 from gradtrace.trace.finite import EDGE, JUMP, KINK, NOT_FINITE, OK, WRONG
 from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import clip, visible
 from gradtrace.views.layout import Cell, LayoutOptions, dots, right
 
-COLUMNS = ("leaf", "index", "order", "analytic", "numeric", "error", "verdict", "left", "right")
+COLUMNS = words("leaf index order analytic numeric error verdict left right")
 MANY = 20  # elements up to which all are shown
 STYLES = {OK: "green", WRONG: "red", "cut": "yellow"}
 TOLD = {
@@ -37,7 +38,7 @@ def lines(found: Check, options: LayoutOptions) -> Iterator[str]:
     shown, left_out = chosen(found, options.all)
     second = any(e.order == 2 for e in found.elements)
     if shown:
-        columns = layout.columns(
+        yield from layout.table(
             shown,
             {
                 "element": lambda e: visible(name(e)),
@@ -47,8 +48,9 @@ def lines(found: Check, options: LayoutOptions) -> Iterator[str]:
                 "error": lambda e: right(numbers.number(e.error, 2)),
                 "verdict": lambda e: Cell(e.verdict, STYLES.get(e.verdict, "yellow")),
             },
+            options,
+            {"element": 10},
         )
-        yield from layout.lines(columns, options, {"element": 10})
         yield ""
     width = options.width or 200
     told = [e for e in shown if e.verdict in TOLD]

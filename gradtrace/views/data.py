@@ -34,13 +34,14 @@ LaTeX have the columns of COLUMNS; an array stands in its cell as nested lists. 
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Sequence
+from gradtrace.lazy_names import words
 from gradtrace.trace.record import TensorRecord, Trace
 from gradtrace.views import numbers, rows
 
 if TYPE_CHECKING:
     from gradtrace.views.selection import Selection
 
-COLUMNS = ("name", "value", "shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad", "grad_note")
+COLUMNS = words("name value shape dtype is_leaf requires_grad grad_fn grad grad_note")
 
 
 def render(trace: Trace, format: str, selection: Selection | None = None) -> str:

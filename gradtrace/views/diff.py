@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradtrace.analysis.diff import CHANGED, FIRST, SAME, SECOND, Diff
+from gradtrace.lazy_names import words
 from gradtrace.trace.record import Trace, Value
 from gradtrace.views import labels, layout, numbers, rows
 from gradtrace.views.cells import counted, visible
-from gradtrace.views.layout import Cell, LayoutOptions, paint, right
+from gradtrace.views.layout import Cell, LayoutOptions, right
 
-COLUMNS = ("status", "label", "op", "value_a", "value_b", "grad_a", "grad_b", "value_gap", "grad_gap")
+COLUMNS = words("status label op value_a value_b grad_a grad_b value_gap grad_gap")
 SHRINK = {"tensor": 10, "value A": 8, "value B": 8, "grad A": 8, "grad B": 8}
 MARKS = {SAME: " ", CHANGED: "~", FIRST: "-", SECOND: "+"}
 STYLES = {SAME: "dim", CHANGED: "yellow", FIRST: "red", SECOND: "green"}
@@ -31,26 +32,23 @@ def lines(found: Diff, options: LayoutOptions) -> Iterator[str]:
     shown = [r for r in found.rows if r.status != SAME] if len(found.rows) > MANY and not options.all else found.rows
     left = shown if options.all else shown[:MANY]
     if left:
-        yield from layout.lines(
-            layout.columns(
-                left,
-                {
-                    "": lambda r: Cell(MARKS[r.status], STYLES[r.status]),
-                    "tensor": lambda r: Cell(visible(r.label), STYLES[r.status]),
-                    "op": lambda r: r.op,
-                    "value A": lambda r: short(r.values[0]),
-                    "value B": lambda r: short(r.values[1]),
-                    "grad A": lambda r: short(r.grads[0]),
-                    "grad B": lambda r: short(r.grads[1]),
-                },
-            ),
+        yield from layout.table(
+            left,
+            {
+                "": lambda r: Cell(MARKS[r.status], STYLES[r.status]),
+                "tensor": lambda r: Cell(visible(r.label), STYLES[r.status]),
+                "op": lambda r: r.op,
+                "value A": lambda r: short(r.values[0]),
+                "value B": lambda r: short(r.values[1]),
+                "grad A": lambda r: short(r.grads[0]),
+                "grad B": lambda r: short(r.grads[1]),
+            },
             options,
             SHRINK,
             ("op",),
         )
         yield ""
-    if len(found.rows) > len(left):
-        yield paint(f"{len(found.rows) - len(left)} more tensors are not shown (--all)", "dim", options)
+    yield from layout.left_out(len(found.rows) - len(left), "tensors", options)
     yield from conclusions(found)
 
 

@@ -75,9 +75,9 @@ def norms(drawn: Model, flowed: dict[int, Value]) -> dict[str, float]:
             step = steps.get(node.record)
             values = [] if step is None else [value for value in step.upstream if value is not None]
             if values:
-                found[node.key] = max(map(flow.norm, values))
+                found[node.key] = max(value.norm for value in values)
                 continue
-        known = [flow.norm(flowed[t]) for t in tensors if t in flowed]
+        known = [flowed[t].norm for t in tensors if t in flowed]
         if known:
             found[node.key] = max(known)
     return found

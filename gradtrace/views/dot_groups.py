@@ -6,7 +6,7 @@ import math
 
 from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.record import Operation, Trace, Value
-from gradtrace.views import boxes, flow, nodes, numbers
+from gradtrace.views import boxes, nodes, numbers
 from gradtrace.views.fold import Group
 from gradtrace.views.labels import clip, escape_attribute, font, label, pair, text, wide
 from gradtrace.views.model import DrawnNode, Model
@@ -61,7 +61,7 @@ def contents(board: Canvas, group: Group, result: int | None) -> list[str]:
 def gradient_norm(drawn: Model, group: Group) -> float | None:
     """Return the Euclidean length of the gradients of a group's own parameters together; None if there are none."""
     parameters = (drawn.trace.tensors[t] for t in nodes.hidden_parameters(drawn, group))
-    lengths = [flow.norm(tensor.grad) for tensor in parameters if tensor.grad is not None]
+    lengths = [tensor.grad.norm for tensor in parameters if tensor.grad is not None]
     return math.hypot(*lengths) if lengths else None
 
 
@@ -78,7 +78,7 @@ def through(trace: Trace, group: Group, flowed: dict[int, Value] | None) -> Valu
         value = trace.tensors[tensor].value if flowed is None else flowed.get(tensor)
         if value is None:
             return None
-        found.append(float(value.data) if flowed is None and not value.shape else flow.norm(value))
+        found.append(float(value.data) if flowed is None and not value.shape else value.norm)
     return Value((len(found),), "float64", np.array(found))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 
 from gradtrace.annotations import Any
+from gradtrace.lazy_names import words
 from gradtrace.views import cells, flow, nodes, numbers
 from gradtrace.views.labels import clip, visible
 from gradtrace.views.model import Model
@@ -98,20 +99,11 @@ def graphml_text(value: Any) -> str:
 # ---- Mermaid
 
 SHAPES = {
-    "leaf": ("([", "])"),
+    **dict.fromkeys(words("leaf accumulate"), ("([", "])")),
     "data": ("[/", "/]"),
-    "constant": ("[", "]"),
-    "nonleaf": ("[", "]"),
-    "result": ("[", "]"),
-    "retained": ("[[", "]]"),
-    "output": ("{{", "}}"),
-    "failed": ("[[", "]]"),
-    "function": ("[", "]"),
-    "freed": ("[", "]"),
-    "accumulate": ("([", "])"),
-    "root": ("{{", "}}"),
-    "group": ("[[", "]]"),
-    "series": ("[[", "]]"),
+    **dict.fromkeys(words("constant nonleaf result function freed"), ("[", "]")),
+    **dict.fromkeys(words("retained failed group series"), ("[[", "]]")),
+    **dict.fromkeys(words("output root"), ("{{", "}}")),
     "operation": ("((", "))"),
 }
 DASHED = frozenset({"result", "freed", "constant"})

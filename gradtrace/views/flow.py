@@ -2,7 +2,6 @@
 
 gradients(trace)                         {tensor id: Value}, of the last pass that reached it
 derivatives(trace)                       {(operation id, operand's position): Value}
-norm(value)                              the Euclidean length of a gradient
 """
 
 from __future__ import annotations
@@ -48,8 +47,3 @@ def factor(trace: Trace, operation: Operation, position: int) -> str:
         return ""
     others = [o for o in operation.inputs if o.position != position]
     return others[0].text if others[0].tensor is None else trace.tensors[others[0].tensor].label
-
-
-def norm(value: Value) -> float:
-    """Return the Euclidean length of a gradient; NaN or infinity if any element is."""
-    return value.norm

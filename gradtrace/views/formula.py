@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import ast
 
-KNOWN = (
-    *("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "max", "min", "arcsin", "arccos", "arctan", "det"),
-    "gcd",
-)
-NAMED = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "maximum": "max", "minimum": "min", "gamma": "Gamma"}
+from gradtrace.lazy_names import word_pairs, words
+
+KNOWN = words("sin cos tan sinh cosh tanh exp log max min arcsin arccos arctan det gcd")
+NAMED = word_pairs("asin arcsin  acos arccos  atan arctan  maximum max  minimum min  gamma Gamma")
 SYMBOLS = {
-    **{name: f"\\{name}" for name in ("alpha", "beta", "gamma", "delta", "theta", "mu", "pi", "rho", "sigma", "tau")},
+    **{name: f"\\{name}" for name in words("alpha beta gamma delta theta mu pi rho sigma tau")},
     **{"lambd": r"\lambda", "eps": r"\varepsilon", "inf": r"\infty"},
 }
 SIGNS: dict[type[ast.AST], str] = {
@@ -30,7 +29,7 @@ SIGNS: dict[type[ast.AST], str] = {
     **{ast.BitAnd: r"\wedge", ast.BitOr: r"\vee", ast.And: r"\wedge", ast.Or: r"\vee", ast.Is: "=", ast.IsNot: r"\ne"},
 }
 # A function with an index, in brackets between its name and its argument.
-BIG = {"sum": r"\sum", "prod": r"\prod", "all": r"\bigwedge", "any": r"\bigvee", "integral": r"\int"}
+BIG = word_pairs(r"sum \sum  prod \prod  all \bigwedge  any \bigvee  integral \int")
 # How tightly an expression holds together: what is looser than its place asks for gets parentheses.
 LOOSE, SUM, PRODUCT, POWER, TIGHT = range(5)
 
@@ -63,14 +62,11 @@ def statement(text: str) -> str:
         return r" \sim ".join(term(ast.parse(side, mode="eval").body, SUM) for side in text.split(" ~ "))
     node = ast.parse(text).body[0]
     if isinstance(node, ast.Assign):
-        return " = ".join(term(side, PRODUCT if isinstance(side, ast.Tuple) else LOOSE) for side in sides(node))
+        sides = [*node.targets, node.value]
+        return " = ".join(term(side, PRODUCT if isinstance(side, ast.Tuple) else LOOSE) for side in sides)
     if isinstance(node, ast.Expr):
         return term(node.value, LOOSE)
     raise SyntaxError(text)
-
-
-def sides(node: ast.Assign) -> list[ast.expr]:
-    return [*node.targets, node.value]
 
 
 def term(node: ast.expr, place: int) -> str:

@@ -49,11 +49,26 @@ class Column(NamedTuple):
 
 def columns(items: Sequence[Any], facts: Mapping[str, Callable[[Any], str | Cell]]) -> list[Column]:
     """Return the columns of a table with a row for each item; `facts` has the function that fills each one's cells."""
-    return [Column(title, [as_cell(fact(item)) for item in items]) for title, fact in facts.items()]
+    return [
+        Column(title, [cell if isinstance(cell, Cell) else Cell(cell) for cell in map(fact, items)])
+        for title, fact in facts.items()
+    ]
 
 
-def as_cell(content: str | Cell) -> Cell:
-    return content if isinstance(content, Cell) else Cell(content)
+def table(
+    items: Sequence[Any],
+    facts: Mapping[str, Callable[[Any], str | Cell]],
+    options: LayoutOptions,
+    shrink: Mapping[str, int] = NOTHING,
+    spare: Sequence[str] = (),
+) -> list[str]:
+    """Return the lines of the table that `columns` makes."""
+    return lines(columns(items, facts), options, shrink, spare)
+
+
+def left_out(count: int, what: str, options: LayoutOptions) -> list[str]:
+    """Return the line that says how many rows are not shown; none if all are."""
+    return [paint(f"{count} more {what} are not shown (--all)", "dim", options)] if count else []
 
 
 def right(content: Any, style: str = "") -> Cell:

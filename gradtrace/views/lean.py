@@ -45,8 +45,7 @@ def is_transpose(trace: Trace, operation: Operation) -> bool:
 
 def is_passing(tensor: TensorRecord) -> bool:
     """Whether a tensor is only an intermediate one: without a name or a gradient, and not an output."""
-    special = tensor.is_output or tensor.is_root or tensor.retains_grad
-    return not special and not tensor.names and tensor.grad is None
+    return may_be_inside(tensor) and not tensor.names and tensor.grad is None
 
 
 def results(trace: Trace, folded: Fold, shown: Sequence[bool]) -> dict[int, int]:
@@ -56,12 +55,12 @@ def results(trace: Trace, folded: Fold, shown: Sequence[bool]) -> dict[int, int]
         if group.kind != "module":
             continue
         leaving = [t for i in group.operations for t in trace.operations[i].outputs if shown[t]]
-        if len(leaving) == 1 and is_result(trace.tensors[leaving[0]]):
+        if len(leaving) == 1 and may_be_inside(trace.tensors[leaving[0]]):
             found[group.id] = leaving[0]
     return found
 
 
-def is_result(tensor: TensorRecord) -> bool:
+def may_be_inside(tensor: TensorRecord) -> bool:
     """Whether a tensor can be shown in another box; an output or a tensor that retains its gradient has its own."""
     return not (tensor.is_output or tensor.is_root or tensor.retains_grad)
 

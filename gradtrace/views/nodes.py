@@ -19,6 +19,7 @@ Arrays of more than LISTED elements are described in words: shape, range, mean.
 from __future__ import annotations
 
 from gradtrace.annotations import Any
+from gradtrace.lazy_names import word_pairs
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import FAILED, FunctionRecord, Operation, SavedRecord, Span, TensorRecord, Trace, Value
 from gradtrace.views import flow, numbers
@@ -33,20 +34,7 @@ NAMED = 5  # kinds of operations that a group names
 LAYER = 4  # operations that the type of a layer says without being listed
 LONGEST_FACTOR = 14  # characters of a name in a derivative
 # How a picture shows the Python operators that records name; the others are shown by their names.
-SIGNS = {
-    "+": "+",
-    "-": "−",
-    "*": "×",
-    "/": "÷",
-    "**": "^",
-    "@": "@",
-    "<": "<",
-    "<=": "≤",
-    ">": ">",
-    ">=": "≥",
-    "==": "=",
-    "!=": "≠",
-}
+SIGNS = word_pairs("+ +  - −  * ×  / ÷  ** ^  @ @  < <  <= ≤  > >  >= ≥  == =  != ≠")
 
 
 def facts_of(drawn: Model) -> list[dict[str, Any]]:

@@ -168,7 +168,7 @@ def step_data(trace: Trace, index: int, edges: dict[tuple[int, int], FunctionEdg
         if edge is None or value is None:
             continue
         target = trace.functions[edge.target]
-        tensor = target.variable if target.variable is not None else nth(target.outputs, edge.output_nr)
+        tensor = target.variable if target.variable is not None else dict(enumerate(target.outputs)).get(edge.output_nr)
         local = step.local[place] if place < len(step.local) else None
         one = {"to": edge.target, "tensor": tensor, "value": numbers.short(value)}
         sent.append(one if local is None else {**one, "local": numbers.short(local)})
@@ -183,7 +183,3 @@ def step_data(trace: Trace, index: int, edges: dict[tuple[int, int], FunctionEdg
     }
     leaf = {"leaf": function.variable, "after": numbers.short(step.grad_after)}
     return found if function.variable is None else {**found, **leaf}
-
-
-def nth(outputs: tuple[int, ...], number: int) -> int | None:
-    return outputs[number] if number < len(outputs) else None

@@ -46,15 +46,16 @@ def lines(found: Paths, options: LayoutOptions) -> Iterator[str]:
         else:
             yield from one_by_one(found.paths, options)
     elif found.ways:
-        groups = layout.columns(
+        yield from layout.table(
             found.groups,
             {
                 "through": lambda g: visible(g.through),
                 "paths": lambda g: right(f"{g.ways:,}"),
                 "adds": lambda g: cell(g.total),
             },
+            options,
+            SHRINK,
         )
-        yield from layout.lines(groups, options, SHRINK)
     for text, style in conclusions(found):
         yield from layout.wrapped(text, style, options, options.width or 200)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.errors import UsageError
+from gradtrace.lazy_names import word_pairs
 from gradtrace.trace.record import TensorRecord, Trace, Value
 from gradtrace.views import numbers
 
@@ -173,18 +174,10 @@ def unknown(trace: Trace, text: str, option: str = "--get") -> UsageError:
 
 
 # What users call a field or a column: its name here.
-SYNONYMS = {
-    "gradient": "grad",
-    "gradients": "grad",
-    "grads": "grad",
-    "derivative": "grad",
-    "values": "value",
-    "data": "value",
-    "result": "value",
-    "size": "shape",
-    "type": "dtype",
-    "leaf": "is_leaf",
-}
+SYNONYMS = word_pairs("""
+    gradient grad  gradients grad  grads grad  derivative grad  values value  data value  result value
+    size shape  type dtype  leaf is_leaf
+""")
 
 
 def meant(word: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from gradtrace.annotations import Any, NamedTuple, Sequence
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import TensorRecord, Value
-from gradtrace.views import flow
 from gradtrace.views.pick import SYNONYMS
 
 ONLY = ("leaf", "nonleaf", "param")
@@ -87,7 +86,7 @@ def size_of(value: Value | None) -> float | None:
     if value is None:
         return None
     if value.shape:
-        found = flow.norm(value)
+        found = value.norm
     else:
         found = float(value.data)
     return found if found == found else None

@@ -14,15 +14,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gradtrace.analysis.stats import Bad, Module, Numbers, Stats, TensorStats
+from gradtrace.lazy_names import words
 from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import counted, visible
-from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, right
+from gradtrace.views.layout import Cell, Column, LayoutOptions, right
 from gradtrace.views.steps import bytes_text
 
 MANY = 40  # rows of a table
 FEW = 6  # names of a level that are written out
 COLUMNS = (
-    *("label", "op", "module", "level", "depth", "line"),
+    *words("label op module level depth line"),
     *Numbers._fields,
     *(f"grad_{name}" for name in Numbers._fields),
 )
@@ -47,9 +48,7 @@ def brief(found: Stats, options: LayoutOptions, nodes: int) -> str:
     shown = list(found.nodes) if options.all or len(found.nodes) <= nodes else outstanding(found.nodes, nodes)
     columns = [c for c in node_columns(shown) if c.title in BRIEF]
     lines = layout.lines(columns, options, {"node": 10, "op": 6, "bad": 10})
-    left = len(found.nodes) - len(shown)
-    if left:
-        lines.append(paint(f"{left} more nodes are not shown (--all)", "dim", options))
+    lines += layout.left_out(len(found.nodes) - len(shown), "nodes", options)
     return layout.joined([*lines, *told(warnings(found), options)])
 
 
@@ -64,32 +63,28 @@ def tables(found: Stats, options: LayoutOptions) -> Iterator[list[str]]:
     if left:
         yield told([(f"{left} more nodes are not shown (--all)", "dim")], options)
     if found.modules:
-        yield layout.lines(
-            layout.columns(
-                found.modules,
-                {
-                    "module": lambda m: visible(m.name),
-                    "parameters": lambda m: right(f"{m.parameters:,}"),
-                    "grad norm": lambda m: number_cell(m, "norm"),
-                    "largest": lambda m: number_cell(m, "largest"),
-                    "zeros": percent,
-                    "bad": lambda m: Cell(not_finite(m), "red"),
-                },
-            ),
+        yield layout.table(
+            found.modules,
+            {
+                "module": lambda m: visible(m.name),
+                "parameters": lambda m: right(f"{m.parameters:,}"),
+                "grad norm": lambda m: number_cell(m, "norm"),
+                "largest": lambda m: number_cell(m, "largest"),
+                "zeros": percent,
+                "bad": lambda m: Cell(not_finite(m), "red"),
+            },
             options,
             {"module": 10},
         )
     if found.verdict:
-        yield layout.lines(
-            layout.columns(
-                depth_rows(found),
-                {
-                    "depth": lambda d: right(d.depth),
-                    "nodes": lambda d: right(d.nodes),
-                    "mean |grad|": lambda d: cell(d.mean),
-                    "smallest": lambda d: cell(d.smallest),
-                },
-            ),
+        yield layout.table(
+            depth_rows(found),
+            {
+                "depth": lambda d: right(d.depth),
+                "nodes": lambda d: right(d.nodes),
+                "mean |grad|": lambda d: cell(d.mean),
+                "smallest": lambda d: cell(d.smallest),
+            },
             options,
         )
 

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from gradtrace.analysis.steps import Backward, Ended, Failed, Forward, Kept, RunStep, Started
 from gradtrace.annotations import Any, Iterable, Iterator
+from gradtrace.lazy_names import words
 from gradtrace.trace.record import HookRun, Span, Trace, Value
 from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import visible, wrap
@@ -34,7 +35,7 @@ from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, right
 
 SCHEMA = "gradtrace/trace"
 BLOCK = 2000  # rows of a table that are laid out together
-COLUMNS = ("step", "kind", "line", "name", "tensor", "operands", "value", "upstream", "local", "downstream", "notes")
+COLUMNS = words("step kind line name tensor operands value upstream local downstream notes")
 
 
 def table(found: Iterable[RunStep], options: LayoutOptions) -> Iterator[str]:
@@ -121,11 +122,7 @@ BACKWARD = {"of": 12, "to": 12, "upstream": 8, "local": 7, "downstream": 10}
 
 
 def forward_table(part: list[Forward], options: LayoutOptions) -> Iterator[str]:
-    return (line + "\n" for line in layout.lines(forward_columns(part), options, FORWARD, SPARE))
-
-
-def forward_columns(part: list[Forward]) -> list[Column]:
-    return layout.columns(
+    lines = layout.table(
         part,
         {
             "step": lambda s: right(s.number, "dim"),
@@ -138,7 +135,11 @@ def forward_columns(part: list[Forward]) -> list[Column]:
             "grad_fn": grad_fn,
             "saved": lambda s: Cell(visible(saved(s.saved)), "dim"),
         },
+        options,
+        FORWARD,
+        SPARE,
     )
+    return (line + "\n" for line in lines)
 
 
 def result(step: Forward) -> str:
@@ -200,7 +201,7 @@ def backward_table(part: list[Backward | Ended], options: LayoutOptions) -> Iter
     if not turns:
         return
     made = [edge_rows(step) for step in turns]
-    titles = ("step", "function", "of", "upstream", "local", "to", "downstream")
+    titles = words("step function of upstream local to downstream")
     columns = [
         Column(title, list(cells))
         for title, cells in zip(titles, zip(*(row for found in made for row in found), strict=True), strict=True)

@@ -10,6 +10,7 @@ Shape, border and colour each show distinctions, so that they remain visible wit
 from __future__ import annotations
 
 from gradtrace.annotations import NamedTuple
+from gradtrace.lazy_names import word_pairs
 
 FONT = "DejaVu Sans,Verdana,sans-serif"
 NAME_SIZE = 12
@@ -22,8 +23,8 @@ class Look(NamedTuple):
 
     meaning: str
     shape: str
-    fill: str
-    border: str
+    fill: str = ""  # the theme's
+    border: str = ""
     width: float = 1.0
     style: str = "filled"
     peripheries: int = 1
@@ -75,70 +76,83 @@ class Theme(NamedTuple):
         return {**self.looks, **self.functions, **others}
 
 
-LIGHT = Theme(
-    background="#ffffff",
-    ink="#1a1a1a",
-    faint="#595959",
-    wire="#4d4d4d",
-    idle="#878787",
-    spark="#6b757e",
-    gradient="#8a3b00",
-    gradient_spark="#b06a33",
-    bad="#b00020",
-    operation=Look("operation", "ellipse", "#ffffff", "#8c8c8c", margin="0.04,0.0"),
-    group=Look("folded: several operations", "tab", "#f4e6ef", "#7d2f5b", 1.4),
-    series=Look("folded: equal blocks", "box3d", "#f4e6ef", "#7d2f5b", 1.4, margin="0.11,0.1"),
-    scope="#94788a",
-    scale=("#fffaf0", "#ffe9c7", "#ffd08a", "#f9b04f", "#ee8d1d"),
-    looks={
-        "leaf": Look("leaf, requires grad", "box", "#d3e6f8", "#005a9c", 2.2, "rounded,filled"),
-        "data": Look("leaf without grad", "note", "#ececec", "#6b6b6b"),
-        "constant": Look("constant", "box", "#f7f7f7", "#8c8c8c", 1.0, "filled,dotted"),
-        "nonleaf": Look("computed", "box", "#ffffff", "#404040"),
-        "result": Look("computed, no grad", "box", "#f7f7f7", "#8c8c8c", 1.0, "filled,dashed"),
-        "retained": Look("computed, grad retained", "box", "#dff3e4", "#00664a", 1.0, "filled", 2),
-        "output": Look("output", "cds", "#fde3b8", "#9c4a00", 2.2, margin="0.2,0.15"),
-        "failed": Look("failed", "box", "#fbe3e6", "#b00020", 3.0, "filled,diagonals", margin="0.16,0.11"),
-    },
-    functions={
-        "accumulate": Look("AccumulateGrad of a leaf", "box", "#d3e6f8", "#005a9c", 2.2, "rounded,filled"),
-        "function": Look("function", "box", "#ffffff", "#404040"),
-        "freed": Look("function, saved values freed", "box", "#f0f0f0", "#8c8c8c", 1.0, "filled,dashed"),
-        "root": Look("root: backward starts here", "cds", "#fde3b8", "#9c4a00", 2.2, margin="0.2,0.15"),
-    },
-)
+TENSORS = {
+    "leaf": Look("leaf, requires grad", "box", width=2.2, style="rounded,filled"),
+    "data": Look("leaf without grad", "note"),
+    "constant": Look("constant", "box", style="filled,dotted"),
+    "nonleaf": Look("computed", "box"),
+    "result": Look("computed, no grad", "box", style="filled,dashed"),
+    "retained": Look("computed, grad retained", "box", peripheries=2),
+    "output": Look("output", "cds", width=2.2, margin="0.2,0.15"),
+    "failed": Look("failed", "box", width=3.0, style="filled,diagonals", margin="0.16,0.11"),
+}
+FUNCTIONS = {
+    "accumulate": Look("AccumulateGrad of a leaf", "box", width=2.2, style="rounded,filled"),
+    "function": Look("function", "box"),
+    "freed": Look("function, saved values freed", "box", style="filled,dashed"),
+    "root": Look("root: backward starts here", "cds", width=2.2, margin="0.2,0.15"),
+}
+OPERATION = Look("operation", "ellipse", margin="0.04,0.0")
+GROUP = Look("folded: several operations", "tab", width=1.4)
+SERIES = Look("folded: equal blocks", "box3d", width=1.4, margin="0.11,0.1")
+SAME_COLOURS = {"accumulate": "leaf", "function": "nonleaf", "root": "output", "series": "group"}
 
-DARK = Theme(
-    background="#14171c",
-    ink="#f0f0f0",
-    faint="#b4b8bf",
-    wire="#b4b8bf",
-    idle="#6f757d",
-    spark="#8d96a0",
-    gradient="#ffb870",
-    gradient_spark="#b07a44",
-    bad="#ff7a85",
-    operation=Look("operation", "ellipse", "#14171c", "#8f959d", margin="0.04,0.0"),
-    group=Look("folded: several operations", "tab", "#38202f", "#d79abc", 1.4),
-    series=Look("folded: equal blocks", "box3d", "#38202f", "#d79abc", 1.4, margin="0.11,0.1"),
-    scope="#806976",
-    scale=("#1b1d22", "#33291a", "#523a14", "#74500f", "#8f5f04"),
-    looks={
-        "leaf": Look("leaf, requires grad", "box", "#12395c", "#6db6f2", 2.2, "rounded,filled"),
-        "data": Look("leaf without grad", "note", "#2c3036", "#a3a8af"),
-        "constant": Look("constant", "box", "#1d2127", "#8f959d", 1.0, "filled,dotted"),
-        "nonleaf": Look("computed", "box", "#14171c", "#c8ccd2"),
-        "result": Look("computed, no grad", "box", "#1d2127", "#8f959d", 1.0, "filled,dashed"),
-        "retained": Look("computed, grad retained", "box", "#0f3a2c", "#5fd3a6", 1.0, "filled", 2),
-        "output": Look("output", "cds", "#553008", "#f5a748", 2.2, margin="0.2,0.15"),
-        "failed": Look("failed", "box", "#471a20", "#ff7a85", 3.0, "filled,diagonals", margin="0.16,0.11"),
-    },
-    functions={
-        "accumulate": Look("AccumulateGrad of a leaf", "box", "#12395c", "#6db6f2", 2.2, "rounded,filled"),
-        "function": Look("function", "box", "#14171c", "#c8ccd2"),
-        "freed": Look("function, saved values freed", "box", "#23272d", "#8f959d", 1.0, "filled,dashed"),
-        "root": Look("root: backward starts here", "cds", "#553008", "#f5a748", 2.2, margin="0.2,0.15"),
-    },
+
+def theme_of(colours: str, scale: str, looks: str) -> Theme:
+    """Return a theme of packed tables: its colours by name, its scale, and the fill and border of each role."""
+    packed = looks.split()
+    fills = {role: (fill, border) for role, fill, border in zip(packed[::3], packed[1::3], packed[2::3], strict=True)}
+
+    def painted(role: str, look: Look) -> Look:
+        fill, border = fills[SAME_COLOURS.get(role, role)]
+        return look._replace(fill=fill, border=border)
+
+    return Theme(
+        **word_pairs(colours),
+        operation=painted("operation", OPERATION),
+        group=painted("group", GROUP),
+        series=painted("series", SERIES),
+        scale=tuple(scale.split()),
+        looks={role: painted(role, look) for role, look in TENSORS.items()},
+        functions={role: painted(role, look) for role, look in FUNCTIONS.items()},
+    )
+
+
+LIGHT = theme_of(
+    """background #ffffff  ink #1a1a1a  faint #595959  wire #4d4d4d  idle #878787  spark #6b757e  gradient #8a3b00
+    gradient_spark #b06a33  bad #b00020  scope #94788a""",
+    "#fffaf0 #ffe9c7 #ffd08a #f9b04f #ee8d1d",
+    """
+    leaf       #d3e6f8 #005a9c
+    data       #ececec #6b6b6b
+    constant   #f7f7f7 #8c8c8c
+    nonleaf    #ffffff #404040
+    result     #f7f7f7 #8c8c8c
+    retained   #dff3e4 #00664a
+    output     #fde3b8 #9c4a00
+    failed     #fbe3e6 #b00020
+    freed      #f0f0f0 #8c8c8c
+    operation  #ffffff #8c8c8c
+    group      #f4e6ef #7d2f5b
+    """,
+)
+DARK = theme_of(
+    """background #14171c  ink #f0f0f0  faint #b4b8bf  wire #b4b8bf  idle #6f757d  spark #8d96a0  gradient #ffb870
+    gradient_spark #b07a44  bad #ff7a85  scope #806976""",
+    "#1b1d22 #33291a #523a14 #74500f #8f5f04",
+    """
+    leaf       #12395c #6db6f2
+    data       #2c3036 #a3a8af
+    constant   #1d2127 #8f959d
+    nonleaf    #14171c #c8ccd2
+    result     #1d2127 #8f959d
+    retained   #0f3a2c #5fd3a6
+    output     #553008 #f5a748
+    failed     #471a20 #ff7a85
+    freed      #23272d #8f959d
+    operation  #14171c #8f959d
+    group      #38202f #d79abc
+    """,
 )
 
 THEMES = {"light": LIGHT, "dark": DARK}

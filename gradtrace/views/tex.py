@@ -5,53 +5,30 @@ Characters that 8-bit fonts do not have are written for LuaLaTeX and XeLaTeX; pd
 
 from __future__ import annotations
 
+from gradtrace.lazy_names import word_pairs, words
 from gradtrace.views.cells import visible
 
-ESCAPES = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "'": r"\textquotesingle{}",
-    "`": r"\textasciigrave{}",
-    "…": r"\ldots{}",
-    "–": r"\textendash{}",
-    "—": r"\textemdash{}",
-    "µ": r"\ensuremath{\mu}",
-}
-GREEK = (
-    *("alpha", "beta", "gamma", "delta", "varepsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu"),
-    *("xi", "o", "pi", "rho", "varsigma", "sigma", "tau", "upsilon", "varphi", "chi", "psi", "omega"),
-)
-CAPITALS = {"Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Ξ": "Xi", "Π": "Pi", "Σ": "Sigma"}
-CAPITALS.update({"Υ": "Upsilon", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega", "ε": "epsilon", "ϕ": "phi", "ϵ": "epsilon"})
-SIGNS = {
-    **{
-        "∂": "partial",
-        "·": "cdot",
-        "×": "times",
-        "÷": "div",
-        "−": "-",
-        "∞": "infty",
-        "√": "surd",
-        "≤": "le",
-        "≥": "ge",
-    },
-    **{"≠": "ne", "≈": "approx", "→": "rightarrow", "←": "leftarrow", "↔": "leftrightarrow", "∑": "sum", "∏": "prod"},
-    **{"▶": "triangleright", "▸": "triangleright", "◀": "triangleleft", "▼": "triangledown", "▲": "triangle"},
-    **{"◹": "urcorner", "▔": "sqcap", "❐": "square", "○": "bigcirc"},  # the legend's shapes
-    **{"²": "{}^2", "³": "{}^3", "¹": "{}^1", "⊙": "odot", "∇": "nabla", "±": "pm", "°": "{}^\\circ", "✓": "surd"},
-}
-MATHS = {chr(0x3B1 + i): name for i, name in enumerate(GREEK)} | CAPITALS | SIGNS
+# Each character, and how TeX writes it.
+ESCAPES = word_pairs(r"""
+    \ \textbackslash{}  { \{  } \}  $ \$  & \&  # \#  % \%  _ \_  ^ \textasciicircum{}  ~ \textasciitilde{}
+    < \textless{}  > \textgreater{}  | \textbar{}  ' \textquotesingle{}  ` \textasciigrave{}
+    … \ldots{}  – \textendash{}  — \textemdash{}  µ \ensuremath{\mu}
+""")
+GREEK = words("""
+    alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi o pi rho varsigma sigma tau upsilon
+    varphi chi psi omega
+""")
+# Each character, and its name in TeX's mathematics; ◹ ▔ ❐ ○ are the legend's shapes.
+SIGNS = word_pairs(r"""
+    Γ Gamma  Δ Delta  Θ Theta  Λ Lambda  Ξ Xi  Π Pi  Σ Sigma  Υ Upsilon  Φ Phi  Ψ Psi  Ω Omega
+    ε epsilon  ϕ phi  ϵ epsilon
+    ∂ partial  · cdot  × times  ÷ div  − -  ∞ infty  √ surd  ≤ le  ≥ ge  ≠ ne  ≈ approx  ∑ sum  ∏ prod
+    → rightarrow  ← leftarrow  ↔ leftrightarrow
+    ▶ triangleright  ▸ triangleright  ◀ triangleleft  ▼ triangledown  ▲ triangle
+    ◹ urcorner  ▔ sqcap  ❐ square  ○ bigcirc
+    ² {}^2  ³ {}^3  ¹ {}^1  ⊙ odot  ∇ nabla  ± pm  ° {}^\circ  ✓ surd
+""")
+MATHS = {chr(0x3B1 + i): name for i, name in enumerate(GREEK)} | SIGNS
 
 
 def escaped(text: str) -> str:

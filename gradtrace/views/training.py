@@ -14,7 +14,7 @@ from gradtrace.analysis.training import BadValue, StepRow, Training
 from gradtrace.views import layout, numbers, rows
 from gradtrace.views import stats as details
 from gradtrace.views.cells import visible
-from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, right
+from gradtrace.views.layout import Cell, LayoutOptions, right
 
 WIDTH = 80  # a page's, where nothing else is known
 STEPS = 30  # rows of a table
@@ -26,11 +26,19 @@ COLUMNS = ("step", "loss", "grad_norm", "update", "bad", "bad_line")
 def text(found: Training, options: LayoutOptions) -> str:
     options = options._replace(width=options.width or WIDTH)
     shown = list(found.rows) if options.all else chosen(found)
-    lines = layout.lines(step_columns(shown, len(found.rows)), options, {"first bad value": 16})
-    left = len(found.rows) - len(shown)
-    if left:
-        lines.append(paint(f"{left} more steps are not shown (--all)", "dim", options))
-    lines += ["", *parameter_lines(found, options)]
+    lines = layout.table(
+        shown,
+        {
+            "step": lambda r: right(r.number),
+            "loss": lambda r: cell(r.loss),
+            "grad norm": lambda r: cell(r.grad_norm),
+            "update": lambda r: cell(r.update),
+            "first bad value": lambda r: Cell(visible(bad_text(r.bad)), "red"),
+        },
+        options,
+        {"first bad value": 16},
+    )
+    lines += [*layout.left_out(len(found.rows) - len(shown), "steps", options), "", *parameter_lines(found, options)]
     if found.verdict:
         lines += wrapped(found.verdict, "red" if found.diverges else "", options)
     bad = found.rows[found.step - 1].bad
@@ -54,19 +62,6 @@ def chosen(found: Training) -> list[StepRow]:
     room = STEPS - len(ends | around)
     spread = {(len(steps) - 1) * i // (room + 1) for i in range(1, room + 1)}
     return [steps[i] for i in sorted(ends | around | spread)]
-
-
-def step_columns(shown: Sequence[StepRow], count: int) -> list[Column]:
-    return layout.columns(
-        shown,
-        {
-            "step": lambda r: right(r.number),
-            "loss": lambda r: cell(r.loss),
-            "grad norm": lambda r: cell(r.grad_norm),
-            "update": lambda r: cell(r.update),
-            "first bad value": lambda r: Cell(visible(bad_text(r.bad)), "red"),
-        },
-    )
 
 
 def cell(x: float | None, digits: int = 4) -> Cell:
@@ -103,8 +98,7 @@ def parameter_lines(found: Training, options: LayoutOptions) -> list[str]:
             },
         )
     lines = layout.lines(columns, options, {"parameter": 9})
-    left = len(names) - len(shown)
-    return [*lines, *([paint(f"{left} more parameters are not shown (--all)", "dim", options)] if left else [])]
+    return [*lines, *layout.left_out(len(names) - len(shown), "parameters", options)]
 
 
 def ends(series: Sequence[float | None]) -> tuple[float | None, float | None]:
@@ -120,7 +114,7 @@ def largest(series: Sequence[float | None]) -> float | None:
 
 
 def render(found: Training, format: str) -> str:
-    steps = list(map(step_fields, found.rows))
+    steps = [rows.fields(r, "step=number loss grad_norm update parameters bad") for r in found.rows]
     if format == "json":
         summary = rows.fields(found, "step verdict diverges first_inf first_nan")
         document = {**details.document(found.details), "training": {**summary, "steps": steps}}
@@ -129,10 +123,6 @@ def render(found: Training, format: str) -> str:
     columns = (*COLUMNS, *(f"{name}.{field}" for name in names for field in ("grad_norm", "update")))
     body = [csv_row(r, names) for r in found.rows]
     return rows.write(rows.Results("gradtrace/stats", {"steps": steps}, "steps", columns, body), format)
-
-
-def step_fields(r: StepRow) -> dict[str, Any]:
-    return rows.fields(r, "step=number loss grad_norm update parameters bad")
 
 
 def csv_row(r: StepRow, names: Sequence[str]) -> list[Any]:

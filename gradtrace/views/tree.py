@@ -13,8 +13,9 @@ already appears only by its name. In the style `autograd` the tree is that of ne
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, NamedTuple
+from gradtrace.annotations import Any
 from gradtrace.views import cells, nodes
+from gradtrace.views.layout import LayoutOptions
 from gradtrace.views.model import Model
 
 FORK, LAST, LINE, NEXT = "├─ ", "└─ ", "│  ", "← "
@@ -34,15 +35,7 @@ WORDS = {
 }
 
 
-class TreeOptions(NamedTuple):
-    """Options of the tree. `width` None means unlimited."""
-
-    width: int | None = None
-    color: bool = False
-    ascii: bool = False
-
-
-def render(drawn: Model, options: TreeOptions = TreeOptions()) -> str:
+def render(drawn: Model, options: LayoutOptions = LayoutOptions()) -> str:
     """Return the tree, ended by a line break."""
     rows = {row["id"]: row for row in nodes.facts_of(drawn)}
     inputs = inputs_of(drawn, rows)
@@ -98,7 +91,7 @@ def merged(sources: list[tuple[str, int]]) -> list[tuple[str, int]]:
     return list(counts.items())
 
 
-def line(drawn: Model, row: dict[str, Any], before: str, note: str, options: TreeOptions) -> str:
+def line(drawn: Model, row: dict[str, Any], before: str, note: str, options: LayoutOptions) -> str:
     name = row["label"]
     made = row.get("made")
     if made is not None and made.get("text", row["label"]) not in row["label"]:

@@ -16,16 +16,10 @@ from gradtrace.views.layout import Cell, LayoutOptions, paint, right
 
 COLUMNS = ("cell", "line", "verdict", "detail")
 STYLES = {
-    "same": "green",
-    "addresses": "green",
-    "random": "green",
-    "version": "yellow",
-    "run twice": "yellow",
-    "no record": "dim",
-    "not run": "dim",
-    "differs": "red",
-    "failed": "red",
-    "refused": "red",
+    **dict.fromkeys(("same", "addresses", "random"), "green"),
+    **dict.fromkeys(("version", "run twice"), "yellow"),
+    **dict.fromkeys(("no record", "not run"), "dim"),
+    **dict.fromkeys(("differs", "failed", "refused"), "red"),
 }
 
 
@@ -34,16 +28,14 @@ def text(name: str, found: Sequence[Any], options: LayoutOptions) -> str:
 
 
 def lines(name: str, found: Sequence[Any], options: LayoutOptions) -> Iterator[str]:
-    yield from layout.lines(
-        layout.columns(
-            found,
-            {
-                "cell": lambda c: c.cell.label,
-                "line": lambda c: right(c.cell.line, "dim"),
-                "verdict": lambda c: Cell(c.verdict, STYLES[c.verdict]),
-                "detail": lambda c: visible(c.detail),
-            },
-        ),
+    yield from layout.table(
+        found,
+        {
+            "cell": lambda c: c.cell.label,
+            "line": lambda c: right(c.cell.line, "dim"),
+            "verdict": lambda c: Cell(c.verdict, STYLES[c.verdict]),
+            "detail": lambda c: visible(c.detail),
+        },
         options,
         {"detail": 20},
     )

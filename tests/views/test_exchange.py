@@ -11,6 +11,7 @@ from gradtrace.errors import UsageError
 from gradtrace.views import exchange, tree
 from gradtrace.views.dot import DotOptions
 from gradtrace.views.fold import fold
+from gradtrace.views.layout import LayoutOptions
 from gradtrace.views.model import model
 from gradtrace.views.render import render, suffix_of
 
@@ -107,21 +108,21 @@ def test_tree():
 
 
 def test_tree_of_functions_and_in_ascii():
-    text = tree.render(model(samples.notes(), "autograd"), tree.TreeOptions(ascii=True))
+    text = tree.render(model(samples.notes(), "autograd"), LayoutOptions(ascii=True))
     assert text.isascii()
     assert text.splitlines()[0] == "MulBackward0   of y"
     assert "|  `- w   AccumulateGrad   grad 5" in text
 
 
 def test_a_long_chain_keeps_to_the_left():
-    text = tree.render(model(samples.chain(3000)), tree.TreeOptions(width=60))
+    text = tree.render(model(samples.chain(3000)), LayoutOptions(width=60))
     assert len(text.splitlines()) == 3001
     assert max(map(len, text.splitlines())) <= 60
     assert {line[:2] for line in text.splitlines()[1:]} == {"← "}
 
 
 def test_tree_in_colour():
-    assert "\x1b[1my" in tree.render(model(samples.notes()), tree.TreeOptions(color=True))
+    assert "\x1b[1my" in tree.render(model(samples.notes()), LayoutOptions(color=True))
 
 
 @pytest.mark.parametrize("style", STYLES)

@@ -114,7 +114,7 @@ y.backward()
 def test_the_tree_keeps_every_leafs_gradient_on_a_narrow_terminal():
     drawn = model(capture(lang.run(lang.parse(DEEP), record=True)))
     wide = tree.render(drawn)
-    narrow = tree.render(drawn, tree.TreeOptions(40))
+    narrow = tree.render(drawn, LayoutOptions(40))
     gradients = [line.partition("grad ")[2] for line in wide.splitlines() if "   leaf   grad " in line]
     assert len(gradients) == 2 and "[" in gradients[1]
     assert f"grad {gradients[0]}" in narrow and narrow.count("grad ") == 2
@@ -123,7 +123,7 @@ def test_the_tree_keeps_every_leafs_gradient_on_a_narrow_terminal():
 def test_the_tree_fits_where_there_is_room():
     text = MODEL.replace("loss =", "scale = torch.tensor(0.25, requires_grad=True)\nloss = scale *")
     drawn = model(capture(lang.run(lang.parse(text), record=True)))
-    lines = tree.render(drawn, tree.TreeOptions(60)).splitlines()
+    lines = tree.render(drawn, LayoutOptions(60)).splitlines()
     assert max(map(cells.width, lines)) <= 60
     assert any("scale" in line and "grad " in line for line in lines)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from gradtrace.annotations import TYPE_CHECKING, NamedTuple
-from gradtrace.cli import colour, options, output, progress, report, session
+from gradtrace.cli import colour, options, output, progress, report, screen, session
 from gradtrace.cli.command import SourceCommand
-from gradtrace.cli.options import Part, Request, choice, flag, number, option, section
+from gradtrace.cli.options import Look, Part, Request, choice, flag, number, option, section
 from gradtrace.errors import ProgramError, UsageError
 from gradtrace.views import suffixes
 
@@ -120,7 +120,7 @@ def graph(
 
         events.write(trace, tensorboard)
     if tensorboard is None or output_file is not None:
-        draw(trace, look, shape, output_file, dpi, request.look.color, film)
+        draw(trace, look, shape, output_file, dpi, request.look, film)
     if open and output_file is not None:
         show_file(output_file)
     if failures:
@@ -142,7 +142,7 @@ def draw(
     shape: Shape,
     output_file: str | None,
     dpi: int | None,
-    color: str | None,
+    screen_look: Look,
     film: Film,
 ) -> None:
     """Write the picture to the file, or as text to stdout without a file."""
@@ -153,7 +153,7 @@ def draw(
         drawn, look = shaped(trace, look, shape, suffix)
     tell_folding(drawn.fold, len(trace.operations))
     if output_file is None:
-        output.write(shown(drawn, look, color))
+        output.write(shown(drawn, look, screen_look))
         return
     if suffix in render.DRAWN[:3] and len(drawn.nodes) > MANY:
         report.write(f"gradtrace graph: laying out {len(drawn.nodes):,} nodes; --depth N folds them")
@@ -164,7 +164,7 @@ def draw(
     write_output(output_file, content)
 
 
-def shown(drawn: Model, look: DotOptions, color: str | None) -> str:
+def shown(drawn: Model, look: DotOptions, screen_look: Look) -> str:
     """Return the text for stdout: a tree for a terminal, DOT for a pipe."""
     if not colour.is_terminal(sys.stdout):
         from gradtrace.views import dot
@@ -172,8 +172,7 @@ def shown(drawn: Model, look: DotOptions, color: str | None) -> str:
         return dot.text_of(drawn, look)
     from gradtrace.views import tree
 
-    painted = colour.wanted(color, sys.stdout)
-    return tree.render(drawn, tree.TreeOptions(colour.columns(), painted, not output.speaks_unicode()))
+    return tree.render(drawn, screen.options(screen_look))
 
 
 def shaped(trace: Trace, look: DotOptions, shape: Shape, suffix: str) -> tuple[Model, DotOptions]:

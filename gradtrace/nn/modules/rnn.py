@@ -21,14 +21,6 @@ from gradtrace.nn.modules.utils import function, new_parameter, tensor_of
 State = tuple[Any, ...]  # tensors: (h,) or (h, c)
 
 
-def _tanh_step(gates: Tensor, state: State, w_hh: Tensor, b_hh: Tensor | None) -> State:
-    return ((F.linear(state[0], w_hh, b_hh) + gates).tanh(),)
-
-
-def _relu_step(gates: Tensor, state: State, w_hh: Tensor, b_hh: Tensor | None) -> State:
-    return ((F.linear(state[0], w_hh, b_hh) + gates).relu(),)
-
-
 def _lstm_step(gates: Tensor, state: State, w_hh: Tensor, b_hh: Tensor | None) -> State:
     h, c = state
     i, f, g, o = (F.linear(h, w_hh, b_hh) + gates).chunk(4, 1)
@@ -49,8 +41,8 @@ def _gru_step(gates: Tensor, state: State, w_hh: Tensor, b_hh: Tensor | None) ->
 RecurrentStep = Callable[[Tensor, State, Tensor, "Tensor | None"], State]
 # mode: (the function of one step, gates per hidden unit)
 MODES: dict[str, tuple[RecurrentStep, int]] = {
-    "RNN_TANH": (_tanh_step, 1),
-    "RNN_RELU": (_relu_step, 1),
+    "RNN_TANH": (lambda gates, state, w_hh, b_hh: ((F.linear(state[0], w_hh, b_hh) + gates).tanh(),), 1),
+    "RNN_RELU": (lambda gates, state, w_hh, b_hh: ((F.linear(state[0], w_hh, b_hh) + gates).relu(),), 1),
     "LSTM": (_lstm_step, 4),
     "GRU": (_gru_step, 3),
 }

@@ -63,10 +63,10 @@ def of_program(message: str, inputs: Iterable[tuple[str, Any]], place: Any = Non
 def of_constants(tree: Any) -> str:
     """Return the hint for a program that computes with plain numbers only; "" if it sets no variable to one."""
     for node in tree.body:
-        target = getattr(node, "targets", (None,))[0]
+        name = getattr(getattr(node, "targets", (None,))[0], "id", "")
         value = getattr(getattr(node, "value", None), "value", None)
-        if type(value) in (int, float) and hasattr(target, "id"):
-            return f"a constant has no gradient; write {target.id}: leaf = {value}"
+        if type(value) in (int, float) and name:
+            return f"a constant has no gradient; write {name}: leaf = {value}"
     return ""
 
 

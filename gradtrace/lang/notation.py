@@ -35,26 +35,26 @@ MANY = 2000  # characters of a line: a longer one is not translated
 DEEP = 50  # brackets within brackets
 
 
-class Token(NamedTuple):
+class Lexeme(NamedTuple):
     kind: str  # "number", "name", "raised" or "sign"
     text: str
     spaced: bool  # whether a space comes before it
 
 
-class Unknown(Exception):
+class NotNotation(Exception):
     """The line is nothing that this module reads."""
 
 
 def translated(line: str, variables: frozenset[str] | set[str] = frozenset()) -> str | None:
-    """Return the line in the language; None if it is no mathematical notation, or nothing changes."""
+    """Return the line in the language; None if nothing changes, or nothing can be read."""
     text = line.strip()
     if not text or len(text) > MANY or any(sign in text for sign in "\"'#\\`"):
         return None
-    tokens = [Token(m.lastgroup or "", m[m.lastgroup or 0], m[0][:1].isspace()) for m in TOKEN.finditer(text)]
+    tokens = [Lexeme(m.lastgroup or "", m[m.lastgroup or 0], m[0][:1].isspace()) for m in TOKEN.finditer(text)]
     try:
-        found = Reader(tokens, variables).statement()
+        found = NotationReader(tokens, variables).statement()
         ast.parse(found)
-    except (Unknown, SyntaxError, ValueError, RecursionError, MemoryError):
+    except (NotNotation, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return None if re.sub(r"\s", "", found) == re.sub(r"\s", "", text) else found
 
@@ -68,10 +68,10 @@ def is_function(name: str) -> bool:
     )
 
 
-class Reader:
+class NotationReader:
     """The reader of one line's tokens; it writes while it reads."""
 
-    def __init__(self, tokens: list[Token], variables: frozenset[str] | set[str]) -> None:
+    def __init__(self, tokens: list[Lexeme], variables: frozenset[str] | set[str]) -> None:
         self.tokens = tokens
         self.variables = variables
         self.at = 0
@@ -80,10 +80,10 @@ class Reader:
         self.factors = 0  # of the product that was read last
 
     @property
-    def next(self) -> Token:
-        return self.tokens[self.at] if self.at < len(self.tokens) else Token("end", "", False)
+    def next(self) -> Lexeme:
+        return self.tokens[self.at] if self.at < len(self.tokens) else Lexeme("end", "", False)
 
-    def take(self) -> Token:
+    def take(self) -> Lexeme:
         token = self.next
         self.at += 1
         return token
@@ -102,7 +102,7 @@ class Reader:
             return space + self.product()
         token = self.take()
         if token.kind != "sign":
-            raise Unknown
+            raise NotNotation
         sign = SIGNS.get(token.text, token.text)
         if sign == "/" and self.starts_factor():  # 1/2x is 1/(2*x)
             gap, divisor = " " * self.next.spaced, self.product()
@@ -147,7 +147,7 @@ class Reader:
     def named(self, name: str) -> str:
         """Read what a name begins: a call, a function without brackets, or a variable."""
         if keyword.iskeyword(name):
-            raise Unknown
+            raise NotNotation
         called = self.next.text == "(" and not (self.next.spaced and name in self.variables)
         if name not in self.variables and (called or is_function(name)):
             name = SYNONYMS.get(name, name)
@@ -166,7 +166,7 @@ class Reader:
             self.take()
             return self.inside(")")
         if not self.starts_factor():
-            raise Unknown
+            raise NotNotation
         found = self.factor()
         while self.next.kind in ("number", "name") and not self.begins_function():
             found += "*" + self.factor()
@@ -184,11 +184,11 @@ class Reader:
         self.depth += 1
         bars, self.bars = self.bars, int(end == "|")
         if self.depth > DEEP:
-            raise Unknown
+            raise NotNotation
         parts = []
         while self.next.text != end:
             if self.next.kind == "end":
-                raise Unknown
+                raise NotNotation
             parts.append(self.part())
         self.take()
         self.depth, self.bars = self.depth - 1, bars

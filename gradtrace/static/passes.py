@@ -245,7 +245,9 @@ def pow_rule(c: Context, out: int, a: Any, exponent: Any) -> Rewrite:
     return ("mul", (a, a)) if exponent == 2 and type(exponent) in (int, float) else None
 
 
-ARITHMETIC = {"add": add_rule, "sub": sub_rule, "mul": mul_rule, "div": div_rule}
+ARITHMETIC: dict[str, Callable[..., Rewrite]] = record_table(
+    "static.passes.ARITHMETIC", {"add": add_rule, "sub": sub_rule, "mul": mul_rule, "div": div_rule}
+)
 RULES: dict[str, Callable[..., Rewrite]] = record_table(
     "static.passes.RULES",
     {

@@ -9,7 +9,6 @@ import argparse
 import importlib.util
 import shutil
 import subprocess
-import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
@@ -26,8 +25,7 @@ def fetched(name: str, folder: Path) -> Path:
     done = subprocess.run(
         ["npm", "pack", "--silent", NPM[name]], cwd=folder, capture_output=True, text=True, check=True
     )
-    with tarfile.open(folder / done.stdout.split()[-1]) as archive:
-        archive.extractall(folder / name, filter="data")
+    shutil.unpack_archive(folder / done.stdout.split()[-1], folder / name)
     return folder / name / "package"
 
 

@@ -37,14 +37,15 @@ Rounds = dict[str, list[Figures]]  # of each peer, one entry for each round
 def run_job(job: Job, rounds: int, interpreters: dict[str, str], tell: Callable[[str], None]) -> Rounds:
     """Every peer's figures; a peer that is not installed is left out, and `tell` reports it."""
     found: Rounds = {peer: [] for peer in job.peers}
-    for turn in range(rounds + 1):
+    spare = job.most > 1  # the first turn fills the file cache; a job of one round needs minutes without that
+    for turn in range(min(rounds, job.most) + spare):
         for peer in list(found):
             python = interpreters.get(peer, sys.executable)
             figures = measure(job, peer, [python if part == "{python}" else part for part in job.peers[peer]])
             if figures is None:
                 tell(f"  {peer}: not installed, left out")
                 del found[peer]
-            elif turn:  # the first turn fills the file cache
+            elif turn >= spare:
                 found[peer].append(figures)
     return found
 

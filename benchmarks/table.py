@@ -15,6 +15,7 @@ KEEP_MEMORY = {"GLIBC_TUNABLES": f"glibc.malloc.mmap_max=0:glibc.malloc.trim_thr
 COMMAND = ["{python}", "-c", "from gradtrace.cli.main import main; main()"]
 PEERS = ("gradtrace", "torch", "autograd", "numpy", "floats")
 OURS = "gradtrace"
+USES = ("record", "build", "save", "read", "why", "stats", "trace", "graph")  # of a recording
 TORCH_RECORDERS = ("anomaly", "debug", "torchlens", "torchviz")
 
 
@@ -36,6 +37,7 @@ class Job(NamedTuple):
     says: str = ""  # what our own output must contain, where it prints no figures
     environment: Mapping[str, str] = {}  # of every peer's processes
     needs: str = ""  # a module without which the job is left out
+    most: int = 100  # rounds of a job that takes minutes
 
 
 def script(name: str, *arguments: object, peers: tuple[str, ...] = PEERS) -> dict[str, list[str]]:
@@ -76,6 +78,18 @@ def per_function(model: str, what: str) -> Job:
     """What recording adds for each autograd function of a small step; 50 us are to be reached."""
     peers = {peer: run_script("torch_recording", peer, "each", model) for peer in (OURS, *TORCH_RECORDERS[:2])}
     return Job(f"PyTorch's {what}: CPU time that recording adds per autograd function", "us", peers, needs="torch")
+
+
+def linear(what: str) -> Job:
+    """One use of a long recording of PyTorch, beside the same on a record of a tenth of its length."""
+    title = f"`{what}` of a recording of 10,000 operations, CPU time per operation"
+    return Job(title, "us", lengths(what, 10_000, 1_000), than("1,000 operations", 2.0), needs="torch")
+
+
+def lengths(what: str, longest: int, *others: int) -> dict[str, list[str]]:
+    """A use of recordings of several lengths; the longest one counts as ours."""
+    names = {longest: OURS, **{size: f"{size:,} operations" for size in others}}
+    return {name: run_script("linear", what, size) for size, name in names.items()}
 
 
 JOBS = {
@@ -124,7 +138,7 @@ JOBS = {
     ),
     "large": large_arrays("sqrt", 1_000_000, than("torch", 1.0)),
     "larger": large_arrays("sqrt", 10_000_000, than("torch", 1.0)),
-    "large-sine": large_arrays("sin", 1_000_000),
+    "large-sine": large_arrays("sin", 1_000_000, than("torch", 1.2)),
     "larger-sine": large_arrays("sin", 10_000_000),
     "mlp": Job(
         "MLP 64-128-10, batch of 32, 1,000 steps of SGD",
@@ -179,8 +193,20 @@ JOBS = {
     "torch-summary": torch_recording(
         "summary", "transformer", "step of a transformer, summaries recorded", TORCH_RECORDERS, than("torch", 1.25, 1.1)
     ),
+    "torch-precision": torch_recording(
+        "precision", "transformer", "step of a transformer, computed again in float64", (), than("torch", 6.0)
+    ),
     "torch-guard": torch_recording("guard", "resnet", "step of a ResNet, guarded", (), than("torch", 1.02)),
     "torch-resnet": torch_recording("summary", "resnet", "step of a ResNet, summaries recorded", TORCH_RECORDERS, ()),
     "torch-small": per_function("mlp", "step of an MLP"),
     "torch-layer": per_function("layer", "step of an encoder layer"),
+    **{f"linear-{what}": linear(what) for what in USES},
+    "linear-all": Job(
+        f"{', '.join(USES[:-1])} and {USES[-1]} of a recording of 100,000 operations, CPU time per operation",
+        "us",
+        lengths("all", 100_000, 10_000, 1_000),
+        (*than("10,000 operations", 1.5), *than("1,000 operations", 2.0)),
+        needs="torch",
+        most=1,
+    ),
 }

@@ -35,6 +35,15 @@ def pipe(command: str) -> None:
     cog.outl("\n".join(["```console", *(f"$ {line}" for line in command.splitlines()), done.stdout.rstrip(), "```"]))
 
 
+def picture(command: str, file: str, about: str, up: str = "") -> None:
+    """Writes the picture that a command makes to `file` of the gallery, and shows it; `up` leads to docs."""
+    target = ROOT / "docs" / "gallery" / file
+    subprocess.run(
+        [sys.executable, "-m", "gradtrace", *shlex.split(command)[1:], "-o", str(target)], cwd=ROOT, check=True
+    )
+    cog.outl(f"```console\n$ {command} -o {file}\n```\n\n![{about}]({up}gallery/{file})")
+
+
 def show(path: str) -> None:
     """Writes a program."""
     text = (ROOT / path).read_text(encoding="utf-8").rstrip()

@@ -3,13 +3,20 @@
 Pyodide and viz.js come from the npm registry (the versions below) unless `--packages FOLDER` has them unpacked; click
 and graphviz from this Python's installed packages. node compiles Python's standard library and gradtrace, so that the
 browser need not. Nothing is loaded from another host afterwards.
+
+numpy's wheel is the one that Pyodide's lock file names, from `--packages FOLDER` or from Pyodide's distribution.
+Without it the page offers only the examples that do not need it.
 """
 
 import argparse
+import hashlib
 import importlib.util
+import json
 import shutil
 import subprocess
+import sys
 import tempfile
+import urllib.request
 import zipfile
 from pathlib import Path
 
@@ -17,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 NPM = {"pyodide": "pyodide@314.0.7", "viz": "@viz-js/viz@3.31.0"}
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 PAGE = ("index.html", "playground.css", "playground.js")
+WHEELS = "https://cdn.jsdelivr.net/pyodide/v{version}/full/{file}"
 KEPT = {".py", ".txt", ".html", ".css", ".js", ".ttf", ".json"}
 
 
@@ -27,6 +35,27 @@ def fetched(name: str, folder: Path) -> Path:
     )
     shutil.unpack_archive(folder / done.stdout.split()[-1], folder / name)
     return folder / name / "package"
+
+
+def add_numpy(folder: Path, packages: Path | None) -> bool:
+    """Copy the wheel of numpy beside Pyodide; return whether it could be had, with the checksum of the lock file."""
+    lock = json.loads((folder / "pyodide-lock.json").read_text())["packages"]["numpy"]
+    given = packages / lock["file_name"] if packages else None
+    try:
+        if given is not None and given.is_file():
+            data = given.read_bytes()
+        else:
+            version = NPM["pyodide"].rpartition("@")[2]
+            address = WHEELS.format(version=version, file=lock["file_name"])
+            with urllib.request.urlopen(address, timeout=60) as answer:
+                data = answer.read()
+    except OSError as error:
+        print(f"the playground is made without numpy: {error}", file=sys.stderr)
+        return False
+    if hashlib.sha256(data).hexdigest() != lock["sha256"]:
+        raise ValueError(f"{lock['file_name']} has another checksum than pyodide-lock.json says")
+    (folder / lock["file_name"]).write_bytes(data)
+    return True
 
 
 def write_archive(path: Path) -> None:
@@ -50,6 +79,8 @@ def make(folder: Path, packages: Path | None = None) -> None:
         (folder / "pyodide").mkdir(exist_ok=True)
         for name in PYODIDE:
             shutil.copy(sources["pyodide"] / name, folder / "pyodide" / name)
+        wheels = ["numpy"] if add_numpy(folder / "pyodide", packages) else []
+        (folder / "wheels.json").write_text(json.dumps(wheels))
         shutil.copy(sources["viz"] / "dist" / "viz-global.js", folder / "viz-global.js")
     for name in PAGE:
         shutil.copy(ROOT / "docs" / "playground" / name, folder / name)

@@ -20,8 +20,8 @@ import numpy as np
 
 import gradtrace as torch
 from gradtrace import ops
-from gradtrace.engine.op import Op
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.op import Op
 
 CASES = Path(__file__).parent.parent / "tests" / "ops"
 DTYPES = {"float64": "float64", "float32": "float32", "int64": "int", "bool": "bool"}

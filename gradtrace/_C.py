@@ -11,11 +11,11 @@ from math import inf
 
 from gradtrace.annotations import Any
 from gradtrace.engine import Function, Tensor, is_grad_enabled
-from gradtrace.engine.function import delayed_error
-from gradtrace.engine.modes import set_multithreading_enabled
-from gradtrace.engine.node import AccumulateGrad, Node
-from gradtrace.engine.saved_hooks import OwnSavedTensor, SavedTensor
-from gradtrace.engine.state import state
+from gradtrace.engine.calls.function import delayed_error
+from gradtrace.engine.data.modes import set_multithreading_enabled
+from gradtrace.engine.data.node import AccumulateGrad, Node
+from gradtrace.engine.data.state import state
+from gradtrace.engine.reverse.saved_hooks import OwnSavedTensor, SavedTensor
 
 __all__ = ["is_grad_enabled"]
 

@@ -6,6 +6,7 @@ written in Python with numpy. The names below are the public ones; families of o
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 
 from gradtrace.annotations import Any
@@ -47,13 +48,15 @@ _CONSTANTS = {
 }
 _MODULES = {
     name: f"gradtrace.{name}"
-    for name in words("_C nn optim func amp distributions autograd linalg utils special signal random testing trace")
+    for name in words("""
+        _C nn optim func amp cuda distributions autograd linalg utils special signal random testing trace
+    """)
 }
 _NOTEBOOK = ("draw", "page", "stats", "steps", "why")
 # Packages of gradtrace that are not names of PyTorch: looking for them among the operators would load every family.
 _PARTS = words("""
-    analysis annotations batch cli documents engine errors files lang lazy_names limits notebook ops sandbox static
-    torch views
+    analysis annotations batch cli documents engine errors files lang lazy_names limits notebook ops pytest_plugin
+    sandbox static torch views
 """)
 # In-place methods that are functions too.
 _IN_PLACE = words("""
@@ -79,13 +82,13 @@ __getattr__, __dir__ = attach(
     {
         **dict.fromkeys(_ENGINE, _engine_name),
         **dict.fromkeys(_IN_PLACE, _method),
-        **{name: f"gradtrace.engine.dtypes:{attribute}" for name, attribute in _DTYPES.items()},
+        **{name: f"gradtrace.engine.data.dtypes:{attribute}" for name, attribute in _DTYPES.items()},
         **dict.fromkeys(_CONSTANTS, _CONSTANTS.__getitem__),
         "default_generator": "gradtrace.ops.random.generator",
         "set_default_tensor_type": "gradtrace.ops.create.legacy",
         **dict.fromkeys(_NOTEBOOK, "gradtrace.notebook"),
         "load_ipython_extension": "gradtrace.cli.magic",
-        "set_printoptions": "gradtrace.engine.text",
+        "set_printoptions": "gradtrace.engine.data.text",
         "typename": "gradtrace.nn.modules._text",
         "autocast": "gradtrace.amp",
         "vmap": "gradtrace.func",
@@ -95,3 +98,6 @@ __getattr__, __dir__ = attach(
     not_operators=_PARTS,
     listed=("__version__",),
 )
+
+if "IPython" in sys.modules:  # a notebook, whose cells keep what drawings will show
+    import_module("gradtrace.trace.cell_values").keep_in_cells()

@@ -1,4 +1,4 @@
-"""The parts of `typing` and `collections.abc` that annotations and plain records need, without importing either.
+"""The parts of `typing`, `collections` and `collections.abc` that most modules need, without importing them.
 
 A type checker sees the real names. At run time, importing `typing` would take longer than evaluating a scalar
 expression (it imports re, enum, functools and contextlib), so this module defines substitutes: `Any`, `Protocol` and
@@ -12,10 +12,12 @@ from __future__ import annotations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections import deque
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeVar
 else:
     # the home of collections.abc, loaded by Python itself when it starts
+    from _collections import deque
     from _collections_abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     try:
@@ -46,7 +48,9 @@ else:
             fields = tuple(body.get("__annotations__", ()))
             if fields:
                 defaults = {field: body[field] for field in fields if field in body}
-                body.update(_fields=fields, _field_defaults=defaults, __match_args__=fields, _count=len(fields))
+                last = tuple(defaults.values()) if fields[len(fields) - len(defaults) :] == (*defaults,) else ()
+                body.update(_fields=fields, _field_defaults=defaults, __match_args__=fields)
+                body.update(_count=len(fields), _last=last)
                 body.update({field: place(i, f"Alias for field number {i}") for i, field in enumerate(fields)})
             return super().__new__(cls, name, bases, body)
 
@@ -56,11 +60,18 @@ else:
         _fields = ()
         _field_defaults = {}
         _count = 0
+        _last = ()  # the defaults of the last fields
 
         def __new__(cls, *values, **named):
-            if named or len(values) != cls._count:
-                values = _completed(cls, values, named)
-            return new_tuple(cls, values)
+            if named:
+                return new_tuple(cls, _completed(cls, values, named))
+            missing = cls._count - len(values)
+            if not missing:
+                return new_tuple(cls, values)
+            last = cls._last
+            if 0 < missing <= len(last):
+                return new_tuple(cls, values + last[-missing:])
+            return new_tuple(cls, _completed(cls, values, named))
 
         @classmethod
         def _make(cls, values):
@@ -108,5 +119,5 @@ AnyFunction = Callable[..., Any]
 
 __all__ = [
     "TYPE_CHECKING", "Any", "AnyFunction", "Callable", "Final", "Iterable", "Iterator", "Mapping", "NamedTuple",
-    "NoReturn", "Protocol", "Sequence", "TypeVar",
+    "NoReturn", "Protocol", "Sequence", "TypeVar", "deque",
 ]  # fmt: skip

@@ -30,7 +30,8 @@ def machine_memory(share: float, most: int) -> int:
 
 
 class Budget(NamedTuple):
-    """The limits of one run, the folders that the program may write to and import from ("": none), its arguments."""
+    """The limits of one run, the folders that the program may write to and import from ("": none), what it may
+    read, its arguments."""
 
     source_bytes: int = 1_000_000
     steps: int = 1_000_000_000
@@ -43,6 +44,7 @@ class Budget(NamedTuple):
     seconds: float = 600.0
     allow_write: str = ""
     allow_import: str = ""
+    allow_read: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()  # of the program, as its sys.argv has them
 
 

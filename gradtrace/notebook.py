@@ -19,6 +19,7 @@ from gradtrace.analysis.afterwards import afterwards
 from gradtrace.annotations import Any, Mapping
 from gradtrace.engine import Tensor
 from gradtrace.trace import live
+from gradtrace.trace.cell_values import of_note
 from gradtrace.trace.history import bound_names
 from gradtrace.trace.record import Trace
 from gradtrace.views import page as page_view
@@ -68,7 +69,7 @@ def page(
     *,
     names: Mapping[str, Tensor] | None = None,
     style: str | None = None,
-    fit: str = "none",
+    fit: str = "4:3",
     depth: int | None = None,
     expand: tuple[str, ...] = (),
     direction: str | None = None,
@@ -158,7 +159,10 @@ def trace_of(what: Any, caller: str, env: Mapping[str, Any], *, rehearse: bool =
 
 def variables(frame: Any) -> dict[str, Any]:
     """Return the variables that a frame's code can name, local ones first, without those of IPython."""
-    found = {**frame.f_locals, **{k: v for k, v in frame.f_globals.items() if k not in frame.f_locals}}
+    if of_note:
+        found = dict(of_note[-1])
+    else:
+        found = {**frame.f_locals, **{k: v for k, v in frame.f_globals.items() if k not in frame.f_locals}}
     return {name: value for name, value in found.items() if name[:1] != "_" and name not in SHELL}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.ops.random.generator import (
     default_generator,
     get_rng_state,

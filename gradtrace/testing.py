@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gradtrace.engine import dtypes
-from gradtrace.engine.lazy import np
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.ops.create.factories import as_tensor
 
 __all__ = ["assert_allclose", "assert_close"]

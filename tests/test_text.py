@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradtrace.engine import text
+from gradtrace.engine.data import text
 
 # fmt: off
 # name, value (an array is cast to the dtype), dtype, further arguments, print options, what PyTorch prints
@@ -330,7 +330,7 @@ def test_numpy_text_ignores_foreign_options() -> None:
 
 def test_scalars_do_not_load_numpy() -> None:
     program = (
-        "import sys; from gradtrace.engine import text as t; "
+        "import sys; from gradtrace.engine.data import text as t; "
         "t.tensor_text(3.5, dtype_name='float64', default_dtype_name='float64', requires_grad=True, "
         "grad_fn_name=None); "
         "t.scalar_text(3.5, '.2f'); t.array_text(3.5); sys.exit('numpy' in sys.modules)"

@@ -7,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 
 from gradtrace import ops
-from gradtrace.engine import op
-from gradtrace.engine.tensor import Later, Tensor
+from gradtrace.engine.data.tensor import Later, Tensor
+from gradtrace.engine.operators import op
 from gradtrace.ops import families
 
 

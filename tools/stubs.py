@@ -1,6 +1,6 @@
 """Generate type stubs of the public functions and of Tensor's methods, which are imported lazily.
 
-Run this to write `gradtrace/__init__.pyi`, `gradtrace/nn/functional.pyi` and `gradtrace/engine/tensor_methods.pyi`:
+This writes `gradtrace/__init__.pyi`, `gradtrace/nn/functional.pyi` and `gradtrace/engine/data/tensor_methods.pyi`:
 
     python -m tools.stubs
 
@@ -17,8 +17,8 @@ from types import FunctionType
 
 import gradtrace
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.op import records
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.op import records
 from gradtrace.ops import api, load
 from gradtrace.ops.signatures import NUMBERS_TOO, ONE_FOR_ALL, Parameter, Signature, find_signatures
 
@@ -65,10 +65,10 @@ METHODS_HEAD = f'''{HEAD}
 from collections.abc import Sequence
 from typing import Any, overload
 
-from gradtrace.engine.describe import Described, Size
-from gradtrace.engine.describe import device as _device
-from gradtrace.engine.dtypes import dtype as _dtype
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.describe import Described, Size
+from gradtrace.engine.data.describe import device as _device
+from gradtrace.engine.data.dtypes import dtype as _dtype
+from gradtrace.engine.data.tensor import Tensor
 {ALIASES}
 class TensorMethods(Described):
     """The methods that `gradtrace.ops` adds to Tensor."""
@@ -79,8 +79,8 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 {{imports}}
-from gradtrace.engine.describe import device as _device
-from gradtrace.engine.dtypes import dtype as _dtype
+from gradtrace.engine.data.describe import device as _device
+from gradtrace.engine.data.dtypes import dtype as _dtype
 {ALIASES}
 __version__: _str
 """
@@ -89,7 +89,7 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from gradtrace.engine import Tensor
-from gradtrace.engine.dtypes import dtype as _dtype
+from gradtrace.engine.data.dtypes import dtype as _dtype
 {ALIASES}
 """
 OPERATORS = (
@@ -145,7 +145,7 @@ def returned(name: str, function: Callable[..., Any], s: Signature | None) -> st
         return known
     record = api.catalogue.get(name, ("", ""))[1]
     one_result = bool(record) and records[record].outputs == 1
-    if one_result or name.endswith("_") or function.__module__ == "gradtrace.engine.call":
+    if one_result or name.endswith("_") or function.__module__ == "gradtrace.engine.calls.call":
         return "Tensor"
     if s is not None and name in WITH_INDICES and not any(p.name == "dim" for p in s.parameters):
         return "Tensor"
@@ -194,7 +194,7 @@ def methods_stub() -> str:
     load()
     lines = []
     for name, value in sorted(vars(Tensor).items()):
-        if name.startswith("__") or getattr(value, "__module__", "") == "gradtrace.engine.tensor":
+        if name.startswith("__") or getattr(value, "__module__", "") == "gradtrace.engine.data.tensor":
             continue
         if isinstance(value, property) and value.fget is not None and not is_engines(value.fget):
             lines.append(f"    @property\n    def {name}(self) -> Tensor: ...\n")
@@ -211,7 +211,7 @@ def methods_stub() -> str:
 
 
 def is_engines(function: Callable[..., Any]) -> bool:
-    return getattr(function, "__module__", "") == "gradtrace.engine.tensor"
+    return getattr(function, "__module__", "") == "gradtrace.engine.data.tensor"
 
 
 def module_stub() -> str:
@@ -219,7 +219,7 @@ def module_stub() -> str:
     names = sorted(TABLES._ENGINE)
     imports = [f"from gradtrace import {name} as {name}\n" for name in sorted(TABLES._MODULES)]
     imports += [f"from gradtrace.engine import {name} as {name}\n" for name in names]
-    imports.append("from gradtrace.engine.text import set_printoptions as set_printoptions\n")
+    imports.append("from gradtrace.engine.data.text import set_printoptions as set_printoptions\n")
     imports.append("from gradtrace.func import vmap as vmap\n")
     imports.append("from gradtrace.cli.magic import load_ipython_extension as load_ipython_extension\n")
     shown = ", ".join(f"{name} as {name}" for name in TABLES._NOTEBOOK)
@@ -246,7 +246,7 @@ def functional_stub() -> str:
 
 STUBS: dict[str, Callable[[], str]] = {
     "__init__.pyi": module_stub,
-    "engine/tensor_methods.pyi": methods_stub,
+    "engine/data/tensor_methods.pyi": methods_stub,
     "nn/functional.pyi": functional_stub,
 }
 

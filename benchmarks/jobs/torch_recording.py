@@ -1,6 +1,6 @@
 """A training step of PyTorch, recorded, over the same step alone; prints the ratio of CPU times, and peak bytes.
 
-    python torch_recording.py PEER WAY MODEL        WAY of gradtrace: structure, summary, values or guard
+    python torch_recording.py PEER WAY MODEL        WAY of gradtrace: structure, summary, compare, values or guard
     python torch_recording.py PEER each MODEL       additional seconds for each autograd function instead of the ratio
 
 PEER is gradtrace, torch (the step alone, twice, which shows the noise), anomaly, debug (torch's DebugMode), torchlens

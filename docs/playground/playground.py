@@ -15,11 +15,14 @@ sys.path.insert(0, "/lib/gradtrace")
 import viz  # the page's
 
 from gradtrace.cli.main import run
+from gradtrace.errors import GradtraceError
+from gradtrace.lang import parse
 from gradtrace.views import image
 from gradtrace.views.style import FONT
 
 PAGE = "/page.html"
-ARRAYS = "\nArrays need numpy, which is not a part of this page: use numbers here, or gradtrace on your machine."
+NUMPY = "numpy is not installed"
+ARRAYS = "numbers without `import torch` do without it here; or use gradtrace on your machine"
 
 
 def drawn(sources: list[str], format: str, **_: object) -> list[bytes]:
@@ -44,29 +47,44 @@ def command(*arguments: str) -> tuple[int, str, str]:
     return code, *(stream.buffer.getvalue().decode() for stream in (out, err))
 
 
-def answer(text: str) -> str:
-    """A program's answers as JSON: page, values, why, trace, and its error ("" if there is none)."""
+def answer(text: str, given: str = "{}") -> str:
+    """A program's answers as JSON: page, values, why, trace, its free names, the package that it lacks, and its error
+    ("" if there is none). `given` has the values of free names, as JSON.
+    """
     folder = f"/{next(runs)}"  # a folder for each run: a command line reads a file once
     os.mkdir(folder)
     program = f"{folder}/program.py"
     with open(program, "w", encoding="utf-8") as file:
         file.write(text)
-    found = answers(program)
-    return json.dumps({name: written.replace(program, "program.py") for name, written in found.items()})
+    names = free_names(text)
+    known = json.loads(given)
+    values = {name: known.get(name, "1") for name in names}
+    found = answers(program, [part for name, value in values.items() for part in ("--set", f"{name}={value}")])
+    shown = {name: written.replace(program, "program.py") for name, written in found.items()}
+    needs = "numpy" if NUMPY in shown["error"] else ""
+    shown["error"] = shown["error"].replace("pip install numpy", ARRAYS)
+    return json.dumps({**shown, "inputs": names, "needs": needs})
 
 
-def answers(program: str) -> dict[str, str]:
-    code, values, error = command("eval", program)
+def free_names(text: str) -> list[str]:
+    """The names that a program leaves free; none of a program that cannot be read."""
+    try:
+        return [given.name for given in parse(text).inputs if given.is_required]
+    except GradtraceError:
+        return []
+
+
+def answers(program: str, values: list[str]) -> dict[str, str]:
+    empty = {"page": "", "values": "", "why": "", "trace": "", "error": ""}
+    code, table, error = command("eval", program, *values)
     if code:
-        if "numpy" in error:
-            error += ARRAYS
-        return {"error": error or "the program failed", "page": "", "values": "", "why": "", "trace": ""}
+        return {**empty, "error": error or "the program failed"}
     printed = f"\nprinted:\n{error}" if error else ""
-    found = {"values": values + printed, "error": ""}
+    found = {**empty, "values": table + printed}
     for view in ("why", "trace"):
-        found[view] = command(view, program)[1]
-    code, _, error = command("graph", program, "-o", PAGE)
+        found[view] = command(view, program, *values)[1]
+    code, _, error = command("page", program, "-o", PAGE, *values)
     if code:
-        return {**found, "page": "", "error": error}
+        return {**found, "error": error}
     with open(PAGE, encoding="utf-8") as file:
         return {**found, "page": file.read()}

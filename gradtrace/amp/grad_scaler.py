@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from gradtrace.engine.modes import no_grad
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.modes import no_grad
+from gradtrace.engine.data.state import state as running
+from gradtrace.engine.data.tensor import Tensor
 
 NO_CUDA = "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling."
 
@@ -72,7 +74,7 @@ class GradScaler:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         if state.stage == "stepped":
             raise RuntimeError("unscale_() is being called after step().")
-        factor = 1.0 / self._scale
+        factor = 1.0 / self._scale if self._scale else math.copysign(math.inf, self._scale)
         with no_grad():
             for gradient in gradients(optimizer):
                 state.found_inf |= not bool(gradient.isfinite().all())
@@ -94,7 +96,13 @@ class GradScaler:
         if not any(True for _ in gradients(optimizer)):
             raise AssertionError("No inf checks were recorded for this optimizer.")
         state.stage = "stepped"
-        return None if state.found_inf else optimizer.step(*args, **kwargs)
+        if running.watcher is not None:
+            running.watcher.scaled(optimizer, self._scale, state.found_inf)
+        if not state.found_inf:
+            return optimizer.step(*args, **kwargs)
+        if running.keeper is not None:
+            running.keeper.stepped(optimizer)  # the end of an iteration, although nothing is updated
+        return None
 
     def update(self, new_scale: Any = None) -> None:
         """Adapt the scale after the steps of one iteration, or set it to `new_scale`."""

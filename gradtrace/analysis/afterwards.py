@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.engine import Tensor
-from gradtrace.engine.node import AccumulateGrad, Node
+from gradtrace.engine.data.node import AccumulateGrad, Node
 from gradtrace.trace import functions
 from gradtrace.trace.history import node_of
 from gradtrace.trace.values import Value, frozen
@@ -54,8 +54,8 @@ def of_gradient(name: str, grad: Value) -> Cause:
     if grad.all_zero:
         because = f"backward reached {name}, and nothing but zeros arrived"
         return Cause("zero", because, (), (RECORD,), f"{name}.grad is zero", name, "zero", value=grad)
-    size = f"shape {grad.shape}, norm {grad.norm:.6g}" if grad.shape else f"{grad.data:.6g}"
-    return Cause("gradient", size, what=f"{name}.grad is there", name=name, status="gradient", value=grad)
+    size = f"has the shape {grad.shape} and the norm {grad.norm:.6g}" if grad.shape else f"is {grad.data:.6g}"
+    return Cause("gradient", "", what=f"{name}.grad {size}.", name=name, status="gradient", value=grad)
 
 
 def none(name: str, code: str, because: str, evidence: tuple[Evidence, ...], *advice: str) -> Cause:

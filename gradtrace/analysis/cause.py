@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import NamedTuple, Sequence
+from gradtrace.annotations import Iterable, NamedTuple, Sequence
 from gradtrace.trace.record import Span, TensorRecord, Value
 
 
@@ -12,16 +12,28 @@ class Evidence(NamedTuple):
     text: str
     span: Span | None = None
     source: str = ""
+    place: str = ""  # how a line of a library is named: after the program's own line that leads there
+
+
+class Fix(str):
+    """Advice that is a change of the program's text, as data: `edits` has each place and its new text."""
+
+    edits: tuple[tuple[Span, str], ...]
+
+    def __new__(cls, text: str, edits: Iterable[tuple[Span, str]]) -> Fix:
+        fix = super().__new__(cls, text)
+        fix.edits = tuple(edits)
+        return fix
 
 
 class Cause(NamedTuple):
     """A cause of a symptom, for one tensor or for a whole run.
 
-    `code` is a short word for it, `because` a clause without its subject, `advice` what to change, best first. `what`
-    is the symptom that it explains; without a clause it is the whole sentence. `name` and `value` are of the tensor
-    that was asked about. `tensors` are the leaves (their last versions) that it explains; None: all. `status` is that
-    of the tensor's gradient ("gradient", "zero", "nan", "none"), "failed" for a failure, "found" for what is wrong in a
-    run.
+    `code` is a short word for it, `because` a clause without its subject, `advice` what to change, best first. A `Fix`
+    among the advice can be tried; `tried` has those that were, with success. `what` is the symptom that it explains;
+    without a clause it is the whole sentence. `name` and `value` are of the tensor that was asked about. `tensors` are
+    the leaves (their last versions) that it explains; None: all. `status` is that of the tensor's gradient ("gradient",
+    "zero", "nan", "none"), "failed" for a failure, "found" for what is wrong in a run.
     """
 
     code: str
@@ -33,6 +45,7 @@ class Cause(NamedTuple):
     status: str = "found"
     tensors: frozenset[int] | None = None
     value: Value | None = None
+    tried: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:

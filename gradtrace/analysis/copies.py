@@ -5,8 +5,10 @@ from __future__ import annotations
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.rewrites import without_call
 from gradtrace.analysis.terms import plain
 from gradtrace.analysis.words import at_line
+from gradtrace.annotations import Any
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import TensorRecord
 
@@ -23,7 +25,8 @@ def copied(facts: Facts, record: TensorRecord, subject: str = "it") -> Cause | N
         return None
     taken = [e for e in facts.trace.escapes if e.span is not None and e.tensor is not None and e.how in NUMBERS]
     for statement in facts.text.assignments(name):
-        lines = places.lines_of(statement)
+        line = statement.lineno
+        lines = range(line, line + 1) if hasattr(statement, "body") else places.lines_of(statement)
         escape = next((e for e in taken if e.span.line in lines and facts.tensors[e.tensor].requires_grad), None)  # type: ignore[union-attr,index]
         source = argument_of_tensor(facts, statement) if escape is None else escape.tensor
         if source is None:
@@ -45,7 +48,7 @@ def stacked(facts: Facts, statement: ast.stmt) -> str:
     list.
     """
     call = places.method_call(statement, WRAPPERS)
-    code = stack_of(facts, call.args[0]) if call is not None and call.args else ""
+    code = stack_of(facts, call.args[0]).replace(".item()", "") if call is not None and call.args else ""
     return f"{code} joins tensors and keeps the graph: their history" if code else ""
 
 
@@ -109,7 +112,7 @@ def left_as_number(facts: Facts, reached: set[int]) -> Cause | None:
         escape.how,
         f"its value left the graph as {what}{where}",
         [facts.at(f"{called.lstrip('.')}() makes {what}, which has no history", escape.span)],
-        (f"compute with the tensor itself, without {called}()",),
+        (without_call(facts, escape.span, f"compute with the tensor itself, without {called}()"),),
     )
 
 
@@ -119,9 +122,42 @@ def argument_of_tensor(facts: Facts, statement: ast.stmt) -> int | None:
     return next((t.id for t in variables if t is not None and t.requires_grad), None)
 
 
+def statements_behind(facts: Facts, record: TensorRecord) -> set[Any]:
+    """Return the statements that made a result, and the tensors that it was computed from."""
+    found: set[Any] = set()
+    for i in facts.flow.before([record.id]):
+        t = facts.tensors[i]
+        name = plain(t.name or t.label)
+        bound = facts.text.assignments(name) if t.operation is None and name.isidentifier() else []
+        # where a leaf was first seen may be any statement that reads it
+        found.update(s for s in bound or (facts.text.statement(t.span),) if s is not None)
+    return found
+
+
+def statements_after(facts: Facts, statement: ast.stmt) -> set[Any]:
+    """Return the statements that can read what a statement binds or appends to, also through others."""
+    found, names = {statement}, bound_by(statement)
+    grows = True
+    while grows:
+        more = [s for s in facts.text.simple if s not in found and not names.isdisjoint(names_in(s))]
+        grows = bool(more)
+        found.update(more)
+        names = names.union(*map(bound_by, more))
+    return found
+
+
+def bound_by(statement: ast.stmt) -> set[str]:
+    """Return the variables that a statement binds, or whose list it appends to."""
+    call = places.method_call(statement, ("append", "extend", "add", "update", "insert"))
+    owner = names_in(call.func.value) if call is not None and isinstance(call.func, ast.Attribute) else []
+    kept = [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return {*owner, *kept}
+
+
 def numbers_before(facts: Facts, record: TensorRecord) -> Cause | None:
     """Explain a value with history that the program converted to Python numbers before, except to print them."""
     until = len(facts.operations) if record.operation is None else record.operation
+    behind = statements_behind(facts, record)
     for escape in facts.trace.escapes:
         if escape.how not in NUMBERS or escape.tensor is None or escape.after > until:
             continue
@@ -132,13 +168,15 @@ def numbers_before(facts: Facts, record: TensorRecord) -> Cause | None:
         text = facts.text.cut(statement)
         if text.startswith(("print", "if ", "while ", "assert")) or "print(" in text:
             continue
+        if behind.isdisjoint(statements_after(facts, statement)):
+            continue
         where, what = at_line(escape.span), NUMBERS[escape.how]
         return Cause(
             escape.how,
             f"{plain(source.label)} left the graph as {what}{where}, and the numbers have no history",
             [facts.at(f"{escape.how}() makes {what}", escape.span), facts.origin(record)],
             (
-                f"keep the tensor itself{where}, without .{escape.how}()",
+                without_call(facts, escape.span, f"keep the tensor itself{where}, without .{escape.how}()"),
                 "torch.stack(list_of_tensors) in place of torch.tensor(list_of_numbers) keeps the graph",
             ),
         )

@@ -12,10 +12,11 @@ from typing import Any
 from gradtrace import lang, ops
 from gradtrace.analysis.facts import is_finite, is_zero
 from gradtrace.analysis.words import brief
-from gradtrace.engine import dtypes
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang.names import is_known
 from gradtrace.limits import Budget
+from gradtrace.random import default_generator, manual_seed
 from gradtrace.trace.values import frozen
 
 Inputs = dict[str, str]  # as they are given on the command line
@@ -91,6 +92,7 @@ HOMES = (
     ("s", "special", "torch.special"),
     ("l", "linalg", "torch.linalg"),
 )
+SEED = 1  # of an example that draws random numbers; its command line names it
 LIMIT = Budget(seconds=2.0)
 LARGEST = 64  # elements of a result of which one is shown
 
@@ -163,6 +165,8 @@ def tried(call: str, inputs: Inputs) -> tuple[tuple[str, str], bool] | None:
     options = "".join(
         f" --{key} {text if text.replace('.', '').isdecimal() else quoted(text)}" for key, text in inputs.items()
     )
+    if default_generator.has_drawn():
+        options += f" --seed {SEED}"
     told = brief(values[0]) + (f", dy/dx = {brief(values[1])}" if slope is not None else "")
     return (f'gradtrace eval "{call}"{options}', told), slope is not None and not is_zero(values[1])
 
@@ -180,6 +184,7 @@ def evaluated(call: str, inputs: Inputs) -> tuple[Any, Tensor]:
         raise ValueError
     dtype = "float32" if program.imports_torch else "float64"
     given = {name: tensor_of(text, dtype).clone().requires_grad_() for name, text in inputs.items()}
+    manual_seed(SEED)
     result = lang.run(program, given, budget=LIMIT).root
     if not isinstance(result, Tensor) and not (isinstance(result, (tuple, list)) and result):
         raise ValueError

@@ -6,6 +6,7 @@ from gradtrace.analysis import flow, places
 from gradtrace.analysis.arrivals import Arrivals
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.annotations import Any, Callable, Iterable
+from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import (
     BackwardStep,
     Change,
@@ -39,6 +40,7 @@ class Facts:
         self._held: dict[int, frozenset[int]] = {}
         self._leaves: dict[int, tuple[int, ...]] = {}
         self._stored: dict[int, list[BackwardStep]] | None = None
+        self._hooked: list[BackwardStep] | None = None
         self._lines: frozenset[int] | None = None
         self._by_name: dict[str, list[Operation]] = {}
         self.lost: dict[int, Cause | None] = {}  # what `history` found of each leaf that has no history
@@ -121,6 +123,13 @@ class Facts:
         return self._stored
 
     @property
+    def changed_by_hooks(self) -> list[BackwardStep]:
+        """The turns of functions whose gradient a hook changed."""
+        if self._hooked is None:
+            self._hooked = [s for s in self.steps if s.hooks and any(hook.changed for hook in s.hooks)]
+        return self._hooked
+
+    @property
     def lines(self) -> frozenset[int]:
         """The lines of the main file that operations and passes are on."""
         if self._lines is None:
@@ -141,8 +150,14 @@ class Facts:
             return self.at(what, span)
         bound = self.text.assignments(record.name) if record.name else []
         if len(bound) > 1:
-            bound = self.text.seen_from(self.lines, bound)
+            bound = self.before_use(record, self.text.seen_from(self.lines, bound))
         return self.at(what, places.head_of(bound[0]) if bound else self.begun.get(record.id))
+
+    def before_use(self, record: TensorRecord, bound: list[Any]) -> list[Any]:
+        """Return the last of some statements above the first operation that reads a tensor, or else all of them."""
+        span = next((o.span for o in self.readers(record.id) if o.span is not None and not o.span.file), None)
+        above = [] if span is None else [s for s in bound if s.lineno < span.line]
+        return above[-1:] or bound
 
     def kind(self, record: TensorRecord) -> str:
         if not record.is_leaf:
@@ -212,12 +227,38 @@ class Facts:
 
 
 def loss_of(trace: Trace, step: TrainingStep) -> float | None:
-    """Return the number at which the step's last pass began; None if it began at several elements."""
-    values = (trace.tensors[i].value for i in reversed(step.roots))
-    last: Any = next((v for v in values if v is not None and v.numel == 1), None)
-    if last is None or not last.shape:
-        return None if last is None else float(last.data)
-    return float(last.data.flat[0] if last.is_whole else last.summary.mean)
+    """Return the loss of a step (see `loss_in`) as a number."""
+    found = loss_in(trace, step)
+    value: Any = None if found is None else found.value
+    if value is None or not value.shape:
+        return None if value is None else float(value.data)
+    return float(value.data.flat[0] if value.is_whole else value.summary.mean)
+
+
+def loss_in(trace: Trace, step: TrainingStep) -> TensorRecord | None:
+    """Return the single number at which the step's last pass began, if a GradScaler made it the number that it has
+    scaled; None if it began at several elements.
+    """
+    numbers = (t for i in reversed(step.roots) if (t := trace.tensors[i]).value is not None and t.value.numel == 1)
+    found = next(numbers, None)
+    made = None if found is None or found.operation is None else trace.operations[found.operation]
+    if made is not None and made.name == "mul" and made.tensors and is_scaling(made.text) and names_scaler(trace):
+        return trace.tensors[made.tensors[0]]
+    return found
+
+
+def names_scaler(trace: Trace) -> bool:
+    """Whether the recorded text names a GradScaler; other objects have a method scale() too."""
+    return any("GradScaler" in text for text in (trace.source_text, *dict(trace.files).values()))
+
+
+def is_scaling(text: str) -> bool:
+    """Whether this is a call of GradScaler.scale(), which is the text of the multiplication that runs in it."""
+    try:
+        call = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "scale"
 
 
 def goes_bad(step: BackwardStep) -> bool:

@@ -1,22 +1,27 @@
 """Explain a program's failure if it is one of autograd's common errors: the tensor, the line that saved it, the line
 that changed it, and what to do.
 
-`explain_failure(trace)` returns an Answer with status "failed", or None for a program that did not fail.
+`explain_failure(trace)` returns a Cause with status "failed", or None for a program that did not fail.
 """
 
 from __future__ import annotations
 
 from gradtrace.analysis import history, places
-from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.cause import Cause, Fix
 from gradtrace.analysis.causes import carried, errors
 from gradtrace.analysis.copies import names_in
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.flow import reachable_functions
+from gradtrace.analysis.rank_state import PEERS, lost_peer
+from gradtrace.analysis.rewrites import expression, span_of, with_argument, with_statement
+from gradtrace.analysis.spelling import spelled
+from gradtrace.analysis.terms import code_at, enclosed
+from gradtrace.analysis.unused import ENDED, unused_under_ddp
 from gradtrace.analysis.why import unreached
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any, Callable
 from gradtrace.lang import syntax as ast
-from gradtrace.trace.record import Failure, FunctionRecord, TensorRecord, Trace
+from gradtrace.trace.record import Change, Failure, FunctionRecord, TensorRecord, Trace
 
 
 def explain_failure(trace: Trace) -> Cause | None:
@@ -30,7 +35,7 @@ def explain_failure(trace: Trace) -> Cause | None:
     for explain in (errors.failure_cause, *explanations):
         cause = explain(facts, failure)
         if cause is not None:
-            return cause._replace(status="failed", evidence=(*cause.evidence, here))
+            return spelled(facts, cause._replace(status="failed", evidence=(*cause.evidence, here)))
     operands = errors.operands_at(facts, failure) if failure.kind in ("RuntimeError", "ValueError") else ()
     return Cause(failure.kind, "", (here, *operands), what=ended_by(failure), status="failed")
 
@@ -52,6 +57,9 @@ def failing_function(facts: Facts) -> FunctionRecord | None:
     return next((facts.functions[s.function] for s in steps), None)
 
 
+UNCOUNTED = ("data", "frozen", "broadcast")  # changes that no version counter shows
+
+
 def modified(facts: Facts, failure: Failure) -> Cause | None:
     """Explain the error "... modified by an inplace operation"."""
     function = failing_function(facts)
@@ -60,7 +68,7 @@ def modified(facts: Facts, failure: Failure) -> Cause | None:
     operation = facts.arrivals.operations.get(function.id)
     saved = [s.tensor for s in function.saved if s.tensor is not None]
     since = 0 if operation is None else operation.id
-    changes = (c for c in facts.trace.changes if not c.of_grad and c.after > since and c.how not in ("data", "frozen"))
+    changes = (c for c in facts.trace.changes if not c.of_grad and c.after > since and c.how not in UNCOUNTED)
     change = next((c for c in changes if not set(saved).isdisjoint(c.tensors)), None)
     if change is None:
         return None
@@ -82,19 +90,43 @@ def modified(facts: Facts, failure: Failure) -> Cause | None:
             facts.at(f"{how} changes {name} in place", change.span),
             facts.backward(facts.failed_pass),
         ],
-        in_place_advice(change.how, name, what),
+        in_place_advice(facts, change, name, what),
         name=name,
     )
 
 
-def in_place_advice(how: str, name: str, what: str) -> tuple[str, ...]:
-    if how == "step":
-        return ("call backward before optimizer.step(), or run forward again after it",)
+def in_place_advice(facts: Facts, change: Change, name: str, what: str) -> tuple[str, ...]:
+    if change.how == "step":
+        code = code_at(facts, change.span) or "the step"
+        return (f"call backward before {code}, or run forward again after it",)
     return (
-        "make a new tensor instead of changing this one in place (a = a + b, not a += b)",
+        out_of_place(facts, facts.text.statement(change.span)),
         f"or give {what} a copy: {name}.clone()",
         "or change it after backward",
     )
+
+
+def out_of_place(facts: Facts, statement: Any) -> str:
+    """Return the advice to make a new tensor, with the code for `a += b` and `a.add_(b)`."""
+    cut = facts.text.cut
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+        target = cut(statement.target)
+        sign = cut(statement)[len(target) :].partition("=")[0].strip()
+        value = cut(statement.value)
+        code = f"{target} = {target} {sign} {value if isinstance(statement.value, ast.Constant) else enclosed(value)}"
+    else:
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            return OUT_OF_PLACE
+        target, method = cut(call.func.value), call.func.attr.removesuffix("_")
+        if not target.isidentifier():
+            return OUT_OF_PLACE
+        code = f"{target} = {target}.{method}({', '.join(map(cut, [*call.args, *call.keywords]))})"
+    line = at_line(places.head_of(statement))
+    return with_statement(facts, statement, code, f"make a new tensor instead of changing this one: {code}{line}")
+
+
+OUT_OF_PLACE = "make a new tensor instead of changing this one in place (a = a + b, not a += b)"
 
 
 def freed(facts: Facts, failure: Failure) -> Cause | None:
@@ -120,7 +152,12 @@ def freed(facts: Facts, failure: Failure) -> Cause | None:
             facts.at("the second backward needs it again", failed.span),
         ],
         (
-            "call the first backward with retain_graph=True",
+            with_argument(
+                facts,
+                None if earlier is None else expression(facts, earlier.span),
+                "retain_graph=True",
+                "call the first backward with retain_graph=True",
+            ),
             "or compute the result again before the second one (in a loop: inside of it)",
         ),
         name=roots,
@@ -189,11 +226,19 @@ def not_scalar(facts: Facts, failure: Failure) -> Cause | None:
         f"{name} has the shape {shape}: backward starts by itself only from one number",
         origin_of(facts, record),
         (
-            f"reduce it first: {name}.sum().backward() or {name}.mean().backward()",
+            reduced(facts, failure, f"reduce it first: {name}.sum().backward() or {name}.mean().backward()"),
             f"or give the weights: {name}.backward(torch.ones_like({name}))",
         ),
         name=name,
     )
+
+
+def reduced(facts: Facts, failure: Failure, text: str) -> str:
+    """Return the advice to call backward on a sum; it can be tried if the failed statement is such a call."""
+    call = places.method_call(facts.text.statement(failure.span), ("backward",))
+    if call is None or call.args or not isinstance(call.func, ast.Attribute):
+        return text
+    return Fix(text, [(span_of(call.func.value), f"{enclosed(facts.text.cut(call.func.value))}.sum()")])
 
 
 def origin_of(facts: Facts, record: TensorRecord | None) -> list[Any]:
@@ -217,7 +262,15 @@ def subject(facts: Facts, failure: Failure) -> tuple[str, TensorRecord | None]:
     while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
         node = node.func if isinstance(node, ast.Call) else node.value
     name = node.id if isinstance(node, ast.Name) else ""
-    return name or "the tensor", facts.variable(name)
+    return name or UNNAMED, facts.variable(name)
+
+
+UNNAMED = "the tensor"
+
+
+def with_name(name: str, *advice: str) -> tuple[str, ...]:
+    """Return advice that has a tensor's name in code; () for a tensor without a name."""
+    return () if name == UNNAMED else advice
 
 
 def leaf_in_place(facts: Facts, failure: Failure) -> Cause | None:
@@ -229,7 +282,7 @@ def leaf_in_place(facts: Facts, failure: Failure) -> Cause | None:
         origin_of(facts, record),
         (
             f"with torch.no_grad(): change {name} there, as an optimiser does",
-            f"or make a new tensor of another name: {name}2 = {name} + ...",
+            *with_name(name, f"or make a new tensor of another name: {name}2 = {name} + ..."),
         ),
         name=name,
     )
@@ -238,7 +291,7 @@ def leaf_in_place(facts: Facts, failure: Failure) -> Cause | None:
 def flags_of_leaves(facts: Facts, failure: Failure) -> Cause | None:
     name, record = subject(facts, failure)
     because = f"{name} is computed, so its requires_grad follows from what it was computed from"
-    advice = (f"use {name}.detach() for a part without gradient",)
+    advice = with_name(name, f"use {name}.detach() for a part without gradient")
     return Cause("not a leaf", because, origin_of(facts, record), advice, name=name)
 
 
@@ -251,7 +304,7 @@ def needs_grad(facts: Facts, failure: Failure) -> Cause | None:
 def numpy_of(facts: Facts, failure: Failure) -> Cause | None:
     name, record = subject(facts, failure)
     because = f"{name} requires grad, and a numpy array could not carry that on"
-    advice = (f"{name}.detach().numpy() says that no gradient is wanted",)
+    advice = (f"{'...' if name == UNNAMED else name}.detach().numpy() says that no gradient is wanted",)
     return Cause("numpy", because, origin_of(facts, record), advice, name=name)
 
 
@@ -324,4 +377,6 @@ CLASSIC: tuple[tuple[str, Callable[[Facts, Failure], Cause | None]], ...] = (
     ("can require gradients", floats_alone),
     ("can only require gradients for floating", floats_alone),
     ("derivative for aten::", underived),
+    (ENDED, unused_under_ddp),
+    *((words, lost_peer) for words in PEERS),
 )

@@ -43,7 +43,7 @@ class Flow:
         self.data: dict[int, list[Escape]] = {}
         self.origin_of_data: dict[int, Escape] = {}
         for escape in trace.escapes:
-            if escape.tensor is not None and escape.how in SAME_NUMBERS:
+            if escape.tensor is not None and escape.how in SAME_NUMBERS and is_written(escape):
                 self.data.setdefault(self.tensor(escape.tensor), []).append(escape)
                 if escape.out is not None:
                     self.origin_of_data[self.tensor(escape.out)] = escape
@@ -141,9 +141,14 @@ class Flow:
         return [e for e in self.trace.escapes if e.how in NUMBERS and e.tensor in tensors]
 
 
+def is_written(escape: Escape) -> bool:
+    """Whether the program itself takes `.data`, unlike copy.deepcopy and other functions that do so inside."""
+    return escape.how != "data" or not escape.text or ".data" in escape.text
+
+
 def is_updated_leaf(t: TensorRecord) -> bool:
-    """Whether this is a later version of a leaf, as an optimiser's step makes one."""
-    return t.version > 0 and t.is_leaf and t.requires_grad
+    """Whether this is a later version of a leaf, as an optimiser's step makes one, or a moving average of another."""
+    return t.version > 0 and t.is_leaf and (t.requires_grad or t.is_parameter)
 
 
 def closure(starts: Iterable[int], following: Callable[[int], Iterable[int]]) -> set[int]:

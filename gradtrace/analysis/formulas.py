@@ -18,7 +18,7 @@ An operator's record has its formula (`Op.formula`). The table in this module ha
 
 from __future__ import annotations
 
-from gradtrace.engine.tables import function_table
+from gradtrace.engine.operators.tables import function_table
 from gradtrace.lazy_names import words
 
 WINDOW_ANGLE = "t = 2 * pi * i / N; N = window_length if periodic else window_length - 1"

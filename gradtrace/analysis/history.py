@@ -7,8 +7,10 @@ from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.copies import copied, names_in, numbers_before
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.flow import Cut, leading_to
+from gradtrace.analysis.rewrites import expression, made_with_grad, with_argument, without_call
 from gradtrace.analysis.terms import is_comparison, plain, spans_of
 from gradtrace.analysis.words import at_line
+from gradtrace.annotations import Iterable
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import FunctionRecord, Operation, TensorRecord
 
@@ -30,7 +32,7 @@ def describe(facts: Facts, cut: Cut) -> Cause:
             ".data",
             f".data{at_line(escape.span)}",
             [facts.at(f"{name}.data is the same numbers without history", escape.span)],
-            (f"compute with {name} itself, without .data",),
+            (without_call(facts, escape.span, f"compute with {name} itself, without .data"),),
         )
     assert operation is not None
     if operation.name == "detach":
@@ -38,11 +40,23 @@ def describe(facts: Facts, cut: Cut) -> Cause:
             "detach",
             f"detach(){at_line(operation.span)}",
             [facts.at("detach() gives a tensor without history", operation.span)],
-            ("leave out .detach() there",),
+            (without_call(facts, operation.span, "leave out .detach() there"),),
         )
+    if operation.name == "grad" and not any(p.create_graph for p in facts.passes if p.span == operation.span):
+        return without_create_graph(facts, operation)
     if not operation.grad_enabled:
         return under_no_grad(facts, operation)
     return without_derivative(facts, cut, operation)
+
+
+def without_create_graph(facts: Facts, operation: Operation) -> Cause:
+    call = expression(facts, operation.span)
+    return Cause(
+        "no create_graph",
+        f"autograd.grad{at_line(operation.span)}, which was called without create_graph=True",
+        [facts.at("autograd.grad gives numbers without history", operation.span)],
+        (with_argument(facts, call, "create_graph=True", "call it with create_graph=True"),),
+    )
 
 
 def under_no_grad(facts: Facts, operation: Operation) -> Cause:
@@ -148,25 +162,27 @@ def taken_by_data(facts: Facts, record: TensorRecord) -> Cause | None:
         ".data",
         f"it is {source}.data, the same numbers without history",
         [facts.at(f"{record.label} is {source}.data", escape.span)],
-        (f"take {source} itself",),
+        (without_call(facts, escape.span, f"take {source} itself"),),
     )
 
 
 def gradient_without_graph(facts: Facts, record: TensorRecord, start: str = "it is a gradient, and") -> Cause | None:
     """Explain a gradient without history: autograd.grad returned it, or it is a leaf's .grad, without create_graph."""
     name = plain(record.name or record.label)
-    if record.operation is not None or not name.isidentifier():
+    maker = facts.maker(record.id)
+    if (maker is not None and maker.name != "grad") or not name.isidentifier():
         return None
     for statement in facts.text.assignments(name):
         value = getattr(statement, "value", None)
-        is_result = places.method_call(statement, ("grad",)) is not None
+        call = places.method_call(statement, ("grad",))
+        is_result = call is not None
         if is_result or (isinstance(value, ast.Attribute) and value.attr == "grad"):
             what = "autograd.grad" if is_result else "backward"
             return Cause(
                 "no create_graph",
                 f"{start} {what} was called without create_graph=True",
                 [facts.at(f"{name} is a gradient, numbers without history", places.head_of(statement))],
-                (f"call {what} with create_graph=True",),
+                (with_argument(facts, call, "create_graph=True", f"call {what} with create_graph=True"),),
             )
     return None
 
@@ -178,9 +194,9 @@ def computed(facts: Facts, record: TensorRecord) -> Cause:
         cause = describe(facts, cut)
         because = f"it comes from {facts.label(cut.tensor)} through {cause.because}"
         return cause._replace(because=because, evidence=[facts.origin(facts.tensors[cut.tensor]), *cause.evidence])
-    unused = without_recomputing(facts, record)
+    unused = without_recomputing(facts, [record.id])
     if unused is not None:
-        return unused
+        return unused._replace(because=f"it comes through {unused.because}")
     before = sorted(facts.flow.before([record.id]) - {record.id})
     for source in sorted(before, key=lambda i: i not in facts.optimised):
         lost = lost_at(facts, facts.tensors[source])
@@ -198,25 +214,28 @@ def computed(facts: Facts, record: TensorRecord) -> Cause:
         "nothing that it was computed from requires grad" + (f" ({', '.join(named[:4])})" if named else ""),
         [*(facts.origin(leaf) for leaf in leaves[:3] if leaf.name is not None), facts.origin(record)],
         (
-            f"let {named[0]} require grad: requires_grad=True where it is made"
+            made_with_grad(facts, named[0], f"let {named[0]} require grad: requires_grad=True where it is made")
             if named
             else "let one of its inputs require grad",
         ),
     )
 
 
-def without_recomputing(facts: Facts, record: TensorRecord) -> Cause | None:
-    """Explain a reentrant checkpoint without inputs that require grad: it runs under no_grad and keeps no graph."""
+def without_recomputing(facts: Facts, results: Iterable[int]) -> Cause | None:
+    """Explain a reentrant checkpoint without inputs that require grad, behind some results: it runs under no_grad and
+    keeps no graph.
+    """
     if not any(t.is_parameter and t.requires_grad for t in facts.tensors):
         return None
-    before = facts.flow.before([record.id])
+    before = facts.flow.before(results)
     for operation in facts.calls_of(("CheckpointFunction",)):
-        if not operation.grad_enabled or not before.intersection(operation.outputs):
+        kept = any(facts.tensors[i].requires_grad for i in operation.outputs)
+        if kept or not operation.grad_enabled or not before.intersection(operation.outputs):
             continue
         name = plain(facts.label(operation.tensors[0])) if operation.tensors else "its input"
         return Cause(
             "reentrant checkpoint",
-            f"it comes through checkpoint(use_reentrant=True){at_line(operation.span)}, which gives the parameters "
+            f"checkpoint(use_reentrant=True){at_line(operation.span)}, which gives the parameters "
             f"of its block a gradient only if one of its inputs requires grad, and {name} does not",
             [facts.at(f"the block runs under no_grad, for {name} does not require grad", operation.span)],
             (
@@ -262,6 +281,7 @@ def plain_leaf(facts: Facts, record: TensorRecord) -> Cause:
         fix = f"leave out --no-grad {record.name}, or annotate it as {record.name}: leaf"
         return Cause("no grad", "this input does not require grad (data, or --no-grad)", origin, (fix,))
     fix = f"make it with requires_grad=True, or call {record.label}.requires_grad_() before it is used"
+    fix = made_with_grad(facts, record.name or "", fix)
     return Cause("no grad", "it is a leaf that was made without requires_grad=True", origin, (fix,))
 
 

@@ -6,11 +6,13 @@ from gradtrace.analysis import history, places
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.facts import Facts, goes_bad, is_finite, is_zero
 from gradtrace.analysis.flow import leading_to
+from gradtrace.analysis.symmetries import cancellation, keys_cancel
 from gradtrace.analysis.words import at_line, brief
 from gradtrace.trace.record import BackwardStep, Change, Operation, TensorRecord, Value
 
 SHOWN = 3  # passes that are listed one by one
 TIMES = {2: "twice"}
+CLEARS = ("cleared", "zero_")
 
 # ---- a number
 
@@ -18,14 +20,21 @@ TIMES = {2: "twice"}
 def filled(facts: Facts, record: TensorRecord) -> Cause:
     """Explain a finite, nonzero gradient by its contributions."""
     assert record.grad is not None
-    visits, name, total = facts.visits_of(record), record.label, brief(record.grad)
-    origin = facts.origin(record)
+    name, total, origin = record.label, brief(record.grad), facts.origin(record)
+    visits = [step for step in facts.visits_of(record) if facts.passes[step.number].stores]
     if not visits:
         last = facts.last_change(record)
         assigned = [] if last is None or last.how != "assigned" else [facts.at(f"{name}.grad is assigned", last.span)]
         return Cause("assigned", "it was set by the program", [origin, *assigned]).about(record, "gradient", total)
-    code, how, advice = came_by(facts, visits, name)
-    evidence = [origin, *of_its_own(facts, record), *turns(facts, visits, name), *cut_off(facts, record)]
+    code, how, advice = came_by(facts, record, visits)
+    cut = cut_off(facts, record)
+    how += f"; another path is cut by {cut.because}" if cut is not None else ""
+    evidence = [origin, *of_its_own(facts, record), *turns(facts, since_cleared(visits), name)]
+    evidence += [] if cut is None else cut.evidence
+    if (rewrite := rewritten(facts, record)) is not None:
+        call = rewrite.text.partition("(")[0].rpartition(".")[2] or rewrite.how
+        how += f", and then {call}{at_line(rewrite.span)}"
+        evidence.append(facts.at(f"{call} changes {name}.grad here", rewrite.span))
     stale = history.stale_optimiser(facts, record)
     if stale is not None:
         code, how, advice = stale.code, f"{how}; {stale.because}", (*stale.advice, *advice)
@@ -41,23 +50,75 @@ def filled(facts: Facts, record: TensorRecord) -> Cause:
         note = f"note: {of}.forward without apply runs as plain code, {of}.backward is not used"
         evidence.append(facts.at(note, places.span_of(call)))
     share = zero_share(record.grad)
+    if code == "backward" and (cancels := cancellation(facts, record)) is not None:
+        code, how = "symmetry", f"{how}: {cancels}"
+    elif code == "backward":
+        how += keys_cancel(facts, record)
     return Cause(code, "", evidence, advice).about(record, "gradient", f"{total}{how}{share}.")
 
 
-def came_by(facts: Facts, visits: list[BackwardStep], name: str) -> tuple[str, str, tuple[str, ...]]:
+def rewritten(facts: Facts, record: TensorRecord) -> Change | None:
+    """Return the last write to a gradient after the pass that stored it, such as that of clip_grad_norm_."""
+    changes = (c for c in reversed(facts.trace.changes) if c.of_grad and c.how not in CLEARS)
+    last = next((c for c in changes if record.id in facts.held(c)), None)
+    if last is None or last.how == "assigned":
+        return None
+    return None if any(s.function == record.function for s in facts.steps[last.after_steps :]) else last
+
+
+def came_by(facts: Facts, record: TensorRecord, visits: list[BackwardStep]) -> tuple[str, str, tuple[str, ...]]:
     """Return the code of how a gradient came about, the same in words, and advice."""
+    name = record.label
     hooked = [hook for step in visits for hook in step.hooks if hook.changed]
     if hooked:
         call = places.hook_call(facts.text, hooked[-1].name, name)
         where = "" if call is None else at_line(places.span_of(call))
         how = f": the hook {hooked[-1].name}{where} replaced what backward brought"
-        return "hook", how, ("return nothing from the hook to leave the gradient as it is",)
-    if any(step.grad_before is not None and not is_zero(step.grad_before) for step in visits):
-        added = f"{len(visits)} passes added up" if len(visits) > 1 else "a pass added to the gradient from before"
+        return "hook", how, (KEPT_BY_HOOK,)
+    summed = since_cleared(visits)
+    if (summed[0].grad_before is not None and not is_zero(summed[0].grad_before)) or len(summed) > 1:
+        added = f"{len(summed)} passes added up" if len(summed) > 1 else "a pass added to the gradient from before"
         how = f": {added}, for gradients are not zeroed between passes"
+        if (cleared := cleared_before(facts, record, summed[0])) is not None:
+            return "accumulated", f": {added} since it was cleared{at_line(cleared.span)}", ()
         fix = f"{name}.grad = None, or zero_grad(), before each backward gives the last pass's alone"
         return "accumulated", how, (fix,)
-    return "backward", f", from backward{at_line(facts.storing[-1].span if facts.storing else None)}", ()
+    how = f", from backward{at_line(facts.storing[-1].span if facts.storing else None)}"
+    way = hook_on_the_way(facts, record, visits[-1].number)
+    return ("backward", how, ()) if way is None else ("hook on the way", f"{how}; {way}", (KEPT_BY_HOOK,))
+
+
+KEPT_BY_HOOK = "return nothing from the hook to leave the gradient as it is"
+
+
+def hook_on_the_way(facts: Facts, record: TensorRecord, number: int) -> str | None:
+    """Describe the last hook that changed a gradient on its way to a tensor in a pass."""
+    steps = [s for s in facts.changed_by_hooks if s.number == number]
+    above = leading_to(facts.trace, {record.function}) if steps and record.function is not None else set()
+    for step in reversed(steps):
+        function = facts.functions[step.function]
+        hook = next((h for h in reversed(step.hooks) if h.changed and h.before and h.after), None)
+        if step.function not in above or hook is None or not function.outputs:
+            continue
+        of = facts.label(function.outputs[0])
+        call = places.hook_call(facts.text, hook.name, of)
+        where = "" if call is None else at_line(places.span_of(call))
+        turned = f"from {brief(hook.before)} into {brief(hook.after)}"
+        return f"the hook {hook.name}{where} turned the gradient of {of} {turned}"
+    return None
+
+
+def since_cleared(visits: list[BackwardStep]) -> list[BackwardStep]:
+    """Return the passes that a gradient is the sum of: those since it was last cleared."""
+    starts = [i for i, step in enumerate(visits) if step.grad_before is None or is_zero(step.grad_before)]
+    return visits[starts[-1] :] if starts else visits
+
+
+def cleared_before(facts: Facts, record: TensorRecord, step: BackwardStep) -> Change | None:
+    """Return the last change that cleared a leaf's gradient before a step stored one."""
+    at = next(i for i, one in enumerate(facts.steps) if one is step)
+    changes = (c for c in reversed(facts.trace.changes) if c.of_grad and c.how in CLEARS and c.after_steps <= at)
+    return next((c for c in changes if record.id in facts.held(c)), None)
 
 
 def turns(facts: Facts, visits: list[BackwardStep], name: str) -> list[Evidence]:
@@ -87,14 +148,14 @@ def turn(facts: Facts, step: BackwardStep, name: str) -> list[Evidence]:
     return evidence
 
 
-def cut_off(facts: Facts, record: TensorRecord) -> list[Evidence]:
-    """Return evidence of other paths from a tensor to the result that the program cuts on purpose."""
+def cut_off(facts: Facts, record: TensorRecord) -> Cause | None:
+    """Return the first cut of another path from a tensor to the result, which the program may mean."""
     for cut in facts.cuts_on_the_way(record):
         cause = history.describe(facts, cut)
         if cause.code in ("detach", ".data", "no_grad"):
             text = f"this cuts off another way on which {facts.root_names()} depends on {record.label}"
-            return [cause.evidence[-1]._replace(text=text)]
-    return []
+            return cause._replace(evidence=[cause.evidence[-1]._replace(text=text)])
+    return None
 
 
 def of_its_own(facts: Facts, record: TensorRecord) -> list[Evidence]:

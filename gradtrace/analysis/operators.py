@@ -7,18 +7,20 @@ arguments' names. Kinks and the example are found by running the operator.
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradtrace import ops
-from gradtrace.analysis.examples import example
+from gradtrace.analysis.examples import SEED, example
 from gradtrace.analysis.formulas import FORMULAS
-from gradtrace.engine.op import Op, records
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.op import Op, records
+from gradtrace.random import fork_rng, manual_seed
 from gradtrace.trace.finite import JUMP, KINK, judge
 
 FORMS = {
@@ -28,6 +30,7 @@ FORMS = {
     "l": "torch.linalg.{}",
     "s": "torch.special.{}",
 }
+GRADIENT = re.compile(r"\bgrad\b")  # the incoming gradient in a rule that is the text of a call
 POINTS = (0.0, 1.0, -1.0, 0.5, -0.5, 3.0, -3.0, 6.0)  # where kinks of the usual functions lie
 
 
@@ -67,7 +70,7 @@ def operator(name: str) -> Operator:
     ops.load()
     known = ops.api.catalogue[name][1]
     record = records.get(known) if known else records.get(name)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), fork_rng():
         warnings.simplefilter("ignore")
         found = Operator(name, forms_of(name), "", "", "", (), kinks(name), *example(name))
     if record is None:
@@ -107,7 +110,7 @@ def rules() -> dict[str, dict[str, str]]:
     """Return the text of each rule, by record and argument, read from the source of the operator families."""
     found: dict[str, dict[str, str]] = {}
     for name, module in sorted(sys.modules.items()):
-        if name.startswith(("gradtrace.ops.", "gradtrace.engine.inplace")) and module.__file__ is not None:
+        if name.startswith(("gradtrace.ops.", "gradtrace.engine.calls.inplace")) and module.__file__ is not None:
             for record, derivative in written(Path(module.__file__)):
                 found.setdefault(record, {}).update(derivative)
     return found
@@ -120,27 +123,63 @@ def written(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
             continue
         first = node.args[0]
         if isinstance(first, ast.Constant) and isinstance(first.value, str):
-            found = {
-                k.arg: rule_text(k.value.args[1])
-                for k in node.keywords
-                if k.arg and isinstance(k.value, ast.Call) and getattr(k.value.func, "id", "") == "d"
-            }
-            yield first.value.partition("(")[0], found
+            name = first.value.partition("(")[0]
+            names = getattr(records.get(name), "bare_names", ())
+            yield name, {k.arg: rule_text(rule_of(k.value)) for k in node.keywords if k.arg and is_rule(k, names)}
+
+
+def is_rule(keyword: ast.keyword, names: Sequence[str]) -> bool:
+    """Whether a keyword of a record is a derivative: d(NEEDS, RULE), or for an argument the text of a call."""
+    value = keyword.value
+    if isinstance(value, ast.Call):
+        return getattr(value.func, "id", "") == "d"
+    return keyword.arg in names and isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+def rule_of(value: ast.expr) -> ast.expr:
+    return value.args[1] if isinstance(value, ast.Call) else value
 
 
 def rule_text(rule: ast.expr) -> str:
-    """Return the body of a lambda, or the name of a function."""
+    """Return the body of a lambda, the text of a call, or the name of a function."""
+    if isinstance(rule, ast.Constant):
+        return GRADIENT.sub("g", str(rule.value))
     text = ast.unparse(rule.body) if isinstance(rule, ast.Lambda) else f"{ast.unparse(rule)}(...)"
     return text.replace("xp.", "").replace("(xp, ", "(")
 
 
 def derivatives(record: Op) -> tuple[tuple[str, str], ...]:
     known = rules().get(record.name, {})
-    return tuple(
-        (name.lstrip("*"), known[name.lstrip("*")])
-        for name in (*record.tensor_names, "joint")
-        if name.lstrip("*") in known
-    )
+    names = [name.lstrip("*") for name in (*record.tensor_names, "joint")]
+    return tuple((name, of_elements(known[name])) for name in names if name in known)
+
+
+class Substitution(ast.NodeTransformer):
+    """Replaces names by expressions."""
+
+    def __init__(self, values: dict[str, ast.expr]) -> None:
+        self.values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.values.get(node.id, node)
+
+
+def of_elements(rule: str) -> str:
+    """Return the formula of a backward operator that a rule only calls, with the call's arguments; else the rule.
+
+    Backward operators have no public name, so their name tells a reader nothing. An element of the derivative is
+    `grad[i]` there.
+    """
+    call = ast.parse(rule.removesuffix("(...)"), mode="eval").body
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id in ops.api.catalogue:
+        return rule
+    called = records.get(call.func.id)
+    if called is None or not called.formula or call.keywords or "np." in rule:
+        return rule
+    parameters = (*called.tensor_names, *called.plain_names)
+    values = dict(zip(parameters, call.args, strict=False)) | {"out": ast.Name("grad")}
+    parts = called.formula.split("; ")
+    return "; ".join(ast.unparse(Substitution(values).visit(ast.parse(part).body[0])) for part in parts)
 
 
 def composed_formula(name: str) -> str:
@@ -172,6 +211,7 @@ def function(name: str) -> Callable[..., Any] | None:
 
 def slope(call: Callable[..., Any], x: float) -> tuple[float, float]:
     """Return the value and the derivative at a point; ValueError without a derivative."""
+    manual_seed(SEED)
     t = Tensor._wrap(x).requires_grad_()
     y = call(t)
     if not isinstance(y, Tensor) or y.numel() != 1 or not y.requires_grad:
@@ -182,7 +222,10 @@ def slope(call: Callable[..., Any], x: float) -> tuple[float, float]:
 
 
 def kinks(name: str) -> tuple[Kink, ...]:
-    """Return the points, among some usual ones, at which a function of one number has no derivative."""
+    """Return the points, among some usual ones, at which a function of one number has no derivative.
+
+    Every call draws the same random numbers: the difference of two draws is not a slope.
+    """
     call = function(name)
     found = []
     for x in POINTS if call is not None else ():
@@ -190,6 +233,7 @@ def kinks(name: str) -> tuple[Kink, ...]:
             _, given = slope(call, x)  # type: ignore[arg-type]
 
             def f(by: float, x: float = x) -> float:
+                manual_seed(SEED)
                 return float(call(Tensor._wrap(x + by)).item())  # type: ignore[misc]
 
             judged = judge(f, given, x)

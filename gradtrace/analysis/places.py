@@ -33,6 +33,15 @@ class Text:
         found = [node for node in self.statements if not hasattr(node, "body")]
         return sorted(found, key=starts)
 
+    @property
+    def calls(self) -> list[Any]:
+        """The calls in the text."""
+        return [node for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
+
+    def calls_at(self, span: Span | None) -> list[Any]:
+        """Return the calls that begin on the line of a span in the main file."""
+        return [] if span is None or span.file else [node for node in self.calls if node.lineno == span.line]
+
     def line(self, span: Span | None) -> str:
         """Return the source line at a span, without its indentation."""
         lines = self.lines if span is None or not span.file else self.files.get(span.file, [])
@@ -184,6 +193,14 @@ def targets(node: Any) -> Iterator[str]:
         for part in ast.walk(target):
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                 yield part.id
+
+
+def uncalled(text: Text, methods: tuple[str, ...]) -> Any:
+    """Return the first statement that names a method without calling it: `loss.backward`; None without one."""
+    for node in text.simple:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute) and node.value.attr in methods:
+            return node
+    return None
 
 
 def optimiser_call(text: Text, statement: Any) -> Any:

@@ -5,15 +5,19 @@ first, what is kept in memory, what could run in parallel, what is computed twic
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from itertools import pairwise
 
-from gradtrace.analysis.facts import goes_bad, is_finite
+from gradtrace.analysis.causes.scale import usually_updated
+from gradtrace.analysis.facts import Facts, goes_bad, is_finite
 from gradtrace.analysis.flow import Flow, targets_of
+from gradtrace.analysis.lasting import lasting
 from gradtrace.analysis.steps import label_of, made_by, size_of
+from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.trace.record import Operation, Span, TensorRecord, Trace, Value
 
 VANISHED = 1e-7  # a mean absolute gradient this much smaller than the largest of its pass has vanished
 EXPLODED = 1e4
+FEW = 3  # steps that make a gradient small without the rest of its way
 FADING = 0.5  # what a level leaves of the gradient of the one above, on average, when it is said to fade
 
 
@@ -47,6 +51,7 @@ class TensorStats(NamedTuple):
     span: Span | None
     value: Numbers | None
     grad: Numbers | None
+    is_bad: bool = False  # not finite, and not only an infinity that ends where an operation makes finite numbers of it
 
 
 class Depth(NamedTuple):
@@ -118,13 +123,16 @@ class Stats(NamedTuple):
     engine: str  # "" for gradtrace, which has no device but the CPU
 
 
-def stats(trace: Trace) -> Stats:
-    """Return all statistics. The run must have been watched and captured with `everything`."""
+def stats(trace: Trace, whole: Trace | None = None) -> Stats:
+    """Return all statistics. The run must have been watched and captured with `everything`. The trace may be a step
+    of the `whole` one, which has the updates.
+    """
     flow = Flow(trace)
     grads = gradients(trace)
     depths = depths_of(trace)
     levels = levels_of(trace)
     inside = within_backward(trace)
+    bad = lasting(trace)
     nodes = tuple(
         TensorStats(
             t.id,
@@ -136,6 +144,7 @@ def stats(trace: Trace) -> Stats:
             t.span,
             numbers_of(t.value),
             numbers_of(grads.get(t.id)),
+            t.id in bad or not is_finite(grads.get(t.id)),
         )
         for t in trace.tensors
         if t.operation not in inside
@@ -145,8 +154,8 @@ def stats(trace: Trace) -> Stats:
         nodes,
         by_depth,
         modules(trace),
-        verdict(by_depth),
-        tuple(first_bad(trace)),
+        verdict(by_depth, lambda: far_parameters_are_trained(trace, depths, whole or trace)),
+        tuple(first_bad(trace, bad)),
         structure(trace, flow, levels, inside),
         memory(trace, grads),
         devices(trace),
@@ -241,8 +250,10 @@ def at_depths(nodes: tuple[TensorStats, ...], grads: dict[int, Value]) -> tuple[
     return tuple(Depth(d, len(sizes), max(sizes), min(sizes)) for d, sizes in sorted(found.items()))
 
 
-def verdict(depths: tuple[Depth, ...]) -> str:
-    """Return a sentence on whether gradients vanish or explode on their path from the root."""
+def verdict(depths: tuple[Depth, ...], trained: Callable[[], bool]) -> str:
+    """Return a sentence on whether gradients vanish or explode on their path from the root. Gradients that `trained`
+    parameters make ordinary updates of, as Adam does, have not vanished.
+    """
     if len(depths) < 3 or not depths[0].mean:
         return ""
     first, last = depths[0], depths[-1]
@@ -250,11 +261,23 @@ def verdict(depths: tuple[Depth, ...]) -> str:
         return "the gradients are 0 at the far end"
     ratio = last.mean / first.mean
     each = ratio ** (1 / (last.depth - first.depth))
-    if ratio < VANISHED or (ratio < 1e-3 and each < FADING):
+    early, late = depths[len(depths) // 4], depths[len(depths) * 3 // 4]
+    steepest = sorted(b.mean / a.mean for a, b in pairwise(depths) if a.mean)[:FEW]
+    if ratio < 1 and (late.mean > early.mean / 10 or ratio > math.prod(steepest) / 1e3):
+        return ""  # the way keeps it: its ends are small (a mean over many elements), or a factor is (LayerScale)
+    if (ratio < VANISHED or (ratio < 1e-3 and each < FADING)) and not trained():
         return f"vanishing: {ratio:.2g} of the gradient is left after {last.depth} steps, {each:.2g} for each"
     if ratio > EXPLODED:
         return f"exploding: the gradient grows {ratio:.2g} times over {last.depth} steps, {each:.2g} for each"
     return ""
+
+
+def far_parameters_are_trained(trace: Trace, depths: dict[int, int], whole: Trace) -> bool:
+    """Whether updates change all parameters at the far end of the way by an ordinary share."""
+    far = {i: depth for i, depth in depths.items() if trace.tensors[i].is_parameter}
+    ends = {trace.tensors[i].name for i, depth in far.items() if depth == max(far.values())}
+    trained = usually_updated(Facts(whole))
+    return bool(ends) and ends <= {t.name for t in whole.tensors if t.first in trained}
 
 
 def modules(trace: Trace) -> tuple[Module, ...]:
@@ -286,14 +309,14 @@ def modules(trace: Trace) -> tuple[Module, ...]:
 # ---- not finite
 
 
-def first_bad(trace: Trace) -> list[Bad]:
+def first_bad(trace: Trace, lasting: frozenset[int]) -> list[Bad]:
     """Return the first operation that made a value that is not finite from finite operands, and the first such backward
     step.
     """
     found = []
     for operation in trace.operations:
         made = [trace.tensors[i] for i in operation.outputs]
-        if all(is_finite(t.value) for t in made):
+        if all(is_finite(t.value) for t in made) or lasting.isdisjoint(operation.outputs):
             continue
         inputs = operands(trace, operation)
         if all(is_finite(v) for _, v in inputs):

@@ -37,8 +37,9 @@ class Made(NamedTuple):
 
     tensor: int
     label: str
-    value: Value | None  # None: an in-place operation has overwritten it since
+    value: Value | None  # None: `missing` says why
     requires_grad: bool
+    missing: str = ""
 
 
 class Forward(NamedTuple):
@@ -206,7 +207,7 @@ def forward(trace: Trace, operation: Operation, number: int, number_of_pass: int
         operation.name,
         operation.label,
         tuple(o.text if o.tensor is None else trace.tensors[o.tensor].label for o in operation.inputs),
-        tuple(Made(t.id, t.label, t.value, t.requires_grad) for t in made),
+        tuple(Made(t.id, t.label, t.value, t.requires_grad, t.missing) for t in made),
         operation.grad_fn,
         saved,
         operation.text,

@@ -13,11 +13,12 @@ Results without a variable get a letter as name. Each step is kept as text and a
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from gradtrace.analysis import paths as ways
 from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
-from gradtrace.engine.op import Op
-from gradtrace.engine.tables import function_table
+from gradtrace.engine.operators.op import Op
+from gradtrace.engine.operators.tables import function_table
 from gradtrace.errors import UsageError
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, TensorRecord, Trace
@@ -25,7 +26,7 @@ from gradtrace.trace.record import Operation, TensorRecord, Trace
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 ROOTS = ("y", "z", "f")
 FEW = 24  # paths that can be written on a page
-FACTOR = re.compile(r"(?<![\w.*])(\d+(?:\.\d+)?)\*(?=[A-Za-z])")
+FACTOR = re.compile(r"(?<![\w.*])(\d+(?:\.\d+)?)\*(?=[A-Za-z]\w*+(?!\())")  # of a name, not of a function's call
 
 
 class Line(NamedTuple):
@@ -83,7 +84,11 @@ def derive(trace: Trace, root: TensorRecord | None, leaf: TensorRecord) -> Deriv
         Line(text(total), sympy.latex(total)),
     ]
     numbers = with_numbers(str(total), point)
-    steps += [] if numbers is None else [Line(numbers, numbers.replace("**", "^").replace("*", r" \cdot "))]
+    steps += (
+        []
+        if numbers is None
+        else [Line(numbers, numbers.replace("**", "^").replace("*", r" \cdot ").replace("σ", r"\sigma"))]
+    )
     value = f"{float(total.subs({sympy.Symbol(n): sympy.Float(v, 17) for n, v in point})):.6g}"
     steps.append(Line(value, value))
     distinct = [s for i, s in enumerate(steps) if not i or s.text != steps[i - 1].text]
@@ -245,9 +250,9 @@ def number(sympy: Any, source: str) -> Any:
 
 
 def shortest(sympy: Any, total: Any) -> Any:
-    """Return the shortest form of the total: expanded, factored or simplified."""
-    forms: Iterator[Any] = (form(total) for form in (sympy.expand, sympy.simplify, sympy.factor))
-    return min(forms, key=lambda e: len(str(e)))
+    """Return the form of the total with the fewest operations: as it is, expanded, factored or simplified."""
+    forms: Iterator[Any] = (form(total) for form in (lambda e: e, sympy.expand, sympy.simplify, sympy.factor))
+    return min(forms, key=lambda e: (sympy.count_ops(e), len(str(e))))
 
 
 def text(expression: Any) -> str:
@@ -285,9 +290,28 @@ def with_numbers(expression: str, point: list[tuple[str, float]]) -> str | None:
     return re.sub(r"\((\([^()]*\))\)", r"\1", shown)  # sin((-1))
 
 
+@cache
+def logistic(sympy: Any) -> Any:
+    """Return the logistic function, whose derivative is written σ(x)*(1 - σ(x))."""
+
+    def differentiate(self: Any, argindex: int = 1) -> Any:
+        return self * (1 - self)
+
+    def evaluate(cls: Any, x: Any) -> Any:
+        return 1 / (1 + sympy.exp(-x)) if x.is_Number else None
+
+    def latex(self: Any, printer: Any, exp: str | None = None) -> str:
+        power = f"^{{{exp}}}" if exp else ""
+        return rf"\sigma{power}\left({printer.doprint(self.args[0])}\right)"
+
+    members = {"fdiff": differentiate, "eval": classmethod(evaluate), "_latex": latex}
+    return type("σ", (sympy.Function,), members)
+
+
 # Public functions that stand on the record of another, or on several.
 FUNCTIONS: dict[str, Callable[..., Any]] = function_table(
-    "analysis.symbolic.FUNCTIONS", {"square": lambda s, a: a**2, "squeeze": lambda s, a: a}
+    "analysis.symbolic.FUNCTIONS",
+    {"square": lambda s, a: a**2, "squeeze": lambda s, a: a, "sigmoid": lambda s, a: logistic(s)(a)},
 )
 
 

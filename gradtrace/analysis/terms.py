@@ -8,7 +8,7 @@ from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.operands import record_of
-from gradtrace.trace.record import Operation, ScopeRecord, Span, TensorRecord, Value
+from gradtrace.trace.record import Operation, OptimiserRecord, ScopeRecord, Span, TensorRecord, Value
 
 # ---- names and places
 
@@ -34,15 +34,51 @@ def named(facts: Facts, tensor: int) -> str:
     label = plain(facts.label(tensor))
     if len(label) < LONG:
         return label
-    statement = facts.text.statement(facts.tensors[tensor].span)
-    if isinstance(statement, ast.Assign) and "".join(facts.text.cut(statement.value).split()).startswith(
-        "".join(label.split())[:LONG]
-    ):
+    span = facts.tensors[tensor].span
+    statement = facts.text.statement(span)
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    is_whole = value is not None and span is not None and span[2:4] == (value.end_lineno, value.end_col_offset)
+    if is_whole and "".join(facts.text.cut(value).split()).startswith("".join(label.split())[:LONG]):
         return facts.text.cut(statement.targets[0])
     return label
 
 
 LONG = 24  # characters of an expression from which its variable is the better name
+
+
+def code_of(name: str) -> str:
+    """Return a tensor's name as code ("model[0].weight" for model.0.weight); "" for a label that is not code."""
+    parts = name.split(".")
+    if parts[0].isidentifier() and all(part.isdigit() or part.isidentifier() for part in parts):
+        return parts[0] + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in parts[1:])
+    node = parsed(name)
+    return "" if node is None or (isinstance(node, ast.Compare) and " in " in name) else name
+
+
+def enclosed(text: str) -> str:
+    """Return a text with parentheses if it has an operator, so that a method can be called on it."""
+    if not (text[:1].isdigit() or not {*text}.isdisjoint(" +-*/@%&|^~<>")):
+        return text
+    return text if isinstance(parsed(text), (ast.Call, ast.Name, ast.Attribute, ast.Subscript)) else f"({text})"
+
+
+def without_item(name: str) -> str:
+    """Return the text of what an item is taken of: "batches" for "batches[1]"; any other text as it is."""
+    node = parsed(name)
+    return name[: node.value.end_col_offset] if isinstance(node, ast.Subscript) and name.isascii() else name
+
+
+def is_place(name: str) -> bool:
+    """Whether a name is of a variable, an attribute or an item, to which a program can assign."""
+    return isinstance(parsed(code_of(name)), (ast.Name, ast.Attribute, ast.Subscript))
+
+
+def parsed(text: str) -> Any:
+    """Return the syntax of an expression, or None."""
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def code_at(facts: Facts, span: Span | None) -> str:
@@ -83,6 +119,30 @@ def spans_of(facts: Facts, operation: Operation) -> list[Span]:
     """Return the place of an operation's call, then of the function and module calls around it, innermost first."""
     around = [s.span for s in scopes_of(facts, operation) if s.kind in ("function", "module") and s.span is not None]
     return [span for span in (operation.span, *around) if span is not None]
+
+
+def own_span(facts: Facts, operation: Operation) -> Span | None:
+    """Return the innermost place in the program itself that leads to an operation in a library; else its own place."""
+    return next((span for span in spans_of(facts, operation) if not span.file), operation.span)
+
+
+def assigned_name(facts: Facts, span: Span | None) -> str:
+    """Return what the statement at a place assigns to; "" for any other statement."""
+    statement = facts.text.statement(span)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    return facts.text.cut(target) if target is not None else ""
+
+
+def optimiser_name(facts: Facts, optimiser: OptimiserRecord | None) -> str:
+    """Return what the program calls an optimiser where it steps, `opt` for opt.step() and for scaler.step(opt); else
+    the variable that it was assigned to; "optimizer" if neither is in the text.
+    """
+    if optimiser is None:
+        return "optimizer"
+    caller, _, given = code_at(facts, optimiser.step_span).partition(".step(")
+    assigned = assigned_name(facts, optimiser.span)
+    names = (assigned,) if assigned and assigned in given else (caller.strip() if given else "", assigned)
+    return next((name for name in names if name and name.replace(".", "").isidentifier()), "optimizer")
 
 
 def loads(node: Any) -> set[str]:

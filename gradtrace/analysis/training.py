@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gradtrace.analysis.facts import loss_of
+from gradtrace.analysis.lasting import lasting
 from gradtrace.analysis.stats import Stats, stats
+from gradtrace.analysis.updates import update_of
 from gradtrace.trace.part import SUFFIX, step_of_trace
 from gradtrace.trace.record import Span, TensorRecord, Trace, TrainingStep, Value
-from gradtrace.trace.values import norm_of
 
 
 class ParameterStep(NamedTuple):
@@ -65,12 +66,13 @@ def training(trace: Trace) -> Training:
     for t in trace.tensors:
         versions.setdefault(t.first, []).append(t)
     grads = gradients(trace)
-    rows = tuple(row(trace, step, versions, grads) for step in trace.training)
+    bad = lasting(trace)
+    rows = tuple(row(trace, step, versions, grads, bad) for step in trace.training)
     first_inf = next((r.number for r in rows if r.loss is not None and math.isinf(r.loss)), None)
     first_nan = next((r.number for r in rows if r.loss is not None and math.isnan(r.loss)), None)
     verdict, diverges = judged(rows, first_inf, first_nan)
     chosen = next((r.number for r in rows if r.bad is not None), rows[-1].number)
-    details = stats(step_of_trace(trace, chosen))
+    details = stats(step_of_trace(trace, chosen), trace)
     return Training(rows, verdict, diverges, first_inf, first_nan, chosen, details)
 
 
@@ -89,6 +91,7 @@ def row(
     step: TrainingStep,
     versions: dict[int, list[TensorRecord]],
     grads: dict[tuple[int, int], Value],
+    bad: frozenset[int],
 ) -> StepRow:
     parameters = []
     norms: list[float] = []
@@ -97,8 +100,11 @@ def row(
         left = [grads[n, t.first] for n in range(*step.passes) if (n, t.first) in grads]
         grad = left[-1] if left else t.grad
         norm = None if grad is None or not grad.is_measured else grad.norm
+        update = update_of(t, versions[t.first])
+        if norm is None and update is None and not versions[t.first][-1].name:
+            continue  # a tensor of one step alone, which nothing trains
         norms += [] if norm is None else [norm]
-        parameters.append(ParameterStep(named(t, versions), norm, update_of(t, versions[t.first])))
+        parameters.append(ParameterStep(named(t, versions), norm, update))
     updates = [p.update for p in parameters if p.update is not None]
     total = math.hypot(*norms) if norms else None
     return StepRow(
@@ -107,16 +113,21 @@ def row(
         total,
         max(updates, key=lambda x: (math.isnan(x), x)) if updates else None,
         tuple(parameters),
-        first_bad(trace, step, read, parameters, versions),
+        first_bad(trace, step, read, parameters, versions, bad),
     )
 
 
 def leaves_read(trace: Trace, step: TrainingStep) -> list[TensorRecord]:
-    """Return the leaves that the step's operations read, each in the first version that they read."""
+    """Return the leaves that the step's operations read, each in the first version that they read. What runs without
+    gradients is an initialisation, which may clear a row of a parameter, or an evaluation.
+    """
     found: dict[int, TensorRecord] = {}
     for operation in trace.operations[slice(*step.operations)]:
+        if not operation.grad_enabled:
+            continue
+        made = {trace.tensors[i].first for i in operation.outputs}  # in place: an initialisation, not a use
         for t in (trace.tensors[i] for i in operation.tensors):
-            if t.is_leaf and t.requires_grad:
+            if t.is_leaf and t.requires_grad and t.first not in made:
                 found.setdefault(t.first, t)
     return list(found.values())
 
@@ -126,30 +137,13 @@ def named(t: TensorRecord, versions: dict[int, list[TensorRecord]]) -> str:
     return last.name or last.label
 
 
-def update_of(t: TensorRecord, versions: list[TensorRecord]) -> float | None:
-    """Return the norm of the change from this version to the next, relative to this version's norm."""
-    later = versions[t.version + 1] if t.version + 1 < len(versions) else None
-    if later is None or later.value is None or t.value is None:
-        return None
-    if later.update is not None:
-        return later.update
-    if not later.value.is_whole or not t.value.is_whole:
-        return None
-    return ratio(t.value.data, later.value.data)
-
-
-def ratio(before: Any, after: Any) -> float:
-    """Return the norm of the change relative to the norm of the value before."""
-    moved, size = norm_of(after - before), norm_of(before)
-    return moved / size if size else math.inf if moved else 0.0
-
-
 def first_bad(
     trace: Trace,
     step: TrainingStep,
     leaves: list[TensorRecord],
     parameters: list[ParameterStep],
     versions: dict[int, list[TensorRecord]],
+    bad: frozenset[int],
 ) -> BadValue | None:
     """Return the first value of a step that is not finite: in parameters before the step, then forward, then
     gradients.
@@ -160,7 +154,7 @@ def first_bad(
     for operation in trace.operations[slice(*step.operations)]:
         for out in operation.outputs:
             value = trace.tensors[out].value
-            if value is not None and not value.all_finite:
+            if value is not None and not value.all_finite and out in bad:
                 label = "the loss" if out in step.roots else SUFFIX.sub("", trace.tensors[out].label)
                 return BadValue("forward", label, operation.name, kind(value), operation.span)
     for p in parameters:
@@ -179,10 +173,10 @@ def judged(rows: tuple[StepRow, ...], first_inf: int | None, first_nan: int | No
     finite = [(n, x) for n, x in losses if math.isfinite(x)]
     parts = [f"{what} first in step {n}" for what, n in (("inf", first_inf), ("NaN", first_nan)) if n is not None]
     if parts:
-        grown = ""
-        if len(finite) > 1 and abs(finite[-1][1]) > 10 * abs(finite[0][1]):
-            grown = f", after it grew from {finite[0][1]:.3g} to {finite[-1][1]:.3g}"
-        return f"diverging: the loss is {' and '.join(parts)}{grown}", True
+        first_bad = f"the loss is {' and '.join(parts)}"
+        if len(finite) > 1 and finite[-1][1] > 10 * abs(finite[0][1]):
+            return f"diverging: {first_bad}, after it grew from {finite[0][1]:.3g} to {finite[-1][1]:.3g}", True
+        return first_bad, True
     if len(finite) < 2:
         return "", False
     first, last = finite[0][1], finite[-1][1]

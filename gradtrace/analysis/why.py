@@ -8,12 +8,14 @@ that applies is the answer.
 
 from __future__ import annotations
 
-from gradtrace.analysis import copies, history, numbers, zeros
+from gradtrace.analysis import copies, history, numbers, places, zeros
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.facts import Facts, is_finite, is_zero
 from gradtrace.analysis.flow import Cut, reachable_functions
+from gradtrace.analysis.left_numbers import left_numbers
+from gradtrace.analysis.rewrites import with_line_after, with_statement
 from gradtrace.analysis.words import at_line, brief
-from gradtrace.trace.record import TensorRecord, Trace
+from gradtrace.trace.record import OVERWRITTEN, TensorRecord, Trace
 
 
 def why(trace: Trace, tensor: int) -> Cause:
@@ -22,6 +24,15 @@ def why(trace: Trace, tensor: int) -> Cause:
 
 
 def explain(facts: Facts, record: TensorRecord) -> Cause:
+    cause = of_gradient(facts, record)
+    grad = record.grad
+    is_part = grad is not None and grad.is_measured and any(one.name == record.label for one in facts.trace.shards)
+    return (
+        cause._replace(what=f"Before the ranks reduce it, rank {facts.trace.rank}'s {cause.what}") if is_part else cause
+    )
+
+
+def of_gradient(facts: Facts, record: TensorRecord) -> Cause:
     if record.grad is None:
         causes = (ask(facts, record) for ask in ASKED)
         cause = next((cause for cause in causes if cause is not None), None)
@@ -61,7 +72,7 @@ def cleared(facts: Facts, record: TensorRecord) -> Cause | None:
 
 def overwritten(facts: Facts, record: TensorRecord) -> Cause | None:
     """Explain a version of a tensor that was overwritten."""
-    if record.grad_note != "overwritten in place":
+    if record.grad_note != OVERWRITTEN:
         return None
     return Cause(
         "overwritten",
@@ -93,7 +104,29 @@ def never_called(facts: Facts, record: TensorRecord) -> Cause | None:
         when = "backward failed before it stored a gradient" if ran else "the program failed before backward was called"
         end = facts.at(f"the program ends here by {failure.kind}: {failure.message}", failure.span)
         return Cause("never called", when, [origin, end], ("fix the error first",))
-    return Cause("never called", "backward was not called", [origin], (f"call {facts.root_names()}.backward()",))
+    return uncalled(facts, origin)
+
+
+def uncalled(facts: Facts, origin: Evidence) -> Cause:
+    """Explain a run without a backward: its call has no parentheses, or the result does not require grad, or it is
+    missing.
+    """
+    statement = places.uncalled(facts.text, ("backward",))
+    roots = [facts.tensors[i] for i in facts.roots]
+    if roots and not any(root.requires_grad for root in roots):
+        cause = history.no_history(facts, roots[0])
+        because = f"backward was not called, and {roots[0].label} does not require grad: {cause.because}"
+        return Cause("never called", because, list(dict.fromkeys([origin, *cause.evidence])), cause.advice)
+    if statement is not None:
+        text, head = facts.text.cut(statement), places.head_of(statement)
+        fix = with_statement(facts, statement, f"{text}()", f"{text}(){at_line(head)}")
+        here = facts.at("this only looks the method up", head)
+        because = f"backward was not called: line {head.line} names {text} without parentheses"
+        return Cause("never called", because, [origin, here], (fix,))
+    call = f"{facts.root_names()}.backward()"
+    return Cause(
+        "never called", "backward was not called", [origin], (with_line_after(facts, None, call, f"call {call}"),)
+    )
 
 
 def not_retained(facts: Facts, record: TensorRecord) -> Cause | None:
@@ -101,7 +134,7 @@ def not_retained(facts: Facts, record: TensorRecord) -> Cause | None:
     visits = facts.visits_of(record)
     if record.is_leaf or record.retains_grad or not visits:
         return None
-    evidence = [facts.backward(facts.storing[-1])]
+    evidence = [facts.backward(facts.passes[visits[-1].number])]
     passing = visits[-1].gradient
     if passing is not None:
         evidence.append(Evidence(f"the gradient that passed through it was {brief(passing)}"))
@@ -161,6 +194,19 @@ def avoidable(facts: Facts, cuts: list[Cut]) -> Cause:
     return next((c for c in causes if c.code not in ("integer", "comparison", "no derivative")), causes[0])
 
 
+def ways(facts: Facts, record: TensorRecord, cuts: list[Cut], first: Cause) -> list[str]:
+    """Return in words the places that cut the paths from a tensor to the roots: `first`, then the others."""
+    others = [history.describe(facts, cut).because for cut in cuts]
+    after = facts.flow.after([record.id])
+    numbers = [one.escape for one in left_numbers(facts) if one.tensor in after]
+    others += [f"{one.how}(){at_line(one.span)}" for one in numbers]
+    found = list(dict.fromkeys([first.because, *others]))
+    return found if len(found) <= MOST_WAYS else [*found[:MOST_WAYS], f"{len(found) - MOST_WAYS} more"]
+
+
+MOST_WAYS = 3
+
+
 def unreached(facts: Facts, record: TensorRecord) -> Cause | None:
     """Explain a tensor that is on no path to a root: it is cut off, or not used at all."""
     made, run = facts.origin(record), facts.backward(facts.storing[-1])
@@ -168,7 +214,7 @@ def unreached(facts: Facts, record: TensorRecord) -> Cause | None:
     cuts = facts.cuts_on_the_way(record)
     if cuts:
         cut = avoidable(facts, cuts)
-        because = f"{roots} depends on it only through {cut.because}"
+        because = f"{roots} depends on it only through {', and through '.join(ways(facts, record, cuts, cut))}"
         return cut._replace(because=because, evidence=[made, *cut.evidence, run])
     reached = facts.flow.after([record.id])
     if reached.isdisjoint(facts.flow.before(facts.roots)):

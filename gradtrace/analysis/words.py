@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Sequence
 from gradtrace.trace.record import Span, Value
 
 FEW = 6  # elements that are written out
+MANY = 4  # names that are listed one by one
 
 
 def brief(value: Value) -> str:
@@ -23,6 +24,30 @@ def brief(value: Value) -> str:
     return f"all {one(low)} {value.shape}" if low == high else f"between {one(low)} and {one(high)} {value.shape}"
 
 
+def folded(names: Sequence[str], noun: str) -> str:
+    """Return a list of names; of many, their number and the modules they are in: "62 parameters of net.a to net.d"."""
+    if len(names) <= MANY:
+        *start, last = names
+        return f"{', '.join(start)} and {last}" if start else last
+    owners = list(dict.fromkeys(name.rpartition(".")[0] for name in names if "." in name))
+    if len(owners) == 0 or sum("." in name for name in names) < len(names):
+        return f"{', '.join(names[:MANY])} and {len(names) - MANY} more"
+    depth = len(common(owners)) + 1
+    modules = list(dict.fromkeys(".".join(owner.split(".")[:depth]) for owner in owners))
+    where = modules[0] if len(modules) == 1 else f"{modules[0]} and {modules[1]}"
+    return f"{len(names)} {noun} of {where if len(modules) < 3 else f'{modules[0]} to {modules[-1]}'}"
+
+
+def common(paths: Sequence[str]) -> list[str]:
+    """Return the components that dotted paths begin with."""
+    found = []
+    for parts in zip(*(path.split(".") for path in paths), strict=False):
+        if len(set(parts)) > 1:
+            break
+        found.append(parts[0])
+    return found
+
+
 def at_line(span: Span | None) -> str:
     """Return " on line 3", or "" without a place."""
     return f" on line {span.where}" if span is not None else ""
@@ -37,3 +62,13 @@ def one(x: Any) -> str:
 
 def several(items: Any) -> str:
     return "[" + ", ".join(map(several, items)) + "]" if isinstance(items, list) else one(items)
+
+
+def named_ranks(ranks: Sequence[int]) -> str:
+    """Return ranks as text: "rank 1", "ranks 0 and 2", "ranks 0 to 7"."""
+    ordered = sorted(ranks)
+    if len(ordered) == 1:
+        return f"rank {ordered[0]}"
+    if len(ordered) > 2 and ordered == list(range(ordered[0], ordered[-1] + 1)):
+        return f"ranks {ordered[0]} to {ordered[-1]}"
+    return f"ranks {', '.join(map(str, ordered[:-1]))} and {ordered[-1]}"

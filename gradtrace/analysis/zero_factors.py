@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.facts import Facts, is_zero
+from gradtrace.analysis.places import head_of, method_call
 from gradtrace.analysis.ranges import SMALLEST, magnitude
-from gradtrace.analysis.terms import highest, is_comparison, made_at, named, operator, unit
-from gradtrace.engine.tables import function_table
+from gradtrace.analysis.terms import code_of, highest, is_comparison, made_at, named, operator, unit
+from gradtrace.engine.operators.tables import function_table
 from gradtrace.lazy_names import words
 from gradtrace.trace.operands import record_of
-from gradtrace.trace.record import Operation, Value
+from gradtrace.trace.record import Operation, Span, Value
 
 # Why the gradient of a public function of several operators can be 0, in the words of the records' `zero`.
 FUNCTIONS = function_table(
@@ -38,15 +39,17 @@ def product(facts: Facts, base: str, operation: Operation | None, operand: int |
     constant = next(iter(operation.constants), "") if operation is not None else ""
     factor = next((named(facts, i) for i in zeros or others), constant or "the other factor")
     code = "mask" if reason_of(base) == "mask" else "zero factor"
-    first = facts.tensors[zeros[0]] if zeros else None
+    first, name = facts.tensors[zeros[0]] if zeros else None, code_of(factor) or "..."
+    if not others and constant:
+        return Cause(code, f"it is multiplied by {constant}{where}", advice=(f"leave the factor {constant} out",))
     if first is not None and first.is_leaf and first.requires_grad:
         advice = (
             f"start {factor} from other values than zeros: two layers of zeros get no gradient",
-            f"nn.init.normal_({factor}, std=0.02), or torch.randn(...) * 0.02 for {factor.rpartition('.')[2]}",
+            f"nn.init.normal_({name}, std=0.02), or torch.randn(...) * 0.02 for {factor.rpartition('.')[2]}",
         )
         return Cause(code, is_zero_factor(factor, where), advice=advice)
     if first is not None and (leaf := zero_leaf(facts, first.id)) is not None:
-        advice = (f"start {leaf} from other values than zeros: nn.init.kaiming_normal_({leaf})",)
+        advice = (f"start {leaf} from other values than zeros: nn.init.kaiming_normal_({code_of(leaf) or '...'})",)
         return Cause(code, is_zero_factor(f"{factor} (for {leaf} is 0)", where), advice=advice)
     if first is not None and (compared := comparison_behind(facts, first.id)) is not None:
         return Cause(code, is_zero_factor(factor, where), advice=(look_at_mask(compared),))
@@ -96,12 +99,18 @@ RECTIFIED = (
 
 
 def zero_leaf(facts: Facts, tensor: int) -> str | None:
-    """Return the parameter of zeros from which a zero value was computed."""
+    """Return the name of the parameter of zeros from which a zero value was computed."""
+    leaf = leaf_of_zeros(facts, tensor)
+    return None if leaf is None else named(facts, leaf)
+
+
+def leaf_of_zeros(facts: Facts, tensor: int, smallest: int = 2) -> int | None:
+    """Return the parameter of zeros, of at least `smallest` dimensions, from which a zero value was computed."""
     waiting, seen = [tensor], {tensor}
     while waiting and len(seen) < 50:
         record = facts.tensors[waiting.pop()]
-        if record.is_leaf and record.requires_grad and (record.value is None or len(record.shape) > 1):
-            return named(facts, record.id)
+        if record.is_leaf and record.requires_grad and (record.value is None or len(record.shape) >= smallest):
+            return record.id
         maker = facts.maker(record.id)
         for i in () if maker is None else maker.tensors:
             if i not in seen and is_zero(facts.tensors[i].value):
@@ -130,6 +139,17 @@ def opposite(text: str) -> str:
     return f"~({text})"
 
 
+def zeros_in_text(facts: Facts, name: str) -> Span | None:
+    """Return the only place of `nn.init.zeros_(self.up.weight)` in the text, for a parameter `model.up.weight`."""
+    calls = [call for s in facts.text.simple if (call := method_call(s, ("zeros_",))) is not None]
+    taken = [call for call in calls if call.args and is_end(name, facts.text.cut(call.args[0]).removeprefix("self."))]
+    return head_of(taken[0]) if len(taken) == 1 else None
+
+
+def is_end(name: str, end: str) -> bool:
+    return name == end or name.endswith(f".{end}")
+
+
 def makers_of_zero(facts: Facts, operation: Operation | None, operand: int | None, base: str) -> list[Evidence]:
     """Return evidence of where the factor that is 0 was made."""
     zeros = [i for i in factors(operation, operand) if is_zero(facts.tensors[i].value)]
@@ -141,7 +161,9 @@ def makers_of_zero(facts: Facts, operation: Operation | None, operand: int | Non
     if compared is None and made is not None and made.id != record.operation:
         return [facts.at(f"{named(facts, made.outputs[0])} is 0 everywhere from here on", made.span)]
     span = compared.span if compared is not None else made_at(facts, record)
-    if record.is_leaf and record.requires_grad:
+    if (filled := zeros_in_text(facts, named(facts, record.id))) is not None:
+        span = filled
+    elif record.is_leaf and record.requires_grad:
         span = facts.begun.get(facts.flow.tensor(record.id), span)
     return [] if span is None else [facts.at(f"{named(facts, record.id)} is made here, and is 0", span)]
 

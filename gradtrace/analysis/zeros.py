@@ -6,10 +6,20 @@ from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts, goes_bad, is_zero
 from gradtrace.analysis.ranges import SHORT, SMALLEST
-from gradtrace.analysis.terms import named, operator
+from gradtrace.analysis.symmetries import cancellation
+from gradtrace.analysis.terms import code_of, named, operator
 from gradtrace.analysis.words import at_line, brief
-from gradtrace.analysis.zero_factors import RECTIFIED, makers_of_zero, product, reason_of, underflows
-from gradtrace.engine.tables import function_table
+from gradtrace.analysis.zero_factors import (
+    RECTIFIED,
+    factors,
+    leaf_of_zeros,
+    makers_of_zero,
+    product,
+    reason_of,
+    underflows,
+)
+from gradtrace.annotations import Sequence
+from gradtrace.engine.operators.tables import function_table
 from gradtrace.trace.record import BackwardStep, Change, HookRun, Operation, TensorRecord, Value
 
 SCALED = ("multiply the loss by 2 ** 10 or more before backward, and divide the gradients after it (GradScaler)",)
@@ -25,7 +35,11 @@ def zero(facts: Facts, record: TensorRecord) -> Cause:
             return zeroed(facts, record, wiped).about(record, "zero", "0")
     if not visits:
         return Cause("assigned", "the program set it", [facts.origin(record)]).about(record, "zero", "0")
-    cause = origin_of_zero(facts, visits[-1])
+    cancels = cancellation(facts, record)
+    cause = None
+    if cancels is not None and (", since " in cancels or len(facts.arrivals.at(visits[-1])) == 1):
+        cause = Cause("symmetry", cancels.replace(", but for rounding", ""))
+    cause = cause or started_at_zero(facts, record) or origin_of_zero(facts, visits[-1])
     evidence = [facts.origin(record), facts.backward(facts.passes[visits[-1].number]), *cause.evidence]
     return cause._replace(evidence=evidence).about(record, "zero", "0")
 
@@ -56,6 +70,7 @@ def clipped(facts: Facts, record: TensorRecord, change: Change, culprit: Backwar
     """Explain zeros after clip_grad_norm_, which multiplied all gradients by max_norm / inf."""
     leaf = facts.functions[culprit.function].variable
     other = "another tensor" if leaf is None else facts.label(leaf)
+    code = "..." if leaf is None else code_of(named(facts, leaf)) or "..."
     first = next((s for s in facts.steps if s.number == culprit.number and goes_bad(s)), None)
     operation = None if first is None else facts.arrivals.operations.get(first.function)
     evidence, what = [facts.at(f"{record.label}.grad is multiplied by max_norm / inf = 0", change.span)], ""
@@ -69,10 +84,65 @@ def clipped(facts: Facts, record: TensorRecord, change: Change, culprit: Backwar
         f"inf{what}",
         evidence,
         (
-            f"keep {other}.grad finite: torch.sqrt({other} + 1e-12), clamp(min=1e-8)",
+            f"keep the gradient of {other} finite: torch.sqrt({code} + 1e-12), clamp(min=1e-8)",
             "torch.nn.utils.clip_grad_norm_(..., error_if_nonfinite=True) says so at once",
         ),
     )
+
+
+def started_at_zero(facts: Facts, record: TensorRecord) -> Cause | None:
+    """Explain zeros by a factor that starts at 0 and is trained, as LoRA's second matrix: an update ends them."""
+    factor = zero_factor(facts, record)
+    if factor is None or not is_trained(facts, factor):
+        return None
+    name = named(facts, factor.id)
+    return Cause(
+        "zero at first",
+        f"it is multiplied by {name}, which is 0 there and gets a gradient itself, so an update of {name} ends this",
+        [facts.origin(factor)],
+    )
+
+
+def is_trained(facts: Facts, leaf: TensorRecord) -> bool:
+    """Whether an optimiser holds a leaf that got a gradient other than 0."""
+    got = any(not is_zero(visit.grad_after) for visit in facts.stored.get(leaf.id, ()))
+    return got and leaf.id in facts.optimised
+
+
+def zero_factor(facts: Facts, record: TensorRecord) -> TensorRecord | None:
+    """Return the parameter of zeros that a gradient of zero was multiplied by; None for another reason."""
+    visits = facts.visits_of(record)
+    found = blamed(facts, visits[-1]) if visits else None
+    if found is None:
+        return None
+    step, index = found
+    operation = facts.arrivals.operations.get(step.function)
+    if operation is None:  # one of several functions of an operation: of linear without a bias
+        later = (facts.arrivals.operations.get(sender.function) for sender, _, _ in facts.arrivals.at(step))
+        operation = next((one for one in later if one is not None), None)
+        multiplied: Sequence[int] = (
+            () if operation is None or reason_of(operator(operation)) != "product" else operation.tensors
+        )
+    else:
+        multiplied = factors(operation, facts.arrivals.graph.operand(step.function, index))
+    zeros = [i for i in multiplied if is_zero(facts.tensors[i].value)]
+    leaf = next((leaf for i in zeros if (leaf := leaf_of_zeros(facts, i, smallest=0)) is not None), None)
+    return None if leaf is None else facts.tensors[facts.flow.tensor(leaf)]
+
+
+def blamed(facts: Facts, step: BackwardStep) -> tuple[BackwardStep, int] | None:
+    """Return the step, and its edge, that sent zeros of a gradient that was not zero, on the way to another step."""
+    seen: set[int] = set()
+    while step.function not in seen:
+        seen.add(step.function)
+        arrivals = facts.arrivals.at(step)
+        if not arrivals or not all(is_zero(arrival.part.value) for arrival in arrivals):
+            return None
+        for sender, edge, _ in arrivals:
+            if not all(is_zero(u) for u in sender.upstream if u):
+                return sender, edge
+        step = arrivals[0].sender
+    return None
 
 
 def origin_of_zero(facts: Facts, step: BackwardStep) -> Cause:
@@ -265,6 +335,6 @@ def straight_code(facts: Facts, operation: Operation | None, operand: int | None
     """Return a hint with the code of a straight-through estimate of a flat operation."""
     if operation is None or operand is None:
         return "use a straight-through estimate: x + (hard - x).detach()"
-    soft = named(facts, operand)
-    soft = soft if soft.isidentifier() or len(soft) < 12 else "x"
+    soft = code_of(named(facts, operand))
+    soft = soft if soft.isidentifier() or 0 < len(soft) < 12 else "x"
     return f"a straight-through estimate: {soft} + (torch.{operation.name}({soft}) - {soft}).detach()"

@@ -16,8 +16,8 @@ from gradtrace.engine import (
     set_detect_anomaly,
     set_grad_enabled,
 )
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lazy_names import attach
 
 VOLATILE = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
@@ -60,18 +60,18 @@ class Variable(metaclass=_TensorsAreVariables):
 __getattr__, __dir__ = attach(
     __name__,
     {
-        "SavedTensor": "gradtrace.engine.saved_hooks",
+        "SavedTensor": "gradtrace.engine.reverse.saved_hooks",
         "_unsafe_preserve_version_counter": "gradtrace.autograd.graph",
         "gradcheck": "gradtrace.func.gradcheck",
         "gradgradcheck": "gradtrace.func.gradcheck",
-        "is_multithreading_enabled": "gradtrace.engine.modes",
-        "set_multithreading_enabled": "gradtrace.engine.modes",
+        "is_multithreading_enabled": "gradtrace.engine.data.modes",
+        "set_multithreading_enabled": "gradtrace.engine.data.modes",
     },
     modules={
         "forward_ad": "gradtrace.func.forward_ad",
-        "grad_mode": "gradtrace.engine.modes",
+        "grad_mode": "gradtrace.engine.data.modes",
         "functional": "gradtrace.func.functional",
-        "function": "gradtrace.engine.function",
+        "function": "gradtrace.engine.calls.function",
         "graph": "gradtrace.autograd.graph",
     },
     listed=__all__,

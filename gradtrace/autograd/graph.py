@@ -6,10 +6,10 @@ https://pytorch.org/docs/stable/autograd.html#torch.autograd.graph
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Iterable, Sequence
-from gradtrace.engine.node import GradientEdge, RemovableHandle
-from gradtrace.engine.node import Node as EngineNode
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor, gradient_edge
+from gradtrace.engine.data.node import GradientEdge, RemovableHandle
+from gradtrace.engine.data.node import Node as EngineNode
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor, gradient_edge
 from gradtrace.lazy_names import attach
 
 __all__ = [

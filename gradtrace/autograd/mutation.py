@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 from gradtrace.annotations import Any
 from gradtrace.autograd.graph import saved_tensors_hooks
-from gradtrace.engine.state import state, using
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.state import state, using
+from gradtrace.engine.data.tensor import Tensor
 
 OUTSIDE_MESSAGE = (
     "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally "
@@ -92,7 +92,7 @@ class allow_mutation_on_saved_tensors:
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
         self._hooks.__enter__()
         self._outer = state.keeper
-        state.keeper = Writes(self, self._outer)  # type: ignore[assignment]  # it stands in for a keeper
+        state.keeper = Writes(self, self._outer)
         self._is_entered = True
         return self
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from gradtrace.batch.columns import Chunk, TableReader, TableWriter
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data.lazy import np
 from gradtrace.errors import UsageError
 from gradtrace.sandbox import scratch
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from gradtrace.batch.columns import Chunk, TableReader, TableWriter
 from gradtrace.batch.formats import ARROW, SUFFIXES
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data.lazy import np
 from gradtrace.errors import UsageError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data.lazy import np
 
 SHOWN = 40  # characters of a cell shown in a message
 

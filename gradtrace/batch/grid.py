@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gradtrace.batch.columns import Chunk, TableReader, twice_in
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data.lazy import np
 from gradtrace.errors import UsageError
 
 FORM = "for instance --grid S=80:120:1000 (from, to, points) or --grid K=90,100,110"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sys import getrefcount, version_info
 from typing import Any
 
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data.lazy import np
 from gradtrace.static.plan import Plan
 from gradtrace.static.rows import RowProgram
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from gradtrace.batch.columns import Bad, Chunk, numbers, python_values, take_rows
 from gradtrace.batch.mapper import RowMap
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data.lazy import np
 from gradtrace.errors import UsageError
 
 FAIL, NULL, SKIP = "fail", "null", "skip"

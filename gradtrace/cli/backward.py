@@ -19,7 +19,7 @@ def differentiate(
     `vectors` is raw data, one for each of the --grad-tensors; `called` says that the program called backward itself.
     Exceptions raised in code of the program are not converted.
     """
-    from gradtrace.engine.state import state
+    from gradtrace.engine.data.state import state
 
     asked = how.backward is not None
     if how.no_backward or not roots:
@@ -73,7 +73,7 @@ def call(roots: list[Tensor], vectors: list[Tensor] | None, targets: list[Tensor
     import warnings
 
     from gradtrace.engine import backward
-    from gradtrace.engine.state import state
+    from gradtrace.engine.data.state import state
 
     state.origin = 0
     with warnings.catch_warnings():
@@ -127,7 +127,7 @@ def named(run: Any, known: dict[str, Tensor], name: str, option: str) -> Tensor:
 
 def retained(run: Any, known: dict[str, Tensor], made: list[Tensor], wanted: tuple[str, ...]) -> list[Tensor]:
     """Return the tensors that --retain-grad names; for "all", every computed tensor that requires grad."""
-    from gradtrace.engine.view_rules import known_grad_fn
+    from gradtrace.engine.calls.view_rules import known_grad_fn
 
     if "all" in wanted and "all" not in known:
         return [t for t in made if t.requires_grad and known_grad_fn(t) is not None]
@@ -146,7 +146,7 @@ def refused(run: Any, error: Exception) -> ProgramError:
     place = None if span is None else place_of(run, span)
     text = "" if place is None else place.text[place.column - 1 :]
     told = ProgramError(str(error), hints.of_backward(str(error), text), place)
-    if origin := vars(error).get("_forward", 0):
+    if origin := vars(error).get("__forward__", 0):
         told.forward = place_of(run, run.spans[origin])
     return told
 
@@ -158,7 +158,7 @@ def place_of(run: Any, span: Any) -> Any:
 
 def root_span(run: Any) -> Any:
     from gradtrace.engine import Tensor
-    from gradtrace.engine.view_rules import known_grad_fn
+    from gradtrace.engine.calls.view_rules import known_grad_fn
     from gradtrace.lang.source import span_of
 
     fn = known_grad_fn(run.root) if isinstance(run.root, Tensor) else None

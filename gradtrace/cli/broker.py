@@ -12,6 +12,7 @@ the child names an output by its number, never by a path.
     "figures", plotting calls                   the same, by matplotlib
     "open"                                      shows the written file in the browser
     "torch"                                     runs the program in real PyTorch (check --against torch)
+    "command"                                   runs a command line of a document, which gets no right (verify)
 """
 
 from __future__ import annotations

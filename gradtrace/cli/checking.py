@@ -13,6 +13,7 @@ from gradtrace.errors import UsageError
 from gradtrace.trace import opcheck
 from gradtrace.trace.finite import FLOAT64, WRONG
 from gradtrace.trace.history import bound_names
+from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.probe import Probe, Shift, as_array
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Runner:
                 self.request.program,
                 given,
                 dtype=self.dtype,
-                record=True,
+                record=Keeper,
                 watcher=probe,
                 then=at_end,
                 budget=self.request.budget,
@@ -106,7 +107,7 @@ class Runner:
 
 def copy_of(tensor: Any) -> Any:
     from gradtrace.engine import Tensor
-    from gradtrace.engine.lazy import np
+    from gradtrace.engine.data.lazy import np
 
     raw = tensor._data
     copy = Tensor._wrap(raw if type(raw) in (float, bool) else np.array(raw))
@@ -254,7 +255,7 @@ def twice(runner: Runner) -> list[analysis.Wrong]:
 
 def with_gradients(gradgradcheck: Any, apply: Any, inputs: tuple[Any, ...]) -> bool:
     """Call gradgradcheck within a backward pass, with grad mode on and without watcher or recorder."""
-    from gradtrace.engine.state import using
+    from gradtrace.engine.data.state import using
 
     try:
         with using(watcher=None, recorder=None, grad_enabled=True):

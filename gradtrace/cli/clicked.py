@@ -5,6 +5,7 @@ They handle the command lines that `plain` leaves to click: help, completion, an
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 import click
@@ -66,8 +67,25 @@ def kind(plain: ToolOption) -> Any:
         return click.Choice(plain.choices)
     if plain.type is str:
         return str
-    ranged = click.IntRange if plain.type is int else click.FloatRange
+    ranged = WholeNumber if plain.type is int else Number
     return plain.type if plain.min is plain.max is None else ranged(plain.min, plain.max, min_open=plain.min_open)  # type: ignore[arg-type]
+
+
+class WholeNumber(click.IntRange):
+    """click's range of integers, which also takes 1e9."""
+
+    name = "whole number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and "e" in value.lower():
+            with contextlib.suppress(ValueError, OverflowError):
+                if float(value) == int(float(value)):
+                    value = int(float(value))
+        return super().convert(value, param, ctx)
+
+
+class Number(click.FloatRange):
+    name = "number"
 
 
 def checked(plain: ToolOption) -> Any:
@@ -147,7 +165,7 @@ class ClickCommand(click.Command):
             if lenient and found.positionals[:1] == ["-"]:
                 return None
             refuse_option(ctx, found)
-            return read_program(found, self.plain.always_file, bool(self.plain.words))
+            return read_program(found, self.plain)
         except (GradtraceError, click.UsageError):
             if lenient:
                 return None

@@ -30,7 +30,8 @@ class SourceCommand(NamedTuple):
     """A command on a program, whose variables become options. `always_file`: the argument is a FILE, not a SOURCE.
 
     With `words` (their name in --help) more arguments may follow the source; the callback gets them as `words`. With
-    `passes_on` the callback gets the arguments after `--` as `arguments`, for the program's sys.argv.
+    `passes_on` the callback gets the arguments after `--` as `arguments`, for the program's sys.argv. With `reads_logs`
+    the source may also be a flight log.
     """
 
     name: str
@@ -41,6 +42,7 @@ class SourceCommand(NamedTuple):
     always_file: bool = False
     words: str = ""
     passes_on: bool = False
+    reads_logs: bool = False
 
     @property
     def arity(self) -> dict[str, int]:
@@ -64,15 +66,18 @@ def words_of(found: Split) -> tuple[str, ...]:
     return tuple(found.positionals[grants.forced(found) is None :])
 
 
-def read_program(found: Split, always_file: bool, with_words: bool = False) -> Program:
+def read_program(found: Split, command: SourceCommand) -> Program:
     """Read and parse the program that the source argument names.
 
     Raise UsageError for further arguments, unless the command takes some.
     """
     budget = grants.early_budget(found)
-    guard.contain(grants.of_command(found, budget, always_file))
+    guard.contain(grants.of_command(found, budget, command.always_file))
     with timed(budget):
-        return parse(source_of(found, always_file, with_words), budget)
+        program = source_of(found, command.always_file, bool(command.words))
+        if program.is_log and not command.reads_logs:
+            raise UsageError(f"'{program.name}' is a flight log, not a program", f"gradtrace stats {program.name}")
+        return parse(program, budget)
 
 
 def timed(budget: Budget) -> Any:
@@ -100,6 +105,10 @@ def source_of(found: Split, always_file: bool, with_words: bool) -> source.Sourc
 def parse(found: source.Source, budget: Budget) -> Program:
     from gradtrace import lang
 
+    if found.is_log:
+        from gradtrace.trace import flight_log
+
+        return without_text(found.name, "", flight_log.read(found.name, found.record))
     if found.record is not None or budget.allow_import:
         from gradtrace.lang.own_modules import among, with_modules
     if found.record is not None:
@@ -108,22 +117,22 @@ def parse(found: source.Source, budget: Budget) -> Program:
         record = file.read(found.name, found.record)
         about = record.about
         if about.engine:
-            return recorded_torch(about, record)
+            return without_text(about.source_name, about.source_text, record)
         program = lang.parse(about.source_text, name=about.source_name, budget=budget)._replace(record=record)
         return with_modules(program, budget, among(about.files)) if about.files else program._replace(modules={})
     program = lang.parse(found.text, name=found.name, budget=budget)
     return with_modules(program, budget) if budget.allow_import else program
 
 
-def recorded_torch(about: Any, record: Any) -> Program:
-    """Return a recorded run of real PyTorch as a Program; its text is not parsed as gradtrace's language."""
+def without_text(name: str, text: str, record: Any) -> Program:
+    """Return a recorded run of real PyTorch as a Program, or a flight log; its text is not parsed as gradtrace's
+    language.
+    """
     import ast
 
     from gradtrace import lang
     from gradtrace.lang.source import Source
 
-    empty = lang.parse("0", name=about.source_name)
+    empty = lang.parse("0", name=name)
     kept = ast.parse("torch")  # not empty, for there is a run of it
-    return empty._replace(
-        source=Source(about.source_name, about.source_text), tree=kept, imports_torch=True, record=record
-    )
+    return empty._replace(source=Source(name, text), tree=kept, imports_torch=True, record=record)

@@ -86,7 +86,7 @@ def npz(file: File) -> Any:
 def load(file: File) -> Any:
     from io import BytesIO
 
-    from gradtrace.engine.lazy import np
+    from gradtrace.engine.data.lazy import np
 
     return guarded(lambda: np.load(BytesIO(file.content), allow_pickle=False), file)
 

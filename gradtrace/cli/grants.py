@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 TABLES = ("--data", "--grid")
 DROPPED = ("--scheduler", "--progress", "--resume", "--params", "-e")  # by `task_of`
-READ = ("--params", "--data", "--allow-import")
+READ = ("--params", "--data", "--allow-import", "--allow-read")
 EARLY = ("source_bytes", "memory_bytes", "process_bytes", "output_bytes")  # limits that hold before options are parsed
 FIXED = 800_000_000  # bytes of Python, numpy, its threads and gradtrace's own work, beside a program's values
 SHARE = 1.1  # of the program's values, for what holds them
@@ -39,6 +39,7 @@ class Grants(NamedTuple):
     scratch   a folder for a nameless file of intermediate results, or ""
     cluster   computes the parts on a cluster, of a table that the child describes: `map --scheduler`
     own_text  the program is an expression of the command line, no stranger's
+    commands  runs a command line of a document, which gets no right: `verify`
     prompt    yields the entries of `gradtrace repl`, of which each may take `entry_seconds`; gets the names to complete
     """
 
@@ -57,6 +58,7 @@ class Grants(NamedTuple):
     own_text: bool = False
     prompt: Callable[[Callable[[], list[str]]], Generator[str, None, None]] | None = None
     entry_seconds: float = 0.0
+    commands: Callable[[list[str], bytes, float], bytes] | None = None
 
     @property
     def most_memory(self) -> int:
@@ -73,6 +75,7 @@ class Grants(NamedTuple):
         """Return the grants of a command that has these limits and names no file."""
         written = WRITTEN_FACTOR * budget.output_bytes + WRITTEN_EXTRA if budget.allow_write else 0
         return cls(
+            read=budget.allow_read,
             write=os.path.realpath(budget.allow_write) if budget.allow_write else "",
             seconds=budget.seconds,
             memory=budget.memory_bytes,

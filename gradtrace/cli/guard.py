@@ -17,7 +17,7 @@ def ended(job: Callable[[], int | None], args: list[str]) -> int:
     """Run the job of the command line `args` and return its exit code; a job that returns None succeeded."""
     try:
         if sys.stdout is None:
-            raise GradtraceError("stdout is closed", "leave out >&-, or drop the results with >/dev/null")
+            raise GradtraceError("stdout is closed", "leave out >&-, or send the results to a file")
         try:
             status = job()
         finally:
@@ -50,6 +50,12 @@ def report_error(error: Exception, args: list[str]) -> int:
 
     # an OSError below a ProgramError is not the program's doing: its output found no place
     unwritten = error.__cause__ if isinstance(error, ProgramError) else error
+    if vars(unwritten or error).get("__of_program__"):
+        unwritten = None  # the program read a file that is not there
+    if isinstance(error, ModuleNotFoundError):
+        from gradtrace.cli import running
+
+        error = running.without_numpy(error) or error
     if not isinstance(unwritten, OSError):
         return report.show(error, report.Settings.of(args))
     abandon_output()

@@ -70,6 +70,18 @@ def of_constants(tree: Any) -> str:
     return ""
 
 
+TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".npy", ".npz")
+
+
+def of_source(text: str) -> str:
+    """Return the hint for a source whose free names are not meant as variables: a table's name, d/dx; "" for others."""
+    from gradtrace.lang.notation import of_other_notation
+
+    if text.endswith(TABLES) and " " not in text:
+        return f"{text} is data, not a program: gradtrace map EXPRESSION --data {text}, or --x @{text}"
+    return of_other_notation(text) if text.startswith(("d/d", "∂/∂")) else ""
+
+
 def of_option(name: str, options: Iterable[str], text: str) -> str:
     """Return the hint for an option that neither the command nor the program `text` has; "" without one."""
     from gradtrace.lang.names import is_known
@@ -81,5 +93,9 @@ def of_option(name: str, options: Iterable[str], text: str) -> str:
         return "the suffix of -o says it: -o FILE.svg" if "-o" in options else ""
     if is_known(name[2:]):
         return f"{name[2:]} is a name of the language; give the variable another one"
+    if "·" in text and len(text) < 200:
+        return f"'·' is a letter of names; a product is {text.strip().replace('·', '*')}"
+    if text[:1] == "π" and text.strip()[1:].isidentifier():
+        return f"π and the letters after it are one name; a product is pi*{text.strip()[1:]}"
     product = called_like_function(text, name[2:])
     return f"{name[2:]}(...) calls a function; a product is {product}" if product else ""

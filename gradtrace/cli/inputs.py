@@ -22,7 +22,7 @@ def prepare(request: Request) -> dict[str, Tensor]:
         from gradtrace.cli import records
 
         if program.record.about.engine:
-            raise records.not_run_again(program.source.name)
+            raise records.needs_running(program.source.name)
     if request.seed is not None:
         import gradtrace
 
@@ -50,7 +50,7 @@ def prepare(request: Request) -> dict[str, Tensor]:
             tensors[name].requires_grad_()
     if program.record is not None and inputs.seed is None:
         import gradtrace
-        from gradtrace.engine.lazy import np
+        from gradtrace.engine.data.lazy import np
 
         gradtrace.set_rng_state(gradtrace.tensor(np.frombuffer(program.record.about.random_state, np.uint8)))
     return tensors
@@ -117,6 +117,10 @@ def evaluator(dtype: str, budget: Budget | None = None) -> values.Evaluate:
 
 def lacking(program: Program, missing: list[Any], own: frozenset[str]) -> UsageError:
     """Return the error for variables without a value; its hint has the options that set them."""
+    if hint := hints.of_source(program.source.text.strip()):
+        return UsageError(f"no value for {missing[0].name}", hint, program.source.place(missing[0].span))
     ways = [f"--{m.name} VALUE" if m.name in own else f"-s {m.name}=VALUE" for m in missing]
     what = f"no value for {', '.join(m.name for m in missing)}"
-    return UsageError(what, f"give {' '.join(ways)}", program.source.place(missing[0].span))
+    also = ", or import a module: then open is the function that opens files"
+    hint = f"give {' '.join(ways)}{also if 'open' in [m.name for m in missing] else ''}"
+    return UsageError(what, hint, program.source.place(missing[0].span))

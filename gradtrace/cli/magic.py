@@ -18,9 +18,16 @@ from pathlib import Path
 from gradtrace.annotations import Any, Mapping, NamedTuple
 
 WITHOUT_SOURCE = ("ops", "completion", "diff", "map")  # commands that take no cell
-USAGE = (
-    "usage: %%gradtrace COMMAND [NAMES] [OPTIONS] above a cell that is the program, or %gradtrace COMMAND SOURCE ..."
-)
+OF_CELLS = (*("eval", "run", "graph", "page", "why", "paths", "trace", "stats", "check"), "jacobian", "hessian", "plan")
+USAGE = """\
+%%gradtrace COMMAND [NAMES] [OPTIONS] above a cell runs the command on the cell: it is the program. The values of names
+that it does not assign are the notebook's numbers, arrays and tensors; its own variables stay its own.
+
+{commands}
+
+For instance %%gradtrace why w, or %%gradtrace eval --get w.grad. %gradtrace COMMAND SOURCE ... runs any command line,
+and %gradtrace COMMAND --help lists its options.
+"""
 
 
 class Drawing(NamedTuple):
@@ -48,8 +55,10 @@ def magic(line: str, cell: str | None, variables: Mapping[str, Any]) -> Any:
         words = shlex.split(line)
     except ValueError as error:
         return complain(f"{error} in: {line}")
-    if not words or (cell is not None and words[0] in WITHOUT_SOURCE):
-        return complain(USAGE)
+    if not words:
+        return usage()
+    if cell is not None and words[0] in WITHOUT_SOURCE:
+        return complain(f"{words[0]} takes no cell; write %gradtrace {line.strip()} on a line of its own")
     with tempfile.TemporaryDirectory() as folder:
         if cell is not None:
             return of_cell(words, cell, variables, Path(folder))
@@ -64,7 +73,7 @@ def of_cell(words: list[str], cell: str, variables: Mapping[str, Any], folder: P
         picture = folder / ("picture.svg" if command == "graph" else "page.html")
         rest += ["-o", str(picture)]
     given = inputs(cell, variables, folder)
-    done = run(["graph" if command == "page" else command, "-", *rest, *given], cell)
+    done = run([command, "-", *rest, *given], cell)
     if picture is None or not picture.exists():
         return report(done)
     report(done)
@@ -96,6 +105,14 @@ def report(done: subprocess.CompletedProcess[str]) -> Any:
     return Report(done.stdout) if done.stdout else None
 
 
+def usage() -> Any:
+    """Return what the magics can do, for display."""
+    from gradtrace.cli.commands import COMMANDS
+    from gradtrace.views.rich import Report
+
+    return Report(USAGE.format(commands="\n".join(f"  {name:9} {COMMANDS[name]}" for name in OF_CELLS)))
+
+
 def complain(message: str) -> None:
     sys.stderr.write(f"gradtrace: {message}\n")
 
@@ -106,7 +123,7 @@ def complain(message: str) -> None:
 def inputs(cell: str, variables: Mapping[str, Any], folder: Path) -> list[str]:
     """Return options that set a cell's free names to the values of the notebook's variables."""
     from gradtrace import lang
-    from gradtrace.engine.lazy import np
+    from gradtrace.engine.data.lazy import np
     from gradtrace.errors import GradtraceError
 
     try:
@@ -126,7 +143,7 @@ def inputs(cell: str, variables: Mapping[str, Any], folder: Path) -> list[str]:
 def contents(value: Any) -> tuple[Any, bool]:
     """Return a variable's numbers as an array and whether it requires grad; (None, False) for other values."""
     from gradtrace.engine import Tensor
-    from gradtrace.engine.lazy import np
+    from gradtrace.engine.data.lazy import np
 
     if isinstance(value, Tensor):
         return np.asarray(value._data), bool(value.requires_grad)

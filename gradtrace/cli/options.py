@@ -183,9 +183,10 @@ ENGINE = section(
 COMMON = section(
     GENERAL,
     choice("--color auto|always|never", "Default: auto, colour on a terminal.", choices=colour.CHOICES),
-    hidden(choice("--errors text|json", "How errors are written. Default: text.")),
+    hidden(choice("--errors text|json|github", "How errors are written. Default: text.")),
     hidden(flag("--debug", "Show Python's traceback of an error.")),
 )
+PRECISION = flag("--precision", "Compare each result with a wider type: which operations lose digits.")
 ALL_ROWS = section("Output", flag("--all", "Show every row, even in long tables."))
 
 
@@ -215,6 +216,10 @@ def limits() -> list[ToolOption]:
         LIMITING,
         *numbers,
         option("--allow-write DIR", "A folder that the program may write in (np.save, TensorBoard). Default: none."),
+        option(
+            "--allow-read PATH ...",
+            "A file, or a folder whose files, the program may read (open, np.load, csv). Default: none.",
+        ),
         option(
             "--allow-import DIR",
             "A folder whose .py files the program may import, in the same language. Default: none.",
@@ -353,7 +358,7 @@ def take(record: type[Record], flags: dict[str, Any]) -> Record:
 
 def budget(flags: dict[str, Any]) -> Budget:
     """Return the limits that flags and environment give, and remove them from `flags`."""
-    given = {field: flags.pop(field) for field in (*BY_FIELD, "allow_write", "allow_import")}
+    given = {field: flags.pop(field) for field in (*BY_FIELD, "allow_write", "allow_import", "allow_read")}
     return Budget()._replace(**{field: value for field, value in given.items() if value is not None})
 
 

@@ -54,7 +54,7 @@ def call(command: SourceCommand, args: list[str]) -> int | None:
     doubtful = bool(command.words) and any(word.startswith("-") for word in found.positionals)
     if few or many or doubtful or any(o[0] in HELP_NAMES for o in found.options):
         return UNUSUAL
-    program = read_program(found, command.always_file, bool(command.words))
+    program = read_program(found, command)
     try:
         flags = read(command, program, found)
     except Unusual:

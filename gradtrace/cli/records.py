@@ -22,6 +22,7 @@ SUFFIX = "gt"
 GENERATORS = ("random", "numpy.random")
 KINDS = {"backward": int, **dict.fromkeys(("output", "grad_tensors", "inputs", "retain_grad"), tuple)}
 KINDS.update(dict.fromkeys(("no_backward", "retain_graph", "create_graph", "zero_grad"), bool))
+NOT_AGAIN = "is a recorded run of PyTorch, which cannot be run again here"
 PASSES = 100  # of a longer loop so many are noted node by node; for the others a command runs the program again
 
 
@@ -63,6 +64,8 @@ def saved(request: Request, wanted: Wanted) -> Trace | None:
     changes = changed(request) or (how.no_backward and about.backward)
     if changes or wanted.jacobians or wanted.save is not None:
         return None
+    if wanted.measuring and record.trace("all").precision is None:
+        return None
     if wanted.watched and wanted.detailed is None and len(record.trace("all").passes) > about.detailed:
         return None
     whole = wanted.everything or part.chosen or about.failure is not None
@@ -89,8 +92,17 @@ def of_torch(request: Request, wanted: Wanted) -> Trace:
     """Return the trace of a recorded PyTorch run; no option may change the run."""
     record, part = request.program.record, request.part
     name = record.about.source_name
-    if changed(request) or wanted.jacobians:
-        raise not_run_again(name)
+    if changed(request):
+        raise UsageError(
+            f"{name} {NOT_AGAIN}",
+            "leave out what would change the run (variables, --backward, --seed, ...); or change the program, and "
+            "record it again: --engine torch",
+        )
+    if wanted.jacobians:
+        raise UsageError(
+            f"{name} {NOT_AGAIN}, and has no local derivatives, which are multiplied along a path",
+            "gradtrace trace shows the gradient at each step of backward",
+        )
     trace = record.trace("all" if wanted.everything or part.chosen else "graph")
     for note in trace.left_out:
         from gradtrace.cli import report
@@ -111,10 +123,11 @@ def of_torch(request: Request, wanted: Wanted) -> Trace:
     return part.of(trace, wanted.picture)
 
 
-def not_run_again(name: str) -> UsageError:
+def needs_running(name: str) -> UsageError:
+    """Return the error of a command that runs its source itself."""
     return UsageError(
-        f"{name} is a recorded run of PyTorch, which cannot be run again here",
-        "leave out what would change the run (variables, --backward, --seed, ...); or record it again: --engine torch",
+        f"{name} {NOT_AGAIN}, as this command would need",
+        "why, graph, stats, trace, diff and eval answer from the record alone",
     )
 
 

@@ -21,6 +21,7 @@ from gradtrace.lang.parse import Program
 from gradtrace.lang.run import Run
 from gradtrace.limits import Budget
 from gradtrace.sandbox import channel
+from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.record import Trace
 from gradtrace.trace.steps import Watch
 
@@ -45,7 +46,7 @@ class Repl:
     """A session of the prompt. `failed` says whether any entry ended in an error."""
 
     def __init__(self, budget: Budget, dtype: str | None, settings: report.Settings) -> None:
-        self.talk = Dialogue(NAME, budget, record=True, watcher=Watch(), dtype=dtype, host=running.host)
+        self.talk = Dialogue(NAME, budget, record=Keeper, watcher=Watch(), dtype=dtype, host=running.host)
         self.settings, self.look = settings, Look(color=settings.color)
         self.tables = False  # whether each entry's table follows it
         self.failed = False

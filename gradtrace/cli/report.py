@@ -10,6 +10,10 @@
     exception (for a ProgramError the Python exception: "RuntimeError", else null), message, hint, file, line, column,
     source_line (null without a place), exit_code, forward (for an error in backward the line, column and
     source_line of the operation that was differentiated, else null)
+
+and `--errors github` the text, then a line that GitHub Actions shows as an annotation in the pull request:
+
+    ::error file=loss.py,line=3,col=5,endColumn=9,title=gradtrace::what; what to do
 """
 
 from __future__ import annotations
@@ -30,14 +34,14 @@ LONGEST = 100  # columns of a source line where stderr is not a terminal
 class Settings(NamedTuple):
     """The options about reporting errors."""
 
-    json: bool = False
+    form: str = "text"
     debug: bool = False
     color: str | None = None
 
     @classmethod
     def of(cls, args: list[str]) -> Settings:
         """Read the settings from the raw arguments, since errors can occur before click has parsed them."""
-        return cls(_option(args, "--errors") == "json", "--debug" in args, _option(args, "--color"))
+        return cls(_option(args, "--errors") or "text", "--debug" in args, _option(args, "--color"))
 
 
 def _option(args: list[str], name: str) -> str | None:
@@ -60,6 +64,7 @@ class Report(NamedTuple):
     exit_code: int
     prefix: str = "gradtrace"  # stands where the place would
     forward: Any = None  # the place of the operation whose backward failed
+    next_command: str = ""  # the command that explains the error, if there is one
 
 
 def escaped(text: str) -> str:
@@ -80,11 +85,12 @@ def show(error: Exception, settings: Settings) -> int:
         traceback.print_exception(error, file=sys.stderr)
     found = describe(error)
     found = found._replace(message=shortened(found.message), hint=shortened(found.hint))
-    if settings.json:
+    if settings.form == "json":
         write(as_json(found))
-    else:
-        listed = python_lines if getattr(error, "as_python", False) else lines
-        write("\n".join(listed(found, settings)))
+        return found.exit_code
+    write("\n".join(lines(found, settings)))
+    if settings.form == "github":
+        write(as_annotation(found))
     return found.exit_code
 
 
@@ -131,7 +137,14 @@ def program_error(error: ProgramError) -> Report:
     elif not colon or not name.isidentifier():
         name, message = "", error.message
     return Report(
-        "ProgramError", name or None, message, error.hint, error.place, error.exit_code, forward=error.forward
+        "ProgramError",
+        name or None,
+        message,
+        error.hint,
+        error.place,
+        error.exit_code,
+        forward=error.forward,
+        next_command=getattr(error, "next_command", ""),
     )
 
 
@@ -171,12 +184,14 @@ def lines(found: Report, settings: Settings) -> list[str]:
     body = [*excerpt(found.place, paint), *of_forward(found, paint)]
     if found.hint and _is_prose(what):
         body.append(f"{paint('hint:', 'bold')} {cells.visible(found.hint)}")
+    if found.next_command:
+        body.append(f"to see why: {cells.visible(found.next_command)}")
     return head + body
 
 
 def sentence(found: Report) -> str:
-    """Return the message on one line, after the class name if it is an uncaught Python exception."""
-    text = cells.visible(found.message)
+    """Return the message, after the class name if it is an uncaught Python exception."""
+    text = escaped(found.message) if found.exception else cells.visible(found.message)
     if found.exception is None or found.kind == "InternalError":
         return text
     return f"{found.exception}: {text}" if text else found.exception
@@ -189,17 +204,6 @@ def _is_prose(what: str) -> bool:
 
 def _hint(hint: str, what: str) -> str:
     return f"; {cells.visible(hint)}" if hint and not _is_prose(what) else ""
-
-
-def python_lines(found: Report, settings: Settings) -> list[str]:
-    """Return the lines for a script's error: its place first, then a last line as Python prints it."""
-    paint = cells.paint if colour.wanted(settings.color, sys.stderr) else _plain
-    head = f"{paint(where(found) + ':', 'bold')} {found.exception or 'an exception'} was not caught"
-    if found.hint:
-        head += f"; {cells.visible(found.hint)}"
-    name = cells.visible(found.exception or "")
-    last = f"{name}: {escaped(found.message)}" if name and found.message else name or escaped(found.message)
-    return [head, *excerpt(found.place, paint), *of_forward(found, paint), last]
 
 
 def of_forward(found: Report, paint: Any) -> list[str]:
@@ -254,6 +258,31 @@ def _plain(text: str, style: str) -> str:
 def clip(text: str, columns: int = 40) -> str:
     """Return a user's word for use in an error message: on one line and not too long."""
     return cells.clip(cells.visible(text), columns)
+
+
+# ---- for GitHub
+
+ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+IN_PROPERTIES = {**ESCAPES, ":": "%3A", ",": "%2C"}
+
+
+def as_annotation(found: Report) -> str:
+    """Return the workflow command that annotates a line of a file, or the whole run without a place in a file.
+
+    https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands#setting-an-error-message
+    """
+    place, what = found.place, sentence(found)
+    facts = {"title": found.prefix}
+    if place is not None and not place.name.startswith("<"):
+        ends = {"line": place.line, "col": place.column, "endColumn": place.column + max(1, place.width)}
+        facts = {"file": place.name.removeprefix("./"), **ends, **facts}
+    named = ",".join(f"{name}={_escaped(str(fact), IN_PROPERTIES)}" for name, fact in facts.items())
+    said = f"{what}; {cells.visible(found.hint)}" if found.hint else what
+    return f"::error {named}::{_escaped(said, ESCAPES)}"
+
+
+def _escaped(text: str, escapes: dict[str, str]) -> str:
+    return "".join(escapes.get(char, char) for char in text)
 
 
 # ---- as JSON

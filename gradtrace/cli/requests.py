@@ -218,6 +218,20 @@ def ask_torch(broker: Broker, request: Request) -> None:
     broker.say_data(broker.grants.torch(word_of(broker.content())))
 
 
+def run_command(broker: Broker, request: Request) -> None:
+    """Run a command line of the document that `verify` reads, in a process of its own that gets no right."""
+    from gradtrace.cli import console
+
+    words = request.get("words")
+    if broker.grants.commands is None or not console.are_words(words):
+        raise garbled()
+    program = broker.content()
+    answer = broker.grants.commands(words, program, broker.at_most(broker.seconds))  # type: ignore[arg-type]
+    if not answer:
+        raise garbled()
+    broker.say_data(answer)
+
+
 def ask_cluster(broker: Broker, request: Request) -> None:
     """Have a cluster compute the parts of a table: `map --scheduler`."""
     if broker.grants.cluster is None:
@@ -245,4 +259,5 @@ HANDLERS: dict[str, Callable[[Broker, Request], None]] = {
     "entry": read_entry,
     "torch": ask_torch,
     "cluster": ask_cluster,
+    "command": run_command,
 }

@@ -6,6 +6,7 @@ import sys
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import colour
+from gradtrace.errors import GradtraceError, ProgramError
 
 if TYPE_CHECKING:
     from gradtrace.cli.options import Request
@@ -43,11 +44,29 @@ def execute(request: Request, tensors: dict[str, Tensor], stdout: Any, **options
                 stderr=sys.stderr,
                 **options,
             )
+    except ProgramError as error:
+        if (missing := without_numpy(error.__cause__)) is not None:
+            raise missing from None
+        raise
     finally:
-        if drawings is not None and drawings.calls:
+        if drawings is not None and drawings.calls and not is_discarded():
             from gradtrace.views import figures
 
             figures.draw(drawings, sys.stderr.write)
+
+
+def is_discarded() -> bool:
+    """Whether nothing that a program writes is kept, so that its figures need not be drawn."""
+    from gradtrace.lang import permission
+
+    return permission.state.discards
+
+
+def without_numpy(error: BaseException | None) -> GradtraceError | None:
+    """Return the error that says what to install, for an import of numpy that failed; None for any other error."""
+    if not isinstance(error, ModuleNotFoundError) or (error.name or "").partition(".")[0] != "numpy":
+        return None
+    return GradtraceError("numpy is not installed: arrays, float32 and larger pictures need it", "pip install numpy")
 
 
 def host(module: str, hosting: Any) -> dict[str, Any]:

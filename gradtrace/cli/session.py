@@ -12,7 +12,7 @@ from gradtrace.errors import ProgramError, UsageError
 
 if TYPE_CHECKING:
     from gradtrace.engine import Tensor
-    from gradtrace.engine.state import using
+    from gradtrace.engine.data.state import using
     from gradtrace.trace import Trace
 
 PASSES = 8  # of a loop that `stats` and `why` note node by node
@@ -33,6 +33,7 @@ class Wanted(NamedTuple):
     checking     compare each small autograd Function of the program once with finite differences
     picture      without a part, return only the last step of a training loop
     save         write the whole run, even a failed one, to this file, and return all of it
+    measuring    compare each result with a wider type (`Trace.precision`)
     """
 
     watched: bool = False
@@ -47,6 +48,7 @@ class Wanted(NamedTuple):
     checking: bool = False
     picture: bool = False
     save: str | None = None
+    measuring: bool = False
 
 
 # for `stats` and `why`: every tensor and every pass, without local derivatives; in a long loop only the first passes,
@@ -66,7 +68,8 @@ def record(request: Request, wanted: Wanted = Wanted()) -> Trace:
         raise UsageError(what, "give an expression, a file, or - for stdin")
     if part.step is not None or part.chosen:
         wanted = wanted._replace(everything=wanted.everything or part.chosen, detailed=None)
-    wanted = wanted._replace(watched=wanted.watched or part.pass_number is not None or wanted.save is not None)
+    watched = wanted.watched or wanted.measuring or part.pass_number is not None or wanted.save is not None
+    wanted = wanted._replace(watched=watched)
     if program.record is None:
         return record_run(request, wanted)
     from gradtrace.cli import records
@@ -84,6 +87,7 @@ def record_run(request: Request, wanted: Wanted) -> Trace:
     """Run the program and return the trace of the run, which is written to a file if that is wanted."""
     from gradtrace.lang import wall
     from gradtrace.trace.capture import capture
+    from gradtrace.trace.keeper import Keeper
 
     how = request.how
     tensors = prepare(request)
@@ -119,7 +123,7 @@ def record_run(request: Request, wanted: Wanted) -> Trace:
                 request,
                 tensors,
                 heard,
-                record=True,
+                record=watch.keeper if watch is not None and wanted.measuring else Keeper,
                 outputs=names(how.output),
                 watcher=watch,
                 then=differentiate,
@@ -172,10 +176,10 @@ def shown(trace: Trace, request: Request, wanted: Wanted, error: ProgramError | 
     return request.part.of(trace, wanted.picture)
 
 
-def save(request: Request, path: str, out: Any) -> None:
-    """Run a program, which prints to `out`, and write the record of the run to the file `path`."""
+def save(request: Request, path: str, out: Any, measuring: bool = False) -> None:
+    """Run a program, which prints to `out`, and write the record of the run, measured if wanted, to the file `path`."""
     try:
-        record(request, Wanted(derived=True, out=out, save=path))
+        record(request, Wanted(derived=True, out=out, save=path, measuring=measuring))
     except ProgramError as error:
         if error.run is not None:
             raise
@@ -201,8 +205,8 @@ class uncollected:
 
 def recorded(run: Any, watch: Any, wanted: bool) -> using:
     """Return a context that, if `wanted`, adds the operators of the backward pass to a finished run's records."""
-    from gradtrace.engine.state import using
-    from gradtrace.engine.watch import Scope
+    from gradtrace.engine.data.observers import Scope
+    from gradtrace.engine.data.state import using
     from gradtrace.lang.run import make_recorder
 
     if not wanted:
@@ -253,6 +257,10 @@ def span_at(place: Any, program: str) -> Any:
 def watcher(wanted: Wanted) -> Any:
     from gradtrace.trace.steps import Watch
 
+    if wanted.measuring:
+        from gradtrace.trace.measuring import MeasuringWatch
+
+        return MeasuringWatch(wanted.jacobians, wanted.slopes, wanted.detailed)
     return Watch(wanted.jacobians, wanted.slopes, wanted.detailed)
 
 

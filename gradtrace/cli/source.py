@@ -1,8 +1,9 @@
 """Read the source argument: its syntax alone decides whether it is a file or an expression.
 
 -                                             stdin
-@FILE  ./FILE  ../FILE  /FILE  ~/FILE         a file
+@FILE  ./FILE  ../FILE  /FILE  ~/FILE         a file; also .\\FILE, ..\\FILE and C:\\FILE
 FILE.txt  FILE.py  FILE.expr  FILE.gt         a file: a program's text, or a recorded run (run FILE -o run.gt)
+FILE.gtlog                                    a flight log, which only stats reads
 anything else                                 the expression itself (-e TEXT forces that)
 """
 
@@ -14,24 +15,28 @@ import sys
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.errors import UsageError
 
-STARTS = ("@", "./", "../", "/", "~")
-SUFFIXES = (".txt", ".py", ".expr", ".gt")
+STARTS = ("@", "./", "../", "/", "~", ".\\", "..\\")
+DRIVE_ENDS = (":\\", ":/")  # C:\FILE, C:/FILE
+SUFFIXES = (".txt", ".py", ".expr", ".gt", ".gtlog")
 LONGEST = 16_000_000  # bytes read of a source at most; the language's own limit is lower and has its own message
 RECORD = b"PK\x03\x04"  # what the file of a recorded run begins with
+LOG = b"GTLOG "  # and a flight log
 EXPRESSION, STDIN = "<expression>", "<stdin>"
 
 
 class Source(NamedTuple):
-    """A program's text and its name in error messages; for a recorded run, `record` is the open file."""
+    """A program's text and its name in error messages; `record` is the open file of a recorded run or a flight log."""
 
     name: str
     text: str
     record: Any = None
+    is_log: bool = False
 
 
 def is_file(argument: str) -> bool:
     """Whether the argument has the form of a file name; the file need not exist."""
-    return argument.startswith(STARTS) or argument.lower().endswith(SUFFIXES)
+    on_a_drive = argument[:1].isalpha() and argument[1:3] in DRIVE_ENDS
+    return on_a_drive or argument.startswith(STARTS) or argument.lower().endswith(SUFFIXES)
 
 
 _read: dict[tuple[str, bool], Source] = {}
@@ -63,14 +68,15 @@ def of_file(name: str, hint: str) -> Source:
     with reported(name, hint):
         file = open(os.path.expanduser(name), "rb")  # noqa: SIM115 - a record stays open
         content = file.read(LONGEST)
-        if not content.startswith(RECORD):
+        if not content.startswith((RECORD, LOG)):
             file.close()
             return Source(name, decode(content, name))
+        is_log = content.startswith(LOG)
         if file.seekable():
-            return Source(name, "", file)
+            return Source(name, "", file, is_log)
         import io
 
-        return Source(name, "", io.BytesIO(content + file.read()))
+        return Source(name, "", io.BytesIO(content + file.read()), is_log)
 
 
 def read_bytes(name: str, longest: int = -1, hint: str = "", who: str = "") -> bytes:

@@ -25,8 +25,9 @@ from gradtrace.errors import ProgramError, UsageError
 from gradtrace.sandbox import channel
 
 CHILD = Path(__file__).parent.parent / "torch" / "child.py"
-KNOWN = ("why", "graph", "stats", "trace", "diff", "eval", "run")
+KNOWN = ("why", "graph", "page", "stats", "trace", "diff", "eval", "run")
 OPTIONS = ("--engine", "--python")
+WITH_OWN_OPTIONS = (["check"], ["verify"], ["replay"])
 LEVEL = "summary"
 HOW = "gradtrace why --engine torch train.py"
 
@@ -44,7 +45,7 @@ class Asked(NamedTuple):
 def is_asked(args: list[str]) -> bool:
     """Whether a command line has --engine before the arguments of a script."""
     head = args[: args.index("--")] if "--" in args else args
-    return any(token.partition("=")[0] in OPTIONS for token in head) and head[:1] not in (["check"], ["verify"])
+    return head[:1] not in WITH_OWN_OPTIONS and any(token.partition("=")[0] in OPTIONS for token in head)
 
 
 def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
@@ -59,8 +60,11 @@ def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
                 return run_alone(asked, folder)
             records = []
             for number, script in enumerate(asked.positionals[: sources_of(asked)]):
+                if is_record(asked, script):
+                    records.append(script)
+                    continue
                 path = os.path.join(folder, f"{number}.gt")
-                _, told = run_script(asked, path, LEVEL, script)
+                _, told = run_script(asked, path, level_of(asked), script)
                 records.append(path)
                 if told.get("interrupted"):
                     status = 130
@@ -108,6 +112,19 @@ def run_alone(asked: Asked, folder: str) -> int:
 def sources_of(asked: Asked) -> int:
     """Return how many of the command's arguments are scripts."""
     return 2 if asked.command == "diff" else 1
+
+
+def level_of(asked: Asked) -> str:
+    """Return the level at which a command's script is recorded."""
+    if asked.command == "diff":
+        return "compare"
+    precise = ["--precision"] in asked.options or value_of(asked.options, "--color-by") == "precision"
+    return "precision" if precise else LEVEL
+
+
+def is_record(asked: Asked, script: str) -> bool:
+    """Whether a source of diff is a record, to compare with what a script does."""
+    return asked.command == "diff" and script.lower().endswith(".gt")
 
 
 def taken_apart(args: list[str]) -> Asked:
@@ -159,6 +176,8 @@ def check_sources(asked: Asked) -> None:
     for script in asked.positionals[: sources_of(asked)]:
         if script == "-":
             raise UsageError("--engine torch does not run stdin", "save it to a file: the file runs with full rights")
+        if is_record(asked, script):
+            continue
         if script.lower().endswith(".gt"):
             raise UsageError(f"{report.clip(script)} is a record already", "leave out --engine torch")
         if not script.lower().endswith(".py") and not source.is_file(script):
@@ -219,6 +238,8 @@ def check_status(told: dict[str, Any], asked: Asked, out: str, level: str, code:
         raise UsageError(f"PyTorch is not installed for {asked.python}: {told['missing']}", ways)
     if told.get("old"):
         raise UsageError(f"PyTorch {told['version']} of {asked.python} is too old", f"2.4 or later: {ways}")
+    if told.get("refused"):
+        raise UsageError(*told["refused"])
     if level == "none" or os.path.exists(out):
         return
     if told.get("fault"):

@@ -155,7 +155,7 @@ def whole(number: int) -> Any:
 
 
 def array(raw: Any, dtype: Any) -> Any:
-    from gradtrace.engine.lazy import np
+    from gradtrace.engine.data.lazy import np
 
     return np.array(raw, dtype=dtype, order="C")
 

@@ -8,7 +8,7 @@ import re
 import warnings
 from typing import NamedTuple
 
-from gradtrace.cli import running
+from gradtrace.cli import console, running
 from gradtrace.documents import notes, outputs
 from gradtrace.documents.cells import Cell
 from gradtrace.errors import BudgetError, GradtraceError, LanguageError, WallError
@@ -20,7 +20,10 @@ DRAWS = re.compile(
 )
 INTEGERS = re.compile(r"\b(randint|randint_like|randperm|random_|multinomial|DataLoader|random)\b")
 RAN, FAILED, SKIPPED, REFUSED, TWICE = "no record", "failed", "not run", "refused", "run twice"
+MOST_ELEMENTS = 10_000  # of a variable that a magic's program reads
 AGREES = (outputs.SAME, outputs.ADDRESSES, outputs.VERSION)
+SHOWS = re.compile(r"\b(import|from) gradtrace\b.*?\b(draw|page|why|stats|steps)\b", re.DOTALL)
+RECORDS = re.compile(r"^\s*(import|from) gradtrace\.(torch|pytest_plugin)\b", re.MULTILINE)
 NUMBERED = re.compile(r"In \[(\d+)\]")
 
 
@@ -48,6 +51,7 @@ class Notebook:
     """A note that is being run: the namespace that its cells share, and the cell numbers so far."""
 
     def __init__(self, name: str, budget: Budget) -> None:
+        self.budget = budget
         self.talk = Dialogue(name, budget, host=running.host)
         self.draws = self.draws_integers = False
         self.numbers: set[int] = set()  # of the cells so far
@@ -78,6 +82,8 @@ class Notebook:
         """Run a cell, unless it is marked to be skipped, and compare its output."""
         if cell.skipped:
             return Checked(cell, SKIPPED, cell.skipped, "")
+        if RECORDS.search(cell.code):
+            return Checked(cell, SKIPPED, "it records real PyTorch, which needs full rights", "")
         found = self.compared(cell)
         if not cell.left_out:
             return found
@@ -85,6 +91,8 @@ class Notebook:
 
     def compared(self, cell: Cell) -> Checked:
         """Run a cell and compare its output with its record."""
+        if cell.command:
+            return self.command_line(cell)
         self.draws = self.draws or bool(DRAWS.search(cell.code))
         self.draws_integers = self.draws_integers or bool(INTEGERS.search(cell.code))
         printed, error = self.run(cell)
@@ -102,6 +110,53 @@ class Notebook:
         if error is not None and found.verdict == outputs.DIFFERS:
             return Checked(cell, FAILED, error.message, shown, line)
         return Checked(cell, found.verdict, found.detail, shown, line)
+
+    def command_line(self, cell: Cell) -> Checked:
+        """Run a command line of the document, unless it asks for a right, and compare what it prints."""
+        program = cell.code if cell.is_magic else ""
+        words, reason = cell.command, console.hindrance(cell.command, cell.is_magic, self.budget.allow_read)
+        if cell.is_magic and not reason:
+            given, reason = self.inputs(program)
+            words = (*words, *given)
+            reason = reason or console.hindrance(words, True, self.budget.allow_read)
+        if not console.is_utf8(program):
+            reason = "it has a character that no file in UTF-8 can have"
+        if reason:
+            return Checked(cell, SKIPPED, reason, "")
+        code, out, err = console.result_of(words, program, self.budget)
+        if console.NO_WALL in err:
+            return Checked(cell, SKIPPED, err.strip(), "")
+        if cell.record is None or (cell.is_magic and words[0] == "graph"):  # a picture is not compared
+            last = (err.strip() or f"exit code {code}").split("\n")[0]
+            return (
+                Checked(cell, FAILED, last, err if cell.is_magic else err + out)
+                if code
+                else Checked(cell, RAN, "", "" if cell.is_magic else out)
+            )
+        ways = (out,) if cell.is_magic and not code else (out, err + out, out + err)
+        tries = [(outputs.compare(cell.record, shown, False), shown) for shown in ways]
+        found, shown = next((one for one in tries if one[0].verdict in AGREES), tries[-1])
+        return Checked(cell, found.verdict, found.detail, shown)
+
+    def inputs(self, program: str) -> tuple[list[str], str]:
+        """Return the options that give a magic's program the values of the note's variables, as the magic does; or why
+        that cannot be done.
+        """
+        from gradtrace import lang
+        from gradtrace.cli import magic
+
+        try:
+            free = [one.name for one in lang.parse(program).inputs if one.name in self.talk.variables]
+        except GradtraceError:
+            return [], ""  # the command itself says what is wrong
+        words: list[str] = []
+        for name in free:
+            array, is_leaf = magic.contents(self.talk.variables[name])
+            if array is None or array.size > MOST_ELEMENTS:
+                return [], f"its input {name} is not a number or a small tensor"
+            words += ["--set", f"{name}=torch.tensor({array.tolist()}, dtype=torch.{array.dtype.name})"]
+            words += [] if is_leaf else ["--no-grad", name]
+        return words, ""
 
     def run(self, cell: Cell) -> tuple[str, GradtraceError | None]:
         """Run a cell; return its output, including the value of the last expression, and its error."""
@@ -143,7 +198,18 @@ def verify(name: str, text: str, budget: Budget) -> list[Checked]:
     import gradtrace.ops.random.generator  # noqa: F401  (so that its seed is among what is kept between cells)
 
     notebook = Notebook(name, budget)
-    return [notebook.check(cell) for cell in notes.cells(name, text)]
+    if SHOWS.search(text) is None:
+        return [notebook.check(cell) for cell in notes.cells(name, text)]
+    import graphviz  # noqa: F401  (no cell may import it)
+
+    from gradtrace.trace.cell_values import CellRecorder, of_note
+
+    of_note.append(notebook.talk.variables)
+    notebook.talk.recorder = CellRecorder()
+    try:
+        return [notebook.check(cell) for cell in notes.cells(name, text)]
+    finally:
+        of_note.pop()
 
 
 def updated(name: str, text: str, found: list[Checked]) -> str:

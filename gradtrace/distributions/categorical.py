@@ -17,8 +17,8 @@ from gradtrace.distributions.distribution import (
     logits_to_probs,
     probs_to_logits,
 )
-from gradtrace.engine.describe import Size
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.describe import Size
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 
 __all__ = ["Categorical", "Multinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough"]

@@ -9,9 +9,9 @@ from gradtrace.distributions import constraints
 from gradtrace.distributions.categorical import Categorical
 from gradtrace.distributions.distribution import Distribution, derived, sum_rightmost
 from gradtrace.distributions.transforms import ComposeTransform, Transform
-from gradtrace.engine.describe import Size
-from gradtrace.engine.modes import no_grad
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.describe import Size
+from gradtrace.engine.data.modes import no_grad
+from gradtrace.engine.data.tensor import Tensor
 
 __all__ = ["Independent", "MixtureSameFamily", "TransformedDistribution"]
 

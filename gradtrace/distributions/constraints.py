@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import gradtrace as torch
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 
 __all__ = [
     "Constraint", "boolean", "dependent", "dependent_property", "greater_than", "greater_than_eq", "half_open_interval",

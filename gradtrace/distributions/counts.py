@@ -15,8 +15,8 @@ from gradtrace.distributions.distribution import (
     shape_of,
 )
 from gradtrace.distributions.gamma import Gamma
-from gradtrace.engine.modes import no_grad
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.modes import no_grad
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 
 __all__ = ["Bernoulli", "Binomial", "Geometric", "NegativeBinomial", "Poisson"]

@@ -9,10 +9,10 @@ from typing import Any, Self
 
 import gradtrace as torch
 from gradtrace.distributions import constraints
-from gradtrace.engine.describe import Size
-from gradtrace.engine.modes import enable_grad, no_grad
-from gradtrace.engine.state import using
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.describe import Size
+from gradtrace.engine.data.modes import enable_grad, no_grad
+from gradtrace.engine.data.state import using
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 
 Shape = Iterable[int]

@@ -16,7 +16,7 @@ from gradtrace.distributions.distribution import (
     shape_of,
     standard_normal,
 )
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.ops.random.gamma import sample_dirichlet, standard_gamma
 

@@ -8,7 +8,7 @@ from typing import Any
 import gradtrace as torch
 from gradtrace.distributions import constraints
 from gradtrace.distributions.distribution import Distribution, ExponentialFamily, broadcast_all, derived, shape_of
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 
 __all__ = ["Exponential", "Uniform"]
 

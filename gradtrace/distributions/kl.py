@@ -17,7 +17,7 @@ from gradtrace.distributions.gamma import Beta, Dirichlet, Gamma
 from gradtrace.distributions.intervals import Exponential, Uniform
 from gradtrace.distributions.normal import Cauchy, Laplace, MultivariateNormal, Normal, squared_distance
 from gradtrace.distributions.transformed import EULER, Gumbel, HalfNormal
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 
 __all__ = ["kl_divergence"]

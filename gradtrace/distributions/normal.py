@@ -16,8 +16,8 @@ from gradtrace.distributions.distribution import (
     shape_of,
     standard_normal,
 )
-from gradtrace.engine.modes import no_grad
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.modes import no_grad
+from gradtrace.engine.data.tensor import Tensor
 
 __all__ = ["Cauchy", "Laplace", "MultivariateNormal", "Normal"]
 

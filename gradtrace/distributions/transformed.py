@@ -27,7 +27,7 @@ from gradtrace.distributions.transforms import (
     SigmoidTransform,
     StickBreakingTransform,
 )
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 
 __all__ = [
     "Gumbel", "HalfCauchy", "HalfNormal", "LogNormal", "LogisticNormal", "Pareto", "RelaxedBernoulli",

@@ -9,8 +9,8 @@ from typing import Any
 import gradtrace as torch
 from gradtrace.distributions import constraints
 from gradtrace.distributions.distribution import broadcast_all, derived, is_number, sum_rightmost
-from gradtrace.engine.describe import Size
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.describe import Size
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 
 __all__ = [

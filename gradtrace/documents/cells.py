@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 from typing import NamedTuple
 
 MAGIC = re.compile(r"^(\s*)(%{1,2}|!|\?)\s*([\w./-]+)(.*)$")
 ASSIGNED = re.compile(r"^\s*[\w, ]+=\s*([%!])\s*([\w-]+)")
 HELP = re.compile(r"^(\s*)[\w.]+\?{1,2}\s*$")
 RUN_BY = ("time", "timeit", "capture", "prun")  # magics that run the code they are given
+MAGIC_CELL = re.compile(r"%%gradtrace(\s|$)")
 COMMENT = re.compile(r"^\s*(#.*)?$")
 
 
@@ -23,6 +25,8 @@ class Cell(NamedTuple):
     the record's first line and the line after its last (None in a notebook's JSON, and for a result within a line of
     text), and `prefix` is the text before each of these lines. `left_out` names the lines that are not Python and were
     not run. A `doctest` shows the value of each expression; with `ellipsis`, `...` in its record stands for any text.
+    `command` has the words of a command line of gradtrace, without its name: of a terminal's block, whose code is the
+    line itself, or of a notebook's magic (`is_magic`), whose program is the code.
     """
 
     label: str
@@ -35,16 +39,32 @@ class Cell(NamedTuple):
     left_out: tuple[str, ...] = ()
     doctest: bool = False
     ellipsis: bool = False
+    command: tuple[str, ...] = ()
+    is_magic: bool = False
 
 
 def runnable(label: str, line: int, text: str) -> Cell:
     """Return a cell without the lines that are not Python, or with the reason why it cannot run."""
+    magic, _, program = text.lstrip().partition("\n")
+    if MAGIC_CELL.match(magic):
+        return of_magic(label, line, magic, program)
     code, left_out, reason = without_magics(text)
     if reason:
         return Cell(label, line, text, skipped=reason)
     if left_out and all(one.strip() == "pass" or COMMENT.match(one) for one in code.split("\n")):
         return Cell(label, line, text, skipped=f"it has only {', '.join(left_out)}")
     return Cell(label, line, code, left_out=left_out, skipped="" if is_python(code) else "it is not Python")
+
+
+def of_magic(label: str, line: int, magic: str, program: str) -> Cell:
+    """Return the cell of `%%gradtrace why w` above a program."""
+    try:
+        _, *words = shlex.split(magic)
+    except ValueError as error:
+        return Cell(label, line, program, skipped=f"its first line is not a command line: {str(error).lower()}")
+    if not words or not program.strip():
+        return Cell(label, line, program, skipped="it is a %%gradtrace cell without a command or a program")
+    return Cell(label, line, program, command=(words[0], "-", *words[1:]), is_magic=True)
 
 
 def without_magics(text: str) -> tuple[str, tuple[str, ...], str]:

@@ -3,7 +3,7 @@
 A fence marked python (also `{code-cell}`, `{python}`, `{.python .cell-code}`) is code. The next fence after it is its
 record if it is bare or marked as output (`text`, `output`, `console`, `{output}`) and no heading stands between. A
 python fence after a line that announces a result is a record too if it is not code. A fence that begins with `>>> ` is
-run as doctest does, one cell for each example.
+run as doctest does, one cell for each example; of a terminal's, each `$ gradtrace ...` is a cell.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gradtrace.documents import doctests
+from gradtrace.documents import consoles, doctests
 from gradtrace.documents.cells import Cell, is_printed, is_python, runnable
 
 FENCE = re.compile(r"^[\s>*\-]*(`{3,}|~{3,})\s*([^`]*?)\s*$")
@@ -20,6 +20,7 @@ INLINE = re.compile(r"`([^`]+)`")
 HEADING = re.compile(r"^#{1,6} ")
 CODE = {"python", "py", "python3", "py3", "ipython", "ipython3", "pycon", "code-cell", "jupyter-execute"}
 OUTPUT = {"", "text", "txt", "output", "out", "console", "plain", "plaintext", "none", "stdout", "result", "pytb"}
+SHELLS = consoles.LANGUAGES - {"", "console", "text"}
 SHELL = re.compile(r"^\s*(\$|>|#) \S")
 OPTION = re.compile(r"^\s*(:[\w-]+:.*|#\|.*)$")
 NOT_RUN = re.compile(r"(skip-execution|#\|\s*(eval|echo-only):\s*false|\beval\s*=\s*(FALSE|False|false))")
@@ -48,6 +49,9 @@ def from_fences(lines: list[str]) -> Iterator[Cell]:
         if is_doctest(text, language):
             yield from doctests.examples(text, label, first + 1, indent)
             continue
+        if consoles.is_console(text, language):
+            yield from consoles.commands(text, label, first + 1, indent)
+            continue
         cell = code_cell(label, first + 1, text, language, info)
         if cell.skipped:
             yield cell
@@ -57,10 +61,17 @@ def from_fences(lines: list[str]) -> Iterator[Cell]:
         yield inline(waiting, lines, after, len(lines))
 
 
+def not_code(language: str) -> str:
+    """Return why a fence of another language is not run."""
+    if language in SHELLS:
+        return f"it is marked {language}: lines for a shell, without recorded output"
+    return f"it is marked {language}" if language else "it is not marked as python"
+
+
 def code_cell(label: str, line: int, text: str, language: str, info: str) -> Cell:
     """Return the cell of a fence: code to run, or code that is not run, with the reason."""
     if language not in CODE:
-        return Cell(label, line, text, skipped=f"it is marked {language}" if language else "it is not marked as python")
+        return Cell(label, line, text, skipped=not_code(language))
     if NOT_RUN.search(info) or any(NOT_RUN.search(one) for one in text.split("\n") if OPTION.match(one)):
         return Cell(label, line, text, skipped="its options say that it is not run")
     if any(one.lstrip().startswith(">>>") for one in text.split("\n")):

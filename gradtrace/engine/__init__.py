@@ -1,31 +1,42 @@
 """Reverse-mode autograd with PyTorch's semantics: tensors, nodes, records of operators, backward.
 
+Its floors, from the top; imports go down:
+
+    calls/      what a program does: call an operator, change a tensor in place, call a Function
+    reverse/    what backward does: plans, saved values, rules evaluated, hooks, the pass, `backward` and `grad`
+    operators/  what is known of operators: the record, the namespaces of rules, promotion, broadcasting
+    data/       what there is: Tensor and its fields, Node, dtypes, the modes (`state`), a tensor's text
+
 The engine contains no operators: `ops` supplies their records. It does not depend on source text: the language sets
 `state.origin`, a number, which the engine copies into nodes.
 """
 
-from gradtrace.engine import inplace as _inplace  # noqa: F401 - registers how views regenerate their grad_fn
-from gradtrace.engine.describe import Size, device
-from gradtrace.engine.dtypes import dtype, get_default_dtype, set_default_dtype
-from gradtrace.engine.function import Function, once_differentiable
-from gradtrace.engine.gradients import backward, grad
-from gradtrace.engine.modes import (
-    detect_anomaly,
-    enable_grad,
-    inference_mode,
-    is_anomaly_check_nan_enabled,
-    is_anomaly_enabled,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    is_warn_always_enabled,
-    no_grad,
-    set_detect_anomaly,
-    set_grad_enabled,
-    set_warn_always,
-)
-from gradtrace.engine.node import AccumulateGrad, Node, RemovableHandle
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
+from gradtrace.annotations import TYPE_CHECKING
+from gradtrace.engine.calls import inplace as _inplace  # noqa: F401 - registers how views regenerate their grad_fn
+from gradtrace.engine.calls.function import Function, once_differentiable
+from gradtrace.engine.data.describe import Size, device
+from gradtrace.engine.data.dtypes import dtype, get_default_dtype, set_default_dtype
+from gradtrace.engine.data.node import AccumulateGrad, Node, RemovableHandle
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.reverse.gradients import backward, grad
+from gradtrace.lazy_names import attach, homes
+
+if TYPE_CHECKING:
+    from gradtrace.engine.data.modes import (
+        detect_anomaly,
+        enable_grad,
+        inference_mode,
+        is_anomaly_check_nan_enabled,
+        is_anomaly_enabled,
+        is_grad_enabled,
+        is_inference_mode_enabled,
+        is_warn_always_enabled,
+        no_grad,
+        set_detect_anomaly,
+        set_grad_enabled,
+        set_warn_always,
+    )
 
 __all__ = [
     "AccumulateGrad", "Function", "Node", "RemovableHandle", "Size", "Tensor", "backward", "detect_anomaly", "device",
@@ -33,3 +44,7 @@ __all__ = [
     "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled", "is_warn_always_enabled", "no_grad",
     "once_differentiable", "set_default_dtype", "set_detect_anomaly", "set_grad_enabled", "set_warn_always", "state",
 ]  # fmt: skip
+
+MODES = """detect_anomaly enable_grad inference_mode is_anomaly_check_nan_enabled is_anomaly_enabled is_grad_enabled
+    is_inference_mode_enabled is_warn_always_enabled no_grad set_detect_anomaly set_grad_enabled set_warn_always"""
+__getattr__, __dir__ = attach(__name__, homes("gradtrace.engine.data", {"modes": MODES}), listed=__all__)

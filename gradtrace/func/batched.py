@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from gradtrace.engine import Node, Size, Tensor, dtypes
-from gradtrace.engine.lazy import np
-from gradtrace.engine.state import state
+from gradtrace.engine import Node, Size, Tensor
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state
 
 ITEM = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "

@@ -6,9 +6,9 @@ Each operator runs on the whole batch by its batching rule (`rules.py`), or in a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
-from gradtrace.engine import Tensor, state
+from gradtrace.engine import Tensor
 from gradtrace.func.batched import Batched
 from gradtrace.func.interpret import interpreter
 from gradtrace.func.levels import Running
@@ -124,21 +124,13 @@ class Vmap(Running):
     """A running vmap over `size` samples."""
 
     batches = True
+    interpreter = interpreter
 
     def __init__(self, size: int, randomness: str) -> None:
         super().__init__()
         self.size = size
         self.randomness = randomness
         self.drawing = False  # whether a random operation is running sample by sample
-
-    def __enter__(self) -> Self:
-        self.before = state.batching
-        state.batching = interpreter
-        return super().__enter__()
-
-    def __exit__(self, *exception: object) -> None:
-        super().__exit__(*exception)
-        state.batching = self.before
 
 
 def _run(

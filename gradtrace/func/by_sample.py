@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtrace.engine import Tensor, dtypes
-from gradtrace.engine.lazy import np
-from gradtrace.engine.namespace import TRACED
+from gradtrace.engine import Tensor
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.operators.namespace import TRACED
 from gradtrace.func.batched import Batched
 from gradtrace.func.pytree import flatten, torch_function, unflatten
 

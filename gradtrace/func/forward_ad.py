@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 from gradtrace.engine import Function, Tensor, enable_grad, grad
-from gradtrace.engine.inplace import change_data, flat_index
-from gradtrace.engine.op import Op
-from gradtrace.engine.state import state, using
+from gradtrace.engine.calls.inplace import change_data, flat_index
+from gradtrace.engine.data.state import state, using
+from gradtrace.engine.operators.op import Op
 from gradtrace.func.pytree import torch_function
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine import Tensor
-from gradtrace.engine.tables import function_table
+from gradtrace.engine.operators.tables import function_table
 from gradtrace.func.batched import Batched
 from gradtrace.func.pytree import apply, torch_function
 from gradtrace.func.rules import front, insert_ones

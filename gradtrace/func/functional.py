@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtrace.engine import Tensor, enable_grad, grad, set_grad_enabled, state
-from gradtrace.engine.namespace import TRACED
+from gradtrace.engine import Tensor, enable_grad, grad, set_grad_enabled
+from gradtrace.engine.data.state import state
+from gradtrace.engine.operators.namespace import TRACED
 from gradtrace.func.pytree import torch_function
 
 Tensors = tuple[Tensor, ...]

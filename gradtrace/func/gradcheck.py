@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from gradtrace.engine import Tensor, grad
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data.lazy import np
 from gradtrace.func.gradcheck_demands import (
     GradcheckError,
     as_tuple,

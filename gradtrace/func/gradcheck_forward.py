@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine import Tensor
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data.lazy import np
 from gradtrace.func.forward_ad import dual_level, make_dual, unpack_dual
 
 Array = Any

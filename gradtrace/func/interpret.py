@@ -6,12 +6,12 @@ import operator
 from typing import Any, NamedTuple
 
 from gradtrace.engine import Function, Tensor
-from gradtrace.engine.gradients import NO_HISTORY, one_pass
-from gradtrace.engine.inplace import inplace
-from gradtrace.engine.namespace import TRACED
-from gradtrace.engine.op import Op
-from gradtrace.engine.state import state
-from gradtrace.engine.tables import function_table
+from gradtrace.engine.calls.inplace import inplace
+from gradtrace.engine.data.state import state
+from gradtrace.engine.operators.namespace import TRACED
+from gradtrace.engine.operators.op import Op
+from gradtrace.engine.operators.tables import function_table
+from gradtrace.engine.reverse.gradients import NO_HISTORY, one_pass
 from gradtrace.func.batched import Batched
 from gradtrace.func.by_sample import (
     AnyFunction,

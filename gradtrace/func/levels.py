@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
-from gradtrace.engine import AccumulateGrad, Node, Tensor, state
-from gradtrace.engine.gradients import one_pass
-from gradtrace.engine.op import records
+from gradtrace.engine import AccumulateGrad, Node, Tensor
+from gradtrace.engine.data.state import state
+from gradtrace.engine.operators.op import records
+from gradtrace.engine.reverse.gradients import one_pass
 from gradtrace.func.batched import Batched, whole
 from gradtrace.func.pytree import apply, flatten, torch_function
 from gradtrace.func.rules import front
@@ -36,7 +37,6 @@ class Running:
     def __enter__(self) -> Self:
         state.set(levels=(*state.levels, self))
         self.number = len(state.levels)
-        state.guard = refuse_captured
         if state.printer is None:
             from gradtrace.func.shown import transform_text
 
@@ -46,6 +46,10 @@ class Running:
     def __exit__(self, *exception: object) -> None:
         state.set(levels=state.levels[:-1])
         self.closed = True
+
+    def guard(self, name: str, target: Tensor) -> None:
+        """Raise RuntimeError if an in-place operation must not change a tensor under the running transforms."""
+        refuse_captured(name, target)
 
 
 class Level(Running):

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine import Tensor
-from gradtrace.engine.namespace import TRACED as xp
-from gradtrace.engine.op import Op
-from gradtrace.engine.tables import record_table
+from gradtrace.engine.operators.namespace import TRACED as xp
+from gradtrace.engine.operators.op import Op
+from gradtrace.engine.operators.tables import record_table
 from gradtrace.func.by_sample import result_dtype
 from gradtrace.func.pytree import torch_function
 

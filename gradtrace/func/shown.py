@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine import AccumulateGrad, Tensor, dtypes
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import grad_fn_text
-from gradtrace.engine.text import tensor_text
+from gradtrace.engine import AccumulateGrad, Tensor
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import grad_fn_text
+from gradtrace.engine.data.text import tensor_text
 from gradtrace.func.batched import Batched, whole
 from gradtrace.func.levels import Level, nodes_from
 

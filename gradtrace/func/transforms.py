@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from gradtrace.engine import Tensor, enable_grad, state
+from gradtrace.engine import Tensor, enable_grad
+from gradtrace.engine.data.state import state
 from gradtrace.func.batched import whole
 from gradtrace.func.levels import (
     Argnums,

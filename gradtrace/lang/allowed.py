@@ -78,9 +78,9 @@ OF_CLASS = ByClass(
 )
 
 # The special methods that a program's class may define, and that may be read.
-MAGIC = words("""__init__ __new__ __del__ __post_init__ __call__ __len__ __getitem__ __setitem__ __delitem__
-    __contains__ __iter__ __next__ __reversed__ __repr__ __str__ __format__ __bool__ __int__ __float__ __index__
-    __hash__ __enter__ __exit__ __getattr__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __neg__ __pos__ __abs__
+MAGIC = words("""__init__ __init_subclass__ __new__ __del__ __post_init__ __call__ __len__ __getitem__ __setitem__
+    __delitem__ __contains__ __iter__ __next__ __reversed__ __repr__ __str__ __format__ __bool__ __int__ __float__
+    __index__ __hash__ __enter__ __exit__ __getattr__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __neg__ __pos__ __abs__
     __invert__ __round__ __add__ __radd__ __iadd__ __sub__ __rsub__ __isub__ __mul__ __rmul__ __imul__
     __truediv__ __rtruediv__ __itruediv__ __floordiv__ __rfloordiv__ __ifloordiv__ __mod__ __rmod__ __imod__
     __pow__ __rpow__ __ipow__ __matmul__ __rmatmul__ __imatmul__ __divmod__ __and__ __rand__ __iand__ __or__
@@ -90,8 +90,8 @@ CLASS_NAMES = words("__doc__ __slots__ __annotations__ __match_args__")
 
 TENSOR = words("""T mT H mH _backward_hooks _base _is_view _version backward data device dim dtype
     element_size get_device grad grad_fn
-    is_complex is_contiguous is_cpu is_cuda is_meta is_mps is_nested is_quantized is_sparse is_xpu
-    is_floating_point is_inference is_leaf is_signed item itemsize layout name nbytes
+    is_complex is_conj is_contiguous is_cpu is_cuda is_meta is_mps is_neg is_nested is_quantized is_sparse is_xpu
+    is_floating_point is_inference is_leaf is_signed item itemsize layout materialize name nbytes
     ndim ndimension nelement numel numpy output_nr register_hook register_post_accumulate_grad_hook requires_grad
     requires_grad_ retain_grad retains_grad shape size stride tolist
     __len__ __getitem__ __repr__ __str__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __neg__ __pow__
@@ -131,23 +131,22 @@ PLACES: dict[str, frozenset[str]] = {
     "functools:_CacheInfo": words("currsize hits maxsize misses count index"),
     "warnings:WarningMessage": words("category lineno message"),
     "gradtrace.lang.library:LibraryFunction": NAMED,
-    "gradtrace.engine.dtypes:dtype": words("is_floating_point is_complex is_signed itemsize"),
-    "gradtrace.engine.describe:device": words("type index"),
-    "gradtrace.engine.describe:Size": words("numel count index"),
-    "gradtrace.engine.node:Edge": words("count index"),
-    "gradtrace.engine.node:RemovableHandle": words("id remove"),
-    "gradtrace.engine.node:GradientEdge": words("node output_nr ownership_token count index _fields"),
-    **{
-        f"gradtrace.engine.saved_hooks:{kind}SavedTensor": words("register_hooks")
-        for kind in ("Function", "Node", "Own")
-    },
+    "gradtrace.engine.data.dtypes:dtype": words("is_floating_point is_complex is_signed itemsize"),
+    "gradtrace.engine.data.describe:device": words("type index"),
+    "gradtrace.engine.data.describe:Size": words("numel count index"),
+    "gradtrace.engine.data.node:Edge": words("count index"),
+    "gradtrace.engine.data.node:RemovableHandle": words("id remove"),
+    "gradtrace.engine.data.node:GradientEdge": words("node output_nr ownership_token count index _fields"),
+    "gradtrace.engine.calls.function_saved:FunctionSavedTensor": words("register_hooks"),
+    "gradtrace.engine.reverse.saved_hooks:NodeSavedTensor": words("register_hooks"),
+    "gradtrace.engine.reverse.saved_hooks:OwnSavedTensor": words("register_hooks"),
     "gradtrace.autograd.graph:MultiHandle": words("remove"),
     "gradtrace.autograd.graph:saved_tensors_hooks": words("pack_hook unpack_hook"),
-    "gradtrace.engine.modes:_Wrapped": NAMED | {"__wrapped__"},
-    "gradtrace.engine.modes:no_grad": words("clone"),
-    "gradtrace.engine.modes:enable_grad": words("clone"),
-    "gradtrace.engine.modes:set_grad_enabled": words("clone mode"),
-    "gradtrace.engine.modes:inference_mode": words("clone mode"),
+    "gradtrace.engine.data.modes:_Wrapped": NAMED | {"__wrapped__"},
+    "gradtrace.engine.data.modes:no_grad": words("clone"),
+    "gradtrace.engine.data.modes:enable_grad": words("clone"),
+    "gradtrace.engine.data.modes:set_grad_enabled": words("clone mode"),
+    "gradtrace.engine.data.modes:inference_mode": words("clone mode"),
     "numpy.linalg._linalg:SVDResult": words("U S Vh count index _fields"),
     **{
         f"numpy.linalg._linalg:{kind}Result": words("eigenvalues eigenvectors count index _fields")
@@ -158,7 +157,10 @@ PLACES: dict[str, frozenset[str]] = {
     "gradtrace.func.forward_ad:UnpackedDualTensor": words("primal tangent count index _fields"),
     "gradtrace.ops.create.dtype_limits:finfo": words("bits dtype eps max min resolution smallest_normal tiny"),
     "gradtrace.ops.create.dtype_limits:iinfo": words("bits dtype max min"),
-    "gradtrace.ops.shape.memory:Storage": words("data_ptr nbytes size tolist __len__ __getitem__"),
+    "gradtrace.ops.linalg.sparse:SparseTensor": words("""T _indices _nnz _values clone coalesce cpu detach device dim
+        double dtype float indices is_coalesced is_sparse layout matmul mm mv ndim requires_grad shape size sum t to
+        to_dense transpose values"""),
+    "gradtrace.ops.shape.memory:Storage": words("data_ptr nbytes size tolist __len__ __getitem__ __setitem__"),
     "gradtrace.ops.random.generator:Generator": words(
         "clone_state device get_state initial_seed manual_seed seed set_state"
     ),
@@ -181,14 +183,19 @@ OF_DERIVED = ByClass({"gradtrace.static.session:Session": words("built close gra
 # All public names of instances of classes in these modules (layers, optimisers, schedulers, transforms) are allowed.
 OPEN_MODULES = tuple(f"gradtrace.{name}." for name in ("amp", "distributions", "nn", "optim", "utils.data"))
 # Private names of these instances that scripts read.
-OPEN_PRIVATE = words("_parameters _buffers _modules _get_name _last_lr _step_count")
+OPEN_PRIVATE = words("""_backward_hooks _backward_pre_hooks _buffers _check_input_dim _conv_forward
+    _flat_weights_names _forward_hooks _forward_pre_hooks _get_lr_called_within_step _get_name _last_lr _modules
+    _parameters _reset_parameters
+    _step_count""")
 # Classes outside these modules that programs may call.
 CONSTRUCTED = ByClass(
     dict.fromkeys(
-        words("""gradtrace.engine.dtypes:dtype gradtrace.engine.describe:device gradtrace.engine.describe:Size
-            gradtrace.engine.modes:no_grad gradtrace.engine.modes:enable_grad gradtrace.engine.modes:inference_mode
-            gradtrace.engine.modes:set_grad_enabled gradtrace.engine.modes:set_detect_anomaly
-            gradtrace.engine.modes:detect_anomaly gradtrace.engine.function:Function gradtrace.autograd:Variable
+        words("""gradtrace.engine.data.dtypes:dtype gradtrace.engine.data.describe:device
+            gradtrace.engine.data.describe:Size gradtrace.engine.data.modes:no_grad
+            gradtrace.engine.data.modes:enable_grad gradtrace.engine.data.modes:inference_mode
+            gradtrace.engine.data.modes:set_grad_enabled gradtrace.engine.data.modes:set_detect_anomaly
+            gradtrace.engine.data.modes:detect_anomaly gradtrace.engine.calls.function:Function
+            gradtrace.autograd:Variable
             gradtrace.ops.random.generator:Generator gradtrace.random:fork_rng
             gradtrace.ops.create.dtype_limits:finfo gradtrace.ops.create.dtype_limits:iinfo"""),
         True,

@@ -10,10 +10,10 @@ import operator
 
 from gradtrace import ops
 from gradtrace.annotations import Any, AnyFunction, Callable
-from gradtrace.engine.describe import Size
-from gradtrace.engine.lazy import ARRAY_TYPES, np
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.describe import Size
+from gradtrace.engine.data.lazy import ARRAY_TYPES, np
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang import numpy_numbers
 from gradtrace.lang.library import PLAIN
 from gradtrace.lang.numpy_numbers import Float64, Int64
@@ -25,7 +25,9 @@ METHODS = words("""all any argmax argmin argpartition argsort astype choose clip
     flatten item max mean min nonzero partition prod put ravel repeat reshape round searchsorted sort squeeze std sum
     swapaxes take tolist trace transpose var""")
 WRITES = ("fill", "partition", "put", "sort")  # those of them that change the array
+TEXTS = words("einsum pad")  # functions with a text among their positional arguments
 NUMBERS = (bool, int, float)
+ITEM_OPERATIONS = 16  # operations on an array in the time in which one item of a list is converted
 ELEMENT_TYPES = words("bool int8 int16 int32 int64 uint8 float16 float32 float64")
 
 
@@ -148,12 +150,12 @@ class Array(Frozen):
         return format(self._array, spec)
 
     def __str__(self) -> str:
-        from gradtrace.engine.text import array_text
+        from gradtrace.engine.data.text import array_text
 
         return array_text(self._array) if self.ndim else str(self._array)
 
     def __repr__(self) -> str:
-        from gradtrace.engine.text import array_repr
+        from gradtrace.engine.data.text import array_repr
 
         return array_repr(self._array) if type(self._array) is np.ndarray else repr(self._array)
 
@@ -186,6 +188,8 @@ def to_numpy(value: Any) -> Any:
     if kind is Float64 or kind is Int64:
         return numpy_numbers.real(value)
     if kind is list or kind is tuple:
+        if state.spend is not None:
+            state.spend(ITEM_OPERATIONS * (len(value) + 1))  # nested lists may be the same list many times
         return kind(map(to_numpy, value))
     if kind is Size:
         return tuple(value)
@@ -231,7 +235,7 @@ def wrap_function(function: AnyFunction, name: str) -> AnyFunction:
     """Wrap a numpy function or method to convert its arguments and its result."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        texts = name == "einsum"
+        texts = name in TEXTS
         named = {key: to_numpy_argument(value, key != "dtype") for key, value in kwargs.items()}
         result = function(*(to_numpy_argument(value, texts) for value in args), **named)
         if isinstance(function, np.ufunc) and any(issubclass(type(value), Tensor) for value in args):
@@ -285,6 +289,16 @@ def as_operand(array: Any) -> Any:
     return ops.find(ops.api.functions, "as_tensor")(array) if isinstance(array, np.ndarray) else array.item()
 
 
+def operand_for(array: Any, other: Any) -> Any:
+    """Return the other operand of an array for numpy: a number, an array, a list of numbers; or NotImplemented."""
+    if type(other) in OPERANDS:
+        return to_numpy(other)
+    if type(other) not in (list, tuple) or not isinstance(array, np.ndarray):
+        return NotImplemented
+    found = np.asarray(to_numpy(other))
+    return NotImplemented if found.dtype == object else found
+
+
 def binary_operator(name: str) -> Callable[[Array, Any], Any]:
     apply = getattr(operator, name)
 
@@ -293,9 +307,8 @@ def binary_operator(name: str) -> Callable[[Array, Any], Any]:
             return apply(as_operand(self._array), other)
         if issubclass(type(other), Tensor):
             raise TypeError(refusal_of_tensor(name, other))
-        if type(other) not in OPERANDS:
-            return NotImplemented
-        return from_numpy(apply(self._array, to_numpy(other)))
+        found = operand_for(self._array, other)
+        return found if found is NotImplemented else from_numpy(apply(self._array, found))
 
     return apply_operator
 
@@ -326,7 +339,8 @@ def reflected_operator(name: str) -> Callable[[Array, Any], Any]:
                 return apply(other, self._array.item())
             # A tensor leaves an array to numpy, whose result is made a tensor.
             return as_operand(np.asarray(apply(other.numpy(), self._array)))
-        return from_numpy(apply(to_numpy(other), self._array)) if type(other) in SCALARS else NotImplemented
+        found = operand_for(self._array, other)
+        return found if found is NotImplemented else from_numpy(apply(found, self._array))
 
     return apply_operator
 
@@ -335,10 +349,11 @@ def inplace_operator(name: str) -> Callable[[Array, Any], Any]:
     apply = getattr(operator, name)
 
     def apply_operator(self: Array, other: Any) -> Any:
-        if type(other) not in OPERANDS:
-            return NotImplemented
+        found = operand_for(self._array, other)
+        if found is NotImplemented:
+            return found
         keep(self._array)
-        self._array = apply(self._array, to_numpy(other))
+        self._array = apply(self._array, found)
         return self
 
     return apply_operator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import UnknownNameError
 from gradtrace.lang.known_classes import ByClass
 from gradtrace.lang.library import LibraryFunction
@@ -28,15 +28,15 @@ def attribute_refused(value: Any, name: str, rule: AttributeRule) -> AttributeEr
     """Return an AttributeError with Python's message; `explain_refusal` explains it if it is uncaught."""
     error = AttributeError(f"{describe_owner(value)} has no attribute '{name}'")
     value = value.__wrapped__ if type(value) is LibraryFunction else value
-    vars(error)["_refused"] = (value, name, rule)
+    vars(error)["__refused__"] = (value, name, rule)
     return error
 
 
 def explain_refusal(error: BaseException) -> tuple[UnknownNameError | None, str]:
     """Return (error to report, hint) for an uncaught AttributeError of the gate; None means `error` itself."""
-    if "_refused" not in vars(error):
+    if "__refused__" not in vars(error):
         return None, ""
-    value, name, rule = vars(error)["_refused"]
+    value, name, rule = vars(error)["__refused__"]
     close = nearest_names(value, name, rule)
     if not hasattr(type(value), name) and not (isinstance(value, type) and hasattr(value, name)):
         return None, close

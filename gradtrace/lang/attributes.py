@@ -11,9 +11,9 @@ from types import MappingProxyType
 
 from gradtrace import ops
 from gradtrace.annotations import Any, AnyFunction
-from gradtrace.engine.function import BackwardCFunction
-from gradtrace.engine.node import Node
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.calls.function import BackwardCFunction
+from gradtrace.engine.data.node import Node
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang import allowed
 from gradtrace.lang.allowed import MAGIC, NAMED, OPEN_PRIVATE
 from gradtrace.lang.attribute_errors import AttributeRule, attribute_refused, read_only
@@ -113,6 +113,8 @@ class Gate:
             return related(value, name) if name in ("__cause__", "__context__") else getattr(value, name)
         if not isinstance(value, type):
             return getattr(value._kind if type(value) is TypeName else value, name)
+        if name == "numpy" and issubclass(value, Tensor):
+            return lambda tensor, **how: self.special[Tensor, name](tensor)(**how)
         if (value, name) in self.special:
             return self.special[value, name](value)
         if name == "__new__":
@@ -194,6 +196,8 @@ class Gate:
         kind = type(value)
         if source is None or source in OBJECTS or source in self.own:
             return self.own_offers(kind, name)
+        if name == INIT_SUBCLASS:
+            return False  # the library's hooks take keywords that name functions
         special = name in NAMED or (name in MAGIC and not (name in UNMETERED and source in allowed.BY_TYPE))
         return special or self.rule_of(source)(value, name)
 
@@ -214,6 +218,8 @@ class Gate:
             return name == MEMBERS and is_enum(value)
         if source in self.own or (source in OBJECTS and value in self.own):
             return self.own_offers(value, name) and name != "__dict__"
+        if name == INIT_SUBCLASS:
+            return False
         if value in self.own and name in MAGIC and not (name in UNMETERED and source in allowed.BY_TYPE):
             return True
         base = source if value in self.own else value
@@ -223,7 +229,7 @@ class Gate:
         if issubclass(base, BaseException):
             return name in ("__init__", "__str__", "__repr__")
         if issubclass(base, Tensor):
-            return is_tensor_attribute(name) and name not in ("numpy", "data", "grad")
+            return is_tensor_attribute(name) and name not in ("data", "grad")
         return (is_public(name) or name in MAGIC) and (value in self.own or self.is_offered(value))
 
     def names_of(self, value: Any) -> list[str]:
@@ -239,6 +245,8 @@ class Gate:
         kind = type(value)
         if kind is TypeName or issubclass(kind, type):
             return self.type_name(type)
+        if kind is class_at("gradtrace.lang.text_arrays:TextArray"):
+            return self.type_name(value.__class__)
         return kind if self.is_offered(kind) else self.type_name(kind)
 
     def type_name(self, kind: type) -> TypeName:
@@ -316,6 +324,7 @@ class Gate:
             raise read_only(target, name, self.rule_of(type(target)))
 
 
+INIT_SUBCLASS = "__init_subclass__"
 OF_PLAIN = words("__dict__ __annotations__ __dataclass_fields__ __match_args__ __slots__")
 OBJECTS = (object, ProgramObject)
 # Containers that a class may share with its instances, and what a program gets instead.

@@ -8,11 +8,11 @@ result in that frame variable and returns None.
 
 from __future__ import annotations
 
-import operator as py
+import _operator as py  # operator takes 0.4 ms to import
 
 from gradtrace.annotations import Any
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.operators import Guarded
 from gradtrace.lang.unit import Code, Frame, Unit

@@ -31,7 +31,7 @@ class Meter:
             meter.grant()
     """
 
-    __slots__ = ("budget", "deadline", "deepest", "depth", "flops", "kept", "left", "output", "over", "rest")
+    __slots__ = ("budget", "deadline", "deepest", "depth", "flops", "kept", "left", "made", "output", "over", "rest")
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
@@ -44,6 +44,7 @@ class Meter:
         self.deadline = min(time.monotonic() + budget.seconds, process_end.at)
         self.over: tuple[str, str] | None = None  # the limit that was reached, and the message
         self.kept: GradtraceError | None = None
+        self.made: set[str] = set()  # real paths of the files and folders that the program made
 
     def grant(self) -> None:
         """Add steps to `left` and check the clock; raise BudgetError if no steps or no time remain."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins as python
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.lazy import is_array
+from gradtrace.engine.data.lazy import is_array
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.hash_cost import make_hash, with_comparison_cost
@@ -53,7 +53,6 @@ REFUSED = {
     "input": "leave the name unassigned and pass its value as an option",
     "locals": "use the variable by name",
     "memoryview": "use str or list",
-    "open": "scripts cannot open files; pass data as an input: --x @FILE",
 }
 
 
@@ -68,6 +67,7 @@ def builtins(gate: Gate, meter: Meter, strings: Strings, streams: Streams, file:
         "__file__": file,
         **attribute_functions(gate, env),
         "format": strings.format,
+        "open": make_open(meter),
         "pow": make_pow(meter),
         "divmod": make_divmod(meter),
         "sum": make_sum(meter),
@@ -276,6 +276,15 @@ def make_print(streams: Streams, strings: Strings) -> Callable[..., None]:
             stream.flush()
 
     return with_name(print, "print")
+
+
+def make_open(meter: Meter) -> Callable[..., Any]:
+    def open(*args: Any, **how: Any) -> Any:
+        from gradtrace.lang.program_files import opener
+
+        return opener(meter)(*args, **how)
+
+    return with_name(open, "open")
 
 
 def exit_program(code: Any = None) -> None:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from types import BuiltinFunctionType, FunctionType, MethodType
 
 from gradtrace.annotations import Any, Callable, NamedTuple
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import GradtraceError
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.expressions import compile_expression, compiles, full_name, items_of

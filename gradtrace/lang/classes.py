@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.function import Function as Differentiable
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.calls.function import Function as Differentiable
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import UnsupportedError
 from gradtrace.lang import allowed, attributes
 from gradtrace.lang import syntax as ast
@@ -16,7 +16,7 @@ from gradtrace.lang.special_methods import checked_method
 from gradtrace.lang.statements import compile_block
 from gradtrace.lang.typing_names import Form
 from gradtrace.lang.unit import UNBOUND, Frame, Unit
-from gradtrace.lang.values import ProgramFunction
+from gradtrace.lang.values import ProgramFunction, in_place_of
 from gradtrace.lang.words import Names, words
 
 OWN_SLOTS = ("__dict__", "__weakref__")
@@ -37,14 +37,18 @@ def compile_class(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
     gate, origin, place = unit.gate, unit.origin(node), unit.machine.place
     annotations = annotations_of(node, unit)
 
-    keywords = [(unit.compile(k.value), unit.origin(k)) for k in node.keywords]
+    keywords = [(k.arg, unit.compile(k.value), unit.origin(k)) for k in node.keywords]
 
     def make(f: Frame) -> Any:
         given = bases(f)
         where = origins if len(origins) == len(given) else [origin] * len(given)
         meta: Any = type
-        for keyword, spot in keywords:
-            meta = metaclass_of(keyword(f), place(spot))
+        named: Names = {}
+        for name, keyword, spot in keywords:
+            if name == "metaclass":
+                meta = metaclass_of(keyword(f), place(spot))
+            else:
+                named[name or ""] = keyword(f)
         frame: Frame = {key: f[outer] for key, outer in taken}
         frame[cell] = [UNBOUND]
         replaced = bases_in_name(given)
@@ -58,9 +62,29 @@ def compile_class(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
             return replaced(node.name, members, unit)
         cls = create(node.name, parents or (object,), members, meta, gate)
         frame[cell][0] = cls
+        notify_parents(cls, named)
         return cls
 
     return make
+
+
+def notify_parents(cls: Any, keywords: Names) -> None:
+    """Call the `__init_subclass__` of the class's parents with the keywords of the class statement."""
+    hook = getattr(super(cls, cls), attributes.INIT_SUBCLASS)
+    if type(getattr(hook, "__func__", None)) is ProgramFunction:
+        hook(**keywords)
+    elif keywords:
+        raise TypeError(f"{cls.__name__}.__init_subclass__() takes no keyword arguments")
+
+
+def subclass_hook(member: Any, gate: attributes.Gate) -> Any:
+    """Return an `__init_subclass__` as a class method, which does nothing for a class that is not yet complete."""
+    function, first = getattr(member, "__func__", member), int(type(member) is staticmethod)
+
+    def call(args: Any, kwargs: Any) -> Any:
+        return function(*args[first:], **kwargs) if args[0] in gate.own else None
+
+    return classmethod(in_place_of(function, call))
 
 
 def members_of(frame: Frame, annotations: dict[str, str]) -> Names:
@@ -99,6 +123,8 @@ def create(name: str, parents: tuple[type, ...], members: Names, meta: Any, gate
         from gradtrace.lang import enumerations
 
         return enumerations.make_enum(name, parents, members, gate)
+    if type(members.get(attributes.INIT_SUBCLASS)) in (ProgramFunction, classmethod, staticmethod):
+        members[attributes.INIT_SUBCLASS] = subclass_hook(members[attributes.INIT_SUBCLASS], gate)
     parents = tuple(ProgramObject if parent is object else parent for parent in parents)
     best = metaclass(parents)
     cls = (meta if issubclass(meta, best) else best)(name, parents, members)

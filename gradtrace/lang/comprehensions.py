@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Iterator
-from gradtrace.engine.state import state
+from gradtrace.engine.data.state import state
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.expressions import compile_expression, compiles

@@ -7,7 +7,7 @@ no program can catch or delay it.
 from __future__ import annotations
 
 from gradtrace.annotations import Any, AnyFunction, Callable
-from gradtrace.engine.state import state
+from gradtrace.engine.data.state import state
 from gradtrace.errors import GradtraceError
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter, is_out_of_memory, out_of_memory
@@ -118,6 +118,7 @@ def compile_for(node: ast.For, unit: Unit) -> Code:
                 meter.grant()
             store(f, item)
             signal = body(f)
+            state.origin = origin  # the next item may be computed
             if leaving and signal is not None and signal is not CONTINUE:
                 return None if signal is BREAK else signal
         return other(f) if other is not None else None
@@ -136,6 +137,7 @@ def simple_for(items: Code, name: str, body: Code, other: Code | None, meter: Me
             if meter.left < 0:
                 meter.grant()
             body(f)
+            state.origin = origin  # the next item may be computed
         return other(f) if other is not None else None
 
     return execute
@@ -262,6 +264,7 @@ def choose_handler(
     place = state.origin
     raise_if_out_of_memory(error)
     known = as_known(raised(error))
+    vars(known).setdefault("__origin__", place)  # for `tracebacks`
     for handler in handlers:
         if handler.takes(f, known):
             error.__traceback__ = known.__traceback__ = None  # programs must not see frames or keep ours alive

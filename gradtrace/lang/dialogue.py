@@ -10,10 +10,9 @@ What a program changes for the process (seed, print options) is restored after i
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.keeper import Keeper
 from gradtrace.lang import restore
 from gradtrace.lang.parse import Program, parse
-from gradtrace.lang.run import EarlierRecords, Run, SharedNamespace, run
+from gradtrace.lang.run import EarlierRecords, MakeKeeper, Run, SharedNamespace, run
 from gradtrace.lang.source import Source, Span
 from gradtrace.limits import Budget
 
@@ -28,7 +27,7 @@ class Dialogue:
         name: str,
         budget: Budget,
         *,
-        record: bool = False,
+        record: MakeKeeper | None = None,
         watcher: Any = None,
         dtype: Any = None,
         host: Any = None,
@@ -43,9 +42,10 @@ class Dialogue:
         self.classes: set[type] = set()
         self.imports_torch = False
         self.text = ""  # of all programs so far
-        records: list[Any] = []
-        self.past = EarlierRecords(records, [], [Span(0, 0, 0, 0)], Keeper(records, budget.record_bytes))
+        self.past = EarlierRecords([], [], [Span(0, 0, 0, 0)], None)
+        self.forget()
         self.kept: Any = None
+        self.recorder: Any = None  # gets the operator calls of programs that are not recorded
 
     @property
     def default_dtype(self) -> str:
@@ -53,7 +53,7 @@ class Dialogue:
 
     def parse(self, text: str) -> Program:
         """Parse the next program; when recording, line numbers continue the last one's. Raises like `parse.parse`."""
-        if self.record:
+        if self.record is not None:
             budget = self.budget._replace(source_bytes=self.budget.source_bytes + self.text.count("\n"))
             program = parse("\n" * self.text.count("\n") + text, self.name, budget)
             program = program._replace(source=Source.of(self.name, self.text + text))
@@ -64,12 +64,12 @@ class Dialogue:
 
     def run(self, program: Program, *, stdout: Any, stderr: Any, show: Callable[[Any, str], None] | None = None) -> Run:
         """Run a program; errors: see `lang.run`. `show` gets the value and text of each expression statement."""
-        if self.record:
+        if self.record is not None:
             self.text = program.source.text.rstrip("\n") + "\n"
         if self.kept is not None:
             restore.put_random_state(self.kept[0])
             restore.put_print_options(self.kept[1])
-        namespace = SharedNamespace(self.variables, self.classes, self.past, self._keep)
+        namespace = SharedNamespace(self.variables, self.classes, self.past, self._keep, self.recorder)
         return run(
             program,
             within=namespace,
@@ -90,4 +90,5 @@ class Dialogue:
         """Discard the records; variables keep their values."""
         self.past.records.clear()
         self.past.scopes.clear()
-        self.past = self.past._replace(keeper=Keeper(self.past.records, self.budget.record_bytes))
+        if self.record is not None:
+            self.past = self.past._replace(keeper=self.record(self.past.records, self.budget.record_bytes))

@@ -10,21 +10,23 @@ import enum
 
 from gradtrace.annotations import Any
 from gradtrace.lang.attributes import Gate, is_enum
-from gradtrace.lang.values import Frozen
+from gradtrace.lang.values import Sealed
 
 BASES = {name: getattr(enum, name) for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")}
 ADOPTION = ".adoption"  # not a name that a program can write
 MIXED = (int, str, float)  # built-in types that may stand before Enum among the bases
 
 
-class EnumBase(Frozen):
+class EnumBase(Sealed):
     """`Enum`, `IntEnum`, `StrEnum`, `Flag` or `IntFlag`, as a base class."""
 
     __slots__ = ("__name__", "_kind")
+    __name__: str
+    _kind: Any
 
     def __init__(self, name: str) -> None:
-        self.__name__ = name
-        self._kind = BASES[name]
+        object.__setattr__(self, "__name__", name)
+        object.__setattr__(self, "_kind", BASES[name])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"{self.__name__}() is not available in gradtrace scripts: write a class statement")

@@ -10,10 +10,11 @@ import builtins
 from types import BuiltinFunctionType, FunctionType, MethodType
 
 from gradtrace.annotations import Any
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang import allowed
 from gradtrace.lang.known_classes import ByClass, is_defined_in
+from gradtrace.lang.objects import is_dunder
 from gradtrace.lang.values import ProgramFunction, TypeName
 from gradtrace.lang.words import words
 
@@ -60,7 +61,7 @@ KNOWN = ByClass(
 # Types in OF_INSTANCES whose values can be called.
 CALLABLE = (BuiltinFunctionType, FunctionType, MethodType, property, type(str.upper), type(object.__init__))
 DEEPEST = 8  # nested containers of an argument that are searched
-MARK = "_of_program"
+MARK = "__of_program__"  # of the form that programs cannot set, as all that host code reads of an exception
 
 
 def claim(error: Any) -> None:
@@ -82,9 +83,9 @@ def as_known(error: BaseException) -> BaseException:
     base = next(base for base in kind.__mro__ if KNOWN.get(base) is not None)
     if base is kind and (kind is StopIteration or all(is_plain(arg) for arg in args_of(error))):
         return error
-    known: BaseException | None = inner.get("_known")
+    known: BaseException | None = inner.get("__known__")
     if known is None:
-        known = inner["_known"] = copied(error, base)
+        known = inner["__known__"] = copied(error, base)
     return known
 
 
@@ -98,7 +99,7 @@ def copied(error: BaseException, base: type[BaseException]) -> BaseException:
     known.args = args
     known.__cause__, known.__context__ = error.__cause__, error.__context__
     known.__suppress_context__ = error.__suppress_context__
-    vars(known).update({name: value for name, value in vars(error).items() if name[:1] == "_" and name[:2] != "__"})
+    vars(known).update({name: value for name, value in vars(error).items() if is_dunder(name) and name != "__notes__"})
     return known
 
 

@@ -7,8 +7,8 @@ of statements. Before an operation that may raise or be recorded, the closure se
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang import binary
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter

@@ -9,8 +9,8 @@ kind of argument (a function, an object of the program) is not recorded.
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Iterator
-from gradtrace.engine.lazy import np
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang import permission
 from gradtrace.lang.arrays import Array, checked_index, from_numpy, to_numpy
 from gradtrace.lang.budget import Meter

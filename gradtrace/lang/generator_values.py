@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, AnyFunction, Callable, Iterator
-from gradtrace.engine.state import state
-from gradtrace.engine.watch import Scope
+from gradtrace.engine.data.observers import Scope
+from gradtrace.engine.data.state import state
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.exceptions import claim
 from gradtrace.lang.values import Frozen
@@ -112,7 +112,7 @@ def guarded(steps: AnyFunction, frame: Any, active: list[bool], meter: Meter) ->
     except GeneratorExit:
         raise
     except BaseException as error:
-        vars(error)["_left_generator"] = True
+        vars(error)["__left_generator__"] = True
         if active[0]:
             raise
         meter.keep(error)
@@ -125,6 +125,6 @@ def as_raised(error: BaseException) -> BaseException:
     Python turns a StopIteration that leaves one of them into a RuntimeError.
     """
     cause = error.__cause__
-    if type(error) is RuntimeError and isinstance(cause, StopIteration) and "_left_generator" not in vars(error):
+    if type(error) is RuntimeError and isinstance(cause, StopIteration) and "__left_generator__" not in vars(error):
         return cause
     return error

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator
-from gradtrace.engine.state import state
+from gradtrace.engine.data.state import state
 from gradtrace.errors import GradtraceError, UnsupportedError
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.control import Entered, Handler, choose_handler, ignore, raise_if_out_of_memory
@@ -156,6 +156,7 @@ class Compiler:
                 meter.count_steps(1)
                 store(f, item)
                 signal = yield from body(f)
+                state.origin = origin  # the next item may be computed
                 if signal is not None and signal is not CONTINUE:
                     return None if signal is BREAK else signal
             return (yield from other(f))

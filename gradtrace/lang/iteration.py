@@ -8,7 +8,7 @@ iterator a `Lazy`, which knows its depth.
 from __future__ import annotations
 
 from gradtrace.annotations import Any, AnyFunction, Iterator
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.generator_values import Generator
 from gradtrace.lang.takers import CALLERS, CALLING

@@ -6,6 +6,8 @@ asks an object nothing, because the program would answer.
 
     torch.xlogy(x, value)         checked by the compiler of calls (`calls.py`)
     map(torch.xlogy, xs, values)  a program has `torch.xlogy` as a LibraryFunction, which checks its arguments
+
+`admitted` refuses an argument; where PyTorch's own function would refuse it, the error is PyTorch's (`refusals.py`).
 """
 
 from __future__ import annotations
@@ -13,14 +15,14 @@ from __future__ import annotations
 from types import BuiltinFunctionType, FunctionType, MethodType
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.node import Node
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
-from gradtrace.lang import takers
+from gradtrace.engine.data.node import Node
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.lang import takers, values
 from gradtrace.lang.exceptions import is_own
 from gradtrace.lang.known_classes import ByClass, class_at, is_defined_in
 from gradtrace.lang.objects import ProgramObject
-from gradtrace.lang.values import Frozen, ProgramFunction
+from gradtrace.lang.values import ProgramFunction, Sealed, StandInRefused
 from gradtrace.lang.words import Names
 from gradtrace.ops.results import Result
 
@@ -41,6 +43,7 @@ EXACT: dict[type, Callable[[Any], Any]] = {
     tuple: lambda value: tuple(tuple.__iter__(value)),
 }
 FUNCTIONS = frozenset({FunctionType, MethodType})
+OWNER = "_owner"  # of a method read from its class: the class
 CALLABLE_TYPES = frozenset({ProgramFunction, FunctionType, MethodType, BuiltinFunctionType})
 Arguments = tuple[Any, Names]
 
@@ -138,39 +141,59 @@ def admitted(function: Any, args: Any, kwargs: Names) -> Arguments:
             return args, kwargs
     elif all_plain(args) and (not kwargs or all_plain(kwargs.values())):
         return args, kwargs
-    taken = takers.taken_by(function)
+    given = own_object(function, args)
+    taken = takers.taken_by_layer(given[0]) if given and takers.calls_layer(function) else takers.taken_by(function)
     if taken is takers.ANY:
         if not takers.calls_arguments(inner):
             return args, kwargs
         return [*map(callback, args)], {name: callback(value) for name, value in kwargs.items()}
     callables = taken is takers.CALLABLES
     places = [*range(1, len(args) + 1), *map(repr, kwargs)]
-    given: list[Any] = []
     try:
-        for value in (*args, *kwargs.values()):
+        for value in (*args[len(given) :], *kwargs.values()):
             given.append(admit(value, callables))
     except ObjectRefused as error:
         raise ObjectRefused(error.kind, f"{takers.name_of(function)}(): argument {places[len(given)]} ") from None
     return given[: len(args)], dict(zip(kwargs, given[len(args) :]))
 
 
+def own_object(function: Any, args: Any) -> list[Any]:
+    """Return the first argument if it is the object of a method read from its class: nn.Module.__init__(self)."""
+    if type(function) is not FunctionType or not args:
+        return []
+    owner = takers.calls_layer(function) or vars(function).get(OWNER)
+    return list(args[:1]) if owner in type(args[0]).__mro__ else []
+
+
 ObjectRefused.__name__, ObjectRefused.__module__ = "TypeError", "builtins"
 
 
 def raise_its_own(function: Any, args: Any, kwargs: Names) -> None:
-    """Raise what a function raises for arguments that it does not take, if it does: it gets stand-ins for objects."""
+    """Raise what a function raises for arguments that it does not take, if it does: it gets stand-ins for objects.
+
+    The program's code never gets a stand-in: the function ends where it would call that.
+    """
     callables = takers.taken_by(function) is takers.CALLABLES
-    given = [admit(value, callables, stand_in) for value in args]
-    function(*given, **{name: admit(value, callables, stand_in) for name, value in kwargs.items()})
+    given = own_object(function, args)
+    given += [admit(value, callables, stand_in) for value in args[len(given) :]]
+    named = {name: admit(value, callables, stand_in) for name, value in kwargs.items()}
+    values.stand_ins_given = True
+    try:
+        function(*given, **named)
+    except StandInRefused:
+        pass
+    finally:
+        values.stand_ins_given = False
 
 
-class LibraryFunction(Frozen):
+class LibraryFunction(Sealed):
     """A function of the library as a program has it: it checks its arguments wherever it is called."""
 
     __slots__ = ("__dict__", "__weakref__", "__wrapped__")
+    __wrapped__: Any
 
     def __init__(self, function: Any) -> None:
-        self.__wrapped__ = function
+        object.__setattr__(self, "__wrapped__", function)
         for name in ("__name__", "__qualname__", "__doc__", "__module__"):
             self.__dict__[name] = getattr(function, name, None)
 

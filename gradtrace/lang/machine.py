@@ -6,9 +6,10 @@ from gradtrace import ops  # noqa: F401
 
 # `ops` adds the operators to tensors; the others register their compilers
 from gradtrace.annotations import Any
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang import calls, comprehensions, control, functions, hash_cost, matching  # noqa: F401
+from gradtrace.lang import syntax as ast
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Streams, builtins
@@ -36,6 +37,12 @@ def make_machine(
         def where() -> tuple[str, int]:
             return program.source.name, spans[state.origin].line or 1
 
+        def function() -> str:
+            line = where()[1]
+            all_of_them = [node for node in ast.walk(program.tree) if isinstance(node, ast.FunctionDef)]
+            around = [node.name for node in all_of_them if node.lineno <= line <= (node.end_lineno or 0)]
+            return around[-1] if around else "<module>"
+
         def host_module(module: str) -> dict[str, Any]:
             from gradtrace.lang import hosted
 
@@ -43,7 +50,7 @@ def make_machine(
             return hosted.module_names(module, host, hosted.Hosting(program, spans, meter, say, tell))
 
         operators = operators_by_name(meter, strings)
-        return Modules(Python(gate, meter, streams, strings, operators, where, host_module, drawings))
+        return Modules(Python(gate, meter, streams, strings, operators, where, function, host_module, drawings))
 
     def find_name(name: str, machine: Machine) -> Any:
         if machine.imports_torch:

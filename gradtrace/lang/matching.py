@@ -6,8 +6,8 @@ As in Python, what a pattern captures is stored in the variables only when the w
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.expressions import compile_expression, compiles
 from gradtrace.lang.hash_cost import charge_key

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace import ops
 from gradtrace.annotations import Any
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang.library import admitted, for_program
 from gradtrace.lang.names import CONSTANTS, MATHEMATICS, MODULES
 from gradtrace.lang.takers import takes_objects

@@ -19,23 +19,27 @@ from gradtrace.lang.words import words
 # The modules of torch that have the same name in gradtrace.
 SAME_NAMES = words("""amp autograd autograd.graph distributions distributions.constraints distributions.kl
     distributions.transforms func linalg nn nn.functional nn.init nn.modules nn.parameter nn.utils
-    nn.utils.parametrizations nn.utils.parametrize nn.utils.prune nn.utils.rnn optim optim.lr_scheduler random signal
-    signal.windows special testing utils utils.benchmark utils.checkpoint utils.data""")
+    nn.utils.parametrizations nn.utils.parametrize nn.utils.prune nn.utils.rnn optim optim.lr_scheduler optim.swa_utils
+    random signal signal.windows special testing utils utils.benchmark utils.checkpoint utils.data""")
 LIBRARY = {
     "torch": "gradtrace",
     "torch.functional": "gradtrace",
     **{f"torch.{name}": f"gradtrace.{name}" for name in SAME_NAMES},
     **{f"torch.nn.modules.{name}": f"gradtrace.nn.modules.{name}" for name in torch_modules.LAYER_FILES},
     **{f"torch.distributions.{name}": "gradtrace.distributions" for name in torch_modules.DISTRIBUTION_FILES},
-    **{f"torch.utils.data.{name}": "gradtrace.utils.data" for name in ("dataloader", "dataset", "sampler")},
+    **{f"torch.optim.{name}": "gradtrace.optim" for name in torch_modules.OPTIMIZER_FILES},
+    **{f"torch.utils.data.{name}": "gradtrace.utils.data" for name in words("dataloader dataset distributed sampler")},
     **{f"torch.amp.{name}": "gradtrace.amp" for name in ("autocast_mode", "grad_scaler")},
     **{f"torch.cuda.amp{name}": "gradtrace.amp.cuda" for name in ("", ".autocast_mode", ".grad_scaler")},
     "torch.distributions.utils": "gradtrace.distributions.distribution",
     "torch.autograd.forward_ad": "gradtrace.func.forward_ad",
-    "torch.autograd.function": "gradtrace.engine.function",
+    "torch.autograd.function": "gradtrace.engine.calls.function",
     "torch.autograd.functional": "gradtrace.func.functional",
-    "torch.autograd.grad_mode": "gradtrace.engine.modes",
+    "torch.autograd.grad_mode": "gradtrace.engine.data.modes",
     "torch.nn.utils.stateless": "gradtrace.func.stateless",
+    "torch.nn.parallel": "gradtrace.nn.modules.container",
+    "torch.optim.optimizer": "gradtrace.optim.optimizer",
+    "torch.sparse": "gradtrace.ops.linalg.sparse",
     "functorch": "gradtrace.func.functorch",
     "tensorflow.compat": "gradtrace.static.tf1",
 }
@@ -47,6 +51,9 @@ ONLY = {
     "torch.autograd.grad_mode": words("no_grad enable_grad set_grad_enabled inference_mode"),
     "torch.autograd.function": words("Function FunctionCtx once_differentiable"),
     "torch.functional": torch_modules.FUNCTIONAL,
+    "torch.optim.optimizer": words("Optimizer required"),
+    "torch.sparse": words("FloatTensor mm sum"),
+    "torch.nn.parallel": words("DataParallel DistributedDataParallel"),
     "torch.nn.utils.stateless": words("functional_call"),
     "tensorflow.compat": frozenset(),
     "tensorflow.losses": words("mean_squared_error"),
@@ -87,6 +94,10 @@ class Namespace(Flags):
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"module '{self.__name__}' is read-only")
+
+    def __dir__(self) -> list[str]:
+        inner = (name.rpartition(".") for name in LIBRARY)
+        return [*exported_names(self.__name__), *(name for outer, _, name in inner if outer == self.__name__)]
 
     def __repr__(self) -> str:
         return f"<module '{self.__name__}'>"
@@ -132,7 +143,7 @@ def look_up(module: str, name: str, modules: Modules) -> Any:
             return tensorflow_module.adapt(name, value, modules.python.meter)
         return torch_modules.adapt(name, value) if module == "torch" else value
     error = AttributeError(f"module '{module}' has no attribute '{name}'")
-    error._gradtrace = not_available(f"{module}.{name}", suggest(module, name))  # type: ignore[attr-defined]
+    error.__gradtrace__ = not_available(f"{module}.{name}", suggest(module, name))  # type: ignore[attr-defined]
     raise error
 
 
@@ -212,7 +223,7 @@ def import_from(module: str, name: str, modules: Modules) -> Any:
         return getattr(namespace(known, modules), name)
     except AttributeError:
         error = ImportError(f"cannot import name '{name}' from '{module}'", name=name)
-        error._gradtrace = not_available(f"{module}.{name}", suggest(known, name))  # type: ignore[attr-defined]
+        error.__gradtrace__ = not_available(f"{module}.{name}", suggest(known, name))  # type: ignore[attr-defined]
         raise error from None
 
 
@@ -223,7 +234,7 @@ def module_not_found(name: str) -> ImportError:
     if name.startswith("."):
         error: ImportError = ImportError("attempted relative import with no known parent package")
         refusal = UnknownNameError("a script cannot import other files", f"put all code in one file; or {OWN}")
-        error._gradtrace = refusal  # type: ignore[attr-defined]
+        error.__gradtrace__ = refusal  # type: ignore[attr-defined]
         return error
     error = ModuleNotFoundError(f"No module named '{name}'", name=name)
     known = [*LIBRARY, *python_modules.NAMES, *torch_modules.MODULES, *PLOTTING]
@@ -234,7 +245,7 @@ def module_not_found(name: str) -> ImportError:
         hint = torch_modules.DATA
     if "tensorboard" in name:
         hint = torch_modules.TENSORBOARD
-    error._gradtrace = not_available(f"the module '{name}'", hint)  # type: ignore[attr-defined]
+    error.__gradtrace__ = not_available(f"the module '{name}'", hint)  # type: ignore[attr-defined]
     return error
 
 
@@ -256,7 +267,7 @@ def suggest(module: str, name: str) -> str:
         return f"nearest: {', '.join(close[:3])}"
     if module in LIBRARY:
         return "use other operators"
-    return f"available: {', '.join(known)}" if 0 < len(known) < 12 else "remove it, or define it in the script"
+    return f"available: {', '.join(known)}" if 0 < len(known) < 16 else "remove it, or define it in the script"
 
 
 def has_name(module: str, name: str) -> bool:

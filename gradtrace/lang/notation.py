@@ -5,8 +5,9 @@
     translated("x(x+1)", {"x"})         "x*(x+1)": x is a variable, not a function
 
 A product without its sign, powers as raised digits, roots, absolute values between bars, and functions without
-brackets are known. A function takes the product that follows it, up to the next function: sin 2x cos x is
-sin(2*x)*cos(x).
+brackets are known. A longer word that stands beside another factor is not: "50 percent of x" is a sentence, so it is
+read only if it names a variable or something of the language. A function takes the product that follows it, up to the
+next function: sin 2x cos x is sin(2*x)*cos(x).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from gradtrace.annotations import NamedTuple
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.names import is_known
 from gradtrace.lang.unit import SYNONYMS
+from gradtrace.lang.words import words
 from gradtrace.ops import api
 
 SIGNS = dict(zip("^×·⋅∙∗÷−–≤≥≠", ("**", "*", "*", "*", "*", "*", "/", "-", "-", "<=", ">=", "!="), strict=True))
@@ -31,6 +33,8 @@ TOKEN = re.compile(
         "WORD", r"[^\W\d⁰¹²³⁴⁵⁶⁷⁸⁹][^\W⁰¹²³⁴⁵⁶⁷⁸⁹]*"
     )
 )
+GREEK = frozenset(words("alpha beta gamma delta epsilon zeta eta theta kappa mu nu xi rho sigma tau phi chi psi omega"))
+QUOTES = "\"'#\\`"  # of text, comments and code, which are not mathematics
 MANY = 2000  # characters of a line: a longer one is not translated
 DEEP = 50  # brackets within brackets
 
@@ -48,15 +52,22 @@ class NotNotation(Exception):
 def translated(line: str, variables: frozenset[str] | set[str] = frozenset()) -> str | None:
     """Return the line in the language; None if nothing changes, or nothing can be read."""
     text = line.strip()
-    if not text or len(text) > MANY or any(sign in text for sign in "\"'#\\`"):
+    if not text or len(text) > MANY or any(sign in text for sign in QUOTES):
         return None
     tokens = [Lexeme(m.lastgroup or "", m[m.lastgroup or 0], m[0][:1].isspace()) for m in TOKEN.finditer(text)]
     try:
         found = NotationReader(tokens, variables).statement()
-        ast.parse(found)
+        if any(isinstance(node, ast.Starred) for node in ast.walk(ast.parse(found))):  # *x alone is not a formula
+            return None
     except (NotNotation, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return None if re.sub(r"\s", "", found) == re.sub(r"\s", "", text) else found
+
+
+def is_long(name: str) -> bool:
+    """Whether a name has more letters than one, but for those of a Greek letter's name or an index: "of", not "x1"."""
+    letters = name.partition("_")[0].rstrip("0123456789").lower()
+    return len(letters) > 1 and letters not in GREEK and letters.isascii()
 
 
 def is_function(name: str) -> bool:
@@ -115,9 +126,9 @@ class NotationReader:
 
     def product(self) -> str:
         """Read factors that stand side by side."""
-        found, count = self.factor(), 1
+        first, found, count = self.next, self.factor(), 1
         while self.starts_factor() and not (self.next.text == "|" and self.bars) and self.next.text != "[":
-            found += "*" + self.factor()
+            found += "*" + self.sided(first)
             count += 1
         self.factors = count
         return found
@@ -167,10 +178,26 @@ class NotationReader:
             return self.inside(")")
         if not self.starts_factor():
             raise NotNotation
-        found = self.factor()
+        first, found = self.next, self.factor()
         while self.next.kind in ("number", "name") and not self.begins_function():
-            found += "*" + self.factor()
+            found += "*" + self.sided(first)
         return found
+
+    def sided(self, first: Lexeme) -> str:
+        """Read a factor that stands beside another one, the first of which began with a token."""
+        if self.is_word(first) or self.is_word(self.next):
+            raise NotNotation
+        return self.factor()
+
+    def is_word(self, token: Lexeme) -> bool:
+        """Whether a token is a word that nothing says to be a variable, a function or a constant."""
+        name = token.text
+        return (
+            token.kind == "name"
+            and is_long(name)
+            and name not in self.variables
+            and not (is_known(name) or is_function(name))
+        )
 
     def begins_function(self) -> bool:
         name = self.next.text
@@ -203,8 +230,60 @@ def called_like_function(text: str, name: str) -> str | None:
     return None
 
 
+# Lines of other notations: what each is written as, and whether that is code with which the line is replaced.
+OTHERS = (
+    (re.compile(r"(.+?)\?(.+?):(.+)"), "write {1} if {0} else {2}", True),
+    (re.compile(r"(\w+)\s*:=(.+)"), "write {0} = {1}", True),
+    (re.compile(r"[d∂]\s*/\s*[d∂]\s*\w+\s*[(\[]?(.+?)[)\]]?"), "every result is differentiated; write {0}", True),
+    (re.compile(r"(\w+)\((\w+)\)\s*=(?!=)(.+)"), "write {2}, or a function: def {0}({1}): return {2}", False),
+    (re.compile(r"[∑Σ]\s*(.+)"), "write sum({0})", True),
+    (re.compile(r"[∏Π]\s*(.+)"), "write prod({0})", True),
+    (re.compile(r".*?(\w+|\([^()]*\))!(?!=).*"), "{0}! is exp(lgamma({0} + 1))", False),
+)
+# A percent sign that is not Python's remainder: 50% of x, x%, (1 - 5%)*x.
+PERCENT = re.compile(r"(\b\d+\.?\d*|\b[^\W\d]\w*)(?:(?<=[\d.])\s*)?%(?:(\s*of\b\s*)|(?=\s*(?:[*/)+-]|$)))")
+
+
+def of_other_notation(line: str) -> str:
+    """Return what to write for a line of a notation that is not mathematics alone: a ? b : c, f(x) = ..., d/dx, n!."""
+    line = line.strip()
+    if len(line) > MANY or any(sign in line for sign in QUOTES):
+        return ""
+    if (hundredths := PERCENT.sub(in_hundredths, line)) != line:
+        meant = hundredths if is_program(hundredths) else translated(hundredths)
+        return f"a percent is a hundredth; write {meant}" if meant else ""
+    for pattern, template, is_whole in OTHERS:
+        found = pattern.fullmatch(line)
+        if found is None:
+            continue
+        said = template.format(*(part.strip() for part in found.groups()))
+        if not is_whole or is_program(said.partition("write ")[2]):
+            return said
+    if not is_program(line) and is_program(re.sub(r"(?<![=<>!])=(?!=)", "==", line)):
+        return "an equation has no value; write its left side minus its right side"
+    return ""
+
+
+def in_hundredths(found: re.Match[str]) -> str:
+    """Return the division by 100 for a percentage, in brackets unless it begins the line."""
+    hundredths = f"{found[1]}/100"
+    return (f"({hundredths})" if found.start() else hundredths) + "*" * bool(found[2])
+
+
+def is_program(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
 def correction(line: str) -> str:
     """Return what to write for a line in mathematical notation, or with a word of Python as a name; "" for another."""
+    if other := of_other_notation(line):
+        return other
+    if line.rstrip()[-1:] in tuple("+-*/@%") and is_program(f"{line.strip()} 1"):
+        return "what follows the last sign is missing"
     meant = translated(line)
     if meant is not None:
         return f"write {meant}"

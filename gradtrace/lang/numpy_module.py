@@ -7,10 +7,11 @@ that the program creates.
 from __future__ import annotations
 
 import math
+import operator
 
 from gradtrace.annotations import Any, AnyFunction, Callable
-from gradtrace.engine import text
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data import text
+from gradtrace.engine.data.lazy import np
 from gradtrace.lang import wall
 from gradtrace.lang.arrays import (
     Array,
@@ -22,6 +23,8 @@ from gradtrace.lang.arrays import (
     wrap_function,
 )
 from gradtrace.lang.budget import Meter
+from gradtrace.lang.iteration import metered
+from gradtrace.lang.text_arrays import TextArray
 from gradtrace.lang.values import Frozen, TypeName, named
 from gradtrace.lang.words import Names, words
 
@@ -54,15 +57,19 @@ LINALG = words("""cholesky cond det eig eigh eigvals eigvalsh inv lstsq matrix_p
 TESTING = words("""assert_allclose assert_almost_equal assert_array_almost_equal assert_array_equal assert_array_less
     assert_equal""")
 CLASSES = words("floating generic inexact integer number signedinteger unsignedinteger")
-OWN = CLASSES | words("""__version__ array2string c_ finfo get_printoptions iinfo issubdtype mgrid ndarray ogrid r_ save
-    set_printoptions vectorize""")
+OWN = CLASSES | words("""__version__ array2string c_ finfo genfromtxt get_printoptions iinfo issubdtype load loadtxt
+    mgrid ndarray ndindex ogrid r_ save savetxt set_printoptions vectorize""")
 DISTRIBUTIONS = words("""beta binomial chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric
     laplace logistic lognormal logseries multinomial multivariate_normal negative_binomial normal pareto permutation
     poisson power rayleigh standard_cauchy standard_exponential standard_gamma standard_normal standard_t triangular
     uniform vonmises wald weibull zipf""")
 LEGACY = DISTRIBUTIONS | words("rand randint randn random random_sample seed")
+SAME_AS: dict[str, str] = {
+    "ranf": "random_sample",
+    "sample": "random_sample",
+}  # names of the module alone, not of a RandomState
 MODERN = DISTRIBUTIONS | words("integers permuted random")
-RANDOM = LEGACY | words("shuffle RandomState default_rng get_state set_state")
+RANDOM = LEGACY | words("ranf sample shuffle RandomState default_rng get_state set_state")
 NAMES = {
     "numpy": frozenset(DTYPES) | frozenset(CONSTANTS) | MAKERS | FUNCTIONS | OWN,
     "numpy.random": RANDOM,
@@ -71,7 +78,7 @@ NAMES = {
 }
 
 
-def find_names(module: str, meter: Meter) -> Names:
+def find_names(module: str, meter: Meter, type_name: Callable[[type], TypeName] = TypeName) -> Names:
     """Return a module's names and their values, for one run; "*" maps to a function that finds all other names."""
     if module == "numpy.random":
         return random_names()
@@ -82,8 +89,10 @@ def find_names(module: str, meter: Meter) -> Names:
     fixed = {
         **CONSTANTS,
         **{name: DType(kind) for name, kind in DTYPES.items()},
-        "ndarray": TypeName(Array),
+        "ndarray": type_name(Array),
+        "array": lambda data, *args, **how: array_of(data, args, how, meter),
         "save": saver(meter),
+        **{name: file_function(name, meter) for name in words("genfromtxt load loadtxt savetxt")},
         "__version__": np.__version__,
         "c_": Joined("c_"),
         "r_": Joined("r_"),
@@ -93,6 +102,7 @@ def find_names(module: str, meter: Meter) -> Names:
         "issubdtype": issubdtype,
         "finfo": limits_of(np.finfo, "bits eps max min resolution smallest_normal tiny"),
         "iinfo": limits_of(np.iinfo, "bits max min"),
+        "ndindex": lambda *shape: ndindex(meter, *shape),
         "vectorize": vectorize,
         "set_printoptions": set_printoptions,
         "get_printoptions": get_printoptions,
@@ -102,6 +112,14 @@ def find_names(module: str, meter: Meter) -> Names:
         **fixed,
         "*": lambda name: reserving(name, meter) if name in MAKERS else wrap_function(getattr(np, name), name),
     }
+
+
+def array_of(data: Any, args: Any, how: Any, meter: Meter) -> Any:
+    """Implement np.array, also of a flat list of strings of less than 256 characters."""
+    flat = type(data) in (list, tuple) and bool(data) and not args and not how
+    if flat and all(type(one) is str and len(one) < 256 for one in data):
+        return TextArray(data, meter)
+    return wrap_function(np.array, "array")(data, *args, **how)
 
 
 def reserving(name: str, meter: Meter) -> AnyFunction:
@@ -156,6 +174,15 @@ def saver(meter: Meter) -> Callable[[str, Any], None]:
     return save
 
 
+def file_function(name: str, meter: Meter) -> AnyFunction:
+    def call(*args: Any, **how: Any) -> Any:
+        from gradtrace.lang.array_files import numpy_names
+
+        return numpy_names(meter)[name](*args, **how)
+
+    return named(call, name)
+
+
 def testing(name: str) -> AnyFunction:
     with wall.lowered():  # its first import reads files
         from numpy import testing as real
@@ -204,6 +231,12 @@ def limits_of(function: Any, names: str) -> Callable[[Any], Limits]:
         return Limits(function(to_numpy_argument(type, False)), names)
 
     return named(call, function.__name__)
+
+
+def ndindex(meter: Meter, *shape: Any) -> Any:
+    """Implement np.ndindex: the index tuples of an array of this shape."""
+    sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
+    return metered(np.ndindex(*map(operator.index, sizes)), meter)
 
 
 def vectorize(pyfunc: AnyFunction) -> AnyFunction:
@@ -322,7 +355,7 @@ def random_names() -> Names:
         "default_rng": default_rng,
         "get_state": get_state,
         "set_state": set_state,
-        "*": lambda name: wrap_function(getattr(source, name), name),
+        "*": lambda name: wrap_function(getattr(source, str(SAME_AS.get(name, name))), name),
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 
 from gradtrace.annotations import Any, AnyFunction, Callable
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data.lazy import np
 from gradtrace.lang.words import words
 
 # Methods that give what numpy's number gives.

@@ -7,10 +7,10 @@ and huge integers cannot exhaust the memory.
 
 from __future__ import annotations
 
-import operator
+import _operator as operator  # operator takes 0.4 ms to import
 
 from gradtrace.annotations import Any, Callable, NamedTuple
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import AN_ITEM, MANY, Meter
 from gradtrace.lang.costs import (
@@ -76,6 +76,7 @@ NUMBERS = frozenset({Tensor, float, int, bool})
 SEQUENCES = frozenset({str, list, tuple})
 HOLDERS = frozenset({list, tuple, dict, set, frozenset})
 CONTAINERS = (*HOLDERS, Attributes)
+ARRAY = "gradtrace.lang.arrays:Array"
 WORD = 8  # bytes of a list element
 SMALL = 1 << 64
 
@@ -218,13 +219,19 @@ def guard_multiply(apply: Binary, meter: Meter) -> Binary:
         if kinds == (int, int):
             if not (-SMALL < a < SMALL and -SMALL < b < SMALL):
                 meter.count_product(a.bit_length(), b.bit_length())
-        elif kinds[0] in SEQUENCES and hasattr(kinds[1], "__index__") and kinds[1] is not Tensor:
+        elif kinds[0] in SEQUENCES and can_repeat(b):
             charge_repeated(a, operator.index(b), meter)
-        elif kinds[1] in SEQUENCES and hasattr(kinds[0], "__index__") and kinds[0] is not Tensor:
+        elif kinds[1] in SEQUENCES and can_repeat(a):
             charge_repeated(b, operator.index(a), meter)
         return apply(a, b)
 
     return multiply
+
+
+def can_repeat(value: Any) -> bool:
+    """Return whether a sequence times this value repeats the sequence; tensors and arrays multiply its items."""
+    kind = type(value)
+    return hasattr(kind, "__index__") and kind is not Tensor and not (kind is class_at(ARRAY) and value.ndim)
 
 
 def charge_repeated(sequence: Any, count: int, meter: Meter) -> None:

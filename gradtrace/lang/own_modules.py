@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from gradtrace.annotations import Any, Callable, Iterable, Iterator
-from gradtrace.engine.state import state
+from gradtrace.engine.data.state import state
 from gradtrace.errors import ParseError, UnknownNameError, UsageError
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.inputs import find_inputs
@@ -244,6 +244,6 @@ class OwnModules:
         if inner is None:
             error = ImportError(f"cannot import name '{name}' from '{module._name}'", name=name)
             what = f"'{module._name}' does not offer '{name}'"
-            error._gradtrace = UnknownNameError(what, "assign it in that module")  # type: ignore[attr-defined]
+            error.__gradtrace__ = UnknownNameError(what, "assign it in that module")  # type: ignore[attr-defined]
             raise error
         return inner

@@ -76,9 +76,11 @@ def parse(text: str, name: str = "<expression>", budget: Budget | None = None) -
         if type(node) is ast.Constant and type(node.value) in CONSTANTS:
             what, instead = CONSTANTS[type(node.value)]
             raise UnsupportedError(f"{what} are not part of the language", instead, source.place(span_of(node)))
-        if type(node) is ast.ClassDef and any(keyword.arg != "metaclass" for keyword in node.keywords):
+        if type(node) is ast.ClassDef and any(keyword.arg is None for keyword in node.keywords):
             raise UnsupportedError(
-                "class keywords are not part of the language", "leave them out", source.place(span_of(node.keywords[0]))
+                "** in a class statement is not part of the language",
+                "write the keywords",
+                source.place(span_of(node.keywords[0])),
             )
     scopes = analyse(tree)
     fault = checks.first_fault(tree, scopes)

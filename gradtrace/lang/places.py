@@ -6,8 +6,8 @@ Only compilers of a recorded run add these wrappers, so other runs have no overh
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine.state import state
-from gradtrace.engine.watch import Scope
+from gradtrace.engine.data.observers import Scope
+from gradtrace.engine.data.state import state
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.source import Span
 from gradtrace.lang.unit import Code, Frame, Unit

@@ -39,7 +39,7 @@ class Formatter(Frozen):
         self._format = "%(message)s" if fmt is None else str(fmt)
         self._dates = None if datefmt is None else str(datefmt)
 
-    def text(self, name: str, level: int, message: str, strings: Strings) -> str:
+    def text(self, name: str, level: int, message: str, logs: Logs) -> str:
         """Return the text of a log record."""
         now = time.time()
         date = time.strftime(self._dates or "%Y-%m-%d %H:%M:%S", time.localtime(now))
@@ -52,14 +52,14 @@ class Formatter(Frozen):
             "created": now,
             "module": "__main__",
             "filename": "<program>",
-            "funcName": "<module>",
-            "lineno": 0,
+            "funcName": logs.function() if "funcName" in self._format else "",
+            "lineno": logs.where()[1],
             "process": 0,
             "processName": "MainProcess",
             "thread": 0,
             "threadName": "MainThread",
         }
-        return strings.percent(self._format, fields)
+        return logs.strings.percent(self._format, fields)
 
 
 class StreamHandler(Frozen):
@@ -144,7 +144,7 @@ class Logger(Frozen):
                 continue
             if level >= handler.level:
                 stream = handler.stream or logs.streams.stderr
-                stream.write(handler._formatter.text(self.name, level, message, logs.strings) + "\n")
+                stream.write(handler._formatter.text(self.name, level, message, logs) + "\n")
 
     debug, info = level_method("debug"), level_method("info")
     warning = warn = level_method("warning")
@@ -158,9 +158,12 @@ class Logger(Frozen):
 
 
 class Logs:
-    """The loggers of one run."""
+    """The loggers of one run; `where` returns the current file and line, `function` the name of their function."""
 
-    def __init__(self, streams: Streams, strings: Strings) -> None:
+    def __init__(
+        self, streams: Streams, strings: Strings, where: Callable[[], tuple[str, int]], function: Callable[[], str]
+    ) -> None:
+        self.where, self.function = where, function
         self.streams = streams
         self.strings = strings
         self.disabled = -1

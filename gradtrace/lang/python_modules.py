@@ -37,7 +37,7 @@ from gradtrace.lang.values import Frozen, ProgramFunction
 from gradtrace.lang.words import Names, words
 
 # Modules that scripts import and seldom use: they have no names here.
-WITHOUT_NAMES = words("csv glob gzip inspect io multiprocessing pdb pickle shutil tarfile threading traceback zipfile")
+WITHOUT_NAMES = words("gzip io multiprocessing pdb pickle shutil tarfile threading zipfile")
 NAMES: dict[str, frozenset[str]] = {
     **dict.fromkeys(WITHOUT_NAMES, frozenset[str]()),
     **text_modules.NAMES,
@@ -56,11 +56,14 @@ NAMES: dict[str, frozenset[str]] = {
         "AbstractContextManager ContextDecorator ExitStack closing contextmanager nullcontext suppress"
     ),
     "copy": words("copy deepcopy"),
+    "csv": words("DictReader QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC reader writer"),
+    "glob": words("glob iglob"),
     "dataclasses": words("""FrozenInstanceError KW_ONLY MISSING asdict astuple dataclass field fields is_dataclass
         replace"""),
     "enum": words("Enum Flag IntEnum IntFlag StrEnum auto unique"),
     "functools": words("cache cached_property cmp_to_key lru_cache partial reduce total_ordering wraps"),
     "heapq": words("heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest"),
+    "inspect": words("Parameter signature"),
     "itertools": words("""accumulate chain combinations combinations_with_replacement compress count cycle dropwhile
         filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest"""),
     "logging": words("""CRITICAL DEBUG ERROR FATAL Formatter INFO NOTSET StreamHandler WARN WARNING basicConfig critical
@@ -71,6 +74,7 @@ NAMES: dict[str, frozenset[str]] = {
         trunc ulp"""),
     "operator": words("""abs add and_ attrgetter concat contains countOf eq floordiv ge getitem gt index invert is_
         is_not itemgetter le lt matmul methodcaller mod mul ne neg not_ or_ pos pow sub truediv truth xor"""),
+    "pathlib": words("Path PosixPath PurePath"),
     "random": words("""Random betavariate choice choices expovariate gauss getrandbits getstate normalvariate randint
         random randrange sample seed setstate shuffle triangular uniform"""),
     "re": words("""A ASCII DOTALL I IGNORECASE L LOCALE M MULTILINE Match NOFLAG Pattern RegexFlag S U UNICODE VERBOSE X
@@ -80,6 +84,7 @@ NAMES: dict[str, frozenset[str]] = {
     "sys": words("""argv byteorder executable exit float_info getrecursionlimit getsizeof maxsize modules path platform
         setrecursionlimit stderr stdout version version_info"""),
     "types": words("FunctionType GeneratorType LambdaType MethodType ModuleType NoneType SimpleNamespace"),
+    "traceback": words("format_exc format_exception format_exception_only print_exc print_exception"),
     "typing": typing_names.NAMES,
     **numpy_module.NAMES,
     **hosted.NAMES,
@@ -90,7 +95,7 @@ AS_THEY_ARE = words("abc collections copy datetime functools math statistics")
 
 
 class Python:
-    """Python's modules in one run. `where` returns the current file and line."""
+    """Python's modules in one run. `where` returns the current file and line, `function` its innermost function."""
 
     def __init__(
         self,
@@ -100,6 +105,7 @@ class Python:
         strings: Strings,
         operators: Callable[[str], Any],
         where: Callable[[], tuple[str, int]],
+        function: Callable[[], str],
         host: Callable[[str], Names],
         drawings: Any = None,
     ) -> None:
@@ -113,6 +119,7 @@ class Python:
         self.streams = streams
         self.operators = operators
         self.where = where
+        self.function = function
         self.parts: Names = {}
 
     def find(self, module: str, name: str) -> Any:
@@ -133,7 +140,7 @@ class Python:
         if module in hosted.NAMES:
             return self.host(module)
         if module in numpy_module.NAMES:
-            return numpy_module.find_names(module, self.meter)
+            return numpy_module.find_names(module, self.meter, self.gate.type_name)
         if module in progress.NAMES:
             return progress.find_names(module, self.streams, make_range(self.meter))
         if module in text_modules.NAMES:
@@ -222,6 +229,14 @@ class Python:
     def names_of_heapq(self) -> Names:
         return self.comparing("heapq")
 
+    def names_of_inspect(self) -> Names:
+        from gradtrace.lang import signatures
+
+        def signature(obj: Any) -> Any:
+            return signatures.signature_of(obj)
+
+        return {"signature": signature, "Parameter": signatures.Constants()}
+
     def names_of_itertools(self) -> Names:
         def tee(iterable: Any, n: int = 2) -> tuple[Any, ...]:
             self.meter.count_steps(max(int(n), 0))
@@ -233,7 +248,7 @@ class Python:
     def names_of_logging(self) -> Names:
         from gradtrace.lang.program_logs import Logs
 
-        return Logs(self.streams, self.strings).names()
+        return Logs(self.streams, self.strings, self.where, self.function).names()
 
     def names_of_math(self) -> Names:
         return {
@@ -253,10 +268,32 @@ class Python:
             **system_modules.os_names(self.meter, self.tell_once),
             "remove": self.saved.remove,
             "unlink": self.saved.remove,
+            "listdir": self.listdir,
         }
 
     def names_of_os_path(self) -> Names:
-        return system_modules.path_names(self.saved.has)
+        from gradtrace.lang import program_files
+
+        names = system_modules.path_names(self.saved.has, self.meter)
+        return {**names, "getsize": program_files.folder_names(self.meter)["getsize"]}
+
+    def names_of_csv(self) -> Names:
+        from gradtrace.lang import program_files
+
+        return program_files.csv_names(self.meter)
+
+    def names_of_glob(self) -> Names:
+        from gradtrace.lang import program_files
+
+        glob = program_files.globber(self.meter)
+        return {"glob": glob, "iglob": lambda *args, **how: iter(glob(*args, **how))}
+
+    def names_of_pathlib(self) -> Names:
+        from gradtrace.lang.program_files import Disk, PathObject
+
+        disk = Disk(self.meter, self.saved.has, self.find("os", "makedirs"))
+        make = with_name(lambda *parts: PathObject(disk, *parts), "Path")
+        return {"Path": make, "PosixPath": make, "PurePath": make}
 
     def names_of_platform(self) -> Names:
         return system_modules.platform_names()
@@ -300,6 +337,11 @@ class Python:
 
     def names_of_timeit(self) -> Names:
         return system_modules.timeit_names(self.meter)
+
+    def names_of_traceback(self) -> Names:
+        from gradtrace.lang import tracebacks
+
+        return tracebacks.find_names(self.streams, self.strings, self.where)
 
     def names_of_types(self) -> Names:
         from gradtrace.lang.records import SimpleNamespace
@@ -425,6 +467,12 @@ class Python:
     def contains(self, container: Any, value: Any) -> bool:
         found: bool = self.operators("in_")(value, container)
         return found
+
+    def listdir(self, path: str = ".") -> list[str]:
+        from gradtrace.lang import program_files
+
+        names: list[str] = program_files.folder_names(self.meter)["listdir"](path)
+        return names
 
     def sleep(self, seconds: float) -> None:
         if time.monotonic() + seconds > self.meter.deadline:

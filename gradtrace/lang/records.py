@@ -11,7 +11,7 @@ from copy import deepcopy
 from types import MappingProxyType
 
 from gradtrace.annotations import Any, AnyFunction, Callable, Iterable
-from gradtrace.engine.state import state
+from gradtrace.engine.data.state import state
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.arguments import Parameters
 from gradtrace.lang.attributes import Gate

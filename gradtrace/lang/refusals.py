@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MethodType
 
 from gradtrace.annotations import Any
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.ops import api
 from gradtrace.ops.signatures import refusal
 

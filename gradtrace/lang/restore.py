@@ -6,12 +6,12 @@ import sys
 import warnings
 
 from gradtrace.annotations import Any
-from gradtrace.engine import dtypes
-from gradtrace.engine.state import state
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.state import state
 from gradtrace.lang.words import words
 
 MODES = words("""grad_enabled inference origin recorder scope watcher keeper planner anomaly anomaly_check_nan levels
-    batching forward spend saved_hooks no_saved_hooks running classes""")
+    forward spend saved_hooks no_saved_hooks running classes""")
 
 
 class restored:
@@ -63,12 +63,12 @@ def graphs(stack: list[Any]) -> list[Any]:
 
 def print_options() -> dict[str, Any] | None:
     """Return the print options; None (default options) if the module that prints tensors is not imported."""
-    text = sys.modules.get("gradtrace.engine.text")
+    text = sys.modules.get("gradtrace.engine.data.text")
     return None if text is None else {**text.get_printoptions(), "numpy": dict(text.numpy_options)}
 
 
 def put_print_options(options: dict[str, Any] | None) -> None:
-    text = sys.modules.get("gradtrace.engine.text")
+    text = sys.modules.get("gradtrace.engine.data.text")
     if text is not None:
         options = dict(options or {"profile": "default"})
         text.numpy_options.clear()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
-from gradtrace.engine import dtypes
-from gradtrace.engine.keeper import Keeper
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.view_rules import known_grad_fn
+from gradtrace.engine.calls.view_rules import known_grad_fn
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.observers import WriteWatcher
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import GradtraceError, LanguageError, ProgramError, UnknownNameError
 from gradtrace.lang import syntax as ast
 from gradtrace.lang import wall
@@ -25,6 +25,8 @@ from gradtrace.lang.unit import Code, Machine, Unit
 from gradtrace.lang.watchdog import watched
 from gradtrace.limits import Budget, advice
 
+MakeKeeper = Callable[[list[Any], int], WriteWatcher]  # from the list of records, and bytes for what is overwritten
+
 
 class Run(NamedTuple):
     """The result of a run: variables, root (the result), recorded operator calls and their source spans."""
@@ -37,7 +39,7 @@ class Run(NamedTuple):
     spans: list[Span]
     inputs: dict[str, Tensor]
     scopes: list[Any] = []  # for each record: the innermost engine Scope of the call, or None
-    keeper: Keeper | None = None  # what its tensors held before they were overwritten
+    keeper: Any = None  # what `record` made: the contents of its tensors before they were overwritten
     sources: list[Source] = []  # by Span.file: the program, and the modules of its own that it imported
 
 
@@ -47,7 +49,7 @@ class EarlierRecords(NamedTuple):
     records: list[Any]
     scopes: list[Any]
     spans: list[Span]
-    keeper: Keeper
+    keeper: WriteWatcher | None
 
 
 class SharedNamespace(NamedTuple):
@@ -57,6 +59,7 @@ class SharedNamespace(NamedTuple):
     classes: set[type]  # classes defined by the programs
     past: EarlierRecords | None = None
     leave: Callable[[], None] | None = None  # called after a program, before its global changes are undone
+    recorder: Any = None  # gets operator calls where the program is not recorded
 
 
 def run(
@@ -66,7 +69,7 @@ def run(
     budget: Budget | None = None,
     stdout: Any = None,
     stderr: Any = None,
-    record: bool = False,
+    record: MakeKeeper | None = None,
     outputs: Any = (),
     dtype: Any = None,
     watcher: Any = None,
@@ -81,10 +84,11 @@ def run(
 
     Raise SystemExit if the program exits with a nonzero status.
 
-    record      keep the operator calls, as passed to `state.recorder`; a GradtraceError has those so far in `run`
+    record      keep the operator calls, as passed to `state.recorder`, and what they overwrite, in the keeper that this
+                makes (`trace.keeper.Keeper`); a GradtraceError has the calls so far in `run`
     outputs     the names of the tensors to use as outputs in place of the last value
     dtype       the default dtype, by name or object; None: float64 without imports, else float32
-    watcher     gets the events other than operator calls (`engine/watch.py`)
+    watcher     gets the events other than operator calls (`engine/data/observers.py`)
     planner     is called instead of the recorder, also during `then`, and for values that a plan would lose
     within      the namespace to run in
     then        is called with the run at its end, while its dtype, limits and error places still apply: backward may
@@ -94,12 +98,15 @@ def run(
     drawings    gets the program's plotting calls (`lang/figures.py`)
     """
     env = dict(inputs or {}) if within is None else within.variables
+    recorder = None if within is None else within.recorder
     past = None if within is None else within.past
-    records: list[Any] = past.records if past is not None and record else []
-    scopes: list[Any] = past.scopes if past is not None and record else []
+    records: list[Any] = past.records if past is not None and record is not None else []
+    scopes: list[Any] = past.scopes if past is not None and record is not None else []
     meter = Meter(budget or Budget())
     meter.deadline -= min(program.seconds, meter.budget.seconds)
-    keeper = None if not record else past.keeper if past is not None else Keeper(records, meter.budget.record_bytes)
+    keeper = None
+    if record is not None:
+        keeper = past.keeper if past is not None else record(records, meter.budget.record_bytes)
     if program.modules is None and meter.budget.allow_import:
         from gradtrace.lang.own_modules import with_modules
 
@@ -113,7 +120,9 @@ def run(
         machine.gate.own = within.classes
     if past is not None:
         machine.spans = past.spans
-        machine.first = 0 if record else len(past.spans)  # a recorded program's text includes that of earlier ones
+        machine.first = (
+            0 if record is not None else len(past.spans)
+        )  # a recorded program's text includes that of earlier ones
 
     def finished(root: Any, outputs: tuple[tuple[str, Tensor], ...]) -> Run:
         given = dict(inputs or {})
@@ -122,11 +131,11 @@ def run(
     watch = watched(meter, lambda: machine.place(state.origin))
     with restored(), deep(meter.deepest), watch, wall.raised():
         dtypes.set_default_dtype(default_dtype(program, dtype))
-        machine.recording = record
+        machine.recording = record is not None
         state.set(
             grad_enabled=True,
             inference=False,
-            recorder=make_recorder(records, scopes, watcher) if record else planner,
+            recorder=make_recorder(records, scopes, watcher) if record is not None else planner or recorder,
             watcher=watcher,
             keeper=keeper,
             planner=planner,
@@ -138,7 +147,7 @@ def run(
         try:
             last = execute(machine, program.tree, show)
         except GradtraceError as error:
-            if record:
+            if record is not None:
                 error.run = finished(None, ())
             raise
         finally:
@@ -268,7 +277,7 @@ def program_error(machine: Machine, error: BaseException) -> GradtraceError:
         late.place = place
         return late
     better, hint = explain_refusal(error)
-    better = vars(error).get("_gradtrace", better)
+    better = vars(error).get("__gradtrace__", better)
     if isinstance(better, LanguageError):
         better.place = better.place or place
         return better
@@ -277,7 +286,7 @@ def program_error(machine: Machine, error: BaseException) -> GradtraceError:
     text = text_of(machine, error)
     name = type(error).__name__
     uncaught = ProgramError(f"{name}: {text}" if text else name, hint, place)
-    if origin := vars(error).get("_forward", 0):
+    if origin := vars(error).get("__forward__", 0):
         uncaught.forward = machine.place(origin)
     return uncaught
 

@@ -10,12 +10,18 @@ import posixpath
 from copy import deepcopy
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.dtypes import dtype
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.describe import check_device, device
+from gradtrace.engine.data.dtypes import dtype
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.lang import permission
 from gradtrace.lang.budget import Meter
+from gradtrace.lang.builtins import Stream
+from gradtrace.lang.known_classes import class_at
 
 KEPT = "torch.save keeps what it gets in memory, for torch.load in the same run: no file is written"
 PLAIN = (bool, int, float, str, type(None), Tensor, dtype)
+PATH = "gradtrace.lang.program_files:PathObject"
+REFUSED_FILE = "Weights only load failed for"
 REFUSED = (
     "Weights only load failed. In PyTorch 2.6, we changed the default value of the `weights_only` argument in "
     "`torch.load` from `False` to `True`."
@@ -37,7 +43,7 @@ class Saved:
         self.objects: dict[str, Any] = {}
 
     def has(self, path: str) -> bool:
-        return posixpath.normpath(path) in self.objects
+        return path_of(path) in self.objects
 
     def save(self, obj: Any, f: Any, **_: Any) -> None:
         """Store a copy of an object under a file name, in memory (torch.save)."""
@@ -47,12 +53,27 @@ class Saved:
     def load(self, f: Any, map_location: Any = None, *, weights_only: Any = None, **_: Any) -> Any:
         """Return a copy of an object that this run saved (torch.load)."""
         path = path_of(f)
+        place = map_location.get("cpu") if isinstance(map_location, dict) else map_location
+        if isinstance(place, (str, device)):
+            check_device(place)
+        if path not in self.objects and (self.meter.made or self.meter.budget.allow_read):
+            return self.read(path)
         if path not in self.objects:
-            raise FileNotFoundError(2, "No such file or directory", f)
+            raise FileNotFoundError(2, "No such file or directory", path)
         found = self.objects[path]
         if weights_only is not False and not self.is_plain(found):
             raise UnpicklingError(REFUSED)
         return deepcopy(found)
+
+    def read(self, path: str) -> Any:
+        """Return what a file that the program may read holds."""
+        from gradtrace.lang import checkpoint_reader
+
+        content = permission.read(path, self.meter)
+        try:
+            return checkpoint_reader.load(content, self.meter)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise UnpicklingError(f"{REFUSED_FILE} {path}: {error}") from None
 
     def remove(self, path: Any) -> None:
         """Remove an object that this run saved (os.remove); FileNotFoundError for any other file."""
@@ -75,6 +96,7 @@ class Saved:
 
 
 def path_of(f: Any) -> str:
+    f = f.name if isinstance(f, Stream) else str(f) if type(f) is class_at(PATH) else f
     if type(f) is not str:
         raise AttributeError(f"'{type(f).__name__}' object has no attribute 'write'; give the name of a file")
     return posixpath.normpath(f)

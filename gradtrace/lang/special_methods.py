@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine.state import state
+from gradtrace.engine.data.state import state
 from gradtrace.lang.allowed import MAGIC
 from gradtrace.lang.objects import is_dunder
 from gradtrace.lang.values import in_place_of

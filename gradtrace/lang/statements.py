@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 from gradtrace.annotations import Any
-from gradtrace.engine.state import state
+from gradtrace.engine.data.state import state
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.binary import binary_code
 from gradtrace.lang.exceptions import claim

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang.known_classes import is_defined_in
 from gradtrace.lang.library import PLAIN, ObjectRefused, admit
 

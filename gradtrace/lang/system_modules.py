@@ -1,8 +1,9 @@
 """The parts of `os`, `os.path`, `pathlib`, `time`, `timeit`, `gc` and `platform` for scripts, without access to the
 machine.
 
-A program sees no file and no environment variable: `os.path.exists` is False except for paths given to torch.save,
-`os.environ` starts empty and belongs to the run, and folders are made only inside the folder of --allow-write.
+A program sees no environment variable, and no file but those of --allow-read and those that it has made:
+`os.path.exists` is False for all others, `os.environ` starts empty and belongs to the run, and folders are made only
+inside the folder of --allow-write.
 Functions that only process a path's text are Python's.
 """
 
@@ -13,22 +14,23 @@ import sys
 import time
 
 from gradtrace.annotations import Any, AnyFunction, Callable
-from gradtrace.lang import permission
+from gradtrace.lang import permission, wall
 from gradtrace.lang.budget import Meter
+from gradtrace.lang.known_classes import class_at
 from gradtrace.lang.values import Frozen, named
 from gradtrace.lang.words import Names, words
 
 PATH_TEXTS = words("basename commonprefix dirname isabs join normpath split splitext")
-UNSEEN = words("exists isdir isfile islink lexists")
+LOOKED_AT = words("exists isdir isfile islink lexists")
 OF_FILES = words("exists isfile lexists")
 NAMES = {
-    "os": words("cpu_count environ getcwd getenv linesep makedirs mkdir name remove sep unlink"),
-    "os.path": PATH_TEXTS | UNSEEN | {"abspath", "expanduser", "realpath", "sep"},
+    "os": words("cpu_count environ getcwd getenv linesep listdir makedirs mkdir name remove sep unlink"),
+    "os.path": PATH_TEXTS | LOOKED_AT | {"abspath", "expanduser", "getsize", "realpath", "sep"},
     "time": words("""asctime ctime gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns
         process_time process_time_ns sleep strftime strptime struct_time thread_time time time_ns"""),
     "timeit": words("default_timer repeat timeit"),
     "gc": words("collect disable enable isenabled"),
-    "platform": words("python_implementation python_version"),
+    "platform": words("python_implementation python_version python_version_tuple system"),
     "datetime": words("date datetime time timedelta timezone"),
 }
 NO_FOLDER = "no folder is made: a program writes only with --allow-write DIR"
@@ -60,17 +62,19 @@ def os_names(meter: Meter, tell_once: Callable[[str], None]) -> Names:
     }
 
 
-def path_names(has: Callable[[str], bool]) -> Names:
+def path_names(has: Callable[[str], bool], meter: Meter) -> Names:
     """Return the names of `os.path`; `has` says whether the program has saved something under a path."""
     texts = {name: on_text(getattr(posixpath, name)) for name in PATH_TEXTS - {"commonprefix"}}
-    unseen = {name: unseen_path(name, has) for name in UNSEEN}
+    looked_at = {name: path_test(name, has, meter) for name in LOOKED_AT}
     prefix = lambda paths: posixpath.commonprefix([text_of(path) for path in paths])
     whole = on_text(posixpath.normpath)  # paths stay relative: a program does not see where it runs
     same = {"abspath": whole, "realpath": whole, "expanduser": text_of}
-    return {**texts, **unseen, **same, "commonprefix": prefix, "sep": "/"}
+    return {**texts, **looked_at, **same, "commonprefix": prefix, "sep": "/"}
 
 
 def text_of(path: Any) -> str:
+    if type(path) is class_at("gradtrace.lang.program_files:PathObject"):
+        return str(path)
     if type(path) is not str:
         raise TypeError(f"expected str, bytes or os.PathLike object, not {type(path).__name__}")
     return path
@@ -83,9 +87,13 @@ def on_text(function: AnyFunction) -> AnyFunction:
     return named(call, function.__name__)
 
 
-def unseen_path(name: str, has: Callable[[str], bool]) -> Callable[[Any], bool]:
+def path_test(name: str, has: Callable[[str], bool], meter: Meter) -> Callable[[Any], bool]:
     def call(path: Any) -> bool:
-        return has(text_of(path)) and name in OF_FILES
+        if has(text_of(path)) and name in OF_FILES:
+            return True
+        real = permission.seen(text_of(path), meter)
+        with wall.lowered():
+            return real is not None and name != "islink" and bool(getattr(posixpath, name)(real))
 
     return named(call, name)
 
@@ -190,5 +198,11 @@ def nothing() -> None:
 
 
 def platform_names() -> Names:
-    version = ".".join(map(str, sys.version_info[:3]))
-    return {"python_version": lambda: version, "python_implementation": lambda: sys.implementation.name.title()}
+    version = tuple(map(str, sys.version_info[:3]))
+    system = {"darwin": "Darwin", "win32": "Windows"}.get(sys.platform, sys.platform.capitalize())
+    return {
+        "python_implementation": lambda: sys.implementation.name.title(),
+        "python_version": lambda: ".".join(version),
+        "python_version_tuple": lambda: version,
+        "system": lambda: system,
+    }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import BuiltinFunctionType, FunctionType, MethodType
 
 from gradtrace.annotations import Any
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang.known_classes import class_at, is_defined_in
 from gradtrace.lang.values import ProgramFunction
 from gradtrace.lang.words import words
@@ -18,22 +18,23 @@ from gradtrace.lang.words import words
 CHECKED = words("gradtrace numpy")  # packages whose functions are checked, unless they are declared here
 PACKAGES = ("gradtrace.", "numpy.")
 # Modules of the language: they work on a program's objects, or check them (those for numpy).
-LANGUAGE = words("""arrays attributes builtins command_arguments compilers contexts enumerations figures
-    generator_values hash_cost iteration library metered_builtins numpy_module numpy_numbers operators
-    own_modules program_logs progress python_modules random_module records regular_expressions saved strings subscripts
-    system_modules text_modules typing_names values warnings""")
+LANGUAGE = words("""array_files arrays attributes builtins checkpoint_reader command_arguments compilers contexts
+    enumerations figures generator_values hash_cost iteration library metered_builtins numpy_module numpy_numbers
+    operators own_modules program_files program_logs progress python_modules random_module records
+    regular_expressions saved strings subscripts system_modules text_modules tracebacks typing_names values warnings""")
 # What follows are beginnings of qualified names in the library: of functions, classes, or a whole module (with a dot).
 # These pass any object on to the program's code, or store it for the program.
-ANYTHING = words("""amp.autocast. amp.custom_ autograd.graph.saved_tensors_hooks. engine.function. engine.modes.
-    func.batching. func.functional. func.functorch. func.jacobians. func.stateless. func.transforms.
+ANYTHING = words("""amp.autocast. amp.custom_ autograd.graph.saved_tensors_hooks. engine.calls.function.
+    engine.data.modes. func.batching. func.functional. func.functorch. func.jacobians. func.stateless. func.transforms.
     nn.modules.parameters. utils.benchmark. utils.checkpoint. utils.data.""")
 # These take functions, and objects of a class with `__call__` or with a base class of the library: layers, optimizers.
 CALLABLE = words("""amp. autograd.graph.register_ distributions.composed.Independent.__init__
     distributions.composed.MixtureSameFamily.__init__ distributions.composed.TransformedDistribution.__init__
     distributions.constraints.dependent_property distributions.distribution.computed_once distributions.kl.
     distributions.transforms.ComposeTransform.__init__ distributions.transforms.IndependentTransform.__init__
-    engine.node.Node.register_ engine.saved_hooks. engine.tensor.Tensor.register_ func.gradcheck.
-    nn.modules._hooks. nn.modules._state_dict.Stateful.register_ nn.modules.container.ModuleDict.
+    engine.data.node.Node.register_ engine.reverse.saved_hooks. engine.data.tensor.Tensor.register_ func.gradcheck.
+    nn.modules._hooks. nn.modules._state_dict.Stateful.register_
+    nn.modules.container.DataParallel.__init__ nn.modules.container.ModuleDict.
     nn.modules.container.ModuleList. nn.modules.container.Sequential.__init__ nn.modules.container.Sequential.append
     nn.modules.container.Sequential.extend nn.modules.container.Sequential.insert
     nn.modules.loss.TripletMarginWithDistanceLoss.__init__ nn.modules.module.Module.add_module
@@ -48,6 +49,7 @@ CALLERS = words("""accumulate dropwhile filter filterfalse groupby map max merge
     sorted starmap takewhile""")
 DATA = frozenset({Tensor, list, tuple, dict, str, int, float})
 FOR_ANY, FOR_CALLABLES = tuple(ANYTHING), tuple(CALLABLE)
+LAYERS = ("gradtrace.nn.modules.module:Module", "gradtrace.nn.modules.lazy:LazyModuleMixin")
 DECLARED, CALLING = "_takes_objects", "_calls_arguments"
 ANY, CALLABLES, NONE = 2, 1, 0
 known_modules: set[str] = set()  # all whose functions take any object
@@ -67,7 +69,7 @@ def taken_by(called: Any) -> int:
     if kind is FunctionType:
         return declared(called)
     if kind is MethodType:
-        return taken_by(called.__func__)
+        return taken_by_layer(called.__self__) if calls_layer(called.__func__) else taken_by(called.__func__)
     if issubclass(kind, type):
         return taken_by_class(called)
     if kind is class_at("functools:partial"):
@@ -75,8 +77,16 @@ def taken_by(called: Any) -> int:
     call = getattr(kind, "__call__", None)  # noqa: B004 - of the type, whatever the object says
     if type(call) is not FunctionType:
         return ANY
-    module = class_at("gradtrace.nn.modules.module:Module")
-    return taken_by_layer(called) if module and call is module.__call__ else declared(call)
+    return taken_by_layer(called) if calls_layer(call) else declared(call)
+
+
+def calls_layer(function: Any) -> Any:
+    """Return the class of layers whose `__call__` a function is, or wraps; else None."""
+    inner = vars(function).get("__wrapped__", function) if type(function) is FunctionType else None
+    for cls in map(class_at, LAYERS):
+        if cls is not None and inner is vars(cls).get("__call__", cls.__call__):
+            return cls
+    return None
 
 
 def taken_by_layer(layer: Any) -> int:

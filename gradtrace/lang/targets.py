@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Sequence
-from gradtrace.engine.state import state
+from gradtrace.engine.data.state import state
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.costs import charge_change, charge_visit

@@ -12,7 +12,7 @@ from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Stream, Streams
 from gradtrace.lang.costs import charge_text
 from gradtrace.lang.depth import deep
-from gradtrace.lang.values import named
+from gradtrace.lang.values import Frozen, named
 from gradtrace.lang.words import Names, refuse_unknown, words
 
 NAMES = {
@@ -20,8 +20,8 @@ NAMES = {
     "string": words("""ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable
         punctuation whitespace"""),
     "textwrap": words("dedent fill indent shorten wrap"),
-    "json": words("JSONDecodeError dumps loads"),
-    "pprint": words("pformat pp pprint"),
+    "json": words("JSONDecodeError dump dumps load loads"),
+    "pprint": words("PrettyPrinter pformat pp pprint"),
     "unicodedata": words("bidirectional category combining decimal digit lookup name normalize numeric"),
 }
 
@@ -107,7 +107,13 @@ def json_names(meter: Meter) -> Names:
         meter.count_steps(1 + len(s))
         return json.loads(s, **how)
 
-    return {"dumps": dumps, "loads": loads, "JSONDecodeError": json.JSONDecodeError}
+    def dump(obj: Any, fp: Any, **how: Any) -> None:
+        fp.write(dumps(obj, **how))
+
+    def load(fp: Any, **how: Any) -> Any:
+        return loads(fp.read(), **how)
+
+    return {"dump": dump, "dumps": dumps, "load": load, "loads": loads, "JSONDecodeError": json.JSONDecodeError}
 
 
 def pprint_names(meter: Meter, streams: Streams) -> Names:
@@ -128,4 +134,21 @@ def pprint_names(meter: Meter, streams: Streams) -> Names:
     def pp(object: Any, *args: Any, sort_dicts: bool = False, **how: Any) -> None:
         pprint(object, *args, sort_dicts=sort_dicts, **how)
 
-    return {"pformat": pformat, "pprint": pprint, "pp": pp}
+    def printer(
+        indent: int = 1, width: int = 80, depth: Any = None, stream: Any = None, *, compact: bool = False, **how: Any
+    ) -> PrettyPrinter:
+        options = {"indent": indent, "width": width, "depth": depth, "compact": compact, **how}
+        return PrettyPrinter(
+            lambda object: pprint(object, stream, **options), lambda object: pformat(object, **options)
+        )
+
+    return {"pformat": pformat, "pprint": pprint, "pp": pp, "PrettyPrinter": named(printer, "PrettyPrinter")}
+
+
+class PrettyPrinter(Frozen):
+    """The programs' version of pprint.PrettyPrinter."""
+
+    __slots__ = ("pformat", "pprint")
+
+    def __init__(self, pprint: AnyFunction, pformat: AnyFunction) -> None:
+        self.pprint, self.pformat = pprint, pformat

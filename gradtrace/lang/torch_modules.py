@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, AnyFunction
+from gradtrace.engine.data.describe import check_device
 from gradtrace.lang import numpy_numbers
 from gradtrace.lang.arrays import Array, raw
 from gradtrace.lang.known_classes import class_at
 from gradtrace.lang.values import named
 from gradtrace.lang.words import Names, words
-from gradtrace.ops.create.factories import check_device
 
 VERSION = "2.13.0+gradtrace"  # the PyTorch version whose behaviour gradtrace reproduces, and who does
 
@@ -70,6 +70,7 @@ MODULES: dict[str, Names] = {
     "torch.backends.mkldnn": {**UNAVAILABLE, "enabled": True},
     "torch.backends.mps": {**UNAVAILABLE, "is_built": return_false},
     **dict.fromkeys(("torch.backends.mkl", "torch.backends.openmp", "torch.distributed"), UNAVAILABLE),
+    "torch.multiprocessing": {},
     "torch.cpu": {"is_available": return_true, "device_count": return_one, "synchronize": return_none},
     **dict.fromkeys(("torch.mps", "torch.mtia", "torch.xpu"), OTHER_DEVICE),
     "torch.cuda": {
@@ -85,11 +86,14 @@ FLAGS = {
     "torch.backends.cuda.matmul": frozenset({"allow_tf32"}),
     "torch.backends.cudnn": frozenset({"allow_tf32", "benchmark", "deterministic", "enabled"}),
     "torch.backends.mkldnn": frozenset({"enabled"}),
+    "torch.cuda": frozenset({"cudnn_enabled"}),  # a name of few-shot scripts, which means nothing in PyTorch either
 }
 FLAG_TYPES = (bool, int, str, type(None))
 # Files of torch.nn.modules, which scripts import layers from.
 LAYER_FILES = words("""activation batchnorm container conv dropout instancenorm lazy linear loss module
     normalization padding pooling rnn sparse transformer utils""")
+# Files of torch.optim, which scripts import optimizers from.
+OPTIMIZER_FILES = words("adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd")
 # Files of torch.distributions, which scripts import names from.
 DISTRIBUTION_FILES = words("""bernoulli beta binomial categorical cauchy chi2 dirichlet distribution exp_family
     exponential gamma geometric gumbel half_cauchy half_normal independent laplace log_normal logistic_normal
@@ -102,11 +106,11 @@ UNDERSCORED = words("""__version__ _BatchNorm _ConvNd _LRScheduler _Loss _NormBa
 # Refused names of torch, with the alternative.
 TENSORBOARD = "use torch.utils.tensorboard's SummaryWriter with --allow-write DIR, or graph --tensorboard LOGDIR"
 COMPLEX = "gradtrace has no complex numbers; compute with the real and imaginary parts, as two tensors"
-COMPLEX_NAMES = words("""angle cdouble cfloat chalf complex complex128 complex32 complex64 conj fft imag istft polar
+COMPLEX_NAMES = words("""angle cdouble cfloat chalf complex complex128 complex32 complex64 fft imag istft polar
     stft view_as_complex view_as_real""")
-SPARSE = "gradtrace has no sparse tensors; use dense ones"
+SPARSE = "gradtrace has sparse tensors in coordinates only; use sparse_coo_tensor"
 COMPILED = "programs run as they are written; remove what is compiled or exported"
-SPARSE_NAMES = words("sparse sparse_coo_tensor sparse_csr_tensor sparse_compressed_tensor")
+SPARSE_NAMES = words("sparse_csr_tensor sparse_compressed_tensor")
 COMPILED_NAMES = words("ao export fx onnx quantization")
 REFUSED = {
     **{("torch", name): COMPLEX for name in COMPLEX_NAMES},
@@ -114,7 +118,7 @@ REFUSED = {
     **{("torch", name): COMPILED for name in COMPILED_NAMES},
     ("torch", "bfloat16"): "gradtrace has no bfloat16; use float16 or float32",
     ("torch", "hub"): "programs load nothing from the network; build the model in the script",
-    ("torch", "multiprocessing"): "a program is one process",
+    ("torch.multiprocessing", "spawn"): "a program is one process",
     ("torch", "profiler"): "measure with torch.utils.benchmark or time.perf_counter",
 }
 # Packages that scripts often import, which a program cannot have.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import BuiltinFunctionType, FunctionType, MethodType
 
 from gradtrace.annotations import Any
+from gradtrace.lang.library import OWNER
 from gradtrace.lang.values import Frozen
 
 # Descriptors that check the object which they get.
@@ -62,5 +63,6 @@ def checked(owner: type, function: FunctionType) -> Any:
     for name in ("__name__", "__qualname__", "__doc__", "__module__"):
         setattr(call, name, getattr(function, name))
     call.__wrapped__ = function  # type: ignore[attr-defined]
+    vars(call)[OWNER] = owner
     _checked[owner, function] = call
     return call

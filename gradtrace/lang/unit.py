@@ -7,7 +7,7 @@ also uses is kept in a cell, a list of one element, which the frames of both fun
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
-from gradtrace.engine.state import state
+from gradtrace.engine.data.state import state
 from gradtrace.errors import UnknownNameError
 from gradtrace.lang import operators
 from gradtrace.lang import syntax as ast
@@ -305,7 +305,7 @@ def raise_error(error: Exception, origin: int) -> Any:
 def name_error(name: str, machine: Machine, span: Span) -> NameError:
     """Return a NameError with Python's message; its `_gradtrace` is the error shown if uncaught."""
     error = NameError(f"name '{name}' is not defined", name=name)
-    error._gradtrace = describe_unbound(name, machine, span)  # type: ignore[attr-defined]
+    error.__gradtrace__ = describe_unbound(name, machine, span)  # type: ignore[attr-defined]
     return error
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
+from _operator import attrgetter  # operator takes 0.4 ms to import
 from types import MethodType
 
 from gradtrace.annotations import Any, AnyFunction, Callable, Iterator
-from gradtrace.engine.state import state
+from gradtrace.engine.data.state import state
 from gradtrace.lang.objects import Fixed, ProgramObject
 
 
@@ -23,6 +23,18 @@ class Frozen:
 
     def __reduce__(self) -> Any:
         raise TypeError(f"cannot pickle '{type(self).__name__}' object")
+
+
+class Sealed(Frozen):
+    """Base class of frozen objects that no code can change: what `self` holds is set by `object.__setattr__`."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"'{type(self).__name__}' object attribute '{name}' is read-only")
+
+    def __delattr__(self, name: str) -> None:
+        self.__setattr__(name, None)
 
 
 def named(function: AnyFunction, name: str, owner: str = "") -> AnyFunction:
@@ -48,6 +60,13 @@ class Flags(Frozen):
     _listed: frozenset[str] = frozenset()
 
 
+class StandInRefused(TypeError):
+    """Raised instead of running the program's code while a function of the library has stand-ins for its objects."""
+
+
+stand_ins_given = False  # set by `library.raise_its_own`
+
+
 class ProgramFunction:
     """A function of a program. `_call(args, kwargs)` is its compiled form; programs may set attributes."""
 
@@ -63,6 +82,8 @@ class ProgramFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call from the library: a hook, a key, a forward. The origin is restored, as the library continues."""
+        if stand_ins_given:
+            raise StandInRefused
         origin = state.origin
         result = self._call(args, kwargs)
         state.origin = origin
@@ -98,13 +119,14 @@ def in_place_of(function: Any, run: Callable[[Any, Any], Any], name: str = "") -
     return ProgramFunction(name, getattr(function, "__qualname__", name), getattr(function, "__doc__", None), run)
 
 
-class TypeName(Frozen):
+class TypeName(Sealed):
     """Placeholder for a class that programs may name and compare, but not call."""
 
     __slots__ = ("_kind",)
+    _kind: Any
 
     def __init__(self, kind: type) -> None:
-        self._kind = kind
+        object.__setattr__(self, "_kind", kind)
 
     def __repr__(self) -> str:
         kind = self._kind

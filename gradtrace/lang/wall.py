@@ -34,7 +34,7 @@ HARMLESS = words("""__future__ _bisect _datetime _heapq _operator _random _stati
     graphlib hashlib _hashlib _blake2 _sha2 _sha512 _sha3 _md5 _sha1 _sha256 base64 binascii""")
 PACKAGES = frozenset(("gradtrace", "numpy", "encodings"))
 # Modules that execute generated code: the derivatives of operators.
-MAKERS = frozenset(("gradtrace.engine.compile",))
+MAKERS = frozenset(("gradtrace.engine.reverse.compile",))
 PATIENCE = 1000  # maximum number of frames to search for an import in progress
 
 

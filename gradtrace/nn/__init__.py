@@ -8,7 +8,7 @@ from __future__ import annotations
 from gradtrace.lazy_names import attach, homes
 
 FAMILIES = {
-    "parameter": "Buffer Parameter UninitializedParameter",
+    "parameter": "Buffer Parameter UninitializedBuffer UninitializedParameter",
     "modules.module": "Module",
     "modules.container": "DataParallel ModuleDict ModuleList Sequential",
     "modules.parameters": "ParameterDict ParameterList",
@@ -44,8 +44,8 @@ FAMILIES = {
     """,
     "modules.pooling": """
         AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d
-        AvgPool1d AvgPool2d AvgPool3d LPPool1d LPPool2d MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d
-        MaxUnpool3d
+        AvgPool1d AvgPool2d AvgPool3d FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d MaxPool1d MaxPool2d
+        MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d
     """,
     "modules.sparse": "Embedding EmbeddingBag",
     "modules.rnn": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell",

@@ -10,10 +10,10 @@ import math
 import warnings
 from typing import Any
 
-from gradtrace.engine.lazy import np
-from gradtrace.engine.modes import no_grad
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.modes import no_grad
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lazy_names import words
 from gradtrace.ops.random.sampling import randperm
 

@@ -6,11 +6,29 @@ A Parameter differs from a Tensor only in its type and repr; results computed fr
 
 from __future__ import annotations
 
+from functools import partialmethod
 from typing import Any
 
 from gradtrace import ops
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data import describe, dtypes
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+
+NO_SHAPE = (
+    "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` "
+    "when trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the "
+    "parameters before accessing their attributes."
+)
+NO_DATA = (
+    "Attempted to use an uninitialized parameter. This error happens when you are using a `LazyModule` or explicitly "
+    "manipulating `torch.nn.parameter.{}` objects. When using LazyModules Call `forward` with a dummy batch to "
+    "initialize the parameters before calling torch functions"
+)
+NO_SHARED_MEMORY = (
+    "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters before "
+    "calling `module.share_memory()`."
+)
 
 
 def _share(target: Tensor, data: Tensor) -> None:
@@ -65,11 +83,108 @@ class Parameter(Tensor):
         return "Parameter containing:\n" + super().__repr__()
 
 
-class UninitializedParameter(Parameter):
-    """A parameter of a lazy layer before its first call: it has no elements yet."""
+class UninitializedTensorMixin:
+    """Base of parameters and buffers of lazy layers, which have a dtype but no shape until `materialize` is called."""
+
+    cls_to_become: Any
+    _req: bool
+
+    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
+        describe.check_device(device)
+        self._fn: Any = None
+        self._x: Any = None
+        self._fast_spec: Any = None
+        self._nr = 0
+        self._req = requires_grad
+        self._dtype = dtypes.as_dtype(dtype) or dtypes.get_default_dtype()
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Become an ordinary parameter or buffer of this shape, whose values are not set."""
+        become = self.cls_to_become
+        bases = [base for base in type(self).__mro__ if issubclass(base, Tensor) and not is_lazy_class(base)]
+        if not any(become is base for base in bases):
+            raise TypeError(f"cls_to_become of {type(self).__name__} must be a base class of it that is not lazy")
+        data = ops.find(ops.api.functions, "empty")(shape, device=device, dtype=dtype or self._dtype)
+        for name in ("_dtype", "_stand_in"):
+            self.__dict__.pop(name, None)
+        self.__class__ = become
+        self.__init__(data, **({"requires_grad": self._req} if isinstance(self, Parameter) else {}))  # type: ignore[misc]
+
+    @property
+    def shape(self) -> Any:
+        raise RuntimeError(NO_SHAPE)
+
+    @property
+    def _data(self) -> Any:
+        raise ValueError(NO_DATA.format(type(self).__name__))
+
+    @property
+    def stand_in(self) -> Any:
+        """The empty tensor that traces have in place of this one, always the same."""
+        known = self.__dict__.get("_stand_in")
+        if known is None:
+            kind = Parameter if isinstance(self, Parameter) else Buffer
+            known = self._stand_in = kind._wrap(np.empty(0, self._dtype.np))
+        known._req = self._req
+        return known
+
+    @property
+    def dtype(self) -> Any:
+        return self._dtype
+
+    @property
+    def data(self) -> Any:
+        return self
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        """Accept the result of `to`, which has changed this tensor itself."""
+
+    def is_floating_point(self) -> bool:
+        return bool(self._dtype.is_floating_point)
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """Set the dtype that the tensor will have, and return the tensor."""
+        for place in (kwargs.get("device"), *(arg for arg in args if isinstance(arg, (str, describe.device)))):
+            describe.check_device(place)
+        found = [kwargs.get("dtype"), *(arg for arg in args if isinstance(arg, (dtypes.dtype, type)))]
+        self._dtype = dtypes.as_dtype(found[-1]) or self._dtype
+        return self
+
+    float = partialmethod(to, dtypes.float32)
+    double = partialmethod(to, dtypes.float64)
+    half = partialmethod(to, dtypes.float16)
+
+    def requires_grad_(self, *args: Any) -> Any:
+        """Raise ValueError; the attribute `requires_grad` may be set."""
+        return self._data
+
+    register_hook = register_post_accumulate_grad_hook = retain_grad = requires_grad_
+
+    def copy_(self, src: Any, non_blocking: bool = False) -> Any:
+        """Return self: the state of a lazy layer may be loaded into another lazy layer."""
+        return self if is_lazy(src) else self._data
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return memo.setdefault(id(self), type(self)(self._req, dtype=self._dtype))
 
     def __repr__(self) -> str:
-        return "<UninitializedParameter>"
+        return f"<{type(self).__name__}>"
+
+
+def is_lazy(param: object) -> bool:
+    """Return whether a parameter or buffer is not initialized yet."""
+    return is_lazy_class(type(param))
+
+
+def is_lazy_class(kind: type) -> bool:
+    return issubclass(kind, UninitializedTensorMixin)
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter of a lazy layer before its first call."""
+
+    cls_to_become = Parameter
 
 
 class Buffer(Tensor):
@@ -83,6 +198,16 @@ class Buffer(Tensor):
         _share(self, source)
         self._req = source.requires_grad
         self.persistent = persistent
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Buffer):
+    """A buffer of a lazy layer before its first call."""
+
+    cls_to_become = Buffer
+    persistent = True
+
+    def __init__(self, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> None:
+        super().__init__(requires_grad, device, dtype)
 
 
 def clear_grad(param: Tensor, set_to_none: bool) -> None:

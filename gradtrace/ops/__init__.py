@@ -9,9 +9,10 @@ from __future__ import annotations
 from importlib import import_module
 
 from gradtrace.annotations import Any
-from gradtrace.engine.op import records
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Later, Tensor, hooks_into_ops
+from gradtrace.engine.data.higher import higher
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Later, Tensor
+from gradtrace.engine.operators.op import records
 from gradtrace.lazy_names import words
 from gradtrace.ops import api, families  # noqa: F401
 from gradtrace.ops.create import factories  # noqa: F401 - registers its operators, as do those below
@@ -24,9 +25,9 @@ LATER = words("""
     nn.classification nn.binary_loss nn.dropout nn.embedding nn.attention nn.distance nn.margin nn.conv nn.layer_norm
     special.error_functions reduce.sorting random.generator random.sampling random.fills random.gamma reduce.cumulative
     linalg.vector_norm reduce.statistics linalg.products linalg.einsum linalg.solve linalg.triangular
-    linalg.decompositions linalg.lu linalg.powers nn.pad nn.pool nn.adaptive nn.unpool nn.fold nn.resample nn.shuffle
-    nn.grid nn.affine shape.diagonals index.scatter shape.combine reduce.counting shape.memory create.legacy
-    special.gamma pointwise.number_parts special.probability special.gamma_incomplete
+    linalg.decompositions linalg.lu linalg.powers linalg.sparse nn.pad nn.pool nn.adaptive nn.unpool nn.fold nn.resample
+    nn.fractional nn.shuffle nn.grid nn.affine shape.diagonals index.scatter shape.combine reduce.counting shape.memory
+    create.legacy special.gamma pointwise.number_parts special.probability special.gamma_incomplete
     special.bessel special.signal_windows nn.ctc special.polynomials
 """)
 _waiting = list(LATER)
@@ -77,10 +78,10 @@ def _setitem(self: Tensor, key: object, value: object) -> None:
         state.batching.setitem(setitem, self, key, value)
 
 
-hooks_into_ops["getitem"] = _getitem
-hooks_into_ops["setitem"] = _setitem
-hooks_into_ops["method"] = _method
-hooks_into_ops["load"] = load_record
+higher["getitem"] = _getitem
+higher["setitem"] = _setitem
+higher["method"] = _method
+higher["load"] = load_record
 for _name in families.METHODS:
     if _name not in Tensor.__dict__:
         setattr(Tensor, _name, Later(_name))

@@ -7,14 +7,15 @@ names; as a method, its first argument is the tensor itself.
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterable, TypeVar
-from gradtrace.engine import call
-from gradtrace.engine.dtypes import python_number
-from gradtrace.engine.inplace import inplace
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Later, Tensor
-from gradtrace.engine.types import Ints
+from gradtrace.engine.calls import call
+from gradtrace.engine.calls.inplace import inplace
+from gradtrace.engine.data.dtypes import float64, get_default_dtype, python_number
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Later, Tensor
+from gradtrace.engine.data.types import Ints
+from gradtrace.engine.operators.op import Op
+from gradtrace.engine.reverse.saved import watch
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 # The type of a function that a decorator returns unchanged.
 F = TypeVar("F", bound="Callable[..., Any]")
+Choice = tuple[Any, ...]  # a record, its arguments, and tensors whose values were read
 
 functions: dict[str, Any] = {}  # torch.NAME
 methods: dict[str, Any] = {}  # Tensor.NAME
@@ -126,6 +128,35 @@ def inplace_method(record: Op, name: str, numbers: bool) -> Callable[..., Tensor
     return method if numbers else of_tensors
 
 
+def in_both_forms(name: str, forms: str = "fm", vmap: str = "") -> Callable[[Callable[..., Choice]], None]:
+    """Return a decorator that makes the function NAME and the method NAME_, its in-place form, of one function.
+
+    That checks its arguments and returns a record, the record's arguments, and the tensors whose values it has read.
+    For `forms` and `vmap` see `expose`.
+    """
+
+    def decorate(choose: Callable[..., Choice]) -> None:
+        expose(form_of(choose, name), name, forms=forms, vmap=vmap)
+        method = named(form_of(choose, name + "_", True), name + "_", f"In-place form of {name} (Tensor.{name}_).")
+        expose(method, name + "_", forms="m", vmap=vmap)
+
+    return decorate
+
+
+def form_of(choose: Any, name: str, in_place: bool = False) -> Any:
+    """Return the function NAME that runs what `choose` returns; Python's errors about arguments name it so, too."""
+    chosen = type(choose)(choose.__code__, choose.__globals__, name, choose.__defaults__, choose.__closure__)
+    chosen.__qualname__, chosen.__doc__, chosen.__kwdefaults__ = name, choose.__doc__, choose.__kwdefaults__
+    chosen.__annotations__ = {**choose.__annotations__, "return": "Tensor"}
+
+    def call(*args: Any, **options: Any) -> Tensor:
+        record, rest, *read = chosen(*args, **options)
+        result = inplace(record, *rest) if in_place else record.call(*rest)
+        return watch(result, *read) if read else result
+
+    return copy_metadata(call, chosen)
+
+
 def unary(record: Op, *aliases: str, forms: str = "fmi") -> Callable[..., Tensor]:
     """Make the record of an operator of one tensor public: as function, method and in-place method (see `expose`)."""
 
@@ -135,6 +166,8 @@ def unary(record: Op, *aliases: str, forms: str = "fmi") -> Callable[..., Tensor
         return record(input)
 
     function = call.unary(record, general)
+    if getattr(record._kernel, "by_blocks", False):
+        function = call.keeping_slope(function)
     named(function, record.name, f"Elementwise {record.name} (torch.{record.name}).")
     expose(function, record.name, *aliases, forms=forms, record=record)
     if "i" in forms:
@@ -143,16 +176,21 @@ def unary(record: Op, *aliases: str, forms: str = "fmi") -> Callable[..., Tensor
 
 
 def binary(
-    record: Op, *aliases: str, forms: str = "fmi", name: str = "", numbers: bool = True
+    record: Op, *aliases: str, forms: str = "fmi", name: str = "", numbers: bool = True, two_numbers: bool = False
 ) -> Callable[..., Tensor]:
-    """Make the record of an operator of two tensors public; the second may be a number unless `numbers` is False."""
+    """Make the record of an operator of two tensors public; the second may be a number unless `numbers` is False.
+
+    With `two_numbers` the first argument of the function may be a number too.
+    """
     name = name or record.name
     run: Callable[..., Tensor] = call.binary(record)
     operands: Any = (Tensor, int, float) if numbers else Tensor
 
     def function(input: Tensor, other: object) -> Tensor:
         if not isinstance(input, Tensor):
-            raise not_a_tensor(name, "input", 1, input)
+            if not two_numbers:
+                raise not_a_tensor(name, "input", 1, input)
+            return record(first_number(name, input, other), other)
         if not isinstance(other, operands) and not isinstance(python_number(other), operands):
             raise not_a_tensor(name, "other", 2, other)
         return run(input, other)
@@ -192,6 +230,18 @@ def operator(dunder: str, record: Op, *, reflected: bool = False, inplace_too: b
         setattr(Tensor, f"__r{dunder}__", named(backward, f"__r{dunder}__"))
     if inplace_too:
         setattr(Tensor, f"__i{dunder}__", named(augmented, f"__i{dunder}__"))
+
+
+def first_number(name: str, value: object, other: object) -> Any:
+    """Return a number as the first operand of `name`: a tensor if the other operand is a number as well."""
+    number = python_number(value)
+    if not isinstance(number, (int, float)):
+        raise not_a_tensor(name, "input", 1, value)
+    if not isinstance(other, (Tensor, int, float)) and not isinstance(python_number(other), (int, float)):
+        raise not_a_tensor(name, "other", 2, other)
+    if isinstance(other, Tensor) or (isinstance(number, float) and get_default_dtype() is float64):
+        return number if isinstance(other, Tensor) else Tensor._wrap(number)
+    return Tensor._wrap(np.asarray(number, get_default_dtype().np if isinstance(number, float) else None))
 
 
 def not_a_tensor(name: str, argument: str, position: int, value: object) -> TypeError:

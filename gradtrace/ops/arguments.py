@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Iterable
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Ints, Shape
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Ints, Shape
 from gradtrace.ops.api import F, check_dim, check_dims, expose, named, not_a_tensor
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input"}
@@ -17,12 +17,11 @@ def torch_function(
 
     `renamed` maps PyTorch's argument names to the names used by the function, where the two differ.
     """
-    name = names[0]
     also = {**NUMPY_NAMES, **(renamed or {})}
     shown = {mine: theirs for theirs, mine in (renamed or {}).items()}
 
     def decorate(function: F) -> F:
-        code = function.__code__
+        code, name = function.__code__, names[0] if names else function.__name__
         own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         required = own[: code.co_argcount - len(function.__defaults__ or ())]
 
@@ -34,6 +33,8 @@ def torch_function(
                 if missing:
                     raise missing_arguments(name, missing)
             if args and not isinstance(args[0], Tensor):
+                if getattr(type(args[0]), "is_sparse", False):  # only a SparseTensor has it
+                    return getattr(args[0], name)(*args[1:], **options)
                 raise not_a_tensor(name, "input", 1, args[0])
             return function(*args, **options)
 
@@ -44,9 +45,9 @@ def torch_function(
     return decorate
 
 
-def linalg_function(name: str, forms: str = "l", vmap: str = "", **renamed: str) -> Callable[[F], F]:
+def linalg_function(*names: str, forms: str = "l", vmap: str = "", **renamed: str) -> Callable[[F], F]:
     """Return the decorator `torch_function` for a function of a matrix, which PyTorch calls A."""
-    return torch_function(name, forms=forms, renamed={"A": "input", **renamed}, vmap=vmap)
+    return torch_function(*names, forms=forms, renamed={"A": "input", **renamed}, vmap=vmap)
 
 
 def missing_arguments(name: str, missing: list[str]) -> TypeError:

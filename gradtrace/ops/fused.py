@@ -8,13 +8,13 @@ the second derivative, the record is written out next to the operator instead.
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, NoReturn
-from gradtrace.engine.gradients import grad
-from gradtrace.engine.lazy import np
-from gradtrace.engine.namespace import ARRAY, TRACED
-from gradtrace.engine.op import PASS_ON, Op, d, elementwise_op, op
-from gradtrace.engine.state import state, using
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Raw
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state, using
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Raw
+from gradtrace.engine.operators.namespace import ARRAY, TRACED
+from gradtrace.engine.operators.op import PASS_ON, Op, d, elementwise_op, op
+from gradtrace.engine.reverse.gradients import grad
 
 Rule = Callable[..., Any]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine.inplace import change_data
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.calls.inplace import change_data
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.ops.shape.memory import resize_
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
+from _operator import itemgetter  # operator takes 0.4 ms to import
 
 from gradtrace.annotations import Any
+from gradtrace.engine.reverse.saved import watch
 
 
 class Result(tuple[Any, ...]):
@@ -32,5 +33,6 @@ def result_type(name: str, *fields: str) -> type[Result]:
 
 
 def values_and_indices(name: str, pair: tuple[Any, Any]) -> Result:
-    """Return the (values, indices) result of an operator."""
+    """Return the (values, indices) result of an operator; backward refuses indices that were changed in place."""
+    watch(*pair)
     return result_type(name, "values", "indices")(pair)

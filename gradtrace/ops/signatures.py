@@ -9,9 +9,9 @@ overhead. Messages and their order follow torch/csrc/utils/python_arg_parser.cpp
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, NamedTuple, Sequence
-from gradtrace.engine import dtypes
-from gradtrace.engine.describe import Size, device
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.describe import Size, device
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lazy_names import words
 
 # Python accepts an int for these one-element tuples.

@@ -1,4 +1,4 @@
-"""torch.optim: optimisers and `lr_scheduler`. A file is imported when one of its names is first used."""
+"""torch.optim: optimisers, `lr_scheduler` and `swa_utils`. A file is imported when one of its names is first used."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _HOMES = homes(
     },
 )
 
-__all__ = [*_HOMES, "lr_scheduler"]
+_MODULES = {name: f"{__name__}.{name}" for name in ("lr_scheduler", "swa_utils")}
 
-__getattr__, __dir__ = attach(
-    __name__, _HOMES, modules={"lr_scheduler": "gradtrace.optim.lr_scheduler"}, shown_as="torch.optim"
-)
+__all__ = [*_HOMES, *_MODULES]
+
+__getattr__, __dir__ = attach(__name__, _HOMES, modules=_MODULES, shown_as="torch.optim")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine.lazy import np
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_betas, check_lr, options
 from gradtrace.optim.updates import (
     add_quotient,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from gradtrace.engine.lazy import np
-from gradtrace.engine.rounding import multiply_add
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.rounding import multiply_add
 from gradtrace.optim.optimizer import Optimizer, check_lr, evaluate, options
 from gradtrace.optim.updates import begin, commit, scalar
 

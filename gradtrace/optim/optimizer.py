@@ -14,10 +14,10 @@ from functools import update_wrapper
 from itertools import chain
 from typing import Any
 
-from gradtrace.engine.modes import enable_grad
-from gradtrace.engine.node import RemovableHandle, add_hook
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.modes import enable_grad
+from gradtrace.engine.data.node import RemovableHandle, add_hook
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lazy_names import words
 from gradtrace.nn.homes import MOVED, Homed
 from gradtrace.nn.modules._text import typename
@@ -275,7 +275,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
         if state.watcher is not None:
             state.watcher.stepped(self)
         if state.keeper is not None:
-            state.keeper.stepped()
+            state.keeper.stepped(self)
         for hook in self._hooks["step_post"].values():
             hook(self, args, kwargs)
         return out

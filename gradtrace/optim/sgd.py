@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine.lazy import np
-from gradtrace.engine.rounding import multiply_add
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.rounding import multiply_add
 from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_lr, options
 from gradtrace.optim.updates import advance, begin, commit, counter_tensor, follow, gradient, scalar, zeros_like
 

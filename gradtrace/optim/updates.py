@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine import dtypes
-from gradtrace.engine.lazy import np
-from gradtrace.engine.rounding import LARGE, blend, multiply_add
-from gradtrace.engine.state import state as modes
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state as modes
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.rounding import LARGE, blend, multiply_add
 
 Array = Any
 

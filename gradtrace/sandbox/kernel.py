@@ -15,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+import sys
 
 from gradtrace.annotations import NamedTuple
 from gradtrace.sandbox import system_calls
@@ -80,6 +81,17 @@ def lock(rights: Rights) -> Walls:
     return Walls(version, machine() in MACHINES and restrict_calls(rights, version))
 
 
+def forbid_changes() -> bool:
+    """Give up the rights to write, make or remove files and to connect anywhere; reading stays. Return whether the
+    kernel can hold that.
+    """
+    version = landlock_version()
+    if version:
+        prctl(SET_NO_NEW_PRIVS, 1)
+        restrict_files(version, Rights(), allowed=EXECUTE | READ_FILE | READ_DIR)
+    return version > 0
+
+
 def end_with(parent: int) -> None:
     """Make the kernel kill this process when its parent, with the id `parent`, ends."""
     if machine():
@@ -90,8 +102,9 @@ def end_with(parent: int) -> None:
 
 def machine() -> str:
     """Return the machine's architecture on Linux, else ""."""
-    system = os.uname()
-    return system.machine if system.sysname == "Linux" and ctypes.sizeof(ctypes.c_void_p) == 8 else ""
+    if not sys.platform.startswith("linux") or ctypes.sizeof(ctypes.c_void_p) != 8:
+        return ""
+    return os.uname().machine
 
 
 # ---- files
@@ -102,8 +115,10 @@ def landlock_version() -> int:
     return max(0, syscall(CREATE_RULESET, None, 0, 1)) if machine() else 0
 
 
-def restrict_files(version: int, rights: Rights) -> None:
+def restrict_files(version: int, rights: Rights, allowed: int = 0) -> None:
+    """Grant these rights alone; those in `allowed` hold everywhere."""
     handled = FIRST_RIGHTS | sum(bit for since, bit in LATER_RIGHTS.items() if version >= since)
+    handled &= ~allowed
     ports, scopes = (3 if version >= 4 else 0), (3 if version >= 6 else 0)
     size = 24 if version >= 6 else 16 if version >= 4 else 8
     rules = checked(syscall(CREATE_RULESET, struct.pack("QQQ", handled, ports, scopes)[:size], size, 0))
@@ -114,7 +129,7 @@ def restrict_files(version: int, rights: Rights) -> None:
     ):
         for path in paths:
             add_rule(rules, path, granted & handled)
-    add_rule(rules, os.devnull, READ_FILE | WRITE_FILE)
+    add_rule(rules, os.devnull, (READ_FILE | WRITE_FILE) & handled)
     checked(syscall(RESTRICT_SELF, rules, 0))
     os.close(rules)
 

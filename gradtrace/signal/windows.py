@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine import dtypes
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.ops import api, find
 
 __all__ = [
@@ -37,7 +37,7 @@ class Points:
         if dtype not in (dtypes.float32, dtypes.float64):
             raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
         self.count = M
-        self.options = {"dtype": dtype, "requires_grad": requires_grad}
+        self.options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
 
     def between(self, start: float, end: float) -> Tensor:
         return torch("linspace")(start, end, self.count, **self.options)

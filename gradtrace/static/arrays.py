@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import records
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.operators.op import records
 from gradtrace.static import control, kernels, scalars
 from gradtrace.static.plan import Plan, PlanValue, Ref, Step, refs, replaced
 from gradtrace.static.rows import RowProgram

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data.lazy import np
 from gradtrace.static.plan import Step
 
 WHILE, WHILE_GRAD, COND = "while_loop", "while_grad", "cond"

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtrace.engine import tensor as engine
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import records
-from gradtrace.engine.state import state, using
+from gradtrace.engine.data import tensor as engine
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state, using
+from gradtrace.engine.operators.op import records
 from gradtrace.static.graph import Graph, Operation, Tensor, add_constant, constant, get_default_graph
 from gradtrace.static.plan import Step, refs, replaced
 from gradtrace.static.record import Recorder, zeros_like

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine.gradients import grad
-from gradtrace.engine.op import records
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.op import records
+from gradtrace.engine.reverse.gradients import grad
 from gradtrace.static.plan import FORWARD, Plan, replaced
 
 

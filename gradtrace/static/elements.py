@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from gradtrace.engine import dtypes
-from gradtrace.engine import tensor as engine
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data import tensor as engine
+from gradtrace.engine.data.lazy import np
 
 
 class DType(NamedTuple):

@@ -14,8 +14,8 @@ import ast
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from gradtrace.engine.compile import compile_function
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.reverse.compile import compile_function
 from gradtrace.static import kernels
 from gradtrace.static.plan import Plan, Ref, Step, refs
 

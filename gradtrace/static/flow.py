@@ -20,10 +20,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from gradtrace.engine import tensor as engine
-from gradtrace.engine.function import Function
-from gradtrace.engine.lazy import np
-from gradtrace.engine.state import state, using
+from gradtrace.engine.calls.function import Function
+from gradtrace.engine.data import tensor as engine
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state, using
 from gradtrace.static.control import COND, WHILE, WHILE_GRAD
 from gradtrace.static.derive import differentiate
 from gradtrace.static.graph import results

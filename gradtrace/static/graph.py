@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gradtrace.engine import tensor as engine
-from gradtrace.engine.lazy import np
-from gradtrace.engine.state import using
+from gradtrace.engine.data import tensor as engine
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import using
 from gradtrace.ops import api, find
 from gradtrace.static.elements import DType, dtype_name, has_fraction, raw_of
 

@@ -13,9 +13,9 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, records
-from gradtrace.engine.tables import record_table
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.operators.op import Op, records
+from gradtrace.engine.operators.tables import record_table
 from gradtrace.lazy_names import words
 from gradtrace.static.pairs import ERF_AND_BELL
 from gradtrace.static.plan import Plan, Step, refs, replaced
@@ -118,24 +118,33 @@ TABLE: dict[str, Callable[..., list[Call]]] = record_table(
 # ---- rows
 
 
+class RowStep:
+    """A step that runs on many rows: its results, and the values in `rowwise`, have a leading row axis.
+
+    `value` is the step's first operand, and `shape` that of its first result, both of one row.
+    """
+
+    def __init__(self, step: Step, plan: Plan, rowwise: set[int]) -> None:
+        self.op, self.args, self.several, self.rowwise = step.op, step.args, len(step.out) > 1, rowwise
+        self.numbers = list(refs(step.args))
+        self.shape = plan.values[step.out[0]].shape
+        self.value = plan.values[(self.numbers or step.out)[0]]
+
+
 def by_rows(step: Step, plan: Plan, rowwise: set[int]) -> Any:
     """Return a function that runs a step on many rows: its batched form if there is one, else its kernel for each row.
 
-    The function takes the values of the step's Refs. Those in `rowwise`, and the results, have a leading row axis.
+    The function takes the values of the step's Refs.
     """
+    of_rows = RowStep(step, plan, rowwise)
     batched = BATCHED.get(step.op)
-    if batched is not None:
-        function = batched(step, plan, rowwise)
-        if function is not None:
-            return function
-    return one_by_one(step, rowwise)
+    return (batched and batched(of_rows)) or one_by_one(of_rows)
 
 
-def one_by_one(step: Step, rowwise: set[int]) -> Any:
+def one_by_one(step: RowStep) -> Any:
     """Return a function that calls a step's kernel for each row."""
-    numbers = list(refs(step.args))
+    numbers, rowwise = step.numbers, step.rowwise
     kernel = records[step.op].kernel
-    several = len(step.out) > 1
 
     def call_each_row(*operands: Any) -> Any:
         n = next(len(o) for number, o in zip(numbers, operands, strict=True) if number in rowwise)
@@ -148,41 +157,36 @@ def one_by_one(step: Step, rowwise: set[int]) -> Any:
                 ]
             )
             results.append(kernel(*replaced(step.args, lambda _, operand=operand: next(operand))))  # type: ignore[misc]
-        if several:
+        if step.several:
             return tuple(np.stack(column) for column in zip(*results, strict=True))
         return np.stack(results) if results else np.empty((0, *()))
 
     return call_each_row
 
 
-def shape_of(step: Step, plan: Plan) -> tuple[int, ...]:
-    return plan.values[step.out[0]].shape
+def reshaped(step: RowStep) -> Any:
+    return lambda a: a.reshape(len(a), *step.shape)
 
 
-def reshaped(step: Step, plan: Plan, rowwise: set[int]) -> Any:
-    shape = shape_of(step, plan)
-    return lambda a: a.reshape(len(a), *shape)
-
-
-def expanded(step: Step, plan: Plan, rowwise: set[int]) -> Any:
-    shape = shape_of(step, plan)
-    before = plan.values[step.args[0].number].shape
+def expanded(step: RowStep) -> Any:
+    shape = step.shape
+    before = step.value.shape
     lead = (1,) * (len(shape) - len(before))
     return lambda a: np.broadcast_to(a.reshape(len(a), *lead, *before), (len(a), *shape))
 
 
-def summed(step: Step, plan: Plan, rowwise: set[int]) -> Any:
+def summed(step: RowStep) -> Any:
     return lambda a: a.reshape(len(a), -1).sum(axis=1)
 
 
-def averaged(step: Step, plan: Plan, rowwise: set[int]) -> Any:
-    n = math.prod(plan.values[step.args[0].number].shape)
+def averaged(step: RowStep) -> Any:
+    n = math.prod(step.value.shape)
     return lambda a: a.reshape(len(a), -1).sum(axis=1) / n
 
 
 def over_dims(name: str) -> Any:
-    def reduce_dims(step: Step, plan: Plan, rowwise: set[int]) -> Any:
-        value = plan.values[step.args[0].number]
+    def reduce_dims(step: RowStep) -> Any:
+        value = step.value
         _, dims, *rest = step.args
         if not value.dtype.startswith("float") or (len(rest) > 1 and rest[1] is not None):
             return None
@@ -190,15 +194,15 @@ def over_dims(name: str) -> Any:
             dims = range(len(value.shape))
         axes: tuple[int, ...] = (dims,) if isinstance(dims, int) else tuple(dims)
         axes = tuple(axis % len(value.shape) + 1 for axis in axes)
-        shape = shape_of(step, plan)
+        shape = step.shape
         count = math.prod(value.shape[axis - 1] for axis in axes) if name == "mean" else 1
         return lambda a: (a.sum(axis=axes) / count if count != 1 else a.sum(axis=axes)).reshape(len(a), *shape)
 
     return reduce_dims
 
 
-def summed_to(step: Step, plan: Plan, rowwise: set[int]) -> Any:
-    before, shape = plan.values[step.args[0].number].shape, shape_of(step, plan)
+def summed_to(step: RowStep) -> Any:
+    before, shape = step.value.shape, step.shape
     lead = len(before) - len(shape)
     axes = tuple(range(1, lead + 1)) + tuple(
         i + lead + 1 for i, n in enumerate(shape) if n == 1 and before[i + lead] != 1
@@ -206,8 +210,8 @@ def summed_to(step: Step, plan: Plan, rowwise: set[int]) -> Any:
     return lambda a: a.sum(axis=axes).reshape(len(a), *shape)
 
 
-def transposed(step: Step, plan: Plan, rowwise: set[int]) -> Any:
-    n = len(shape_of(step, plan))
+def transposed(step: RowStep) -> Any:
+    n = len(step.shape)
     if step.op == "permute":
         order = tuple(d % n for d in step.args[1])
     elif step.op == "t":
@@ -219,7 +223,7 @@ def transposed(step: Step, plan: Plan, rowwise: set[int]) -> Any:
     return lambda a: a.transpose(axes)
 
 
-def product(step: Step, plan: Plan, rowwise: set[int]) -> Any:
+def product(step: RowStep) -> Any:
     if step.op == "mm":
         return np.matmul
     if step.op == "mv":
@@ -227,14 +231,14 @@ def product(step: Step, plan: Plan, rowwise: set[int]) -> Any:
     return lambda a, b: np.matmul(a[..., None, :], b[..., None])[..., 0, 0]
 
 
-def selected(step: Step, plan: Plan, rowwise: set[int]) -> Any:
+def selected(step: RowStep) -> Any:
     _, dim, *which = step.args
     item = slice(*which) if step.op == "slice" else which[0]
-    key = (slice(None),) * (dim % len(plan.values[step.args[0].number].shape) + 1) + (item,)
+    key = (slice(None),) * (dim % len(step.value.shape) + 1) + (item,)
     return lambda a: a[key]
 
 
-def placed(step: Step, plan: Plan, rowwise: set[int]) -> Any:
+def placed(step: RowStep) -> Any:
     _, shape, dim, *which = step.args
     item = slice(*which) if step.op == "slice_place" else which[0]
     key = (slice(None),) * (dim % len(shape) + 1) + (item,)
@@ -247,9 +251,9 @@ def placed(step: Step, plan: Plan, rowwise: set[int]) -> Any:
     return write_into_zeros
 
 
-def stacked(step: Step, plan: Plan, rowwise: set[int]) -> Any:
-    numbers = list(refs(step.args))
-    rank = len(shape_of(step, plan))
+def stacked(step: RowStep) -> Any:
+    numbers, rowwise = step.numbers, step.rowwise
+    rank = len(step.shape)
     axis = step.args[1] % rank + 1
     join = np.stack if step.op == "stack" else np.concatenate
 

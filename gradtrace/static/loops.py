@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from gradtrace.engine import tensor as engine
+from gradtrace.engine.data import tensor as engine
 from gradtrace.static.elements import raw_of
 from gradtrace.static.flow import choice, loop
 from gradtrace.static.graph import Graph, Operation, Tensor, add_constant, constant, get_default_graph, results, unfed

@@ -15,11 +15,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import records
-from gradtrace.engine.state import using
-from gradtrace.engine.tables import record_table
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import using
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.op import records
+from gradtrace.engine.operators.tables import record_table
 from gradtrace.static.plan import Plan, PlanValue, Ref, Step, refs, replaced
 
 PASSES = ("constants folded", "identities cleared", "common subexpressions shared", "dead steps dropped")

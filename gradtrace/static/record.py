@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import gradtrace.ops  # noqa: F401  gives Tensor its methods
-from gradtrace.engine import dtypes
-from gradtrace.engine.backward import run_backward
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import records
-from gradtrace.engine.promote import promote
-from gradtrace.engine.state import using
-from gradtrace.engine.tensor import Tensor, gradient_edge
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import using
+from gradtrace.engine.data.tensor import Tensor, gradient_edge
+from gradtrace.engine.operators.op import records
+from gradtrace.engine.operators.promote import promote
+from gradtrace.engine.reverse.backward import run_backward
 from gradtrace.errors import UnsupportedError
 from gradtrace.static.plan import BACKWARD, FORWARD, Plan, PlanValue, Ref, Step, refs
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradtrace.engine import tensor as engine
-from gradtrace.engine.lazy import np
-from gradtrace.engine.state import state, using
+from gradtrace.engine.data import tensor as engine
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state, using
 from gradtrace.static.graph import Operation, Tensor, results, spelled
 from gradtrace.static.passes import optimise
 from gradtrace.static.plan import Plan

@@ -11,7 +11,7 @@ from contextvars import copy_context
 from itertools import pairwise
 from typing import Any
 
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data.lazy import np
 from gradtrace.ops.special.erf_kernels import CHUNK
 from gradtrace.static.emit import emit
 from gradtrace.static.pairs import fuse_pairs

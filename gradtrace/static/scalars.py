@@ -17,11 +17,11 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from gradtrace.engine.compile import compile_function
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import FLOAT_TRAPS, records
-from gradtrace.engine.tables import record_table
-from gradtrace.engine.tensor import normalise
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import normalise
+from gradtrace.engine.operators.op import FLOAT_TRAPS, records
+from gradtrace.engine.operators.tables import record_table
+from gradtrace.engine.reverse.compile import compile_function
 from gradtrace.static.plan import Plan, Ref, Step, refs, replaced
 
 # Maps an operator's function on floats to Python syntax.

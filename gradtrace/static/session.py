@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from gradtrace.engine import tensor as engine
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data import tensor as engine
+from gradtrace.engine.data.lazy import np
 from gradtrace.ops.random.generator import default_generator
 from gradtrace.static import control, program
 from gradtrace.static.elements import raw_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradtrace import lang
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import UsageError
 from gradtrace.lang import Program
 from gradtrace.limits import Budget
@@ -65,9 +65,12 @@ def plan_of(
 
 
 def label_of(run: Any) -> str:
-    """Return a label for the root: the last variable bound to it that is not an input, or "y" if there is none."""
+    """Return a label for the root: the last variable bound to it that is not an input, else the first of "y", "result",
+    "result_2" and so on that is not an input.
+    """
     names = [name for name, value in run.env.items() if value is run.root and name not in run.inputs]
-    return names[-1] if names else "y"
+    known = ("y", "result", *(f"result_{i}" for i in range(2, len(run.inputs) + 3)))
+    return names[-1] if names else next(name for name in known if name not in run.inputs)
 
 
 def name_values(plan: Plan, recorder: Recorder, env: dict[str, Any]) -> Plan:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine.dtypes import BY_NAME
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data.dtypes import BY_NAME
+from gradtrace.engine.data.lazy import np
 from gradtrace.lazy_names import words as _words
 from gradtrace.static import loops as _loops
 from gradtrace.static import tf1_nn as nn

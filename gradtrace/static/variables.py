@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from gradtrace.engine.dtypes import BY_NAME
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data.dtypes import BY_NAME
+from gradtrace.engine.data.lazy import np
 from gradtrace.static.elements import DType, dtype_name, raw_of
 from gradtrace.static.graph import (
     Operation,

@@ -81,7 +81,8 @@ def answer(tensor: Any, loss: Any, env: Mapping[str, Any]) -> str:
     own = [key for key, value in env.items() if value is tensor and key.isidentifier() and key[0] != "_"]
     name = own[0] if own else parameter_name(tensor, env)
     with private.without_torch_function():
-        return f"{name or 'the tensor'}.grad is {sentence(tensor, loss, name or 'it')}\n"
+        said = sentence(tensor, loss, name or "it")
+        return f"{name or 'the tensor'}.grad {'' if said.startswith('has ') else 'is '}{said}\n"
 
 
 def parameter_name(tensor: Any, env: Mapping[str, Any]) -> str:
@@ -105,7 +106,7 @@ def sentence(tensor: Any, loss: Any, name: str) -> str:
         if grad.layout is torch.strided and not int(torch.count_nonzero(grad)):
             return f"zero everywhere: backward reached {name}, and nothing arrived{MORE}."
         size = float(torch.linalg.vector_norm(grad.float())) if grad.layout is torch.strided else float("nan")
-        return f"there: shape {tuple(grad.shape)}, norm {size:.6g}."
+        return f"has the shape {tuple(grad.shape)} and the norm {size:.6g}."
     if not tensor.requires_grad:
         return f"None: {name} does not require grad" + (
             " (it holds integers)." if not tensor.is_floating_point() else "."

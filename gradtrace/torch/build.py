@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradtrace.engine.ident import ident
-from gradtrace.torch import contents, names, optimizers, private
+from gradtrace.torch import contents, names, optimizers, private, sharded
 from gradtrace.torch.contents import value_of
 from gradtrace.torch.events import Call, Entry, Known, Node, Scope, Written
 from gradtrace.torch.iterations import iterations
@@ -17,13 +16,16 @@ from gradtrace.torch.operands import call_operands
 from gradtrace.trace import builder, labels
 from gradtrace.trace.chronicle import Chronicle
 from gradtrace.trace.events import PassEvent
+from gradtrace.trace.ident import ident
 from gradtrace.trace.record import (
     Change,
     Failure,
     FunctionEdge,
     FunctionRecord,
+    Group,
     Operand,
     SavedRecord,
+    Span,
     Trace,
     TrainingStep,
     Value,
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from gradtrace.torch.places import SpanTable
     from gradtrace.torch.recorder import Recorder
 
+PARTS = "rank {} holds a part of each of {} parameters; gradients are this rank's own, before they are reduced"
+FREED = "left out: whole parameters after the last update, which FSDP2 has freed"
+WHOLE = "gradtrace stats of all ranks' records has the norms of whole parameters"
 ENGINE = f"torch {torch.__version__.partition('+')[0]}"
 
 
@@ -65,15 +70,19 @@ class Ending:
     def last_of_all(self) -> None:
         """Note the last version of every tensor that still exists, and its gradient."""
         rec = self.rec
+        reduced = {id(sharded.whole(rec, one.sharded_param)): one.sharded_param for one in rec.shards.values()}
         for known in list(rec.known.values()):
             tensor = known.ref()
             if tensor is None:
                 continue
             entry = rec.entry(tensor)
-            entry.retains = private.retains_grad(tensor)
-            gradient = private.kept_gradient(tensor)
+            entry.retains = not entry.is_leaf and private.retains_grad(tensor)
+            gradient = private.kept_gradient(reduced.get(id(tensor), tensor))
             if gradient is not None:
-                self.grads[entry.id] = rec.note_of_gradient(known, gradient)
+                own = (
+                    rec.grads.get(known) if id(tensor) in reduced else None
+                )  # as the pass left it, before it is reduced
+                self.grads[entry.id] = rec.note_of_gradient(known, gradient) if own is None else own[1]
                 if gradient.grad_fn is not None:
                     self.grad_fns[entry.id] = gradient.grad_fn.name().rpartition("::")[2]
 
@@ -100,11 +109,12 @@ class ModuleScopes(Scopes):
 class Builder(builder.Builder):
     """The builder of a Trace from the recorder's notes."""
 
-    def __init__(self, ending: Ending, main: str, rank: int | None = None) -> None:
+    def __init__(self, ending: Ending, main: str, rank: int | None = None, processes: int = 0) -> None:
         super().__init__()
         self.ending = ending
         self.rec = rec = ending.rec
         self.rank = rank
+        self.processes = processes
         self.start: Entry | None = None  # where the graph begins, if nothing was recorded but that
         self.source: SpanTable = rec.places.spans(main)
         self.backward_ran = any(one.stores for one in rec.passes)
@@ -118,6 +128,7 @@ class Builder(builder.Builder):
         self.versions: dict[Known, list[int]] = {}
         for entry in rec.entries:
             self.versions.setdefault(entry.tensor, []).append(entry.id)
+        self.groups: dict[int, Group] = {}
 
     def build(self) -> Trace:
         rec, spans = self.rec, self.source
@@ -149,7 +160,18 @@ class Builder(builder.Builder):
             engine=ENGINE,
             left_out=self.left_out(),
             rank=self.rank,
+            leads=self.program_places(),
+            shards=tuple(rec.parts),
+            buffers=tuple(rec.buffers) if self.rank is not None else (),
+            processes=self.processes if self.rank is not None else 0,
+            precision=None if rec.precision is None else rec.precision.record(),
         )
+
+    def program_places(self) -> tuple[tuple[Span, Span], ...]:
+        """Return the places in libraries of passes and steps, each with the one place of the program that led there."""
+        known = self.rec.places.leads
+        found = [(self.source.span(at), self.source.span(*own)) for at, own in known.items() if len(own) == 1]
+        return tuple((at, own) for at, own in found if at is not None and own is not None and at.file and not own.file)
 
     def fetch(self) -> None:
         """Copy everything from other devices to the CPU at once."""
@@ -176,7 +198,7 @@ class Builder(builder.Builder):
         rec, spans = self.rec, self.source
         texts = labels.expression_texts(rec.calls, spans, self.scopes)
         env = dict.fromkeys(self.ending.modules, torch)
-        constants = labels.constant_texts(rec.entries, rec.calls, texts, spans, env)
+        constants = labels.constant_texts(rec.entries, rec.calls, texts, spans, env, self.scopes)
         for file in list({rec.places.instruction(call.origin)[0].co_filename for call in rec.calls if call.origin}):
             spans.file(file)
         variables = names.assigned(spans)
@@ -298,10 +320,19 @@ class Builder(builder.Builder):
     # ---- what happened
 
     def change(self, one: Written) -> Change:
-        tensors = tuple(dict.fromkeys(i for known in one.tensors for i in self.versions.get(known, ())))
         operation = None if one.call is None or not one.call.outputs else one.call.id
         where = self.place(one.origin)
-        return Change(one.how, tensors, one.of_grad, one.after, one.after_steps, operation, one.grad_enabled, *where)
+        ids = self.written(one.tensors)
+        return Change(one.how, ids, one.of_grad, one.after, one.after_steps, operation, one.grad_enabled, *where)
+
+    def written(self, tensors: list[Known]) -> Group:
+        """Return the ids of all versions of these tensors: one tuple for all writes to them, as there may be thousands
+        of both.
+        """
+        key = ident(tensors if len(tensors) > 1 else tensors[0])
+        if key not in self.groups:
+            self.groups[key] = tuple(dict.fromkeys(i for known in tensors for i in self.versions.get(known, ())))
+        return self.groups[key]
 
     def failure(self) -> Failure | None:
         if self.ending.failure is None:
@@ -319,7 +350,12 @@ class Builder(builder.Builder):
             spans = [span for place in places if (span := self.source.span(place)) is not None]
             where = f", first on line {spans[0].where}" if spans else ""
             found.append(f"left out: {what}{where}" + (f", {len(places)} times" if len(places) > 1 else ""))
-        kinds = ", ".join(sorted(self.rec.contents.unmeasured))
+        unmeasured = self.rec.contents.unmeasured
+        if self.rec.parts and self.rec.shards:
+            found.append(f"{PARTS.format(self.rank, len(self.rec.parts))}; {WHOLE}")
+            found += [FREED] if "freed" in unmeasured else []
+            unmeasured = unmeasured - {"DTensor", "freed"}
+        kinds = ", ".join(sorted(unmeasured))
         return (*found, f"left out: the elements of tensors of these kinds: {kinds}") if kinds else tuple(found)
 
     def training(self) -> tuple[TrainingStep, ...]:

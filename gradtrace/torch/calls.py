@@ -43,7 +43,7 @@ NOTHING = frozenset(
     is_pinned result_type promote_types can_cast get_default_dtype set_default_dtype requires_grad has_names
     __bool__ __index__ equal allclose is_nonzero is_tensor _is_view __dlpack__ __dlpack_device__ typename seed
     initial_seed get_rng_state set_rng_state finfo iinfo broadcast_shapes sym_int is_storage stride dim_order
-    __torch_function__ _make_subclass isinstance grad backward _add_batch_dim _remove_batch_dim
+    __torch_function__ _make_subclass isinstance grad backward _add_batch_dim _remove_batch_dim irecv
     """.split()  # noqa: SIM905
 )
 NUMBERS = {

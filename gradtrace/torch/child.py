@@ -5,6 +5,8 @@
 That Python needs torch, not gradtrace: the package is loaded from the folder of this file, and nothing else there
 becomes importable. The script has the same environment as under `python SCRIPT`: its arguments, its folder on sys.path,
 the name "__main__"; its errors are printed and its exit code is returned in the same way. LEVEL "none" records nothing.
+LEVEL "replay" runs the step of a capsule again: SCRIPT is the capsule, ARGUMENTS are the names of the functions for the
+model and the step, or "".
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import importlib.util
 import json
 import os
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -32,29 +35,28 @@ def load_package() -> None:
 def main(argv: list[str]) -> int:
     out, status_file, level, script, *arguments = argv
     status: dict[str, Any] = {"version": None}
+    if level == "replay":
+        sys.path[0] = os.getcwd()
+        return reported(status_file, status, lambda: replayed(status, out, script, *arguments))
     sys.path[0] = os.path.dirname(os.path.abspath(script))
     sys.argv = [script, *arguments]
-    code = 0
+    return reported(
+        status_file, status, lambda: run(script) if level == "none" else recorded(out, level, script, status)
+    )
+
+
+def reported(status_file: str, status: dict[str, Any], work: Callable[[], int]) -> int:
+    """Call `work`, and write the status that it leaves."""
     try:
-        if level == "none":
-            return run(script)
-        code = recorded(out, level, script, status)
+        return work()
     finally:
         with open(status_file, "w", encoding="utf-8") as file:
             json.dump(status, file)
-    return code
 
 
 def recorded(out: str, level: str, script: str, status: dict[str, Any]) -> int:
     """Run the script under a recorder; the facts that the command line needs are written to `status`."""
-    try:
-        import torch
-    except ImportError as error:
-        status["missing"] = str(error)
-        return 0
-    status["version"] = str(torch.__version__)
-    if tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 4):
-        status["old"] = True
+    if not has_torch(status):
         return 0
     load_package()
     from gradtrace.torch import recording
@@ -86,6 +88,42 @@ def recorded(out: str, level: str, script: str, status: dict[str, Any]) -> int:
     with open(out, "wb") as file:
         file.write(content)
     return code
+
+
+def has_torch(status: dict[str, Any]) -> bool:
+    """Whether this Python has a PyTorch that can be recorded; else `status` says what is wrong."""
+    try:
+        import torch
+    except ImportError as error:
+        status["missing"] = str(error)
+        return False
+    status["version"] = str(torch.__version__)
+    status["old"] = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 4)
+    return not status["old"]
+
+
+def replayed(status: dict[str, Any], out: str, capsule: str, model: str, step: str) -> int:
+    """Run the step of a capsule again, and write its record; the answer goes to `status`."""
+    if not has_torch(status):
+        return 0
+    load_package()
+    from gradtrace.errors import UsageError
+    from gradtrace.torch import recording
+    from gradtrace.torch.replay import named, replay
+
+    try:
+        found = replay(capsule, named(step, "--step") if step else None, named(model, "--model") if model else None)
+    except UsageError as error:
+        status["refused"] = [error.message, error.hint]
+        return 2
+    except BaseException as error:
+        show(error)
+        return 1
+    status["answer"], status["same"] = found.text(), found.same_loss is not False and found.same_gradients
+    status["facts"] = {name: getattr(found, name) for name in found._fields if name != "recorded"}
+    with open(out, "wb") as file:
+        file.write(recording.file_content(found.recorded.trace()))
+    return 0
 
 
 def run(script: str) -> int:

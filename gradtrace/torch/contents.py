@@ -2,7 +2,9 @@
 
     structure   shapes and dtypes; single numbers whole
     summary     arrays of at most `SMALL` elements whole, of others statistics (they cost less than a copy)
+    compare     the same, with a checksum and a sketch of each array that is not kept whole
     values      everything whole
+    precision   as "summary"; every operation is also computed in float64 (`precision`)
 
 The program never waits for another device than the CPU: copies and statistics are computed there, in the order of the
 stream, and are transferred together when the record is made (`fetch`).
@@ -15,13 +17,15 @@ from typing import Any
 
 import torch
 
-from gradtrace.engine.summary import BINS, Summary
 from gradtrace.torch import private
+from gradtrace.torch.batches import Batches, Pending, can_defer
 from gradtrace.torch.measure import Facts, measure
-from gradtrace.torch.memory import NAMES, PLAIN, Pool, array_of, is_readable, numpy
+from gradtrace.torch.memory import NAMES, PLAIN, Pool, array_of, is_freed, is_readable, numpy
+from gradtrace.torch.sketches import sketched, split
+from gradtrace.trace.array_summary import BINS, Summary
 from gradtrace.trace.values import Value
 
-LEVELS = ("structure", "summary", "values")
+LEVELS = ("structure", "summary", "compare", "values", "precision")
 SMALL = 1024  # elements of an array that is always kept whole
 EXACT = 16_384  # elements of a sparse tensor up to which it is read as a dense one
 WHOLE = frozenset([*NAMES, "bfloat16"])
@@ -55,23 +59,26 @@ class Noted:
     dtype are kept.
     """
 
-    __slots__ = ("copy", "device", "dtype", "facts", "sample", "shape", "times", "value")
+    __slots__ = ("copy", "device", "dtype", "facts", "order", "sample", "shape", "sketch", "times", "value")
 
     def __init__(self, shape: tuple[int, ...], dtype: str, device: str) -> None:
         self.shape = shape
         self.dtype = dtype
         self.device = device
         self.copy: Any = None
-        self.facts: Any = None  # Facts, or a tensor of them on the device
+        self.facts: Any = None  # Facts, Pending ones, or a tensor of them on the device
         self.sample: Any = None
+        self.order: Any = None  # shape and strides of a tensor that is not in row-major order
+        self.sketch: Any = None  # checksum and sketch, or a tensor of them on the device
         self.times = 1  # how often each measured element stands in the tensor (an expanded one)
         self.value: Value | None = None
 
     def shaped(self, shape: tuple[int, ...]) -> Noted:
-        """Return the note of the same elements in another shape."""
+        """Return the note of the same elements, in the same order, in another shape."""
         found = Noted(shape, self.dtype, self.device)
         found.copy = None if self.copy is None else self.copy.reshape(shape)
         found.facts, found.sample, found.times = self.facts, self.sample, self.times
+        found.order, found.sketch = self.order, self.sketch
         return found
 
 
@@ -80,13 +87,20 @@ class Contents:
 
     def __init__(self, level: str) -> None:
         self.level = level
+        self.only_shapes = level == "structure"
         self.unmeasured: set[str] = set()
         self.dispatched = False  # a tensor's class computes in Python, where it would see what is read
         self.pool = Pool()
+        self.sketched = level == "compare"
+        self.batches = Batches(self.sketched)
         self.shapes: dict[Any, Noted] = {}  # notes without contents, which tensors of one shape and dtype share
 
     def note(self, tensor: Any) -> Noted:
         """Return a note of a tensor's present contents. Must be called without function modes and without autograd."""
+        if self.only_shapes and type(tensor) in PLAIN and not tensor.is_nested:
+            held = self.shapes.get((tensor.shape, tensor.dtype, None if tensor.is_cpu else tensor.device))
+            if held is not None:
+                return held
         if private.dispatch_depth():
             with private.without_dispatch_modes():
                 return self.note(tensor)
@@ -96,12 +110,16 @@ class Contents:
         if tensor.is_nested:
             return self.unread(tensor, "nested")
         count = tensor.numel()
-        if self.level == "structure" and count != 1:
+        if self.only_shapes and count != 1:
             return self.without_contents(tensor)
-        found = Noted(tuple(tensor.shape), dtype_name(tensor.dtype), device_name(tensor))
+        dtype = tensor.dtype
+        name = _names.get(dtype) or dtype_name(dtype)
+        found = Noted(tuple(tensor.shape), name, "cpu" if tensor.is_cpu else device_name(tensor))
         if is_readable(tensor):
             self.read(found, tensor, count)
             return found
+        if is_freed(tensor):
+            return self.unread(tensor, "freed")
         if tensor.layout is not torch.strided and count <= EXACT and tensor.device.type != "meta":
             return self.note(tensor.detach().to_dense())
         if self.can_copy(found, tensor):
@@ -113,11 +131,9 @@ class Contents:
         return found
 
     def without_contents(self, tensor: Any) -> Noted:
-        """Return the note of a shape and a dtype."""
+        """Return the note of a shape and a dtype, which `note` then finds."""
         key = tensor.shape, tensor.dtype, None if tensor.is_cpu else tensor.device
-        found = self.shapes.get(key)
-        if found is None:
-            found = self.shapes[key] = Noted(tuple(tensor.shape), dtype_name(tensor.dtype), device_name(tensor))
+        found = self.shapes[key] = Noted(tuple(tensor.shape), dtype_name(tensor.dtype), device_name(tensor))
         return found
 
     def unread(self, tensor: Any, kind: str) -> Noted:
@@ -134,15 +150,27 @@ class Contents:
         if not found.shape:
             found.copy = tensor.item()
         elif count <= SMALL:
-            found.copy = self.pool.copy(array_of(tensor))
+            found.copy = self.pool.copy(tensor, found.shape, count)
         elif self.level == "values":
             found.copy = array_of(tensor).copy()
+        elif can_defer(tensor, count):
+            found.facts = self.batches.add(tensor, count)
+            found.order = order_of(tensor)
         else:
             self.measure(found, tensor.detach())
 
     def measure(self, found: Noted, data: Any) -> None:
         """Note the statistics of a tensor of at least one element."""
-        found.facts, found.sample, found.times = measure(data, self.pool)
+        found.facts, found.sample, found.times = measure(data)
+        if self.sketched:
+            found.order, found.sketch = order_of(data), sketched(data)
+
+    def again(self, held: Noted, tensor: Any) -> Noted:
+        """Return the note of a view of all elements that `held` is about; statistics do not depend on their order."""
+        found = held.shaped(tuple(tensor.shape))
+        if self.sketched and order_of(tensor) != held.order:
+            found.order, found.sketch = order_of(tensor), sketched(tensor.detach())
+        return found
 
     def can_copy(self, found: Noted, tensor: Any) -> bool:
         """Whether PyTorch can copy and measure a tensor; if not, the reason is noted."""
@@ -156,6 +184,11 @@ class Contents:
             self.unmeasured.add("a CUDA graph")
             return False
         return True
+
+
+def order_of(tensor: Any) -> Any:
+    """Return what the order of a tensor's elements in memory depends on; None for row-major order."""
+    return None if tensor.is_contiguous() else (tuple(tensor.shape), tensor.stride())
 
 
 def mark(tensor: Any) -> Any:
@@ -172,7 +205,7 @@ def fetch(noted: list[Noted]) -> None:
     """Transfer everything from other devices, in one transfer for each device and dtype."""
     groups: dict[Any, list[tuple[Noted, str, Any]]] = {}
     for one in noted:
-        for field in ("copy", "facts"):
+        for field in ("copy", "facts", "sketch"):
             held = getattr(one, field)
             if isinstance(held, torch.Tensor) and held.device.type != "cpu":
                 groups.setdefault((held.device, held.dtype), []).append((one, field, held))
@@ -216,6 +249,11 @@ def summary(noted: Noted) -> Summary:
     facts = noted.facts
     if facts is None:
         return Summary(*head, None, None, None, 0.0, 0.0, 0, 0, 0, ())
+    sample, sketch = noted.sample, noted.sketch
+    if isinstance(facts, Pending):
+        facts, sample, own = facts.measured()
+        sketch = sketch or own
+    last = split(sketch) if isinstance(sketch, torch.Tensor) else sketch or ()
     if isinstance(facts, torch.Tensor):
         low, high, total, norm, zeros, absolute, nan, inf = facts.tolist()
         counted = math.prod(noted.shape) // noted.times
@@ -225,8 +263,8 @@ def summary(noted: Noted) -> Summary:
     finite = measured - facts.nan - facts.inf
     zeros, absolute = facts.zeros, facts.absolute
     bins: tuple[int, ...] = ()
-    if noted.sample is not None:
-        part = torch.as_tensor(noted.sample).double()
+    if sample is not None:
+        part = torch.as_tensor(sample).double()
         share = finite / part.numel()
         zeros = zeros if zeros >= 0 else round((part.numel() - int(torch.count_nonzero(part))) * share)
         absolute = absolute if absolute >= 0 else part.abs().sum().item() * share
@@ -234,7 +272,7 @@ def summary(noted: Noted) -> Summary:
     times = noted.times
     if not finite:
         return Summary(
-            *head, None, None, None, 0.0, 0.0, zeros * times, facts.nan * times, facts.inf * times, (0,) * BINS
+            *head, None, None, None, 0.0, 0.0, zeros * times, facts.nan * times, facts.inf * times, (0,) * BINS, *last
         )
     low, high = facts.low, facts.high
     if not noted.dtype.startswith(("float", "bfloat")):
@@ -242,7 +280,7 @@ def summary(noted: Noted) -> Summary:
     mean = facts.total / finite
     norm = facts.norm * times**0.5
     counts = (zeros * times, facts.nan * times, facts.inf * times)
-    return Summary(*head, low, high, mean, absolute / finite, norm, *counts, bins)
+    return Summary(*head, low, high, mean, absolute / finite, norm, *counts, bins, *last)
 
 
 def histogram(part: Any, low: float, high: float, share: float) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, NamedTuple
 
-from gradtrace.engine import watch
+from gradtrace.engine.data import observers
 from gradtrace.trace import events
 
 
@@ -24,20 +24,51 @@ class Known:
         self.last: Entry
 
 
+class StorageUsers:
+    """The tensors that used one storage, in the order in which they were first seen."""
+
+    __slots__ = ("live", "tensors")
+
+    def __init__(self, known: Known) -> None:
+        self.tensors = [known]
+        self.live = [known]  # those that may still exist
+
+    def add(self, known: Known) -> None:
+        self.tensors.append(known)
+        self.live.append(known)
+
+    def is_used(self) -> bool:
+        """Whether any of the tensors still exists."""
+        while self.live and self.live[-1].ref() is None:
+            self.live.pop()
+        return bool(self.live)
+
+    def existing(self) -> list[Known]:
+        """Return the tensors that still exist. The others are never looked at again: a loop may make many views."""
+        self.live = [known for known in self.live if known.ref() is not None]
+        return self.live
+
+
 class Entry(events.Entry):
     """One version of a tensor, with its contents. `fn` is the number of its node, `id` its place among all entries."""
 
-    grad: Any = None  # of an overwritten version of a leaf, its gradient then
-    retains = False
-    device = ""
+    __slots__ = ("device", "grad", "is_leaf", "is_parameter", "requires_grad", "retains", "value")
 
     def __init__(self, tensor: Known, call: Call | None, number: int, version: int) -> None:
-        super().__init__(tensor, call, version)
+        self.tensor = tensor  # not by super().__init__(): there is one for every tensor
+        self.call = call
+        self.version = version
+        self.fn = None
+        self.last = True
+        self.names = []
         self.id = number
         self.value: Any = None  # a Noted
         self.is_leaf = True
         self.requires_grad = False
         self.is_parameter = False
+        self.grad: Any = None  # of an overwritten version of a leaf, its gradient then
+        self.retains = False
+        self.device = ""
 
     @property
     def maker(self) -> Call | None:
@@ -52,10 +83,11 @@ class Entry(events.Entry):
 class Call(events.Call):
     """One operator call. Its arguments have a Known in place of each tensor; the others are plain data."""
 
-    fn: int | None = None
+    __slots__ = ("fn", "grad_enabled", "kwargs")
 
     def __init__(self, name: str, origin: int, scope: Scope | None, grad_enabled: bool) -> None:
         super().__init__(name, origin, scope)
+        self.fn: int | None = None
         self.grad_enabled = grad_enabled
         self.kwargs: dict[str, Any] = {}
 
@@ -77,7 +109,7 @@ class Node:
         self.freed = False
 
 
-class Scope(watch.Scope):
+class Scope(observers.Scope):
     """One call of a module; `what` is a weak reference to it, by which its path is found."""
 
     __slots__ = ("detail",)
@@ -92,7 +124,7 @@ class Written(NamedTuple):
     """A write in place, with the fields of `trace.record.Change`."""
 
     how: str
-    tensors: list[Known]
+    tensors: list[Known]  # one list for all writes to a storage, which grows with the tensors that use it
     of_grad: bool
     after: int
     after_steps: int

@@ -138,6 +138,7 @@ def worst(forward: Any, args: tuple[Any, ...], weights: Outputs) -> Wrong | None
     given = [inputs[i] for i in leaves]
     grads = torch.autograd.grad([o for o, _ in pairs], given, [w for _, w in pairs], allow_unused=True)
     used = [w if o.requires_grad else torch.zeros_like(w) for o, w in zip(outputs, weights, strict=True)]
+    base = outputs_of(forward, args)
     found: Wrong | None = None
     for place, grad in zip(leaves, grads, strict=True):
         analytic = torch.zeros_like(inputs[place]) if grad is None else grad
@@ -145,13 +146,26 @@ def worst(forward: Any, args: tuple[Any, ...], weights: Outputs) -> Wrong | None
         eps = FLOAT64 if args[place].dtype is torch.float64 else float(torch.finfo(args[place].dtype).eps)
         for element in chosen(len(flat)):
 
-            def f(by: float, place: int = place, element: int = element) -> float:
-                return weighted(outputs_of(forward, shifted(args, place, element, by)), used)
+            def moved(by: float, place: int = place, element: int = element) -> Outputs:
+                outs = outputs_of(forward, shifted(args, place, element, by))
+                return [(o.double() - b.double()) * w.double() for o, b, w in zip(outs, base, used, strict=True)]
+
+            # what does not move has no part in the rounding error, by which `judge` measures
+            size = magnitude_of(moved(eps ** (1 / 3) * max(1.0, abs(float(flat[element])))), base, used)
+
+            def f(by: float, moved: Any = moved, size: float = size) -> float:
+                return size + sum(float(change.sum()) for change in moved(by))
 
             judged = judge(f, float(slopes[element]), float(flat[element]), eps)
             if judged.verdict == WRONG and (found is None or judged.error > found[3].error):
                 found = place, element, float(slopes[element]), judged
     return found
+
+
+def magnitude_of(changes: Outputs, base: Outputs, weights: Outputs) -> float:
+    """Return the norm of the weighted elements that a shift changes."""
+    parts = [(b.double() * w.double())[c != 0] for c, b, w in zip(changes, base, weights, strict=True)]
+    return float(torch.cat([part.flatten() for part in parts]).norm())
 
 
 def shifted(args: tuple[Any, ...], place: int, element: int, by: float) -> tuple[Any, ...]:

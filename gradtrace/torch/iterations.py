@@ -69,7 +69,8 @@ class Loop:
     def __init__(self, rec: Recorder, place: int) -> None:
         self.rec = rec
         self.code, self.at = rec.places.instruction(place)
-        self.text = LoopText(self.code, self.at)
+        passes = map(rec.places.instruction, dict.fromkeys(one.origin for one in rec.passes))
+        self.text = LoopText(self.code, self.at, [at for code, at in passes if code is self.code])
         self.keys = [self.key(call.origin, call.scope) for call in rec.calls]
         # calls that update leaves, and the number of the first record of one of these
         self.updating = {id(one.call): first_of(one) for one in rec.changes if one.call is not None and is_update(one)}
@@ -135,12 +136,13 @@ START = -1  # of an iteration
 
 
 class LoopText:
-    """The text of the innermost loop around an instruction, or of its function.
+    """The text of the innermost loop around an instruction, or of its function. A loop that has none of the backward
+    passes in the same function is not the one: `for optimizer in optimizers: optimizer.step()`.
 
     The jumps in the bytecode would not do: from Python 3.12 on, handlers of exceptions jump back too.
     """
 
-    def __init__(self, code: Any, at: int) -> None:
+    def __init__(self, code: Any, at: int, passes: list[int]) -> None:
         self.spans: list[Any] = [] if code is None else list(code.co_positions())
         self.known: dict[int, int] = {}
         self.loop: Any = None
@@ -150,7 +152,9 @@ class LoopText:
         if mark is None or tree is None:
             return
         around = [node for node in ast.walk(tree) if isinstance(node, LOOPS + FUNCTIONS) and contains(node, mark)]
-        innermost = max(around, key=start_of, default=None)
+        runs = [span for place in passes if (span := self.span(place)) is not None and span != mark]
+        full = [node for node in around if isinstance(node, LOOPS) and any(contains(node, span) for span in runs)]
+        innermost = max(full or around, key=start_of, default=None)
         self.loop = innermost if isinstance(innermost, LOOPS) else None
         for node in ast.walk(tree if innermost is None else innermost):
             if isinstance(node, REPEATING) and not contains(node, mark):

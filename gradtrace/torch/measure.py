@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from gradtrace.torch.memory import Pool, array_of, is_readable, numpy, quietly
+from gradtrace.torch.memory import array_of, is_readable, numpy, quietly
 
 FLOATS = (torch.float32, torch.float64)
 SAMPLE = 256  # elements
@@ -51,7 +51,7 @@ class Facts:
 Measured = tuple[Any, Any, int]  # Facts or a tensor of them; a sample; how often each measured element stands in it
 
 
-def measure(tensor: Any, pool: Pool) -> Measured:
+def measure(tensor: Any) -> Measured:
     """Return the statistics of a tensor without history and of at least one element."""
     times, flat = 1, tensor
     if not tensor.is_contiguous():
@@ -60,7 +60,7 @@ def measure(tensor: Any, pool: Pool) -> Measured:
     if count <= FEW and flat.dtype in FLOATS and is_readable(flat):
         array = array_of(flat).reshape(-1)
         facts = of_array(array) or of_finite_part(flat.reshape(-1))
-        return facts, sampled(facts, array, pool), times
+        return facts, sampled(facts, array), times
     flat = flat.reshape(-1)
     if not flat.is_cpu:
         return on_device(flat), None, times
@@ -72,16 +72,17 @@ def measure(tensor: Any, pool: Pool) -> Measured:
             times,
         )
     facts = on_cpu(flat)
-    return facts, sampled(facts, array_of(flat) if is_readable(flat) else flat, pool), times
+    return facts, sampled(facts, array_of(flat) if is_readable(flat) else flat), times
 
 
-def sampled(facts: Facts, elements: Any, pool: Pool) -> Any:
+def sampled(facts: Facts, elements: Any) -> Any:
     """Return elements at equal distances, for what was not counted exactly; None if all was."""
     if facts.zeros >= 0 and facts.absolute >= 0:
         return None
     size = min(SAMPLE, facts.count)
-    part = elements[:: facts.count // size][:size]
-    return part.clone() if isinstance(part, torch.Tensor) else pool.copy(part)
+    step = facts.count // size
+    part = elements[: step * size : step]
+    return part.clone() if isinstance(part, torch.Tensor) else part.copy()
 
 
 def count_zeros(facts: Any, tensor: Any) -> None:
@@ -89,7 +90,8 @@ def count_zeros(facts: Any, tensor: Any) -> None:
     it.
     """
     if isinstance(facts, Facts) and facts.zeros < 0:
-        facts.zeros = facts.count - int(torch.count_nonzero(tensor.detach()))
+        zeros = numpy.count_nonzero(array_of(tensor) == 0) if is_readable(tensor) else (tensor.detach() == 0).sum()
+        facts.zeros = int(zeros)
 
 
 def flattened(tensor: Any) -> tuple[int, Any]:
@@ -147,7 +149,7 @@ def size_of_sum(total: float, low: float, high: float) -> float:
 def on_cpu(flat: Any) -> Facts:
     """Compute statistics by PyTorch in few passes over memory: NaN and infinities show in the minimum and maximum."""
     count = flat.numel()
-    low, high = torch.amin(flat).item(), torch.amax(flat).item()
+    low, high = (end.item() for end in torch.aminmax(flat))
     if not (math.isfinite(low) and math.isfinite(high)):
         return of_finite_part(flat)
     if flat.dtype in FLOATS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradtrace.engine.operators.op import records
 from gradtrace.torch.events import Call, Entry, Known
 from gradtrace.trace import operands as common
 from gradtrace.trace.record import Operand
@@ -43,7 +44,7 @@ def call_operands(call: Call, edge_of: Edge) -> tuple[Operand, ...]:
         args, named = split_by_position(args, BY_POSITION[call.name])
     else:
         named = {}
-    names, arity = common.parameters(call.name, len(args))
+    names, arity = common.parameters(overload(call.name, args), len(args))
     given = [(names[position], value, position) for position, value in enumerate(args)]
     given += [(key, value, arity) for key, value in named.items()]
     given += [(key, value, arity) for key, value in call.kwargs.items()]
@@ -55,11 +56,18 @@ def call_operands(call: Call, edge_of: Edge) -> tuple[Operand, ...]:
         if tensors or (call.name.endswith(LOSSES) and name.startswith("arg")):
             continue
         if common.is_option(name, position, arity):
-            if not common.is_silent(name, value):
+            turned_off = value is False and BY_POSITION.get(call.name, {}).get(name) is True
+            if turned_off or not common.is_silent(name, value):
                 found.append(Operand(None, common.option_text(name, value), len(found), name))
         elif value is not None:
             found.append(Operand(None, common.constant_text(value), len(found), name))
     return tuple(found)
+
+
+def overload(name: str, args: tuple[Any, ...]) -> str:
+    """Return the record's name of a call: that of `sum` along a dim is `sum_dim`."""
+    along = len(args) > 1 and not knowns_in(args[1]) and common.record_of(name) is not None
+    return f"{name}_dim" if along and f"{name}_dim" in records else name
 
 
 def split_by_position(args: tuple[Any, ...], defaults: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -34,11 +34,16 @@ def operate(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: s
             call = begin(rec, name, args if order is None else order(args), kwargs)
         except Exception as error:
             rec.problem(f"a call of {name} ({type(error).__name__})")
-    out = func(*args, **kwargs) if kwargs else func(*args)
+    if rec.precision is not None:
+        out = rec.precision.call(func, args, kwargs)
+    else:
+        out = func(*args, **kwargs) if kwargs else func(*args)
     if call is not None:
         with rec.lock:
             try:
                 finish(rec, call, args, kwargs, out)
+                if rec.precision is not None:
+                    rec.precision.called(call)
             except Exception as error:
                 rec.problem(f"the results of {name} ({type(error).__name__})")
                 if rec.calls and rec.calls[-1] is call and not call.outputs:
@@ -121,7 +126,8 @@ def begins_again(rec: Recorder, known: Known) -> bool:
     """Whether what fills a leaf initialises it, since nothing has used its numbers yet, also if it is filled through
     `.data`; then all tensors with these numbers are noted again.
     """
-    same = [known] if known.storage is None else rec.storages.get(known.storage, [known])
+    there = None if known.storage is None else rec.storages.get(known.storage)
+    same = [known] if there is None else there.existing()
     alive = [(one, tensor) for one in same if (tensor := one.ref()) is not None]
     if any(one.last.call is not None for one, _ in alive):
         return False

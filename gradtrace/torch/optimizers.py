@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from gradtrace.torch.sharded import whole
 from gradtrace.trace import events
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ class Held(events.Held):
     def __init__(self, optimizer: Any, origin: int) -> None:
         super().__init__(optimizer, origin)
         self.step_origin = 0
+        self.end: tuple[int, int, int] | None = None  # of its last step, as in `Recorder.steps`
         self.ref = weakref.ref(optimizer)
         self.refs: list[weakref.ref[Any]] = []  # to its tensors; `tensors` has those in the record
 
@@ -28,6 +30,8 @@ class Held(events.Held):
         rate = groups[0].get("lr") if groups else None
         if self.lr is None and isinstance(rate, (int, float)):
             self.lr = float(rate)
+        if groups and not self.options:
+            self.read_options(groups[0])
 
 
 def made(rec: Recorder, original: Any) -> Any:
@@ -36,7 +40,7 @@ def made(rec: Recorder, original: Any) -> Any:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
         try:
-            note(rec, self, rec.places.here(2)).read(self)
+            note(rec, self, rec.places.here_and_lead(2)).read(self)
         except Exception as error:
             rec.problem(f"an optimiser ({type(error).__name__})")
 
@@ -51,18 +55,24 @@ def note(rec: Recorder, optimizer: Any, origin: int = 0) -> Held:
     return found
 
 
-def stepped(rec: Recorder, optimizer: Any, origin: int, idle: bool) -> None:
-    """Count a step, which is idle if no tensor has a gradient."""
-    held = note(rec, optimizer)
+def stepped(rec: Recorder, optimizer: Any, end: tuple[int, int, int], idle: bool) -> bool:
+    """Count a step, which is idle if no tensor has a gradient. Return whether it ends an iteration: of several
+    optimisers that take their steps in a row at one place, only the first one's does.
+    """
+    held, origin = note(rec, optimizer), end[2]
+    is_first = held.end == end or end not in rec.steps[-1:]
+    held.end = end
     held.read(optimizer)
     held.steps += 1
+    held.note_rate(optimizer)
     held.step_origin = held.step_origin or origin
     held.idle += idle
+    return is_first
 
 
 def end(rec: Recorder) -> None:
     """Find the optimisers' tensors in the record, while they exist."""
     for held in rec.optimizers.values():
-        tensors = (ref() for ref in held.refs)
-        pairs = ((one, rec.known.get(id(one))) for one in tensors if one is not None)
+        tensors = [whole(rec, one) for ref in held.refs if (one := ref()) is not None]
+        pairs = ((one, rec.known.get(id(one))) for one in tensors)
         held.tensors = [known.last for one, known in pairs if known is not None and known.ref() is one]

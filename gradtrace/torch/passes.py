@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradtrace.torch import apply, private
+from gradtrace.torch import apply, operators, private
 from gradtrace.torch.contents import Noted, mark
-from gradtrace.torch.events import Entry
+from gradtrace.torch.events import Call, Entry
 from gradtrace.torch.measure import count_zeros
 from gradtrace.trace.events import PassEvent, Turn
 
@@ -29,7 +29,7 @@ def watched(rec: Recorder, engine: Any) -> Any:
         elsewhere = threading.get_ident() != rec.thread and not private.mode_depth()
         if elsewhere:
             rec.problem("what other threads compute")
-        if elsewhere or private.in_transform():
+        if elsewhere or rec.quiet or private.in_transform():
             return engine(outputs, *args, **kwargs)
         if args and private.is_batched(args[0] or ()):
             rec.problem("passes with a batch of gradients (is_grads_batched)")
@@ -50,15 +50,18 @@ def watched(rec: Recorder, engine: Any) -> Any:
         rec.watching = True
         if below:
             private.push_mode(rec)
+        depth = 0 if rec.precision is None else rec.precision.enter_pass()
         try:
             results = engine(outputs, *args, **kwargs)
         except BaseException as error:
-            watch.event.error = f"{type(error).__name__}: {error}"
+            watch.event.error = text_of(error)
             raise
         finally:
             if below:
                 private.pop_mode()
             rec.watching = outer
+            if rec.precision is not None:
+                rec.precision.leave_pass(depth)
             with private.without_torch_function(), rec.lock:
                 watch.remove()
         with private.without_torch_function(), rec.lock:
@@ -71,6 +74,14 @@ def watched(rec: Recorder, engine: Any) -> Any:
     return run
 
 
+def text_of(error: BaseException) -> str:
+    """Return an exception as text; its kind alone if its __str__ raises."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__
+
+
 class PassWatch:
     """One watched pass: its hooks, and the gradients that were sent and not yet received."""
 
@@ -80,7 +91,7 @@ class PassWatch:
         given: dict[str, Any] = {**dict.fromkeys(names), **dict(zip(names, args, strict=False)), **kwargs}
         keep, create_graph = bool(given["keep_graph"]), bool(given["create_graph"])
         stores = bool(kwargs.get("accumulate_grad", False))
-        event = self.event = PassEvent(len(rec.calls), rec.places.here(4), keep, create_graph, stores)
+        event = self.event = PassEvent(len(rec.calls), rec.places.here_and_lead(4), keep, create_graph, stores)
         outputs = (outputs,) if isinstance(outputs, torch.Tensor) else outputs
         event.roots = [rec.entry(one) for one in outputs if isinstance(one, torch.Tensor)]
         event.vectors = [rec.contents.note(v) for v in given["grad_outputs"] or () if isinstance(v, torch.Tensor)]
@@ -88,11 +99,21 @@ class PassWatch:
         self.inputs = [rec.entry(one) if isinstance(one, torch.Tensor) else None for one in inputs]
         event.wanted = [one for one in self.inputs if one is not None] if inputs else None
         self.starts = [self.node_of(one) for one in outputs]
+        self.call = None if stores else self.call_of(outputs, inputs)
         self.handles: list[Any] = []
         self.turns: dict[int, Turn] = {}
         self.on_way: dict[tuple[int, int], list[tuple[Any, Noted | None]]] = {}
         self.got: dict[int, list[tuple[Any, bool, Noted]]] = {}
+        self.number = len(rec.passes)
         rec.passes.append(event)
+
+    def call_of(self, outputs: Any, inputs: Any) -> Call:
+        """Return autograd.grad as an operation on its outputs and inputs, whose results are the gradients."""
+        rec = self.rec
+        call = Call("grad", self.event.origin, rec.stack[-1] if rec.stack else None, self.event.create_graph)
+        given = [one for one in (*outputs, *inputs) if isinstance(one, torch.Tensor)]
+        call.args = tuple(rec.operand(one, call.inputs) for one in given)
+        return call
 
     def node_of(self, one: Any) -> Any:
         if not isinstance(one, torch.Tensor):
@@ -103,21 +124,21 @@ class PassWatch:
 
     def place(self) -> None:
         """Put the hooks on all nodes behind the roots."""
-        rec = self.rec
-        with_sent = rec.level != "structure"
+        rec, handles = self.rec, self.handles
+        before, after = self.before, None if rec.level == "structure" else self.after
         waiting = [node for node in self.starts if node is not None]
         self.starts = []
         seen: set[int] = set()
         while waiting:
             node = waiting.pop()
-            index = rec.meet(node, None)
+            index = rec.index_of(node)
             if index in seen:
                 continue
             seen.add(index)
-            self.handles.append(node.register_prehook(partial(self.before, index)))
-            if with_sent:
-                self.handles.append(node.register_hook(partial(self.after, index)))
-            waiting.extend([following for following, _ in node.next_functions if following is not None])
+            handles.append(node.register_prehook(partial(before, index)))
+            if after is not None:
+                handles.append(node.register_hook(partial(after, index)))
+            waiting += [following for following, _ in node.next_functions if following is not None]
 
     def remove(self) -> None:
         """Remove the hooks, so that nothing of the record stays on the graph."""
@@ -137,6 +158,8 @@ class PassWatch:
         with private.without_torch_function(), rec.lock:
             try:
                 self._before(index, gradients)
+                if rec.precision is not None:
+                    rec.precision.before(self.number, index, gradients)
             except Exception as error:
                 rec.problem(f"a turn of {rec.nodes[index].name} ({type(error).__name__})")
 
@@ -149,12 +172,13 @@ class PassWatch:
 
     def _before(self, index: int, gradients: Any) -> None:
         rec = self.rec
-        turn = self.turns[index] = self.new_turn(index, [])
         node = rec.nodes[index]
         if rec.level == "structure":
-            turn.upstream += [None if g is None else rec.contents.note(g) for g in gradients]
+            note = rec.contents.note
+            turn = self.turns[index] = self.new_turn(index, [None if g is None else note(g) for g in gradients])
             turn.freed = not self.event.keep and bool(node.saved)
         else:
+            turn = self.turns[index] = self.new_turn(index, [])
             known: list[tuple[Any, bool, Noted]] = []
             for number, gradient in enumerate(gradients):
                 key, noted = None if gradient is None else mark(gradient), None
@@ -184,6 +208,8 @@ class PassWatch:
         rec = self.rec
         with private.without_torch_function(), rec.lock:
             try:
+                if rec.precision is not None:
+                    rec.precision.after(self.number, index, sent)
                 self._after(index, sent)
             except Exception as error:
                 rec.problem(f"what {rec.nodes[index].name} sent ({type(error).__name__})")
@@ -246,6 +272,8 @@ class PassWatch:
         """Note the gradients that autograd.grad returned."""
         if self.event.stores or results is None:
             return
+        if self.call is not None:
+            operators.finish(self.rec, self.call, (), {}, [one for one in results if one is not None])
         for entry, gradient in zip(self.inputs, results, strict=False):
             node = None if entry is None else self.function_of(entry)
             if node is None or node in self.turns or gradient is None:

@@ -4,11 +4,15 @@ engine entrance             backward passes are watched (`passes`)
 Module._call_impl           a call of a module is a scope
 Parameter.__new__           a parameter is recorded as a leaf with the numbers of its data, without their history
 Function.apply              a call is recorded as one operator, without the calls in its forward (`apply`)
-FunctionMeta lookup         the same for an `apply` that the program stored before
+FunctionMeta lookup         the same for an `apply` in C that the program stored before
 torch.compile               compiled models run uncompiled
 has_torch_function*         functions written in Python are recorded as the operators that they call
 swap_tensors                two tensors are exchanged in the record (`swaps`)
+GradScaler.step             a skipped step ends an iteration too
 optimisers' global hooks    a step is recorded as one change
+FSDPParamGroup              gathering and reducing shards is not recorded (`sharded`)
+DistributedDataParallel     buffers that it overwrites have new versions (`parallel`)
+PipelineStage               how it learns shapes is not recorded (`parallel`)
 """
 
 from __future__ import annotations
@@ -18,8 +22,9 @@ from typing import Any
 
 import torch
 
-from gradtrace.torch import apply, escapes, optimizers, passes, private, swaps
-from gradtrace.torch.recorder import Recorder
+from gradtrace.torch import apply, escapes, optimizers, parallel, passes, private, sharded, swaps
+from gradtrace.torch.precision import unseen
+from gradtrace.torch.recorder import WRITTEN, Recorder
 
 Module = torch.nn.Module
 _active: list[Recorder] = []
@@ -40,8 +45,10 @@ class Patches:
     def __init__(self, rec: Recorder) -> None:
         self.rec = rec
         self.hooks: private.OptimizerHooks | None = None
-        self.replaced: list[tuple[Any, str, Any]] = []  # what had the attribute, its name, its value
-        self.stance: Any = None
+        # what has the attribute, its name, its former value, the one in place of it
+        self.replaced: list[tuple[Any, str, Any, Any]] = []
+        self.updated: list[tuple[dict[str, Any], dict[str, Any]]] = []  # the variables of a module, what they were
+        self.stance: private.EagerStance | None = None
 
     def install(self) -> None:
         _active.append(self.rec)
@@ -50,38 +57,66 @@ class Patches:
         self._replace(Module, private.MODULE_CALL, module_call(self.rec, private.module_call()))
         function, name = private.function_base(), private.FUNCTION_APPLY
         self._replace(function, name, classmethod(apply.applied(self.rec)))
-        self._replace(private.FunctionMeta, "__getattribute__", apply.lookup(self.rec))
-        for module, name in private.questions():
-            self._replace(module, name, private.asking(getattr(module, name)))
+        if private.STORES_C:
+            self._replace(private.FunctionMeta, "__getattribute__", apply.lookup(self.rec))
+        for module, names in private.questions():
+            self._update(vars(module), names)
         parameter = torch.nn.Parameter
         self._replace(parameter, "__new__", staticmethod(escapes.parameter_made(self.rec, parameter.__new__)))
         optimizer = torch.optim.Optimizer
         self._replace(optimizer, "zero_grad", self.zeroing(optimizer.zero_grad))
+        self._replace(torch.amp.GradScaler, "step", self.scaling(torch.amp.GradScaler.step))
         self._replace(torch.utils, "swap_tensors", swaps.swapping(self.rec, torch.utils.swap_tensors))
         self._replace(torch, "compile", self.compiling(torch.compile))
         self._replace(optimizer, "__init__", optimizers.made(self.rec, optimizer.__init__))
         self.hooks = private.OptimizerHooks(self.stepping, self.stepped)
         self.hooks.__enter__()
+        groups = private.fsdp_groups()
+        for name in sharded.INTERNAL if groups is not None else ():
+            self._replace(groups, name, sharded.internal(self.rec, getattr(groups, name)))
+        data_parallel, stages = torch.nn.parallel.DistributedDataParallel, private.pipeline_stages()
+        if hasattr(data_parallel, private.DDP_SENDS):
+            sends = getattr(data_parallel, private.DDP_SENDS)
+            self._replace(data_parallel, private.DDP_SENDS, parallel.sending(self.rec, sends))
+        if stages is not None:
+            for name in private.INFER_SHAPES:
+                self._replace(stages, name, sharded.unrecorded(self.rec, getattr(stages, name)))
+            self._replace(stages, "forward_one_chunk", parallel.staged(self.rec, stages.forward_one_chunk))
         self.run_eager()
 
     def _replace(self, owner: Any, name: str, value: Any) -> None:
-        self.replaced.append((owner, name, owner.__dict__.get(name, INHERITED)))
+        self.replaced.append((owner, name, owner.__dict__.get(name, INHERITED), value))
         setattr(owner, name, value)
 
+    def _update(self, variables: dict[str, Any], names: list[str]) -> None:
+        """Replace the functions of a module by which it asks for modes."""
+        old = {name: variables[name] for name in names}
+        self.updated.append((variables, old))
+        variables.update({name: private.asking(function) for name, function in old.items()})
+
     def remove(self) -> None:
-        for owner, name, old in reversed(self.replaced):
-            if old is INHERITED:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, old)
-        self.replaced.clear()
+        """Restore everything. Each part is forgotten only when it is restored, so an interruption can be followed by
+        another call.
+        """
+        while self.updated:
+            variables, functions = self.updated[-1]
+            variables.update(functions)
+            self.updated.pop()
+        while self.replaced:
+            owner, name, old, own = self.replaced[-1]
+            if owner.__dict__.get(name) is own:  # else the program has replaced it meanwhile
+                if old is INHERITED:
+                    delattr(owner, name)
+                else:
+                    setattr(owner, name, old)
+            self.replaced.pop()
         if self.hooks is not None:
             self.hooks.__exit__()
             self.hooks = None  # it refers to this object
         if self.stance is not None:
-            self.stance.__exit__(None, None, None)
+            self.stance.end()
             self.stance = None
-        if self.rec in _active:
+        while self.rec in _active:
             _active.remove(self.rec)
 
     # ---- compiled models
@@ -91,8 +126,8 @@ class Patches:
         import sys
 
         if self.stance is None and "torch._dynamo" in sys.modules:
-            self.stance = private.eager_stance()
-            self.stance.__enter__()
+            self.stance = private.EagerStance()
+            self.stance.begin()
 
     def compiling(self, original: Any) -> Any:
         def compile(*args: Any, **kwargs: Any) -> Any:
@@ -111,6 +146,9 @@ class Patches:
         rec.suspend()
         closure = kwargs.get("closure") if "closure" in kwargs else args[1] if len(args) > 1 else None
         if closure is None or not callable(closure):
+            if rec.precision is not None:
+                with unseen():
+                    rec.precision.steps.begin(optimizer)
             return None
         watched = resumed(rec, closure)
         if "closure" in kwargs:
@@ -121,13 +159,35 @@ class Patches:
         rec = self.rec
         with private.without_torch_function(), rec.lock:
             try:
-                updated, origin = parameters_with_gradient(optimizer), rec.places.here(2)
-                rec.written_by("step", updated, False)
-                rec.steps.append((len(rec.calls), len(rec.passes), origin))
-                optimizers.stepped(rec, optimizer, origin, idle=not updated)
+                if rec.precision is not None:
+                    with unseen():
+                        rec.precision.steps.end()
+                updated, origin = parameters_with_gradient(optimizer), rec.places.here_and_lead(2)
+                rec.written_by("step", [sharded.whole(rec, one) for one in updated], False)
+                sharded.outdate(rec, updated, WRITTEN)
+                end = (len(rec.calls), len(rec.passes), origin)
+                if optimizers.stepped(rec, optimizer, end, idle=not updated):
+                    rec.steps.append(end)
             except Exception as error:
                 rec.problem(f"an optimiser's step ({type(error).__name__})")
         rec.resume()
+
+    def scaling(self, original: Any) -> Any:
+        """Return a GradScaler.step that also notes the end of a step that it skips, for gradients that overflow."""
+        rec = self.rec
+
+        def step(scaler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            noted, scale = len(rec.steps), scaler.get_scale() if rec.precision is not None else 0.0
+            out = original(scaler, optimizer, *args, **kwargs)
+            if active() is rec and rec.precision is not None and scaler.is_enabled():
+                with private.without_torch_function(), rec.lock:
+                    rec.precision.attempt(rec.precision.steps.scaled, scale, len(rec.steps) == noted, optimizer)
+            if active() is rec and len(rec.steps) == noted and not rec.quiet:
+                with private.without_torch_function(), rec.lock:
+                    rec.steps.append((len(rec.calls), len(rec.passes), rec.places.here()))
+            return out
+
+        return step
 
     def zeroing(self, original: Any) -> Any:
         """Return an Optimizer.zero_grad that is recorded as one change of each gradient."""
@@ -141,7 +201,7 @@ class Patches:
                 out = original(optimizer, *args, **kwargs)
                 gone = [one for one in held if one.grad is None]
                 with private.without_torch_function(), rec.lock:
-                    rec.written_by("cleared", gone, True)
+                    rec.written_by("cleared", [sharded.whole(rec, one) for one in gone], True)
                     rec.written_by("zero_", [one for one in held if one.grad is not None], True)
             finally:
                 rec.resume()

@@ -44,6 +44,12 @@ def is_hidden(name: str) -> bool:
     return not inside.startswith(PACKAGES) or name.startswith(HIDDEN[:2])
 
 
+@functools.lru_cache(maxsize=4096)
+def is_installed(name: str) -> bool:
+    """Whether a file belongs to an installed package."""
+    return not {*name.split(os.sep)}.isdisjoint(PACKAGES)
+
+
 class Places:
     """The places in the program, numbered from 1; 0 stands for no place.
 
@@ -56,6 +62,7 @@ class Places:
         self._hidden: dict[int, bool | None] = {}
         self._codes: list[Any] = []  # those that were seen, so that no other one gets their id()
         self._calls: list[int] = []  # the places of the calls of modules that are under way
+        self.leads: dict[int, set[int]] = {}  # by a place in a library: the program's own that led there
 
     def here(self, depth: int = 1) -> int:
         """Return the number of the program's innermost place on the call stack."""
@@ -74,6 +81,21 @@ class Places:
                 return self._calls[-1]
             frame = frame.f_back
         return 0
+
+    def here_and_lead(self, depth: int = 1) -> int:
+        """Return the number of the program's innermost place. For one in an installed package, such as a trainer, also
+        note the place outside of packages that led there.
+        """
+        place = self.here(depth + 1)
+        code, _ = self.instruction(place)
+        if code is None or not is_installed(code.co_filename):
+            return place
+        frame: Any = sys._getframe(depth)
+        while frame is not None and (is_hidden(name := frame.f_code.co_filename) or is_installed(name)):
+            frame = frame.f_back
+        if frame is not None:
+            self.leads.setdefault(place, set()).add(self.number(frame.f_code, frame.f_lasti))
+        return place
 
     def called_by(self, code: Any) -> None:
         """Name the function of which each call stands between `enter` and `leave`, so that `here` need not look behind
@@ -112,6 +134,7 @@ class SpanTable(Texts):
         self._names: dict[str, str] = {main: ""}
         self._texts: dict[str, str] = {"": self.text}
         self._positions: dict[Any, list[Any]] = {}
+        self._headers: dict[str, dict[Any, Any]] = {}  # by file
 
     @property
     def files(self) -> tuple[tuple[str, str], ...]:
@@ -139,7 +162,24 @@ class SpanTable(Texts):
         line, end_line, column, end_column = self._positions[code][instruction // 2]
         if line is None:
             return None
+        if end_line != line:  # what a loop takes its items from is called with the place of the whole loop
+            whole = (line, column, end_line, end_column)
+            end_line, end_column = self.headers(code.co_filename).get(whole, whole[2:])
         return Span(line, column or 0, end_line or line, end_column or 0, self.file(code.co_filename))
+
+    def headers(self, path: str) -> dict[Any, Any]:
+        """Return the ends of the headers of a file's loops, by their places: "for x in loader", without the body."""
+        if path not in self._headers:
+            tree = tree_of(text_of(path))
+            loops = [one for one in ast.walk(tree) if isinstance(one, (ast.For, ast.AsyncFor))] if tree else ()
+            self._headers[path] = {
+                (one.lineno, one.col_offset, one.end_lineno, one.end_col_offset): (
+                    one.iter.end_lineno,
+                    one.iter.end_col_offset,
+                )
+                for one in loops
+            }
+        return self._headers[path]
 
 
 def text_of(path: str) -> str:

@@ -5,16 +5,16 @@ Public names are used elsewhere directly. Tested with PyTorch 2.4, 2.13 and 2.15
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import importlib
-from collections.abc import Iterator
+import sys
+from importlib import import_module
 from types import ClassMethodDescriptorType
 from typing import Any
 
 import torch
 from torch import _C
 from torch.optim import optimizer
+from torch.utils import _python_dispatch
 
 # ---- the stack of function modes of this thread
 
@@ -25,6 +25,11 @@ def push_mode(mode: Any) -> None:
 
 def pop_mode() -> Any:
     return _C._pop_torch_function_stack()
+
+
+def mode_at(index: int) -> Any:
+    """Return the mode at a place of the stack; the highest is the one that sees a call first."""
+    return _C._get_function_stack_at(index)
 
 
 mode_depth = _C._len_torch_function_stack
@@ -128,9 +133,50 @@ def module_call() -> Any:
 MODULE_CALL = "_call_impl"
 
 
+def is_compiled(module: Any) -> bool:
+    """Whether a module was compiled by its method compile()."""
+    return getattr(module, "_compiled_call_impl", None) is not None
+
+
+def is_initialized(module: Any) -> bool:
+    """Whether a module's class has called the __init__ of Module, which makes the tables of its parts."""
+    return all(hasattr(module, table) for table in ("_modules", "_parameters", "_buffers"))
+
+
 def own_parameters(module: Any) -> Any:
     """Return the parameters of a module without those of its parts: names with a Parameter or None."""
     return module._parameters.items()
+
+
+def local_of(tensor: Any) -> Any:
+    """Return the part of a DTensor that this process holds, without a graph."""
+    return tensor._local_tensor
+
+
+def gathered(held: Any) -> Any:
+    """Return the whole parameter of one of FSDP2's; None before it was gathered for the first time."""
+    return getattr(held, "_unsharded_param", None)
+
+
+def fsdp_groups() -> Any:
+    """Return the class of FSDP2 that gathers and reduces the parameters of a module; None if it is not loaded."""
+    module = sys.modules.get("torch.distributed.fsdp._fully_shard._fsdp_param_group")
+    return getattr(module, "FSDPParamGroup", None)
+
+
+DDP_SENDS = "_sync_buffers"  # DistributedDataParallel's method that overwrites buffers
+INFER_SHAPES = ("_prepare_forward_infra", "_prepare_backward_infra")  # of a pipeline's stage
+
+
+def pipeline_stages() -> Any:
+    """Return the class of a pipeline's stages; None if it is not loaded."""
+    return getattr(sys.modules.get("torch.distributed.pipelining.stage"), "PipelineStage", None)
+
+
+def received(stage: Any) -> list[Any]:
+    """Return the tensors in which a stage of a pipeline receives what the one before sends."""
+    infos = [one for some in stage.args_recv_info.values() for one in some]
+    return [tensor for one in infos if isinstance(tensor := getattr(one, "buffer", None), torch.Tensor)]
 
 
 def function_base() -> Any:
@@ -140,12 +186,15 @@ def function_base() -> Any:
     PyTorch 2.15 it is the function in C itself.
     """
     function: Any = torch.autograd.Function
-    if isinstance(function.__dict__.get(FUNCTION_APPLY), ClassMethodDescriptorType):
-        return function
-    return torch.autograd.function._SingleLevelFunction
+    return function if is_in_c(function) else torch.autograd.function._SingleLevelFunction
+
+
+def is_in_c(function: Any) -> bool:
+    return isinstance(vars(function).get(FUNCTION_APPLY), ClassMethodDescriptorType)
 
 
 FUNCTION_APPLY = "apply"
+STORES_C = is_in_c(torch.autograd.Function)  # whether a program that stores `apply` stores the function in C
 FUNCTION_NODE = "_backward_cls"  # of a Function: the class of its nodes
 FunctionMeta: Any = torch.autograd.function.FunctionMeta
 
@@ -189,6 +238,17 @@ def versions_of(tensors: list[Any]) -> list[int]:
         return [version_of(one) for one in tensors]
 
 
+def tensor_of(reference: Any) -> Any:
+    """Return the tensor of a weak reference, which then stays whole while it is used; None if there is none.
+
+    Where only PyTorch itself held the tensor, a strong reference from Python alone would not keep its contents.
+    """
+    tensor = reference()
+    if tensor is not None:
+        tensor._fix_weakref()
+    return tensor
+
+
 def is_leaf(tensor: Any) -> bool:
     """Whether a tensor is a leaf.
 
@@ -219,7 +279,13 @@ def is_dispatched(kind: Any) -> bool:
     return kind.__torch_dispatch__ is not _C._disabled_torch_dispatch_impl
 
 
+DispatchMode: Any = _python_dispatch.TorchDispatchMode
 dispatch_depth = _C._len_torch_dispatch_stack
+
+
+def top_dispatch_mode() -> Any:
+    """Return the TorchDispatchMode that sees an operation first, or None."""
+    return _C._get_dispatch_stack_at(dispatch_depth() - 1) if dispatch_depth() else None
 
 
 def without_dispatch_modes() -> Any:
@@ -239,9 +305,20 @@ def copy_each(targets: list[Any], sources: list[Any]) -> None:
     torch._foreach_copy_(targets, sources)
 
 
-def norms(tensors: list[Any]) -> list[Any]:
-    """Return the 2-norm of each tensor, as 0-d tensors, in one call."""
-    return list(torch._foreach_norm(tensors))
+def norms(tensors: list[Any], dtype: Any = None) -> list[Any]:
+    """Return the 2-norm of each tensor, as 0-d tensors of the tensors' dtype or of `dtype`, in one call."""
+    plain = [torch.view_as_real(t.resolve_conj()) if t.is_complex() else t for t in tensors]
+    return list(torch._foreach_norm(plain, 2, dtype=dtype))
+
+
+def flattened(tensors: list[Any]) -> Any:
+    """Return the elements of several dense tensors as one tensor of one dimension."""
+    return torch._C._nn.flatten_dense_tensors(tensors)
+
+
+def states_of_optimizers(scaler: Any) -> Any:
+    """Return the dict in which a GradScaler keeps, by optimiser, what it has done since its last update."""
+    return scaler._per_optimizer_states
 
 
 # ---- functions that are written in Python
@@ -251,9 +328,9 @@ ASKING = ("has_torch_function", "has_torch_function_unary", "has_torch_function_
 
 
 @functools.cache
-def questions() -> list[tuple[Any, str]]:
+def questions() -> list[tuple[Any, list[str]]]:
     """Return where the modules of PyTorch whose Python functions should be seen as the operators that they call ask for
-    modes: module and name.
+    modes: each module, and the names in it.
     """
     import torch.functional
     import torch.nn.functional
@@ -262,7 +339,7 @@ def questions() -> list[tuple[Any, str]]:
 
     # torch.overrides: layers ask there whether they may take their fused path for inference
     modules = [torch.functional, torch.nn.functional, torch.nn.init, torch.autograd, torch.overrides]
-    return [(module, name) for module in modules for name in ASKING if hasattr(module, name)]
+    return [(module, [name for name in ASKING if hasattr(module, name)]) for module in modules]
 
 
 @functools.cache
@@ -288,27 +365,47 @@ def asking(original: Any) -> Any:
 # ---- compiled regions
 
 
-def eager_stance() -> Any:
-    """Return a context in which compiled models run uncompiled."""
-    set_stance = getattr(torch.compiler, "set_stance", None)
-    return without_dynamo() if set_stance is None else set_stance("force_eager")
+class EagerStance:
+    """The setting by which compiled models run uncompiled.
 
-
-@contextlib.contextmanager
-def without_dynamo() -> Iterator[None]:
-    """Run compiled models uncompiled in PyTorch before 2.6, which has no stances.
-
-    A compiled model sets its compiler as the callback for every Python frame while it runs; here it sets none.
+    A signal may interrupt `begin` at any place; `end` restores what was changed up to there, and can be repeated.
     """
-    module: Any = importlib.import_module("torch._dynamo.eval_frame")
-    original = module.set_eval_frame
-    outer = original(None)
-    module.set_eval_frame = lambda callback: original(None)
-    try:
-        yield
-    finally:
-        module.set_eval_frame = original
-        original(outer)
+
+    eager: Any = None  # the stance that `set_stance` made the first time, which takes longer than to set it
+
+    def __init__(self) -> None:
+        self.module: Any = sys.modules.get("torch._dynamo.eval_frame") or import_module("torch._dynamo.eval_frame")
+        self.stance = getattr(self.module, "_stance", None)  # of the program; not before PyTorch 2.6
+        self.set_callback = self.module.set_eval_frame
+        self.callbacks: list[Any] = []
+
+    def begin(self) -> None:
+        if self.stance is not None:
+            if EagerStance.eager is not None:
+                self.module._set_stance(EagerStance.eager)
+                return
+            torch.compiler.set_stance("force_eager")
+            EagerStance.eager = self.module._stance
+            return
+        # a compiled model sets its compiler as the callback for every Python frame while it runs; here it sets none
+        self.module.set_eval_frame = lambda callback: self.set_callback(None)
+        self.callbacks.extend(map(self.set_callback, [None]))  # no signal comes between the call and the note
+
+    def end(self) -> None:
+        if self.stance is not None:
+            self.module._set_stance(self.stance)
+            return
+        self.module.set_eval_frame = self.set_callback
+        for callback in self.callbacks:
+            self.set_callback(callback)
+
+
+def accelerator() -> str:
+    """Return the kind of accelerator that this process can use; "" if there is none. With one, autograd starts threads
+    at the first backward pass, after which a forked process cannot use autograd.
+    """
+    kinds = {"cuda": torch.cuda, "mps": torch.backends.mps, "xpu": getattr(torch, "xpu", None)}
+    return next((name for name, kind in kinds.items() if kind is not None and kind.is_available()), "")
 
 
 def is_capturing(device: Any) -> bool:

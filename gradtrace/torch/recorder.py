@@ -16,14 +16,16 @@ from torch.overrides import TorchFunctionMode
 
 from gradtrace.torch import apply, calls, private
 from gradtrace.torch.contents import SMALL, Contents, Noted, device_name, mark
-from gradtrace.torch.events import Call, Entry, Known, Node, Scope, Written
+from gradtrace.torch.events import Call, Entry, Known, Node, Scope, StorageUsers, Written
 from gradtrace.torch.functions import FirstCall
 from gradtrace.torch.measure import is_dense
-from gradtrace.torch.memory import array_of, is_readable
+from gradtrace.torch.memory import array_of, is_readable, octets_of
 from gradtrace.torch.optimizers import Held
 from gradtrace.torch.places import Places
+from gradtrace.torch.precision import PrecisionMode
 from gradtrace.torch.saved import saved_of
 from gradtrace.trace.events import BeginEvent, EscapeEvent, PassEvent
+from gradtrace.trace.record import BufferRecord, Shard
 
 KEY = "gradtrace"  # in a node's metadata
 WRITTEN = -2  # in place of a version: written to by the storage's last writer, through a tensor with another counter
@@ -64,7 +66,7 @@ class Recorder(TorchFunctionMode):
         self.changes: list[Written] = []
         self.begun: list[BeginEvent] = []
         self.known: dict[int, Known] = {}
-        self.storages: dict[int, list[Known]] = {}
+        self.storages: dict[int, StorageUsers] = {}
         # by storage: what its stretches (offset, elements, dtype) held at a version
         self.spans: dict[int, dict[tuple[int, int, Any], tuple[int, Noted]]] = {}
         self.written: dict[int, tuple[Call | None, int]] = {}  # by storage: the last call that wrote, the version then
@@ -77,11 +79,16 @@ class Recorder(TorchFunctionMode):
         self.retaining = False  # retain_grad() was called
         self.thread = threading.get_ident()
         self.optimizers: dict[int, Held] = {}
+        self.buffers: list[BufferRecord] = []
+        self.parts: list[Shard] = []  # what the shards hold at the end
+        self.shards: dict[int, Any] = {}  # by the id of a shard: FSDP2's notes of its parameter
         self.steps: list[tuple[int, int, int]] = []  # optimisers' steps: calls and passes before, place
         self.functions: dict[str, FirstCall] = {}  # the program's own Functions, by name
         self.unsettled: apply.Unsettled | None = None
+        self.precision = PrecisionMode(self) if level == "precision" else None
         self.quiet = 0
         self.suspended = False
+        self.above: list[Any] = []  # modes that are taken off for a moment, to reach this one
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         how = calls.HOW.get(func)
@@ -151,14 +158,15 @@ class Recorder(TorchFunctionMode):
 
     def meet_tensor(self, tensor: Any, storage: int | None, shares: bool) -> Known:
         """Record a new tensor; with `shares` it uses the storage of a known one."""
+        self.known.pop(id(tensor), None)  # of a tensor that is gone; the dict has the order of first use
         known = self.known[id(tensor)] = Known(tensor, storage, private.version_of(tensor))
         if storage is not None:
             there = self.storages.get(storage)
-            if there is None or not (shares or any(k.ref() is not None for k in there)):
-                self.storages[storage] = [known]
+            if there is None or not (shares or there.is_used()):
+                self.storages[storage] = StorageUsers(known)
                 self.spans.pop(storage, None)
             else:
-                there.append(known)
+                there.add(known)
         return known
 
     def new_entry(self, tensor: Any, known: Known, call: Call | None, version: int) -> Entry:
@@ -187,7 +195,7 @@ class Recorder(TorchFunctionMode):
             key = tensor.storage_offset(), known.size, tensor.dtype
             held = self.spans.get(storage)
             if held is not None and key in held and held[key][0] == known.version:
-                return held[key][1].shaped(tuple(tensor.shape))
+                return self.contents.again(held[key][1], tensor)
             noted = self.contents.note(tensor)
             if noted.facts is not None:
                 self.spans.setdefault(storage, {})[key] = known.version, noted
@@ -222,6 +230,8 @@ class Recorder(TorchFunctionMode):
         if noted is None or noted.copy is None or not is_readable(tensor):
             return
         try:
+            if tensor.is_contiguous() and noted.shape and octets_of(tensor) == noted.copy.tobytes():
+                return
             now, then = array_of(tensor), noted.copy
             equal = now == then
             if not (equal.all() or (equal | ((now != now) & (then != then))).all()):
@@ -243,6 +253,11 @@ class Recorder(TorchFunctionMode):
         self.nodes[entry.fn].outputs.append(entry)
         if call is not None and call.fn is None:
             call.fn = entry.fn
+
+    def index_of(self, node: Any) -> int:
+        """Return the number of a node that a pass reaches."""
+        known = node.metadata.get(KEY)
+        return known[1] if known is not None and known[0] is self.token else self.meet(node, None)
 
     def meet(self, root: Any, call: Call | None) -> int:
         """Return the number of a node; new nodes behind it are numbered too, without recursion."""
@@ -310,14 +325,14 @@ class Recorder(TorchFunctionMode):
     def written_to(self, how: str, storage: int | None, known: Known, call: Call | None, of_grad: bool = False) -> None:
         """Note a write in place."""
         enabled = torch.is_grad_enabled()
-        there = self.storages.get(storage, [known]) if storage is not None else [known]
+        there = (self.storages.get(storage) if storage is not None else None) or StorageUsers(known)
         place = self.places.here(2) if call is None else call.origin
         at = (len(self.calls) if call is None else call.id), self.turns
-        self.changes.append(Written(how, list(there), of_grad, *at, call, enabled, place))
+        self.changes.append(Written(how, there.tensors, of_grad, *at, call, enabled, place))
         tensor = known.ref()
         if storage is not None and not of_grad and tensor is not None:
             self.written[storage] = (call, private.version_of(tensor))
-            for other in there:  # x.data has the storage of x, and a counter of its own
+            for other in there.existing():  # x.data has the storage of x, and a counter of its own
                 if other is not known and other.version >= 0:
                     alias = other.ref()
                     if alias is not None and private.version_of(alias) == other.version:
@@ -333,14 +348,25 @@ class Recorder(TorchFunctionMode):
             known = self.known.get(id(tensor))
             if known is None or known.ref() is not tensor:
                 continue
-            there = [known] if of_grad or known.storage is None else list(self.storages.get(known.storage, (known,)))
-            self.changes.append(Written(how, there, of_grad, calls_before, turns_before, None, enabled, place))
+            there = None if of_grad or known.storage is None else self.storages.get(known.storage)
+            written = [known] if there is None else there.tensors
+            self.changes.append(Written(how, written, of_grad, calls_before, turns_before, None, enabled, place))
             if of_grad:
                 noted = self.grads.pop(known, None)
                 if noted is not None and known.last.grad is None and known.version != private.version_of(tensor):
                     known.last.grad = noted[1]  # the version ended before its gradient did
             elif known.last.grad is None:  # zero_grad() comes before the new version is seen
                 known.last.grad = self.gradient_of(known)
+
+    def overwritten(self, how: str, tensors: list[Any]) -> None:
+        """Note that tensors have other contents, which their version counters do not tell."""
+        self.written_by(how, tensors, False)
+        for tensor in tensors:
+            known = self.known.get(id(tensor))
+            if known is not None and known.ref() is tensor:
+                known.version = WRITTEN
+                if known.storage is not None:
+                    self.written.pop(known.storage, None)
 
     def gradient_of(self, known: Known) -> Noted | None:
         """Return a note of a leaf's gradient as it is now."""
@@ -384,5 +410,9 @@ class Recorder(TorchFunctionMode):
         for entry in self.entries:
             entry.call = None
         for known in {entry.tensor for entry in self.entries}:
-            del known.first, known.last
+            for name in ("first", "last"):
+                if hasattr(known, name):  # not if a signal came before it was set
+                    delattr(known, name)
         self.entries.clear()
+        if self.precision is not None:
+            self.precision.release()

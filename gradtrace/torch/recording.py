@@ -9,9 +9,11 @@ print(r.why("model.0.weight"))
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import os
 import sys
+import weakref
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
@@ -21,6 +23,7 @@ import torch
 from gradtrace.torch import contents, private
 from gradtrace.torch.apply import settle
 from gradtrace.torch.build import ENGINE, Builder, Ending
+from gradtrace.torch.comparing import RunComparison, compare
 from gradtrace.torch.functions import FirstCall, checks
 from gradtrace.torch.patches import Patches, active
 from gradtrace.torch.recorder import Recorder
@@ -36,17 +39,22 @@ class NoRecordingError(RuntimeError):
 class record:
     """Record what PyTorch does in a `with` block, and answer questions about it afterwards.
 
-    `level` says how much of the values is kept: "structure" only shapes and dtypes, "summary" small arrays whole and
-    statistics of others, "values" every element. The recording does not change losses, gradients, random numbers,
-    buffers or the optimiser's state, and it does not keep tensors alive. ValueError for another level; RuntimeError if
-    another recording is active. `trace().left_out` lists what could not be recorded.
+    `level` says how much of the values is kept: "structure" only shapes, dtypes and single numbers, "summary" small
+    arrays whole and statistics of others, "compare" also what is needed to compare these with those of another record,
+    "values" every element, "precision" as "summary" the error of each result against float64 (a step takes several
+    times as long). The recording does not change losses, gradients, random numbers, buffers or the optimiser's
+    state, and it does not keep tensors alive. ValueError for another level; RuntimeError if another recording is
+    active. `trace().left_out` lists what could not be recorded.
     """
 
-    def __init__(self, level: str = "summary") -> None:
+    def __init__(self, level: str = "", like: Any = None) -> None:
+        level = level or ("summary" if like is None else "compare")
         if level not in contents.LEVELS:
             raise ValueError(f"level must be one of {', '.join(contents.LEVELS)}, not {level!r}")
         self.level = level
+        self.like = like
         self._recorder: Recorder | None = None
+        self._patches: Patches | None = None  # while the block runs
         self._ending: Ending | None = None
         self._trace: Trace | None = None
         self._frame: Any = None
@@ -56,39 +64,86 @@ class record:
         self._functions: dict[str, FirstCall] = {}  # not yet checked
         self._places: Any = None
 
+    @classmethod
+    def from_bytes(cls, content: bytes, level: str) -> record:
+        """Return the record that a .gt file has; its questions are about names, not about tensors."""
+        from gradtrace.trace.file import read
+
+        found = cls(level)
+        found._trace = read("the record", io.BytesIO(content)).trace("all")
+        return found
+
+    def bind(self, tensors: list[Any], ids: list[int | None]) -> None:
+        """Let questions be about these tensors, by their ids in the record; None for one that the record lacks."""
+        pairs = zip(tensors, ids, strict=False)
+        self._ids = {id(one): (weakref.ref(one), number) for one, number in pairs if number is not None}
+
     def __enter__(self) -> record:
         if active() is not None:
+            gc.collect()  # frees a recording whose end a signal has prevented; its variable's frame refers to it
+        if active() is not None:
             raise RuntimeError("another recording is active; end it first: recordings do not nest")
-        frame = program_frame(sys._getframe(1))
-        self._trace = self._ending = None
-        self._release()
-        if self._env is None:
-            self._frame, self._main = frame, frame.f_code.co_filename
-        recorder = self._recorder = Recorder(self.level)
-        self._patches = Patches(recorder)
-        self._patches.install()
-        private.push_mode(recorder)
-        return self
+        try:
+            frame = program_frame(sys._getframe(1))
+            self._trace = self._ending = None
+            self._release()
+            if self._env is None:
+                self._frame, self._main = frame, frame.f_code.co_filename
+            self._recorder = Recorder(self.level)
+            self._patches = Patches(self._recorder)
+            self._patches.install()
+            private.push_mode(self._recorder)
+            if self._recorder.precision is not None:
+                self._recorder.precision.__enter__()
+            return self
+        except BaseException:
+            self._leave()
+            raise
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        recorder = self._recorder
-        if recorder is None or not hasattr(self, "_patches"):
+        try:
+            try:
+                recorder = self._entered()
+                if not recorder.suspended:
+                    take_off(recorder)
+                settle(recorder)
+            finally:
+                self._leave()
+            frame, self._frame = self._frame, None
+            env = self._env if self._env is not None else variables_of(frame)
+            with private.without_torch_function():
+                self._note_end(recorder, env, error, tb)
+            self._functions, self._places = recorder.functions, recorder.places
+            recorder.quiet = 1
+        finally:
+            self._leave()  # a signal may have interrupted it before
+
+    def _entered(self) -> Recorder:
+        if self._recorder is None or self._patches is None:
             raise RuntimeError("this recording was not entered: use it in a `with` block")
-        if not recorder.suspended:
-            take_off(recorder)
-        settle(recorder)
-        self._patches.remove()
-        del self._patches
-        frame, self._frame = self._frame, None
-        env = self._env if self._env is not None else variables_of(frame)
-        with private.without_torch_function():
+        return self._recorder
+
+    def _note_end(self, recorder: Recorder, env: dict[str, Any], error: BaseException | None, tb: Any) -> None:
+        try:
             failure = None if error is None else failed(recorder, error, tb)
             self._ids = dict(recorder.known)
             self._ending = Ending(recorder, env, failure)
-        self._functions, self._places = recorder.functions, recorder.places
-        recorder.quiet = 1
+        except Exception:  # a signal has interrupted a note; its exception is the program's
+            if error is None:
+                raise
+
+    def _leave(self) -> None:
+        """Restore PyTorch. Nothing happens if that is done; if a signal interrupts it, it can be repeated."""
+        if self._patches is not None:
+            if self._patches.rec.precision is not None:
+                self._patches.rec.precision.leave()
+            take_off(self._patches.rec)
+            self._patches.remove()
+            self._patches = None
 
     def __del__(self) -> None:
+        if getattr(self, "_patches", None) is not None:  # a signal came when __exit__ was called, before its first line
+            self._leave()
         self._release()
 
     def _release(self) -> None:
@@ -105,7 +160,7 @@ class record:
             if self._ending is None:
                 raise NoRecordingError("nothing is recorded yet: ask after the block `with record() as r` has ended")
             with private.without_torch_function():
-                self._trace = Builder(self._ending, self._main, rank()).build()
+                self._trace = Builder(self._ending, self._main, rank(), processes()).build()
             self._ids = {key: (known.ref, known.last.id) for key, known in self._ids.items()}
             self._ending = None
             self._release()
@@ -120,6 +175,12 @@ class record:
         """
         return undisturbed(lambda: answers(self._checked(), self._name(what)))
 
+    def precision(self, what: Any = None) -> str:
+        """Return a text that names the operations that lose decimal digits of the results and gradients, or of one
+        tensor's. ValueError if the recording has another level than "precision".
+        """
+        return undisturbed(lambda: lost_digits(self.trace(), self._name(what)))
+
     def stats(self) -> str:
         """Return a text with norms, zeros, NaN and conclusions from them, as `gradtrace stats` shows it."""
         return undisturbed(lambda: statistics(self.trace()))
@@ -127,6 +188,16 @@ class record:
     def steps(self) -> str:
         """Return a text with every step in order, forward and backward, as `gradtrace trace` shows it."""
         return undisturbed(lambda: in_order(self.trace()))
+
+    def diff(self, like: Any = None, **tolerance: Any) -> RunComparison:
+        """Compare with an earlier record, by default that of `record(like=...)`: A is the earlier one, B this one.
+
+        The options are those of `compare`.
+        """
+        other = self.like if like is None else like
+        if other is None:
+            raise ValueError("there is nothing to compare with: give record(like='old.gt'), or diff('old.gt')")
+        return undisturbed(lambda: compare(other, self, **tolerance))
 
     def draw(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Return the picture (see `gradtrace.draw` for the options); with `path` it is also written to this file."""
@@ -187,15 +258,23 @@ def variables_of(frame: Any) -> dict[str, Any]:
 
 
 def take_off(recorder: Recorder) -> None:
-    """Remove the recorder from the stack of modes, even if other modes were put on top of it."""
-    above = []
-    while private.mode_depth():
-        mode = private.pop_mode()
-        if mode is recorder:
-            break
-        above.append(mode)
-    for mode in reversed(above):
-        private.push_mode(mode)
+    """Remove the recorder from the stack of modes, even if other modes were put on top of it.
+
+    It may be there twice if a signal interrupted the change of the stack. A mode is noted before it is removed, so an
+    interruption does not lose it.
+    """
+    above = recorder.above
+    try:
+        while any(private.mode_at(index) is recorder for index in range(private.mode_depth())):
+            mode = private.mode_at(private.mode_depth() - 1)
+            if mode is not recorder:
+                above.append(mode)
+            private.pop_mode()
+    finally:
+        while above:
+            if not private.mode_depth() or private.mode_at(private.mode_depth() - 1) is not above[-1]:
+                private.push_mode(above[-1])
+            above.pop()
 
 
 def failed(recorder: Recorder, error: BaseException, tb: Any) -> tuple[str, str, int] | None:
@@ -209,7 +288,15 @@ def failed(recorder: Recorder, error: BaseException, tb: Any) -> tuple[str, str,
         if not is_hidden(tb.tb_frame.f_code.co_filename):
             place = recorder.places.number(tb.tb_frame.f_code, tb.tb_lasti)
         tb = tb.tb_next
-    return type(error).__name__, str(error), place
+    return type(error).__name__, message_of(error), place
+
+
+def message_of(error: BaseException) -> str:
+    """Return the message of an exception of the program; "" if its __str__ raises."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 def rank() -> int | None:
@@ -217,6 +304,14 @@ def rank() -> int | None:
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         return int(torch.distributed.get_rank()) if torch.distributed.get_world_size() > 1 else None
     return int(os.environ["RANK"]) if os.environ.get("WORLD_SIZE", "1") != "1" and "RANK" in os.environ else None
+
+
+def processes() -> int:
+    """Return how many processes train together; 0 if that is not known."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return torch.distributed.get_world_size()
+    count = os.environ.get("WORLD_SIZE", "")
+    return int(count) if count.isdigit() else 0
 
 
 def undisturbed(work: Callable[[], T]) -> T:
@@ -239,6 +334,8 @@ def answers(trace: Trace, what: Any) -> str:
     from gradtrace.analysis.causes.table import about, causes_in, is_left
     from gradtrace.analysis.facts import Facts
     from gradtrace.analysis.failures import explain_failure
+    from gradtrace.analysis.healthy import short_answer
+    from gradtrace.analysis.leading import with_own_lines
     from gradtrace.views import pick
     from gradtrace.views import why as view
     from gradtrace.views.layout import LayoutOptions
@@ -249,14 +346,30 @@ def answers(trace: Trace, what: Any) -> str:
         first = causes
         if failure is not None:
             first = [failure, *(one for one in first if one.code != failure.code)]
+        if not first and (said := short_answer(facts)):
+            return with_notes(trace, view.healthy(said, look))
         pairs = [] if failure is not None else [(one, about(facts, one, causes)) for one in trace.named]
         rest = [own for one, own in pairs if not causes or is_left(facts, one, own, causes)]
-        return with_notes(trace, view.report(first, rest, look))
+        return with_notes(trace, view.report(with_own_lines(trace, first), with_own_lines(trace, rest), look))
     record = (
         trace.tensors[what] if isinstance(what, int) else pick.tensor(trace, str(what).removesuffix(".grad"), "NAME")
     )
     own = about(facts, record, causes)
-    return with_notes(trace, view.text([own] if failure is None else [failure, own], look))
+    shown = with_own_lines(trace, [own] if failure is None else [failure, own])
+    return with_notes(trace, view.text(shown, look))
+
+
+def lost_digits(trace: Trace, what: Any) -> str:
+    from gradtrace.analysis.precision import answer
+    from gradtrace.views import pick
+    from gradtrace.views import precision as view
+    from gradtrace.views.layout import LayoutOptions
+
+    if trace.precision is None:
+        raise ValueError('the errors of results were not recorded; record them with record(level="precision")')
+    if what is not None and not isinstance(what, int):
+        what = pick.tensor(trace, str(what).removesuffix(".grad"), "NAME").id
+    return with_notes(trace, view.report(trace, answer(trace, what), LayoutOptions()))
 
 
 def with_notes(trace: Trace, text: str) -> str:
@@ -301,15 +414,20 @@ def picture(trace: Trace, path: str | os.PathLike[str] | None, options: dict[str
 def save(trace: Trace, path: str | os.PathLike[str]) -> None:
     """Write a .gt file; with several processes each its own: step.rank0.gt, or with the rank in place of {rank}."""
     from gradtrace import files
+    from gradtrace.trace.file import uncollected
 
+    files.write_output(name_for(path, trace.rank), uncollected(lambda: file_content(trace)))
+
+
+def name_for(path: str | os.PathLike[str], rank: int | None) -> str:
+    """Return the name of a process's own file: "step.rank0.gt" for "step.gt", or with the rank in place of {rank}."""
     name = os.fspath(path)
-    if trace.rank is not None:
-        stem, dot, suffix = name.rpartition(".")
-        named = name.replace("{rank}", str(trace.rank))
-        name = (
-            named if named != name else f"{stem}.rank{trace.rank}{dot}{suffix}" if dot else f"{name}.rank{trace.rank}"
-        )
-    files.write_output(name, file_content(trace))
+    if rank is None:
+        return name
+    if "{rank}" in name:
+        return name.replace("{rank}", str(rank))
+    stem, suffix = os.path.splitext(name)
+    return f"{stem}.rank{rank}{suffix}"
 
 
 def file_content(trace: Trace) -> bytes:

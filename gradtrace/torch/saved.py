@@ -48,7 +48,8 @@ def saved_value(rec: Recorder, name: str, value: Any) -> list[tuple[str, Any, st
         if known is not None and known.ref() is value:
             return [(name, known.last, "")]
         storage = private.storage_of(value)
-        for other in reversed(rec.storages.get(storage, ()) if storage is not None else ()):
+        used = None if storage is None else rec.storages.get(storage)
+        for other in reversed(() if used is None else used.live):
             there = other.ref()
             if there is not None and there.shape == value.shape:
                 return [(name, other.last, "")]

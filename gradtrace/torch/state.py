@@ -1,4 +1,4 @@
-"""The state before a training step, saved cheaply at each step, so that the step can be repeated."""
+"""The state before a training step, saved cheaply at each step, so that a copy of the process can repeat the step."""
 
 from __future__ import annotations
 
@@ -11,73 +11,167 @@ from typing import Any
 import torch
 
 from gradtrace.torch import private
+from gradtrace.torch.generators import is_generator, set_state, state_of
+from gradtrace.torch.passes import text_of
+from gradtrace.torch.reach import Reach, Variables
 
 
 class State:
-    """The state before a step: buffers, gradients, random state, and the parameters that an update would change.
+    """The state before a step: variables, parameters that steps change without an optimiser, and `SavedNumbers`.
 
-    One object is used for all steps, and so is the memory of its copies. Parameters change only in an update, and
-    `keep` copies them before it if needed.
+    One object is used for all steps, and so is the memory of its copies. Those parameters that an optimiser updates
+    need no copies: the step is repeated from the moment before their update.
     """
 
-    def __init__(self, modules: list[Any], generators: list[Any]) -> None:
-        self.parameters = list({id(p): p for m in modules for p in m.parameters()}.values())
-        inner = {id(one): one for m in modules for one in m.modules()}
+    def __init__(self, reach: Reach) -> None:
+        self.parameters = reach.leaves()
+        named = {id(one) for _, one in reach.named_parameters()}
+        self.named = [one for one in self.parameters if id(one) in named]
+        self.given: list[Any] = []  # leaf tensors that the step was given
+        self.by_hand = UpdatesByHand(self.parameters)
+        self.variables = Variables(reach.holders)
+        self.numbers = SavedNumbers(reach, self.parameters)
+        self.at_call = SavedNumbers(reach, self.parameters)  # when an optimiser called its closure again
+
+    def save(self, args: Any) -> None:
+        self.variables.save(args)
+        self.by_hand.save()
+        self.given = [one for one in args if is_trained(one)]
+        self.numbers.save(self.given)
+
+    def restore(self, args: Any) -> Any:
+        """Restore everything, in a copy of the process; return the arguments of the step."""
+        self.by_hand.restore()
+        self.numbers.restore()
+        return self.variables.restore(args)
+
+    def forget(self, updated: set[int]) -> None:
+        """End a step that has updated parameters by optimisers (by their ids): let go of its tensors."""
+        self.numbers.forget()
+        self.at_call.forget()
+        self.by_hand.end(updated)
+        self.variables.forget()
+        self.given = []
+
+    def checked(self) -> list[Any]:
+        """Return the tensors whose gradients this step computes, as far as that is known."""
+        return [*self.named, *self.given]
+
+
+class SavedNumbers:
+    """Buffers, gradients, scalers and random state."""
+
+    def __init__(self, reach: Reach, parameters: list[Any]) -> None:
+        self.parameters = parameters
+        inner = {id(one): one for m in reach.of_type(torch.nn.Module) for one in m.modules()}
         self.owners = [found for one in inner.values() if (found := private.buffers_of(one))]
         self.assigned: list[dict[str, Any]] = []  # the buffers of each owner, since a step may assign new ones
         self.buffers = Copies()
-        self.gradients = Gradients(self.parameters)
-        self.generators = generators
+        self.gradients = Gradients(parameters)
+        self.generators = list({id(one): one for _, one in reach.values() if is_generator(one)}.values())
+        self.scalers = [one for one in reach.of_type(torch.amp.GradScaler) if one.is_enabled()]
+        self.scales: list[Any] = []
         self.random: Any = None
-        self.kept: list[tuple[Any, Any]] = []
+        self.unreadable = ""  # the generator whose state could not be read, and why
 
-    def save(self) -> None:
+    def save(self, arguments: list[Any]) -> None:
+        """Save the numbers, also the gradients of tensors that the step was given."""
+        self.gradients.parameters = [*self.parameters, *arguments] if arguments else self.parameters
         self.assigned = [dict(owner) for owner in self.owners]
         self.buffers.take([b for owner in self.assigned for b in owner.values() if b is not None])
         self.gradients.save()
-        self.random = random_state(self.generators)
+        self.scales = [(s, s.state_dict(), {k: dict(v) for k, v in scaled(s).items()}) for s in self.scalers]
+        self.random = random_state(self.states_of_own())
 
-    def keep(self, parameters: list[Any]) -> None:
-        """Copy parameters that an update is about to change."""
-        self.kept += [(p, p.detach().clone()) for p in parameters]
+    def states_of_own(self) -> list[tuple[Any, Any]]:
+        """Return the program's generators and their states. A class of the program may be unable to say its state."""
+        states = []
+        for one in self.generators:
+            try:
+                states.append((one, state_of(one)))
+            except Exception as error:
+                self.unreadable = f"{type(one).__name__}: {text_of(error)}"
+        return states
 
-    def restore(self) -> After:
-        """Restore everything, and return the state after the step."""
-        after = After(self)
+    def restore(self) -> None:
         for owner, assigned in zip(self.owners, self.assigned, strict=True):
             owner.update(assigned)
         buffers = [b for owner in self.assigned for b in owner.values() if b is not None]
-        write([*zip(buffers, self.buffers.values, strict=True), *self.kept])
+        write(list(zip(buffers, self.buffers.values, strict=True)))
         self.gradients.restore()
+        for scaler, state, of_optimizers in self.scales:
+            scaler.load_state_dict(state)
+            scaled(scaler).clear()
+            scaled(scaler).update(of_optimizers)
         set_random_state(self.random)
-        return after
 
     def forget(self) -> None:
-        """End a step: let go of its tensors."""
         self.gradients.end()
+        self.gradients.parameters = self.parameters
         self.assigned = []
-        self.kept = []
 
 
-class After:
-    """The state after a step, which is restored after the step's repetition."""
+def is_trained(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.requires_grad and value.is_leaf
 
-    def __init__(self, before: State) -> None:
-        self.assigned = [(owner, dict(owner)) for owner in before.owners]
-        buffers = [b for one in (*before.assigned, *before.owners) for b in one.values() if b is not None]
-        written = {id(t): t for t in (*buffers, *(p for p, _ in before.kept))}
-        self.values = [(t, t.detach().clone()) for t in written.values()]
-        self.grads = [(p, p.grad, None if p.grad is None else p.grad.detach().clone()) for p in before.parameters]
-        self.generators = before.generators
-        self.random = random_state(self.generators)
 
-    def put_back(self) -> None:
-        for owner, assigned in self.assigned:
-            owner.update(assigned)
-        write([*self.values, *((grad, copy) for _, grad, copy in self.grads if grad is not None)])
-        for parameter, grad, _ in self.grads:
-            parameter.grad = grad
-        set_random_state(self.random)
+def scaled(scaler: Any) -> Any:
+    """Return what a GradScaler knows about the optimisers of the present step."""
+    return private.states_of_optimizers(scaler)
+
+
+class UpdatesByHand:
+    """The parameters that steps change without an optimiser: p -= lr * p.grad.
+
+    They are copied before each step from the second one on. A change shows in a parameter's version, or, if it was made
+    through `.data`, in its norm, which is compared until a step has made an update of any kind.
+    """
+
+    def __init__(self, parameters: list[Any]) -> None:
+        self.parameters = parameters
+        self.versions: list[int] = []
+        self.norms: list[float] | None = None
+        self.is_known = False  # how parameters are updated
+        self.changing: dict[int, Any] = {}
+        self.copies = Copies()
+
+    def save(self) -> None:
+        self.versions = private.versions_of(self.parameters)
+        self.norms = None if self.is_known else norms_of(self.parameters)
+        self.copies.take(list(self.changing.values()))
+
+    def changed(self, updated: set[int]) -> list[Any]:
+        """Return the parameters that this step has changed, except by these updates of optimisers."""
+        places = [i for i, p in enumerate(self.parameters) if id(p) not in updated]
+        if not places:
+            return []
+        now, norms = private.versions_of(self.parameters), None if self.norms is None else norms_of(self.parameters)
+        moved = {i for i in places if now[i] != self.versions[i]}
+        if norms is not None and self.norms is not None:
+            moved |= {i for i in places if norms[i] != self.norms[i] and norms[i] == norms[i]}
+        return [self.parameters[i] for i in places if i in moved]
+
+    def lost(self, updated: set[int]) -> list[Any]:
+        """Return the parameters whose values from before the step are not known."""
+        return [p for p in self.changed(updated) if id(p) not in self.changing]
+
+    def restore(self) -> None:
+        write(list(zip(self.changing.values(), self.copies.values, strict=True)))
+
+    def end(self, updated: set[int]) -> None:
+        changed = self.changed(updated)
+        self.changing.update((id(p), p) for p in changed)
+        self.is_known = self.is_known or bool(updated or changed)
+
+
+def norms_of(parameters: list[Any]) -> list[float] | None:
+    """Return the norm of each parameter; None if one of them has no norm, or no memory on the CPU."""
+    if not all(p.is_cpu and p.layout is torch.strided for p in parameters):
+        return None
+    try:
+        return [float(one) for one in private.norms([p.detach() for p in parameters])]
+    except (RuntimeError, TypeError):
+        return None
 
 
 class Gradients:
@@ -86,7 +180,12 @@ class Gradients:
     A step that clears them (`zero_grad`) or leaves them alone needs no copies of them, and references to them would
     take memory while it runs. One that adds to them or sets them to zero changes their version. So they are copied
     until a step has been seen that found gradients and did not change them; and always, once a step has changed them.
+
+    With `are_summed` a step only adds the gradients of a batch to them, and an update uses the sum. They are never
+    copied then: the repetition computes the gradients of its batch alone.
     """
+
+    are_summed = False
 
     def __init__(self, parameters: list[Any]) -> None:
         self.parameters = parameters
@@ -96,7 +195,7 @@ class Gradients:
         self.held: list[Any] = []
         self.changing: bool | None = None  # whether steps change gradients that they find; None: not known yet
         self.copies = Copies()
-        self.lost = 0  # gradients that could not be restored
+        self.lost: list[Any] = []  # parameters whose gradient could not be restored
 
     def save(self) -> None:
         found = [(p, g) for p in self.parameters if (g := p.grad) is not None]
@@ -104,20 +203,21 @@ class Gradients:
         self.known = list(map(weakref.ref, grads))
         self.versions = private.versions_of(grads)
         # backward replaces a sparse gradient, or one with a graph, by a sum; its version does not show that
-        self.held = [g for g in grads if self.changing is None or g.requires_grad or g.is_sparse]
-        self.copies.take([] if self.changing is False else grads)
+        is_learning = self.changing is None and not self.are_summed
+        self.held = [g for g in grads if is_learning or g.requires_grad or g.is_sparse]
+        self.copies.take([] if self.changing is False or self.are_summed else grads)
 
     def restore(self) -> None:
         """Restore each gradient by its copy; or by reference, as None if the step has discarded it."""
         lost = [] if self.copies.values else self.changed()
-        values = [copy.clone() for copy in self.copies.values] or [known() for known in self.known]
+        values = [copy.clone() for copy in self.copies.values] or list(map(private.tensor_of, self.known))
         for parameter in self.parameters:
             parameter.grad = None
         for parameter, grad in zip(self.owners, values, strict=True):
             parameter.grad = grad
         for parameter in lost:
-            parameter.grad = torch.zeros_like(parameter.grad)
-        self.lost = len(lost)
+            parameter.grad = None if self.are_summed else torch.zeros_like(parameter.grad)
+        self.lost = lost
 
     def changed(self) -> list[Any]:
         """Return the parameters whose gradient from before the step exists and was changed in it."""
@@ -132,20 +232,27 @@ class Gradients:
 
 
 class Copies:
-    """Copies of tensors; their memory is used again for the next tensors of the same shapes and types."""
+    """Copies of tensors; their memory is used again for the next tensors of the same shapes and types, also after a
+    step that has none.
+    """
 
     def __init__(self) -> None:
         self.values: list[Any] = []
+        self.memory: list[Any] = []
         self.shapes: list[Any] = []
         self.types: list[Any] = []
 
     def take(self, tensors: list[Any]) -> None:
-        shapes, types = [t.shape for t in tensors], [t.dtype for t in tensors]
+        if not tensors:
+            self.values = []
+            return
+        shapes, types = [t.shape for t in tensors], [(t.dtype, t.layout) for t in tensors]
         if shapes != self.shapes or types != self.types:
-            self.values = [t.detach().clone() for t in tensors]
+            self.memory = [t.detach().clone() for t in tensors]
             self.shapes, self.types = shapes, types
-        elif tensors:
-            private.copy_each(self.values, [t.detach() if t.requires_grad else t for t in tensors])
+        else:
+            private.copy_each(self.memory, [t.detach() if t.requires_grad else t for t in tensors])
+        self.values = self.memory
 
 
 def write(pairs: list[tuple[Any, Any]]) -> None:
@@ -155,10 +262,9 @@ def write(pairs: list[tuple[Any, Any]]) -> None:
             tensor.data.copy_(copy)
 
 
-def random_state(generators: list[Any]) -> Any:
-    """Return the state of PyTorch's, Python's and numpy's random numbers, and of generators of the program's own."""
+def random_state(own: list[tuple[Any, Any]]) -> Any:
+    """Return the state of PyTorch's, Python's and numpy's random numbers, and of the given generators."""
     on_gpu = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None  # type: ignore[no-untyped-call]
-    own = [(one, one.get_state()) for one in generators]
     return torch.get_rng_state(), on_gpu, random.getstate(), of_numpy.read(), own
 
 
@@ -171,7 +277,7 @@ def set_random_state(state: Any) -> None:
     if numpy_state is not None:
         sys.modules["numpy"].random.set_state(numpy_state)
     for generator, one in own:
-        generator.set_state(one)
+        set_state(generator, one)
 
 
 class NumpyState:

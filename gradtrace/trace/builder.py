@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
-from gradtrace.engine.ident import ident
 from gradtrace.trace.events import PassEvent
+from gradtrace.trace.ident import ident
 from gradtrace.trace.record import (
     CONSTANT,
     DATA,
     LEAF,
     NONLEAF,
+    OVERWRITTEN,
     RESULT,
     Operand,
     Operation,
@@ -160,7 +161,7 @@ def kind_of(entry: Any) -> str:
 def why_none(entry: Any, backward_ran: bool) -> str:
     """Return the text that explains why a tensor has no gradient."""
     if not entry.last:
-        return "overwritten in place"
+        return OVERWRITTEN
     if not entry.requires_grad:
         return "requires_grad is False"
     if not entry.is_leaf and not entry.retains:

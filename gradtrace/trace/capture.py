@@ -7,16 +7,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 from gradtrace.engine import Tensor
-from gradtrace.engine.ident import ident
-from gradtrace.engine.keeper import Keeper
-from gradtrace.engine.node import AccumulateGrad, Node
+from gradtrace.engine.data.node import AccumulateGrad, Node
 from gradtrace.trace import functions, labels, operands
 from gradtrace.trace.builder import Builder
-from gradtrace.trace.history import Call, Entry, History, bound_names, relevant
+from gradtrace.trace.history import Call, Entry, History, bound_names, in_trace, relevant
+from gradtrace.trace.ident import ident
+from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.record import Failure, FunctionRecord, Operand, Trace, Value
 from gradtrace.trace.scopes import Scopes
 from gradtrace.trace.values import Contents
@@ -38,7 +36,7 @@ def capture(
     gradients: bool = False,
     final: bool = False,
 ) -> Trace:
-    """Return the Trace of `run` (which ran with `record=True`), after all its backward passes.
+    """Return the Trace of `run` (which ran with `record=Keeper`), after all its backward passes.
 
     `roots` are the tensors that backward started from; `inputs` the run's named input tensors, which come first.
     The trace has the tensors that the roots, the outputs and the variables were computed from; with `everything`, all.
@@ -77,7 +75,8 @@ class Captured:
         for tensor in (*starts, *outputs):
             history.entry(tensor)
         history.find_functions()
-        self.roots = [history.entry(tensor) for tensor in starts]
+        self.results = [history.entry(tensor) for tensor in starts]
+        self.roots = called_on(self.keeper, history.entries) or self.results
         self.outputs = [history.entry(tensor) for tensor in outputs]
 
     def trace(
@@ -91,7 +90,7 @@ class Captured:
     ) -> Trace:
         """Return a trace of the run; return `whole`, the trace with everything, if it would have the same tensors."""
         entries = self.history.entries
-        ends = [*self.roots, *self.outputs]
+        ends = [*self.roots, *self.results, *self.outputs]
         if watch is not None:  # loss_fn(...).backward(): backward began at a tensor that has no name
             beginnings = watch.beginnings
             ends += [entry for entry in entries if entry.fn in beginnings]
@@ -106,6 +105,17 @@ class Captured:
     def contents(self, final: bool) -> Contents:
         """Return an object that makes the Values of a trace."""
         return Contents(self.keeper, final)
+
+
+def called_on(keeper: Keeper | None, entries: list[Entry]) -> list[Entry]:
+    """Return the tensors that the last backward which stores gradients was called on; [] without one."""
+    mark = next((one for one in reversed(keeper.passes) if one.stores), None) if keeper is not None else None
+    found = []
+    for node, number in mark.roots or () if mark is not None else ():
+        leaf = node.variable if isinstance(node, AccumulateGrad) else None
+        same = (e for e in reversed(entries) if (e.fn is node if leaf is None else e.tensor is leaf))
+        found += [e for e in same if leaf is not None or e.tensor._nr == number][:1]
+    return found
 
 
 def derived_gradients(named: Sequence[tuple[str, Any]]) -> list[tuple[str, Tensor]]:
@@ -245,7 +255,7 @@ class RecordBuilder(Builder):
         return None if entry.held is None else entry.held.update
 
     def tensor_id(self, tensor: Tensor) -> int | None:
-        return self.tensors.get(ident(tensor))
+        return self.tensors.get(ident(in_trace(tensor)))
 
     def ends(self, roots: Sequence[tuple[Node, int]]) -> tuple[int, ...]:
         found = [self.output_of(node, number) for node, number in roots]
@@ -289,6 +299,8 @@ class RecordBuilder(Builder):
         return self.watch is None or self.watch.grad_modes[call.index]
 
     def before(self, at: int) -> int:
+        from bisect import bisect_left
+
         return bisect_left(self.indices, at)
 
     def functions(self) -> tuple[FunctionRecord, ...]:

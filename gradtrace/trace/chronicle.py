@@ -107,6 +107,8 @@ class Chronicle:
                 one.steps,
                 one.idle,
                 span(one.step_origin) if one.steps else None,
+                tuple(one.rates),
+                one.options,
             )
             for one in held
         )

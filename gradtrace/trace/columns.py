@@ -13,6 +13,8 @@ rows.
     a tuple of any length      the lengths, then the columns of all its items
     a record, a fixed tuple    the columns of its fields
 
+New fields come last and have a default, which the records of an earlier file get, as it says how many fields it has.
+
 No offsets are stored: when a reader reaches a column, it knows the number of its rows from the columns before.
 """
 
@@ -22,8 +24,7 @@ from functools import partial
 from itertools import chain, islice
 
 from gradtrace.annotations import Any, Callable, Iterable, Mapping, Sequence
-from gradtrace.engine.ident import ident
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data.lazy import np
 from gradtrace.trace.fields import (
     BOOL,
     FIELDS,
@@ -39,6 +40,7 @@ from gradtrace.trace.fields import (
     number,
     real,
 )
+from gradtrace.trace.ident import ident
 from gradtrace.trace.record import Span
 from gradtrace.trace.values import Value
 
@@ -158,9 +160,13 @@ class ColumnWriter:
 
 
 class TableReader:
-    """The tables of a file; `values` maps a number to a Value, and -1 to None. Damaged if the content is invalid."""
+    """The tables of a file; `values` maps a number to a Value, and -1 to None. Damaged if the content is invalid.
 
-    def __init__(self, texts: list[str], reals: list[Any], numbers: Any) -> None:
+    `counts` says how many fields of each kind of record the file has.
+    """
+
+    def __init__(self, texts: list[str], reals: list[Any], numbers: Any, counts: Mapping[str, int]) -> None:
+        self.counts = counts
         self.texts: list[Any] = [*texts, None]
         self.reals = [real(one) for one in reals]
         self.groups: list[Any] = []
@@ -244,6 +250,9 @@ class ColumnReader:
     def rows(self, kinds: Sequence[Any], count: int) -> list[tuple[Any, ...]]:
         return list(zip(*[self.column(kind, count) for kind in kinds], strict=True))
 
-    def records(self, kind: type, count: int) -> list[Any]:
+    def records(self, kind: Any, count: int) -> list[Any]:
         make: Any = partial(tuple.__new__, kind)
-        return list(map(make, zip(*[self.column(one, count) for one in FIELDS[kind]], strict=True)))
+        stored = self.tables.counts[kind.__name__]
+        columns = [self.column(one, count) for one in FIELDS[kind][:stored]]
+        columns += [[kind._field_defaults[name]] * count for name in kind._fields[stored:]]
+        return list(map(make, zip(*columns, strict=True)))

@@ -6,9 +6,9 @@ Every gradient is taken with retain_graph over the same graph, so none of its sa
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
-from gradtrace.engine.gradients import grad
-from gradtrace.engine.lazy import np
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.reverse.gradients import grad
 from gradtrace.trace.record import Value
 from gradtrace.trace.values import frozen
 

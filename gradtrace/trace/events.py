@@ -6,7 +6,8 @@ objects here, their numbers and weak references for PyTorch. A `trace.builder.Bu
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, NamedTuple
+from gradtrace.annotations import Any, Mapping, NamedTuple
+from gradtrace.trace.operands import constant_text
 
 
 class Call:
@@ -110,4 +111,24 @@ class Held:
         self.tensors: list[Any] = []
         self.count = 0  # of its tensors, also of those that the record does not have
         self.lr: float | None = None
+        self.options: tuple[str, ...] = ()
         self.steps = self.idle = 0
+        self.rates: list[tuple[int, float]] = []  # from which step on, where it changed
+
+    def note_rate(self, optimiser: Any) -> None:
+        """Note the learning rate of the step that is counted last."""
+        rates = [group.get("lr") for group in optimiser.param_groups]
+        known = [float(rate) for rate in rates if isinstance(rate, (int, float))]
+        if known and (not self.rates or self.rates[-1][1] != max(known)):
+            self.rates.append((self.steps, max(known)))
+
+    def read_options(self, group: Mapping[str, Any]) -> None:
+        """Note the options of a group of parameters that are numbers, flags or tuples of these."""
+        given = [(name, value) for name, value in group.items() if name not in ("params", "lr", "initial_lr")]
+        kinds = (int, float, bool, tuple)
+        self.options = tuple(f"{name}={constant_text(value)}" for name, value in given if type(value) in kinds)
+
+
+def is_tied(name: str, first: str) -> bool:
+    """Whether a parameter has a second name in the model that gave it its first one."""
+    return "." in name and name != first and name.partition(".")[0] == first.partition(".")[0]

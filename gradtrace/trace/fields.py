@@ -9,7 +9,8 @@ from __future__ import annotations
 from math import isfinite
 
 from gradtrace.annotations import Any, Iterable
-from gradtrace.trace import record
+from gradtrace.trace import precision, record
+from gradtrace.trace.ident import ident
 from gradtrace.trace.record import Trace
 
 INT, TEXT, BOOL, NUMBER, VALUE, GROUP = "int", "str", "bool", "float", "Value", "Group"
@@ -44,7 +45,7 @@ def type_of(annotation: str) -> Any:
     if annotation in PLAIN:
         return PLAIN[annotation]
     if not annotation.startswith("tuple["):
-        return getattr(record, annotation)
+        return getattr(record, annotation, None) or getattr(precision, annotation)
     inner = annotation[len("tuple[") : -1]
     if inner.endswith(", ..."):
         return Many(each=type_of(inner.removesuffix(", ...")))
@@ -60,6 +61,19 @@ class Fields(dict[type, tuple[Any, ...]]):
 
 
 FIELDS = Fields()
+# How many fields the records have in a file that does not say it: those of version 0.2.0.
+COUNTS = {
+    "Trace": 25, "TensorRecord": 26, "Span": 5, "Operation": 11, "Operand": 5, "FunctionRecord": 8, "SavedRecord": 3,
+    "FunctionEdge": 4, "ScopeRecord": 7, "BackwardStep": 13, "HookRun": 5, "PassRecord": 11, "Escape": 6, "Change": 9,
+    "Begun": 3, "Failure": 5, "TrainingStep": 5, "OptimiserRecord": 8, "FunctionCheck": 8,
+}  # fmt: skip
+
+
+def counts() -> dict[str, int]:
+    """Return how many fields each kind of record has."""
+    kinds = [kind for part in (record, precision) for kind in vars(part).values()]
+    homes = (record.__name__, precision.__name__)
+    return {kind.__name__: len(kind._fields) for kind in kinds if hasattr(kind, "_fields") and kind.__module__ in homes}
 
 
 # ---- parts of a JSON document
@@ -133,16 +147,18 @@ def check(trace: Trace) -> None:
         if any(one.id != i for i, one in enumerate(part)):
             raise Damaged("its ids are not in order")
     within(tensors, trace.roots, trace.outputs, (i for _, i in trace.names))
-    within(tensors, (i for b in trace.begun for i in (b.tensor,)), (i for c in trace.changes for i in c.tensors))
+    written = {ident(c.tensors): c.tensors for c in trace.changes}  # thousands of changes share a tuple of thousands
+    within(tensors, (b.tensor for b in trace.begun), *written.values())
     within(tensors, (i for e in trace.escapes for i in (e.tensor, e.out)))
     within(tensors, (i for p in trace.passes for i in (*p.roots, *(p.inputs or ()))))
     within(operations, (c.operation for c in trace.changes))
-    within(tensors, (i for one in trace.optimisers for i in one.tensors))
+    within(tensors, (i for one in trace.optimisers for i in one.tensors), (one.tensor for one in trace.buffers))
+    results = {(o.id, i) for o in trace.operations for i in o.outputs}
     for t in trace.tensors:
         within(functions, (t.function,))
         within(operations, (t.operation,))
         within(t.id + 1, (t.first,))
-        if t.operation is not None and t.id not in trace.operations[t.operation].outputs:
+        if t.operation is not None and (t.operation, t.id) not in results:
             raise Damaged("a tensor is not a result of its operation")
     for o in trace.operations:
         within(tensors, (i.tensor for i in o.inputs), o.outputs)
@@ -160,6 +176,17 @@ def check(trace: Trace) -> None:
         within(tensors, step.roots)
     if trace.failure is not None:
         within(operations, (trace.failure.operation,))
+    if trace.precision is not None:
+        check_precision(trace.precision, tensors, operations, len(trace.passes))
+
+
+def check_precision(found: precision.Precision, tensors: int, operations: int, passes: int) -> None:
+    for row in found.measured:
+        within(operations, (row.operation,))
+        within(passes, (row.passed,))
+        within(tensors, (row.tensor,), (source.tensor for source in row.sources))
+    within(tensors, (one.tensor for one in found.updates), *(one.tensors for one in found.scales))
+    within(operations, (one.operation for one in found.unmeasured), *(one.operations for one in found.scales))
 
 
 def check_graph(trace: Trace, tensors: int, functions: int) -> None:

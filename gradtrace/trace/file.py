@@ -2,7 +2,7 @@
 
     write(about, traces, stream)        read(name, stream) -> Record
 
-    record.json     {schema, version, source, dtype, seed, backward, files, inputs, failure, variants,
+    record.json     {schema, version, source, dtype, seed, backward, files, inputs, failure, variants, fields,
                     texts, numbers, summaries}
     traces/0.npy    the columns of a trace (`trace/columns.py`)
     tables.npy      tuples and spans, which all traces share
@@ -19,18 +19,19 @@ id a range. Anything else than what `write` writes raises UsageError with the fi
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import zipfile
 import zlib
 
 from gradtrace.annotations import Any, Callable, NamedTuple, TypeVar
-from gradtrace.engine.ident import ident
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data.lazy import np
 from gradtrace.errors import UsageError
 from gradtrace.trace import fields
 from gradtrace.trace.columns import ColumnReader, ColumnWriter, TableReader, TableWriter
 from gradtrace.trace.fields import Damaged
+from gradtrace.trace.ident import ident
 from gradtrace.trace.record import Trace
 from gradtrace.trace.stored_values import DTYPES, ValueReader, ValueWriter
 from gradtrace.trace.values import Value
@@ -77,8 +78,19 @@ class Record:
         """Return the trace as a kind of command ("eval", "graph", ...) keeps it. UsageError if it is damaged."""
         number = self._variants[variant]
         if number not in self._known:
-            self._known[number] = self._load(number)
+            self._known[number] = uncollected(lambda: self._load(number))
         return self._known[number]
+
+
+def uncollected(work: Callable[[], T]) -> T:
+    """Call `work` with the cycle collector paused: it would traverse a long record, which has no cycles, many times."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return work()
+    finally:
+        if enabled:
+            gc.enable()
 
 
 # ---- writing
@@ -114,6 +126,7 @@ def write(about: About, traces: dict[str, Trace], stream: Any) -> None:
             "options": dict(about.options),
             "engine": about.engine,
             "variants": {name: numbers[ident(trace)] for name, trace in traces.items()},
+            "fields": fields.counts(),
         }
         put_table(file, VALUES, values.end())
         put_table(file, TABLES, tables.numbers())
@@ -166,7 +179,8 @@ def opened(name: str, stream: Any) -> Record:
     document = json.loads(file.read(DOCUMENT).decode("utf-8", "surrogatepass"))
     variants = variants_of(document)
     texts = [fields.text(one) for one in fields.listed(document.get("texts"))]
-    tables = TableReader(texts, fields.listed(document.get("numbers")), read_table(file, TABLES))
+    reals, counts = fields.listed(document.get("numbers")), counts_of(document)
+    tables = TableReader(texts, reals, read_table(file, TABLES), counts)
     rows, summaries = read_table(file, VALUES, 2), fields.listed(document.get("summaries"))
     values = ValueReader(rows, tables.groups, summaries, lambda number: read_elements(file, number))
     tables.values, tables.value_count = values, len(rows)
@@ -183,7 +197,7 @@ def trace_of(numbers: Any, tables: TableReader) -> Trace:
     return trace
 
 
-def guarded(name: str, work: Callable[[], T]) -> T:
+def guarded(name: str, work: Callable[[], T], kind: str = "a record of a run", hint: str = HINT) -> T:
     """Call `work` and return its result. UsageError with the file's name if the file is damaged."""
     try:
         return work()
@@ -195,7 +209,7 @@ def guarded(name: str, work: Callable[[], T]) -> T:
         reason = "a part of it is missing"
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         reason = f"its document is damaged ({type(error).__name__})"
-    raise UsageError(f"{name}: not a record of a run: {reason}", HINT)
+    raise UsageError(f"{name}: not {kind}: {reason}", hint)
 
 
 def check_sizes(file: zipfile.ZipFile, size: int) -> None:
@@ -228,6 +242,15 @@ def variants_of(document: Any) -> dict[str, int]:
     if not found.keys() >= (VARIANTS if document.get("failure") is None else {"all"}):
         raise Damaged("it has no trace")
     return found
+
+
+def counts_of(document: dict[str, Any]) -> dict[str, int]:
+    """Return how many fields of each kind of record the file has, from the document."""
+    found = {name: fields.integer(one) for name, one in fields.mapped(document.get("fields", fields.COUNTS)).items()}
+    known = fields.counts()
+    if any(count > known.get(name, 0) for name, count in found.items()):
+        raise Damaged("its records have fields that this gradtrace does not know")
+    return known | found
 
 
 def about_of(document: dict[str, Any], tables: TableReader) -> About:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Iterable, NamedTuple
 from gradtrace.engine import Tensor
-from gradtrace.engine.ident import ident
-from gradtrace.engine.node import SAVE, AccumulateGrad, Node
+from gradtrace.engine.data.node import SAVE, AccumulateGrad, Node
+from gradtrace.engine.reverse.saved import arguments as saved_arguments
+from gradtrace.trace.ident import ident
 from gradtrace.trace.operands import constant_text
 from gradtrace.trace.record import FunctionEdge, FunctionRecord, SavedRecord, Span
 
@@ -100,7 +101,7 @@ def saved_values(
         return tuple(_custom(i, item, outputs, ids) for i, item in enumerate(custom))
     if node.op is None:
         return ()
-    kept = arguments if arguments is not None else node.args
+    kept = arguments if arguments is not None else saved_arguments(node)
     found: list[SavedRecord] = []
     if kept is not None:
         for name, action, value in zip(node.op.tensor_names, node.plan.actions, kept, strict=False):

@@ -11,15 +11,19 @@ array) gets a new version at the next operation that reads it, or at the end of 
 
 from __future__ import annotations
 
+import sys
 from itertools import islice, zip_longest
 
 from gradtrace.annotations import Any, Iterable, Iterator, Mapping, Sequence
 from gradtrace.engine import Tensor
-from gradtrace.engine.ident import ident
-from gradtrace.engine.keeper import Keeper, Version, storage_of
-from gradtrace.engine.node import AccumulateGrad, Node
-from gradtrace.engine.view_rules import known_grad_fn
+from gradtrace.engine.calls.view_rules import known_grad_fn
+from gradtrace.engine.data.node import AccumulateGrad, Node
 from gradtrace.trace import events, functions, operands
+from gradtrace.trace.events import is_tied
+from gradtrace.trace.holders import held_by, registered
+from gradtrace.trace.ident import ident
+from gradtrace.trace.keeper import Keeper, Version, storage_of
+from gradtrace.trace.scopes import is_module, modules_below
 
 PLAIN = frozenset((Tensor, float, int, bool, str, type(None)))  # types of arguments that hold no array
 
@@ -94,11 +98,13 @@ class History:
         self.entries: list[Entry] = []
         self.calls: list[Call] = []
         self.current: dict[int, Entry] = {}  # by ident() of the tensor: its latest version
+        self.made: dict[int, list[Entry]] = {}  # by ident() of the node: the results of recorded calls
         self.arrays: dict[int, Tensor] = {}  # by ident() of its ndarray: the tensor
         self.graph = functions.FunctionGraph([], {})  # of all entries
 
     def entry(self, tensor: Tensor) -> Entry:
         """Return the entry of the tensor's latest version; make it if the tensor is new."""
+        tensor = in_trace(tensor)
         known = self.current.get(ident(tensor))
         return known if known is not None else self._enter(tensor, None, 0)
 
@@ -108,6 +114,9 @@ class History:
         self.current[ident(tensor)] = entry
         if call is not None:
             call.outputs.append(entry)
+            node = node_of(tensor)
+            if node is not None:
+                self.made.setdefault(ident(node), []).append(entry)
             if self.keeper is not None:
                 entry.held = self.keeper.version_made(tensor, call.index)
         return entry
@@ -137,9 +146,9 @@ class History:
             self.keeper.scan()
         index = -1
         for index, ((name, args, out, origin), scope) in enumerate(zip_longest(self.records, self.scopes)):
-            args = self._with_tensors(args)
+            args, beside = self._apart(name, self._with_tensors(args), args)
             used = operands.tensors_in(args)
-            made = operands.tensors_in(out)
+            made = (*operands.tensors_in(out), *beside)
             if any(tensor.escaped for tensor in (*used, *made)):
                 continue  # a step within a vmap that has ended: its data are gone
             for tensor in made:
@@ -174,6 +183,15 @@ class History:
             return tuple(self._with_tensors(arg) for arg in args)
         return self.arrays.get(ident(args), args) if type(args).__name__ == "ndarray" else args
 
+    def _apart(self, name: str, args: Any, raw: Any) -> tuple[Any, tuple[Tensor, ...]]:
+        """Return a call's arguments without what its function computed (the order of a sort), and the tensors of it."""
+        record = operands.record_of(name)
+        names = () if record is None or not record.found else (*record.bare_names, *record.plain_names)
+        place = names.index(record.found) if record is not None and names else len(args)
+        if place >= len(args) or not isinstance(args[place], Tensor):
+            return args, ()
+        return (*args[:place], raw[place], *args[place + 1 :]), (args[place],)
+
     def _result(self, call: Call, tensor: Tensor) -> None:
         before = self.current.get(ident(tensor))
         if before is None:
@@ -194,7 +212,11 @@ class History:
         return self._enter(before.tensor, call, before.version + 1)
 
     def _read(self, tensor: Tensor, index: int) -> Entry:
-        """Return the version of a tensor that a call reads."""
+        """Return the version of a tensor that a call reads. A saved result that backward unpacked is the result."""
+        if ident(tensor) not in self.current and (made := self.made.get(ident(node_of(tensor)))) is not None:
+            same = next((one for one in made if one.tensor._nr == tensor._nr and one.tensor is not tensor), None)
+            if same is not None and holds_the_same(same.tensor, tensor):
+                self.current[ident(tensor)] = same
         entry = self.entry(tensor)
         held = None if self.keeper is None else self.keeper.version_read(tensor, index)
         if held is None or entry.held is held:
@@ -238,6 +260,11 @@ class History:
             after[ident(entry.tensor)] = entry
 
 
+def holds_the_same(a: Tensor, b: Tensor) -> bool:
+    """Whether two tensors hold the same number or array."""
+    return a._data is b._data or (type(a._data) is float and a._data == b._data)
+
+
 def is_view(entry: Entry) -> bool:
     """Whether a tensor is a view: its operation gave it the storage of an operand."""
     if entry.call is None:
@@ -245,6 +272,13 @@ def is_view(entry: Entry) -> bool:
     storage = storage_of(entry.tensor._data)
     others = [tensor for tensor in operands.tensors_in(entry.call.args) if tensor is not entry.tensor]
     return storage is not None and any(storage_of(tensor._data) is storage for tensor in others)
+
+
+def in_trace(tensor: Tensor) -> Tensor:
+    """Return the tensor that a trace has for a tensor: an empty one for a parameter that is not initialized yet."""
+    loaded = sys.modules.get("gradtrace.nn.parameter")
+    lazy: Any = tensor
+    return lazy.stand_in if loaded is not None and loaded.is_lazy(tensor) else tensor
 
 
 def node_of(tensor: Tensor) -> Node | None:
@@ -271,50 +305,70 @@ def _function_before(later: Entry) -> Node | None:
 
 def bound_names(env: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
     """Return the tensors that variables hold, in order of binding, then those in the lists, dicts and modules they
-    hold, then those in the modules' own lists and dicts.
+    hold, then the modules and leaves in plain objects and in modules' own lists and dicts. A parameter that a variable
+    holds has the name that its model gives it before the variable's, which is often the one of a loop over parameters;
+    one that is tied, all names that its model gives it.
 
     Tensors that escaped from a vmap are left out, since they can be kept but no longer read.
     """
+    return ((name, in_trace(tensor)) for name, tensor in _bound(env))
+
+
+def _bound(env: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
     later: list[tuple[str, Tensor]] = []
     seen: set[int] = set()
+    known: set[int] = set()
+    found = held_by(env.items(), lambda value: issubclass(type(value), Tensor) or is_module(value))
+    held = [(path, value) for path, value, _ in found]
+    in_objects = [pair for path, value in held for pair in _parameters(path, value, known)]
+    in_model: dict[int, str] = {}
+    for name, tensor in (*(pair for key, value in env.items() for pair in _parameters(key, value)), *in_objects):
+        in_model.setdefault(ident(tensor), name)
     for name, value in env.items():
         if isinstance(value, Tensor):
             seen.add(ident(value))
+            if (model_name := in_model.get(ident(value))) is not None:
+                yield model_name, value
             if not value.escaped:
                 yield name, value
+        elif isinstance(value, (list, tuple, dict)):
+            later += [(f"{name}[{key!r}]", item) for key, item in _items(value) if isinstance(item, Tensor)]
         else:
-            later += _held(name, value)
+            later += _parameters(name, value)
+    leaves = [(path, value) for path, value in held if isinstance(value, Tensor) and value.requires_grad]
+    later += [*in_objects, *(pair for pair in leaves if pair[1].is_leaf)]
     for name, value in env.items():
         later += _unregistered(name, value)
+    first: dict[int, str] = {}
     for name, tensor in later:
-        if ident(tensor) not in seen and not tensor.escaped:
-            seen.add(ident(tensor))
-            yield name, tensor
+        if tensor.escaped or (ident(tensor) in seen and not is_tied(name, first.get(ident(tensor), ""))):
+            continue
+        seen.add(ident(tensor))
+        first.setdefault(ident(tensor), name)
+        yield name, tensor
 
 
-def _held(name: str, value: Any) -> list[tuple[str, Tensor]]:
-    if isinstance(value, (list, tuple, dict)):
-        return [(f"{name}[{key!r}]", item) for key, item in _items(value) if isinstance(item, Tensor)]
-    return _parameters(name, value)
-
-
-def _parameters(name: str, value: Any) -> list[tuple[str, Tensor]]:
-    named = getattr(type(value), "named_parameters", None)
-    return [(f"{name}.{key}", tensor) for key, tensor in value.named_parameters()] if named is not None else []
+def _parameters(name: str, value: Any, seen: set[int] | None = None) -> list[tuple[str, Tensor]]:
+    """Return the parameters of each module once, a tied one as often as modules have it."""
+    return [
+        (f"{path}.{key}", tensor)
+        for path, module in modules_below(name, value, seen)
+        for key, tensor in registered(module, "_parameters").items()
+        if tensor is not None
+    ]
 
 
 def _unregistered(name: str, value: Any) -> list[tuple[str, Tensor]]:
     """Return what a module and its parts hold in plain lists and dicts, where parameters() does not find it."""
     found: list[tuple[str, Tensor]] = []
-    for path, module in value.named_modules() if hasattr(type(value), "named_modules") else ():
-        below = f"{name}.{path}" if path else name
+    for below, module in modules_below(name, value):
         for attribute, held in vars(module).items():
             if attribute.startswith("_") or not isinstance(held, (list, tuple, dict)):
                 continue
             for key, item in islice(_items(held), 1000):
                 if isinstance(item, Tensor):
                     found.append((f"{below}.{attribute}[{key!r}]", item))
-                elif hasattr(type(item), "named_parameters"):
+                else:
                     found += _parameters(f"{below}.{attribute}[{key!r}]", item)
     return found
 

@@ -2,14 +2,15 @@
 
 Where one expression made several tensors (a call that runs several operators), its result has the text as label, and
 the inner tensors have labels such as "relu in <text>". Where the expression ran again and again (a loop), the labels
-are numbered. A tensor that no call made, such as a constant, has the text of the operand where it is first used.
+are numbered. A tensor that no call made, such as a constant, has the text of the operand where it is first used;
+one that is trained and that no expression names is "a parameter of Linear".
 """
 
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Mapping, Protocol, Sequence
-from gradtrace.engine.ident import ident
 from gradtrace.lang import syntax as ast
+from gradtrace.trace.ident import ident
 from gradtrace.trace.operands import public_name
 from gradtrace.trace.record import Span
 
@@ -24,6 +25,9 @@ class CalledModules(Protocol):
         """Return the modules that the call's expression called and that contain the call: numbers and names, innermost
         first.
         """
+
+    def module_of(self, call: Any) -> str:
+        """Return the name of the innermost module that a call was made in, or its class; "" outside of modules."""
 
 
 class Texts:
@@ -123,7 +127,7 @@ def label_all(
 ) -> list[str]:
     """Return the label of every kept entry; `gradients` has the names of gradients ("w.grad"), by ident(tensor)."""
     texts = expression_texts(calls, source, scopes)
-    return numbered_labels(kept, texts, constant_texts(kept, calls, texts, source, env), gradients)
+    return numbered_labels(kept, texts, constant_texts(kept, calls, texts, source, env, scopes), gradients)
 
 
 def numbered_labels(
@@ -217,12 +221,19 @@ def period(names: list[str]) -> int:
 
 # ---- constants
 
+UNNAMED = "a leaf without a name"
+
 
 def constant_texts(
-    kept: Sequence[Entry], calls: Sequence[Call], texts: dict[int, str], source: Texts, env: Mapping[str, Any]
+    kept: Sequence[Entry],
+    calls: Sequence[Call],
+    texts: dict[int, str],
+    source: Texts,
+    env: Mapping[str, Any],
+    scopes: CalledModules,
 ) -> dict[int, str]:
     """Return the label of each unnamed tensor that no call made, by ident(entry): the text of the first operand that it
-    is.
+    is. A leaf that requires grad and is not an operand of an expression is a parameter of the module that reads it.
     """
     wanted = {ident(entry) for entry in kept if entry.call is None and not entry.names}
     found: dict[int, str] = {}
@@ -235,6 +246,9 @@ def constant_texts(
         if not unknown or differentiates(text):
             continue
         written = operand_texts(text, env)
+        if scopes.called_modules(call):
+            written = written[-1:]
+            used = unknown = module_input(used, written)
         if any(entry.names and (i >= len(written) or written[i] not in entry.names) for i, entry in used):
             continue  # the operator's arguments are not those of the expression, one by one
         for i, entry in unknown:
@@ -244,7 +258,34 @@ def constant_texts(
     for entry in kept:
         if ident(entry) in wanted and entry.tensor is source.root:  # "2+3" is a number, made a tensor afterwards
             found.setdefault(ident(entry), source.last)
+    unnamed = {
+        ident(entry)
+        for entry in kept
+        if ident(entry) in wanted and getattr(entry, "requires_grad", False) and not entry.fn
+    }
+    unnamed -= {entry for entry, text in found.items() if text}
+    for call in calls if unnamed else ():
+        for entry in call.inputs.values():
+            if ident(entry) in unnamed:
+                unnamed.remove(ident(entry))
+                owner = scopes.module_of(call)
+                found[ident(entry)] = f"a parameter of {owner}" if owner else UNNAMED
+    found.update(dict.fromkeys(unnamed, UNNAMED))
     return {entry: text for entry, text in found.items() if text}
+
+
+def module_input(used: list[tuple[int, Any]], written: list[str]) -> list[tuple[int, Any]]:
+    """Return the operand of a module's operator that is the module's input, as number 0; [] if it is not the only one
+    beside the parameters (and their transposes). The other operands are not in the expression.
+    """
+    inputs = [entry for _, entry in used if not is_parameter(entry) or written == entry.names[:1]]
+    return [(0, entry) for entry in inputs if len(inputs) == 1 and not entry.call and not entry.names]
+
+
+def is_parameter(entry: Any) -> bool:
+    """Whether a tensor is a leaf that requires grad, or made of such leaves alone by one operator."""
+    sources = entry.call.inputs.values() if entry.call else [entry]
+    return all(one.call is None and one.requires_grad for one in sources)
 
 
 def operand_texts(text: str, env: Mapping[str, Any]) -> list[str]:

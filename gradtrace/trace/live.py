@@ -5,8 +5,8 @@
 
 The operators' calls were not recorded, so they are read from the nodes. The operands that require grad are found along
 the edges, the others only if the node saved them. Values are known of tensors that variables hold, of leaves, and of
-saved tensors that backward has not freed yet; of all others only shape and dtype. Nothing is computed again: a leaf may
-have changed since.
+saved tensors that backward has not freed yet, and in a notebook of what its cells computed (`cell_values`); of all
+others only shape and dtype. Nothing is computed again: a leaf may have changed since.
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ from contextlib import contextmanager
 
 from gradtrace.annotations import Any, Iterator, Mapping, NamedTuple, Sequence
 from gradtrace.engine import Tensor
-from gradtrace.engine.ident import ident
-from gradtrace.engine.lazy import np
-from gradtrace.engine.node import FREED, AccumulateGrad, Meta, Node
-from gradtrace.engine.saved import saved_data
-from gradtrace.engine.state import using
-from gradtrace.engine.summary import Summary, name_of
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.node import FREED, AccumulateGrad, Meta, Node
+from gradtrace.engine.data.state import using
+from gradtrace.engine.reverse.saved import arguments as saved_arguments
+from gradtrace.engine.reverse.saved import saved_data
 from gradtrace.trace import functions
+from gradtrace.trace.array_summary import Summary, name_of
 from gradtrace.trace.capture import Captured
+from gradtrace.trace.cell_values import noted
 from gradtrace.trace.history import bound_names, node_of
+from gradtrace.trace.ident import ident
 from gradtrace.trace.live_modules import scopes_of
 from gradtrace.trace.record import Trace
 from gradtrace.trace.steps import Watch
@@ -154,9 +156,15 @@ class LiveGraph:
 
     def _kept(self, node: Node) -> tuple[Any, ...]:
         """The arguments that a node holds, and notes of the values that these and its result have."""
+        kept = noted(node)
+        if kept is not None:
+            for number, raw in enumerate(kept[1]):
+                if raw is not None:
+                    self._raws[ident(node), number] = raw
+            return kept[0] if node.op is not None else ()
         if node.op is None or node.saved_a is FREED:
             return ()
-        args = node.args
+        args = saved_arguments(node)
         for (target, number), value in zip(edges_of(node), args_of_edges(node, args), strict=False):
             if target is not None and isinstance(value, Tensor):
                 self._raws.setdefault((ident(target), number), value._data)

@@ -12,9 +12,9 @@ call.
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Mapping, Sequence
-from gradtrace.engine.ident import ident
-from gradtrace.engine.node import AccumulateGrad, Node
-from gradtrace.engine.watch import Scope
+from gradtrace.engine.data.node import AccumulateGrad, Node
+from gradtrace.engine.data.observers import Scope
+from gradtrace.trace.ident import ident
 from gradtrace.trace.scopes import modules_in
 
 MOST = 2_000_000  # modules times operations: beyond, only operations with parameters are looked for

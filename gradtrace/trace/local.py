@@ -8,11 +8,11 @@ the gradient.
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine.backward import derive, run_rules
-from gradtrace.engine.broadcast import unbroadcast_and_cast
-from gradtrace.engine.lazy import np
-from gradtrace.engine.node import Node
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.node import Node
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.broadcast import unbroadcast_and_cast
+from gradtrace.engine.reverse.evaluate import derive, run_rules
 from gradtrace.trace.values import Value, frozen
 
 
@@ -23,10 +23,10 @@ def is_pointwise(node: Node) -> bool:
 
 def local_derivatives(node: Node) -> list[Value | None]:
     """Return a derivative for each edge, None where it is not one number for each element. The node must not be
-    freed.
+    freed. None for a node with saved-tensor hooks: to run them once more would change the program.
     """
     shape = node.shape
-    if node.op is None or node.is_accumulator or node.outputs != 1:
+    if node.op is None or node.is_accumulator or node.outputs != 1 or has_hooks(node):
         return [None] * len(node.next)
     single = not shape or all(size == 1 for size in shape)
     pointwise = is_pointwise(node)
@@ -40,6 +40,11 @@ def local_derivatives(node: Node) -> list[Value | None]:
         None if r is None or target is None else spread(r, shape if pointwise else None)
         for r, target in zip(results, node.next, strict=False)
     ]
+
+
+def has_hooks(node: Node) -> bool:
+    """Whether hooks of the program unpack what the node has saved."""
+    return node.extras is not None and node.extras.unpack is not None
 
 
 LARGEST = 4_000_000  # elements of a matrix that is made
@@ -56,7 +61,7 @@ def jacobians(node: Node) -> list[Value | None]:
         size *= n
     if node.op is None and node.outputs == 0 and len(node.shape) == 1:  # a Function of the program with one output
         size = int(np.prod(node.shape[0]))
-    if not size or node.is_accumulator:
+    if not size or node.is_accumulator or has_hooks(node):
         return [None] * len(node.next)
     rows: list[list[Any]] = [[] for _ in node.next]
     for k in range(size):

@@ -7,13 +7,13 @@ element shifted; for a Function of the program, its forward runs again.
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
-from gradtrace.engine.backward import derive
-from gradtrace.engine.broadcast import unbroadcast_and_cast
-from gradtrace.engine.lazy import np
-from gradtrace.engine.node import Node
-from gradtrace.engine.op import records
-from gradtrace.engine.state import using
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.node import Node
+from gradtrace.engine.data.state import using
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.broadcast import unbroadcast_and_cast
+from gradtrace.engine.operators.op import records
+from gradtrace.engine.reverse.evaluate import derive
 from gradtrace.trace.finite import ARGUMENT, FLAT, FLOAT64, LARGE, NOT_REPEATED, SMALL, WRONG, Wrong, chosen, judge
 from gradtrace.trace.probe import direction
 

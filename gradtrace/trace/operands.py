@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine import Tensor
-from gradtrace.engine.op import Op, records
+from gradtrace.engine.operators.op import Op, records
 from gradtrace.ops import families
 
 SUFFIXES = ("_scalar", "_scaled", "_tensor", "_dim", "_number", "_ex")
@@ -56,7 +56,9 @@ def public_name(name: str) -> str:
     """Return the operator's public name: "pow_scalar" is "pow"; an in-place form keeps its underscore."""
     found = _public_names.get(name)
     if found is None:
-        found = _public_names[name] = _public_name(name)
+        found = _public_name(name)
+        if is_loaded(name):
+            _public_names[name] = found
     return found
 
 
@@ -88,11 +90,23 @@ def record_of(name: str) -> Op | None:
 
 
 def parameters(name: str, count: int) -> tuple[tuple[str, ...], int]:
-    """Return the names of `count` arguments, and how many of them are operands (the rest are options such as dim)."""
+    """Return the names of `count` arguments, and how many of them are operands (the rest are options such as dim).
+
+    The operator's family is loaded first: the answer must not depend on what else the process has used.
+    """
     found = _parameters.get((name, count))
     if found is None:
-        found = _parameters[name, count] = _parameters_of(name, count)
+        if not is_loaded(name):
+            families.load_for(name.removesuffix("_"))
+        found = _parameters_of(name, count)
+        if is_loaded(name):
+            _parameters[name, count] = found
     return found
+
+
+def is_loaded(name: str) -> bool:
+    """Whether the operator's family is loaded: before that, what is found of it must not be cached."""
+    return name in records or name.removesuffix("_") in records
 
 
 def _parameters_of(name: str, count: int) -> tuple[tuple[str, ...], int]:
@@ -139,8 +153,10 @@ def all_tensors(value: Any) -> bool:
 
 def is_silent(name: str, value: Any) -> bool:
     """Whether an option is left out of labels, since it is off or has its default."""
-    if value is None or value is False or name in INTERNAL:
+    if value is None or name in INTERNAL:
         return True
+    if value is False:
+        return name != "training"  # a normalisation in evaluation mode is another function
     return isinstance(value, (int, float, str, tuple)) and value in DEFAULTS.get(name, ())
 
 

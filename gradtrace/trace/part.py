@@ -10,11 +10,14 @@ the tensors made at the same places in the last step: the loss of every step is 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 
 from gradtrace.annotations import Any, Iterable, NamedTuple
 from gradtrace.errors import UsageError
+from gradtrace.trace.ident import ident
 from gradtrace.trace.record import (
     FunctionRecord,
+    Group,
     Operation,
     SavedRecord,
     ScopeRecord,
@@ -111,6 +114,9 @@ class Renumbered:
         for old, new in self.tensors.items():
             self.variables.setdefault(whole.tensors[old].first, new)
         self.operations = {o.id: new for new, o in enumerate(part.operations)}
+        self.order = list(self.operations)  # ascending
+        self.steps_before = sum(step.number < part.passes.start for step in whole.steps)
+        self.groups: dict[int, Group] = {}  # by ident() of those of the whole trace
         own = {f for i in part.tensors if (f := whole.tensors[i].function) is not None}
         self.functions = {old: new for new, old in enumerate(sorted(own | {s.function for s in self.steps}))}
         self.outer = common_scopes(whole.scopes, part.operations)
@@ -161,7 +167,7 @@ class Renumbered:
                 for s in self.steps
             ),
             tuple(self.one_pass(p) for p in whole.passes[part.passes.start : part.passes.stop]),
-            tuple(self.at(e) for e in whole.escapes if start <= e.after <= end),
+            tuple(self.at(e, "tensor", "out") for e in whole.escapes if start <= e.after <= end),
             tuple(self.change(c) for c in whole.changes if start <= c.after <= end),
             tuple(b._replace(tensor=i) for b in whole.begun if (i := self.tensor_id(b.tensor)) is not None),
             whole.failure,
@@ -171,7 +177,55 @@ class Renumbered:
             engine=whole.engine,
             left_out=whole.left_out,
             rank=whole.rank,
+            leads=whole.leads,
+            shards=whole.shards,
+            processes=whole.processes,
+            precision=self.precision(start, end),
         )
+
+    def precision(self, start: int, end: int) -> Any:
+        """Return the measured errors of the part's operations and passes; updates and scales from `start` to `end`."""
+        whole = self.whole.precision
+        if whole is None:
+            return None
+        rows = [self.measured(row) for row in whole.measured if self.is_measured_here(row)]
+        return whole._replace(
+            measured=tuple(row for row in rows if row.tensor is not None),
+            updates=tuple(
+                self.at(u, "tensor") for u in whole.updates if start <= u.after <= end and self.has(u.tensor)
+            ),
+            scales=tuple(
+                s._replace(
+                    after=self.count(s.after),
+                    tensors=self.known(s.tensors),
+                    operations=tuple(self.operations[o] for o in s.operations if o in self.operations),
+                )
+                for s in whole.scales
+                if start <= s.after <= end
+            ),
+            unmeasured=tuple(
+                u._replace(operation=self.operations[u.operation])
+                for u in whole.unmeasured
+                if u.operation in self.operations
+            ),
+        )
+
+    def is_measured_here(self, row: Any) -> bool:
+        if row.operation is not None and row.operation not in self.operations:
+            return False
+        return row.passed in self.part.passes if row.passed is not None else True
+
+    def measured(self, row: Any) -> Any:
+        sources = [s._replace(tensor=i) for s in row.sources if (i := self.tensor_id(s.tensor)) is not None]
+        return row._replace(
+            operation=None if row.operation is None else self.operations[row.operation],
+            passed=None if row.passed is None else row.passed - self.part.passes.start,
+            tensor=self.tensor_id(row.tensor),
+            sources=tuple(sources),
+        )
+
+    def has(self, tensor: int) -> bool:
+        return self.tensor_id(tensor) is not None
 
     def training(self, roots: tuple[int, ...]) -> tuple[TrainingStep, ...]:
         """Return the training step that the part is or belongs to, with its number in the whole run."""
@@ -188,7 +242,7 @@ class Renumbered:
 
     def count(self, operation: int) -> int:
         """Return how many of the part's operations come before an operation of the whole trace."""
-        return sum(o.id < operation for o in self.part.operations)
+        return bisect_left(self.order, operation)
 
     def tensor(self, t: TensorRecord, new: int) -> TensorRecord:
         label, names = self.labels[t.id]
@@ -248,19 +302,25 @@ class Renumbered:
             inputs=None if one.inputs is None else self.known(one.inputs),
         )
 
-    def at(self, escape: Any) -> Any:
-        return escape._replace(
-            tensor=self.tensor_id(escape.tensor), out=self.tensor_id(escape.out), after=self.count(escape.after)
-        )
+    def at(self, event: Any, *fields: str) -> Any:
+        """Return an event with new ids in the fields that hold a tensor's."""
+        ids = {field: self.tensor_id(getattr(event, field)) for field in fields}
+        return event._replace(after=self.count(event.after), **ids)
 
     def change(self, change: Any) -> Any:
-        before = sum(s.number < self.part.passes.start for s in self.whole.steps)
         return change._replace(
-            tensors=self.known(change.tensors),
+            tensors=self.written(change.tensors),
             after=self.count(change.after),
-            after_steps=min(max(change.after_steps - before, 0), len(self.steps)),
+            after_steps=min(max(change.after_steps - self.steps_before, 0), len(self.steps)),
             operation=None if change.operation is None else self.operations.get(change.operation),
         )
+
+    def written(self, tensors: Group) -> Group:
+        """Return the new ids of the tensors that a change wrote to: one tuple for all changes that share theirs."""
+        shared = ident(tensors)
+        if shared not in self.groups:
+            self.groups[shared] = self.known(tensors)
+        return self.groups[shared]
 
 
 # ---- scopes
@@ -319,12 +379,13 @@ def numbered(part: Part, plain: dict[int, str], names: dict[int, tuple[str, ...]
         if not names[i]:
             counts[plain[i]] = counts.get(plain[i], 0) + 1
     numbers: dict[str, int] = {}
+    named = {plain[i] for i in part.tensors if names[i]}
     found = {}
     for i in part.tensors:
         text, t = plain[i], part.whole.tensors[i]
         if names[i]:
             found[i] = text
-        elif text in (label for label, own in ((plain[j], names[j]) for j in part.tensors) if own):
+        elif text in named:
             found[i] = f"{text} (version {t.version})"
         elif counts[text] > 1:
             numbers[text] = numbers.get(text, 0) + 1

@@ -1,7 +1,7 @@
 """Run a program up to its first call of backward, and measure there: the value, its gradients, its second derivatives.
 
     probe = Probe(given, shift=Shift(leaf=0, element=3, by=1e-6), first_use={...})
-    lang.run(program, inputs, record=True, watcher=probe, ...)
+    lang.run(program, inputs, record=Keeper, watcher=probe, ...)
     probe.outcome
 
 The leaves are the given ones and those that the program makes, in the order in which they begin to require grad. A leaf
@@ -12,11 +12,11 @@ weights). The program is ended as if it had called exit().
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, NamedTuple, Sequence
-from gradtrace.engine.checks import flat
-from gradtrace.engine.gradients import grad
-from gradtrace.engine.lazy import np
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.reverse.gradients import grad
+from gradtrace.engine.reverse.saved import flat
 
 
 class Shift(NamedTuple):
@@ -27,7 +27,7 @@ class Shift(NamedTuple):
     by: float
 
 
-class Measured(NamedTuple):
+class ProbeResult(NamedTuple):
     """The measurements at the root: the weighted sum of the outputs; for each leaf its gradient as a float64 array,
     None if backward did not reach it.
     """
@@ -79,7 +79,7 @@ class Probe(Idle):
         self.first_use: dict[int, int] = {}  # by leaf: the number of the recorded call that first reads it
         self.calls = 0
         self.origins: list[int] = []  # by leaf: where it began
-        self.outcome: Measured | None = None
+        self.outcome: ProbeResult | None = None
         self.outputs: tuple[Tensor, ...] = ()
         self.by_node: dict[int, tuple[str, tuple[Any, ...], Any, int]] = {}
         self.examine = examine  # is shown each node with its call before its rules run
@@ -137,32 +137,32 @@ class Probe(Idle):
         wanted = [leaf for leaf in self.tracked if leaf.is_leaf and leaf.requires_grad]
         usable = [out for out in outputs if out.requires_grad]
         if self.shift is not None and self.order == 1:
-            self.outcome = Measured(value, ())
+            self.outcome = ProbeResult(value, ())
             return
         found: tuple[Any, ...] = (None,) * len(wanted)
-        self.outcome = Measured(value, ())  # a second call, by this one, must not measure again
+        self.outcome = ProbeResult(value, ())  # a second call, by this one, must not measure again
         if usable and wanted:
             kept = [w for out, w in zip(outputs, weights, strict=True) if out.requires_grad]
             found = grad(usable, wanted, kept, retain_graph=True, create_graph=self.order == 2, allow_unused=True)
         by_leaf = dict(zip(map(id, wanted), found, strict=True))
         gradients = [by_leaf.get(id(leaf)) for leaf in self.tracked]
         arrays = tuple(None if g is None else as_array(g) for g in gradients)
-        self.outcome = Measured(value, arrays) if self.order == 1 else self._second(value, gradients, arrays, wanted)
+        self.outcome = ProbeResult(value, arrays) if self.order == 1 else self._second(value, gradients, arrays, wanted)
 
-    def _second(self, value: float, gradients: list[Any], arrays: tuple[Any, ...], wanted: list[Tensor]) -> Measured:
+    def _second(self, value: float, gradients: list[Any], arrays: tuple[Any, ...], wanted: list[Tensor]) -> ProbeResult:
         """The gradient along a fixed direction, and that number's own gradients."""
         along = [direction(i, a.shape) if a is not None else None for i, a in enumerate(arrays)]
         slope = sum(float((a * d).sum()) for a, d in zip(arrays, along, strict=True) if a is not None)
         if self.shift is not None:
-            return Measured(value, arrays, slope)
+            return ProbeResult(value, arrays, slope)
         pairs = [(g, d) for g, d in zip(gradients, along, strict=True) if g is not None and g.requires_grad]
         if not pairs:
-            return Measured(value, arrays, slope, (None,) * len(self.tracked))
+            return ProbeResult(value, arrays, slope, (None,) * len(self.tracked))
         vectors = [Tensor._wrap(np.asarray(d, as_array(g).dtype).astype(g.dtype.np)) for g, d in pairs]
         found = grad([g for g, _ in pairs], wanted, vectors, retain_graph=True, allow_unused=True)
         by_leaf = dict(zip(map(id, wanted), found, strict=True))
         seconds = tuple(None if by_leaf.get(id(leaf)) is None else as_array(by_leaf[id(leaf)]) for leaf in self.tracked)
-        return Measured(value, arrays, slope, seconds)
+        return ProbeResult(value, arrays, slope, seconds)
 
 
 def direction(leaf: int, shape: tuple[int, ...]) -> Any:

@@ -14,7 +14,10 @@
     ├── failure      Failure, the error that ended the program, if there is one
     ├── training     TrainingStep, the steps of a training loop, if there is one
     ├── optimisers   OptimiserRecord, the tensors of each optimiser, and how often it took a step
-    └── checks       FunctionCheck, the program's own Functions compared with finite differences
+    ├── checks       FunctionCheck, the program's own Functions compared with finite differences
+    ├── shards       Shard, the part of each parameter that this one of several processes holds
+    ├── buffers      BufferRecord, the buffers of modules, if there are several processes
+    └── precision    Precision, the rounding error of each result, if it was measured (trace/precision.py)
 
 `tensors[i].id == i`, and likewise for operations and functions, so an id is an index. Records do not refer to live
 tensors, the terminal or memory addresses: the same program and inputs give an equal Trace, and so the same bytes in
@@ -27,8 +30,11 @@ version's gradient is the one when the next version replaced it. The variable's 
 
 from __future__ import annotations
 
-from gradtrace.annotations import Final, NamedTuple
+from gradtrace.annotations import TYPE_CHECKING, Final, NamedTuple
 from gradtrace.trace.values import Value as Value
+
+if TYPE_CHECKING:
+    from gradtrace.trace.precision import Precision
 
 Group = tuple[int, ...]  # ids that many records share: a file has such a tuple once
 
@@ -62,6 +68,9 @@ class Span(NamedTuple):
     def short(self) -> str:
         """The place as short text: "7", or "layers.py:7"."""
         return f"{self.file}:{self.line}" if self.file else str(self.line)
+
+
+OVERWRITTEN = "overwritten in place"  # the note of a tensor version that a later one replaced
 
 
 class TensorRecord(NamedTuple):
@@ -103,6 +112,13 @@ class TensorRecord(NamedTuple):
     def dtype(self) -> str:
         """The dtype of its value; "" if that is not known."""
         return "" if self.value is None else self.value.dtype
+
+    @property
+    def missing(self) -> str:
+        """Why its value is not known; "" if it is."""
+        if self.value is not None:
+            return ""
+        return OVERWRITTEN if self.grad_note == OVERWRITTEN else "not kept"
 
 
 class Operand(NamedTuple):
@@ -277,7 +293,8 @@ class Escape(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A write in place: by an operator ("mul_"), by an optimiser ("step"), or by assigning `.data` ("data").
+    """A write in place: by an operator ("mul_"), by an optimiser ("step"), by assigning `.data` ("data"), or with
+    rank 0's numbers by DistributedDataParallel ("broadcast").
 
     With `of_grad` the tensors' gradients were written: by an operator, "cleared" (set to None) or "assigned".
     """
@@ -312,6 +329,8 @@ class OptimiserRecord(NamedTuple):
     steps: int  # calls of step()
     idle: int  # those of them in which no tensor had a gradient
     step_span: Span | None  # the first call
+    rates: tuple[tuple[int, float], ...] = ()  # the largest lr of its groups: from which of its steps (from 1) on
+    options: tuple[str, ...] = ()  # of its first group, without lr: "betas=(0.9, 0.999)"
 
 
 class FunctionCheck(NamedTuple):
@@ -330,6 +349,35 @@ class FunctionCheck(NamedTuple):
     element: int = 0
     analytic: float = 0.0
     numeric: float = 0.0
+
+
+class Shard(NamedTuple):
+    """The part of a parameter that one of several processes held when the run ended.
+
+    `copies` processes of the `processes` in its mesh hold the same part. A sum of squares is None if it is not known.
+    """
+
+    name: str
+    shape: tuple[int, ...]  # of the whole parameter
+    local_shape: tuple[int, ...]
+    placement: str  # "S(0)"
+    copies: int
+    processes: int
+    squares: float | None
+    grad_squares: float | None
+
+
+class BufferRecord(NamedTuple):
+    """A buffer of a module; with `is_sent` DistributedDataParallel sends rank 0's to all ranks before each forward."""
+
+    name: str
+    tensor: int  # its last version
+    is_sent: bool
+
+
+# in `left_out` of ranks that do not do the same work
+TENSOR_PARALLEL = "the elements of DTensors that operations use: tensor parallelism is not supported"
+PIPELINE = "the other stages of the model: pipelines are not supported"
 
 
 class Failure(NamedTuple):
@@ -370,6 +418,11 @@ class Trace(NamedTuple):
     engine: str = ""  # what ran it: "" for gradtrace, "torch 2.13.0" for a recorded run of PyTorch
     left_out: tuple[str, ...] = ()  # what of the run could not be seen, a sentence each
     rank: int | None = None  # of several processes, which one this is
+    leads: tuple[tuple[Span, Span], ...] = ()  # of a pass or step in a library: its place, and the program's own
+    shards: tuple[Shard, ...] = ()  # of parameters that several processes share
+    buffers: tuple[BufferRecord, ...] = ()  # that operations used, in one of several processes
+    processes: int = 0  # how many there were
+    precision: Precision | None = None
 
     def text_of(self, span: Span | None) -> str:
         """Return the text of the file that a span is in."""

@@ -4,9 +4,12 @@ iterations.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Iterable, Mapping
-from gradtrace.engine.ident import ident
-from gradtrace.engine.watch import Scope
+import sys
+
+from gradtrace.annotations import Any, Iterable, Iterator, Mapping
+from gradtrace.engine.data.observers import Scope
+from gradtrace.trace.holders import held_by, registered
+from gradtrace.trace.ident import ident
 from gradtrace.trace.labels import Texts
 from gradtrace.trace.record import ScopeRecord
 
@@ -49,6 +52,13 @@ class Scopes:
             at = at.parent
         return found
 
+    def module_of(self, call: Any) -> str:
+        """Return the name of the innermost module that a call was made in, or its class; "" outside of modules."""
+        at = call.scope
+        while at is not None and at.kind != "module":
+            at = at.parent
+        return "" if at is None else self._named(at)[0]
+
     def _is_idle(self, scope: Scope) -> bool:
         """Whether a scope says nothing new: a module's own `forward`."""
         within = scope.parent
@@ -81,8 +91,35 @@ class Scopes:
 
 
 def modules_in(env: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
-    """Return the modules that variables hold, and the modules inside them, by their paths."""
+    """Return the modules that variables hold, and the modules inside them, by their paths; then those in lists, dicts
+    and plain objects.
+    """
     for name, value in env.items():
-        if getattr(type(value), "named_modules", None) is not None:
-            for path, module in value.named_modules():
-                yield (f"{name}.{path}" if path else name), module
+        yield from modules_below(name, value)
+    seen: set[int] = set()
+    for path, module, _ in held_by(env.items(), is_module):
+        yield from modules_below(path, module, seen)
+
+
+def modules_below(path: str, value: Any, seen: set[int] | None = None) -> Iterator[tuple[str, Any]]:
+    """Yield a module and the modules inside it, each once, with their paths, except for those `seen` before; nothing
+    for any other value.
+
+    Methods of the program are not called, as `named_modules` would be if a class of the program has one.
+    """
+    waiting = [(path, value)] if is_module(value) else []
+    seen = set() if seen is None else seen
+    while waiting:
+        path, module = waiting.pop()
+        if ident(module) not in seen:
+            seen.add(ident(module))
+            yield path, module
+            parts = registered(module, "_modules").items()
+            inner = [(f"{path}.{key}", part) for key, part in parts if part is not None]
+            waiting += reversed(inner)
+
+
+def is_module(value: Any) -> bool:
+    """Whether a value is an nn.Module. Without one, nn need not have been imported."""
+    loaded = sys.modules.get("gradtrace.nn.modules.module")
+    return loaded is not None and issubclass(type(value), loaded.Module)

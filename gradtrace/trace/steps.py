@@ -1,11 +1,11 @@
 """A watcher of the engine that records in order every event except the operator calls.
 
     watch = Watch()
-    lang.run(program, ..., record=True, watcher=watch)     # and backward within it
+    lang.run(program, ..., record=Keeper, watcher=watch)     # and backward within it
     capture(run, roots, watch=watch).steps
 
 It only holds references to nodes and tensors, which `watched` converts to ids. Gradients are kept by the run's keeper
-(`engine/keeper.py`), which copies an array only when a later step is about to change it.
+(`trace/keeper.py`), which copies an array only when a later step is about to change it.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from __future__ import annotations
 from math import isfinite
 
 from gradtrace.annotations import Any
-from gradtrace.engine.ident import ident
-from gradtrace.engine.keeper import SMALL, Kept, storage_of
-from gradtrace.engine.lazy import np
-from gradtrace.engine.node import AccumulateGrad, Node
-from gradtrace.engine.op import records
-from gradtrace.engine.state import state, using
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.node import AccumulateGrad, Node
+from gradtrace.engine.data.state import state, using
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.op import records
 from gradtrace.trace.events import BeginEvent, EscapeEvent, Held, PassEvent, Turn
+from gradtrace.trace.history import in_trace
+from gradtrace.trace.ident import ident
+from gradtrace.trace.keeper import SMALL, Kept, storage_of
 from gradtrace.trace.local import jacobians, local_derivatives
 from gradtrace.trace.record import Value
 from gradtrace.trace.values import frozen, summarized
@@ -46,7 +47,8 @@ class Watch:
         self.escaped: list[EscapeEvent] = []
         self.leaves_begun: list[BeginEvent] = []
         self.turns = 0  # of all passes
-        self.changed: list[tuple[str, Tensor, Any, int, int, bool, int]] = []
+        self._leaves: dict[int, Tensor] = {}  # by ident() of the storage of the gradient that a pass left in it
+        self.changed: list[tuple[str, Tensor, Any, Tensor | None, int, int, bool, int]] = []
         self.saved: dict[int, Any] = {}  # by ident(node): what a Function of the program saves, which a release drops
         self.optimisers: dict[int, Held] = {}  # by ident(optimiser)
         self.custom: dict[int, Any] = {}  # by ident(node): the first call of each of the program's own Functions
@@ -89,8 +91,15 @@ class Watch:
         self._changed(how, tensor, state.origin)
 
     def _changed(self, how: str, tensor: Tensor, origin: int) -> None:
-        storage = None if how in ("cleared", "assigned") else storage_of(tensor._data)
-        self.changed.append((how, tensor, storage, len(self.grad_modes), self.turns, state.grad_enabled, origin))
+        storage = None if how in ("cleared", "assigned") else storage_of(in_trace(tensor)._data)
+        leaf = None if storage is None else self._leaf_of(storage)
+        self.changed.append((how, tensor, storage, leaf, len(self.grad_modes), self.turns, state.grad_enabled, origin))
+
+    def _leaf_of(self, storage: Any) -> Tensor | None:
+        """Return the leaf whose present gradient has this storage, if a pass stored it."""
+        leaf = self._leaves.get(ident(storage))
+        grad = None if leaf is None or leaf._x is None else leaf._x.grad
+        return leaf if grad is not None and storage_of(grad._data) is storage else None
 
     def _note_custom(self, name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
         node = getattr(out[0] if type(out) is tuple and out else out, "_fn", None)
@@ -104,6 +113,7 @@ class Watch:
             held = self.optimisers[ident(optimiser)] = Held(optimiser, state.origin)
             lr = optimiser.defaults.get("lr")
             held.lr = None if lr is None else float(lr)
+            held.read_options(optimiser.defaults)
             self._kept_alive.append(optimiser)
         held.tensors += tensors
         held.count = len(held.tensors)
@@ -115,7 +125,11 @@ class Watch:
         if not held.steps:
             held.step_origin = state.origin
         held.steps += 1
+        held.note_rate(optimiser)
         held.idle += not any(tensor._x is not None and tensor._x.grad is not None for tensor in held.tensors)
+
+    def scaled(self, optimiser: Any, scale: float, skipped: bool) -> None:
+        pass
 
     # ---- backward
 
@@ -143,7 +157,7 @@ class Watch:
 
     def _settle(self, event: PassEvent) -> None:
         """Decide how much of a pass is kept, now that it is over."""
-        keeper: Any = state.keeper
+        keeper = running_keeper()
         if self.is_detailed or event.error:
             for _, kept in self._seen.values():  # type: ignore[union-attr]
                 keeper.pay(kept, hidden=True)
@@ -220,6 +234,12 @@ class Watch:
         turn.freed = released and saves(node)
         if isinstance(node, AccumulateGrad):
             turn.after = self.grad_of(node.variable)
+            if turn.after is not None:
+                self._leaves[ident(storage_of(node.variable._x.grad._data))] = node.variable
+
+    def precision(self, builder: Any, kept: Any) -> Any:
+        """Return the rounding errors of the run as records; None, because this watcher does not measure them."""
+        return None
 
     # ---- gradients
 
@@ -247,7 +267,7 @@ class Watch:
         if grad is None:
             return None
         if self._seen is not None and ident(grad._data) in self._seen:
-            state.keeper.expose(grad._data, [kept for _, kept in self._seen.values()])  # type: ignore[union-attr]
+            running_keeper().expose(grad._data, [kept for _, kept in self._seen.values()])
             return self._seen[ident(grad._data)][1]
         return noted(grad)
 
@@ -259,19 +279,26 @@ def alone(turn: Turn) -> Turn:
     return turn
 
 
+def running_keeper() -> Any:
+    """Return the `keeper.Keeper` of the run, or None; in the engine's type for it are only the methods it calls."""
+    return state.keeper
+
+
 def noted(gradient: Any) -> Noted:
     """Return a note of the present contents of a tensor or array that the program can change."""
     raw = gradient._data if isinstance(gradient, Tensor) else gradient
-    if state.keeper is None or type(raw) in (float, bool) or raw.nbytes <= SMALL:
+    keeper = running_keeper()
+    if keeper is None or type(raw) in (float, bool) or raw.nbytes <= SMALL:
         return frozen(raw)
-    return state.keeper.note(raw)
+    return keeper.note(raw)
 
 
 def bounded(value: Value | None) -> Value | None:
     """Return the Value, or only its summary if the run's budget for whole arrays is spent."""
-    if value is None or not value.shape or state.keeper is None or value.elements.nbytes <= SMALL:
+    keeper = running_keeper()
+    if value is None or not value.shape or keeper is None or value.elements.nbytes <= SMALL:
         return value
-    return value if state.keeper.reserve(value.elements.nbytes, hidden=True) else summarized(value.summary)
+    return value if keeper.reserve(value.elements.nbytes, hidden=True) else summarized(value.summary)
 
 
 def all_finite(event: PassEvent) -> bool:

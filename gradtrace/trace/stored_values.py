@@ -9,9 +9,10 @@ multiples of 16 bytes, as numpy's own do. A single number is an element of a chu
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.lazy import np
-from gradtrace.engine.summary import BINS, Summary
-from gradtrace.trace.fields import Damaged, integer, listed, number, real, text
+from gradtrace.engine.data.lazy import np
+from gradtrace.trace.array_sketch import BUCKETS
+from gradtrace.trace.array_summary import BINS, Summary
+from gradtrace.trace.fields import Damaged, integer, listed, number, real, text, whole
 from gradtrace.trace.values import Value
 
 DTYPES = (
@@ -60,7 +61,7 @@ class ValueWriter:
 
     def place(self, value: Value) -> tuple[int, int, int]:
         if value.kept is not None:
-            self.summaries.append(written(value.kept))
+            self.summaries.append([*written(value.kept), self.sketch(value.kept.sketch)])
             return SUMMARY, len(self.summaries) - 1, 0
         if not value.shape:
             return *self.append(type_of_number(value.dtype), True, value.elements, 1), 0
@@ -71,6 +72,10 @@ class ValueWriter:
         if known is None:
             known = self._places[where] = self.append(value.dtype, False, array.reshape(-1, order="A"), array.size)
         return *known, order
+
+    def sketch(self, sketch: tuple[float, ...] | None) -> tuple[int, int] | None:
+        """Return the chunk and the place of a sketch, which is stored as an array."""
+        return None if sketch is None else self.append("float64", False, np.array(sketch), len(sketch))
 
     def append(self, dtype: str, single: bool, part: Any, count: int) -> tuple[int, int]:
         """Append elements; return the chunk's number, and the position in it."""
@@ -103,7 +108,7 @@ class ValueWriter:
 
 def written(s: Summary) -> list[Any]:
     ends = [number(x) for x in (s.minimum, s.maximum, s.mean, s.absolute, s.norm)]
-    return [*ends, s.zeros, s.nan, s.inf, list(s.histogram), s.device]
+    return [*ends, s.zeros, s.nan, s.inf, list(s.histogram), s.device, s.checksum]
 
 
 class ValueReader(dict[int, Any]):
@@ -163,10 +168,20 @@ class ValueReader(dict[int, Any]):
 
     def summary(self, shape: tuple[int, ...], dtype: str, place: int) -> Value:
         parts = listed(self.summaries[place]) if place < len(self.summaries) else []
-        if len(parts) != 10 or len(listed(parts[8])) not in (0, 1, BINS):
+        if len(parts) == 10:  # of a file without checksums and sketches
+            parts = [*parts, None, None]
+        if len(parts) != 12 or len(listed(parts[8])) not in (0, 1, BINS):
             raise Damaged("a summary is damaged")
         low, high, mean = (None if x is None else real(x) for x in parts[:3])
         absolute, norm, zeros = real(parts[3]), real(parts[4]), integer(parts[5])
         nan, inf, bins = integer(parts[6]), integer(parts[7]), tuple(map(integer, parts[8]))
-        kept = Summary(shape, dtype, text(parts[9]), low, high, mean, absolute, norm, zeros, nan, inf, bins)
+        last = bins, None if parts[10] is None else whole(parts[10]), self.sketch(parts[11])
+        kept = Summary(shape, dtype, text(parts[9]), low, high, mean, absolute, norm, zeros, nan, inf, *last)
         return Value(shape, dtype, None, kept)
+
+    def sketch(self, where: Any) -> tuple[float, ...] | None:
+        if where is None:
+            return None
+        chunk, place = map(integer, listed(where))
+        found: list[float] = self.array((BUCKETS,), "float64", chunk, place, 0).data.tolist()
+        return tuple(found)

@@ -8,9 +8,9 @@ iteration. A run with a single update or pass has no steps.
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple, Sequence, TypeVar
-from gradtrace.engine.ident import ident
-from gradtrace.engine.keeper import Keeper, Mark
-from gradtrace.engine.watch import Scope
+from gradtrace.engine.data.observers import Scope
+from gradtrace.trace.ident import ident
+from gradtrace.trace.keeper import Keeper, Mark
 from gradtrace.trace.record import TrainingStep
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def training_steps(keeper: Keeper, scopes: Sequence[Scope | None], builder: Reco
     """Return the steps of a training loop, with ids of the trace."""
     steps = []
     for number, one in enumerate(steps_of(keeper, scopes), 1):
-        nodes = [ident(node) for mark in keeper.passes[slice(*one.passes)] for node in mark.roots or ()]
+        nodes = [ident(node) for mark in keeper.passes[slice(*one.passes)] for node, _ in mark.roots or ()]
         roots = tuple(builder.results[node][0].id for node in nodes if node in builder.results)
         first, last = map(builder.before, one.calls)
         steps.append(TrainingStep(number, (first, last), one.passes, roots, builder.source.span(one.origin)))
@@ -45,7 +45,7 @@ def steps_of(keeper: Keeper, scopes: Sequence[Scope | None]) -> list[StepCalls]:
     ends = updates or separate(repeated([one for one in keeper.passes if one.stores]))
     if len(ends) < 2:
         return []
-    iterations = [iteration(mark.scope) for mark in ends]
+    iterations = [iteration(mark.scope, keeper.passes[mark.passes - 1 : mark.passes]) for mark in ends]
     spans = by_iteration(iterations, scopes) or between(ends)
     found, done = [], 0
     for mark, inner, calls in zip(ends, iterations, spans, strict=True):
@@ -93,15 +93,26 @@ def separate(passes: list[Mark]) -> list[Mark]:
     """Return the passes; [] if two of them began at one node, since passes over one graph are not steps of a training
     loop.
     """
-    roots = [ident(node) for one in passes for node in one.roots or ()]
+    roots = [ident(node) for one in passes for node, _ in one.roots or ()]
     return passes if len(set(roots)) == len(roots) else []
 
 
-def iteration(scope: Any) -> Scope | None:
-    """Return the innermost iteration of a loop that contains `scope`."""
-    while scope is not None and scope.kind != "pass":
+def iteration(scope: Any, passes: Sequence[Mark] = ()) -> Scope | None:
+    """Return the innermost iteration of a loop that contains `scope` and the last of the passes; if none contains the
+    pass, the innermost one. A loop that only calls the optimisers' steps is not the training loop.
+    """
+    around = [one for one in chain_of(scope) if one.kind == "pass"]
+    ran = {ident(one) for one in chain_of(passes[-1].scope)} if passes else set()
+    return next((one for one in around if ident(one) in ran), around[0] if around else None)
+
+
+def chain_of(scope: Any) -> list[Scope]:
+    """Return a scope and the scopes around it, innermost first."""
+    found = []
+    while scope is not None:
+        found.append(scope)
         scope = scope.parent
-    return scope
+    return found
 
 
 def between(ends: list[Mark]) -> list[tuple[int, int]]:

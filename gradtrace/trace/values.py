@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import isfinite
 
 from gradtrace.annotations import Any, NamedTuple
-from gradtrace.engine.dtypes import count
-from gradtrace.engine.ident import ident
-from gradtrace.engine.keeper import SMALL, Keeper, Kept, Version
-from gradtrace.engine.lazy import np
-from gradtrace.engine.summary import Summary, name_of, summarize
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.dtypes import count
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import NotKeptError
+from gradtrace.trace.array_summary import Summary, name_of, summarize
+from gradtrace.trace.ident import ident
+from gradtrace.trace.keeper import SMALL, Keeper, Kept, Version
 
 INFINITY = float("inf")
 

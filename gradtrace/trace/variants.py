@@ -12,7 +12,7 @@ variant is read.
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Mapping, Sequence
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.trace.capture import Captured, capture, derived_gradients
 from gradtrace.trace.history import bound_names
 from gradtrace.trace.record import Trace

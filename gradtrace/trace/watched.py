@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Sequence
-from gradtrace.engine.ident import ident
-from gradtrace.engine.keeper import storage_of
-from gradtrace.engine.node import AccumulateGrad
+from gradtrace.engine.data.node import AccumulateGrad
 from gradtrace.trace.chronicle import Chronicle
 from gradtrace.trace.events import Turn
 from gradtrace.trace.finite import check_record
 from gradtrace.trace.history import Entry
+from gradtrace.trace.ident import ident
+from gradtrace.trace.keeper import storage_of
 from gradtrace.trace.record import Change, FunctionCheck, Value
 from gradtrace.trace.steps import Watch
 from gradtrace.trace.values import frozen
@@ -31,6 +31,7 @@ def watched_fields(builder: RecordBuilder, watch: Watch, kept: Sequence[Entry]) 
         "begun": chronicle.begun(watch.leaves_begun),
         "optimisers": chronicle.optimisers(list(watch.optimisers.values())),
         "checks": chronicle.checks(),
+        "precision": watch.precision(builder, kept),
     }
 
 
@@ -84,8 +85,9 @@ class WatchChronicle(Chronicle):
 
         found = []
         at_call, before = -1, 0
-        for how, tensor, storage, at, turns, grad_enabled, origin in self.watch.changed:
+        for how, tensor, storage, leaf, at, turns, grad_enabled, origin in self.watch.changed:
             known = grads.get(ident(tensor)) or (None if storage is None else grads.get(ident(storage)))
+            known = known or (None if leaf is None else own.get(ident(leaf)))
             of_grad = known is not None or how in ("cleared", "assigned")
             held = known or (None if storage is None else storages.get(ident(storage))) or own.get(ident(tensor), [])
             if at != at_call:  # an optimiser's step changes many at once

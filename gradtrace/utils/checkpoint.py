@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from gradtrace.annotations import Any, Callable, Iterable
 from gradtrace.autograd.graph import saved_tensors_hooks
 from gradtrace.engine import Function, Tensor, backward, enable_grad, no_grad
-from gradtrace.engine.state import state
+from gradtrace.engine.data.state import state
 from gradtrace.ops.random.generator import get_rng_state, set_rng_state
 from gradtrace.utils.recomputation import CheckpointError, Frame, GraphExecGroup, Log
 

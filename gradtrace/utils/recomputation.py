@@ -14,8 +14,8 @@ from itertools import count
 from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.autograd.graph import saved_tensors_hooks
 from gradtrace.engine import Tensor, enable_grad
-from gradtrace.engine.saved_hooks import OwnSavedTensor
-from gradtrace.engine.state import state, using
+from gradtrace.engine.data.state import state, using
+from gradtrace.engine.reverse.saved_hooks import OwnSavedTensor
 from gradtrace.ops.random.generator import get_rng_state, set_rng_state
 
 TIP = (

@@ -132,7 +132,7 @@ def caption(trace: Trace, moment: Moment) -> str:
         freed = any(step.freed for step in trace.steps)
         return "done: the saved values are freed" if freed else "done"
     if moment.step is None:
-        return "the leaves are there"
+        return "start: the leaves have their values"
     step = trace.steps[moment.step]
     function = trace.functions[step.function]
     got = ", ".join(numbers.short(value) or "none" for value in step.upstream)

@@ -1,10 +1,12 @@
-"""Fit a picture into a frame: how far to fold, the direction of the graph, and where it is broken into rows.
+"""Fit a picture into a frame: how far to fold, the shape of the boxes, the direction, and where columns break.
 
     arrange(trace, options, frame, ...) -> Model, DotOptions
 
 Layouts are tried from most to least detail: everything; a box for each innermost module; then fewer and fewer open
-levels. Each is tried from left to right, from top to bottom, and from left to right in several rows. The first layout
-that fits the frame is used; if none fits, the one that exceeds it least.
+levels. A network is one column of flat boxes, each with its facts in one line, else in two. A graph without modules
+goes to the right or down with its facts below one another, and is a column of flat boxes where that does not fit. What
+is still too long is broken into columns where a single tensor passes, so that no branch and no skip connection is cut.
+The first layout that fits the frame is used; if none fits, the one that exceeds it least.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from gradtrace.annotations import Iterator, NamedTuple, Sequence
 from gradtrace.trace.record import Trace
 from gradtrace.views import dot, frame
 from gradtrace.views.dot import DotOptions
-from gradtrace.views.fold import FITS, candidates, fold
+from gradtrace.views.fold import FITS, Fold, candidates, fold
 from gradtrace.views.frame import Frame, Size
 from gradtrace.views.model import Model, model
 from gradtrace.views.style import SMALL_SIZE
@@ -21,6 +23,8 @@ from gradtrace.views.style import SMALL_SIZE
 MOST_ROWS = 6
 BETWEEN = 20.0  # points from one rank to the next
 LEGEND = 30.0  # points of height
+COLUMN = 800.0  # points: the widest drawing of boxes with one line of text; wider ones have branches side by side
+ROUGH = 1.08  # by how much boxes that are not flat may be larger than estimated
 
 
 class Way(NamedTuple):
@@ -30,15 +34,13 @@ class Way(NamedTuple):
     options: DotOptions
     size: Size
 
-    def rank(self, limit: Frame) -> tuple[bool, int, float]:
-        """Return a sort key of layouts: first those that fit, then by fewer rows, left-to-right before top-down, and
-        size.
-        """
-        fits = self.size.fits(limit)
-        rows = max(self.options.rows.values(), default=0)
-        harder = (1.0 if self.options.direction == "right" else 1.4) * (1 + 0.1 * rows)
-        shape = 0 if not fits else 2 if rows else 0 if self.options.direction == "right" else 1
-        return not fits, shape, self.size.excess(limit) * harder
+    @property
+    def breaks(self) -> int:
+        return max(self.options.rows.values(), default=0)
+
+    def excess(self, limit: Frame) -> float:
+        """Return a sort key of layouts that do not fit: the size, and a little for each break."""
+        return self.size.excess(limit) * (1 + 0.1 * self.breaks)
 
 
 def arrange(
@@ -55,97 +57,120 @@ def arrange(
     chosen here. UsageError for an unknown frame, or for a name in `expand` that does not exist.
     """
     limit = frame.frame_of(fit, SMALL_SIZE)
-    plain = options._replace(direction=direction or "right")
     if limit is None or options.levels:
         folded = fold(trace, depth, expand)
+        plain = options._replace(direction=direction or "right")
         return model(trace, options.style, folded, detail=options.detail), plain
     best: Way | None = None
     for folded in [fold(trace, depth, expand)] if depth is not None else candidates(trace, expand):
-        compact = depth is None and any(group.kind == "module" for group in folded.groups)
-        drawn = model(trace, options.style, folded, detail=options.detail, compact=compact)
-        if best is not None and len(drawn.nodes) > 2 * FITS:
+        if best is not None and folded.shown > 2 * FITS:
             continue
-        found = best_way(drawn, plain, limit, direction)
-        if found.size.fits(limit):
-            return found.model, found.options
-        if best is None or found.rank(limit) < best.rank(limit):
-            best = found
+        for way in ways(trace, folded, options, direction):
+            if way.size.fits(limit):
+                return way.model, way.options
+            if best is None or way.excess(limit) < best.excess(limit):
+                best = way
     assert best is not None  # there is always a fold
     return best.model, best.options
 
 
-def best_way(drawn: Model, options: DotOptions, limit: Frame, direction: str | None) -> Way:
-    """Return the best layout of a model: in one row, to the right or down, if that fits; else the best with any number
-    of rows.
-    """
-    single: list[Way] = []
-    for where in ("right", "down") if direction is None else (direction,):
-        chosen = options._replace(direction=where)
-        single.append(Way(drawn, chosen, drawn_size(drawn, chosen)))
-        if single[-1].size.fits(limit):
-            return single[-1]
-    foldless = drawn.fold.groups or not drawn.trace.scopes  # unfolded scopes are folded before rows are tried
-    several = [way for one in single for way in in_rows(drawn, one.options)] if foldless else []
-    return min([*single, *several], key=lambda way: way.rank(limit))
+def ways(trace: Trace, folded: Fold, options: DotOptions, direction: str | None) -> Iterator[Way]:
+    """Yield the layouts of a folded trace, the best first: those in one piece, then those with breaks, fewest first."""
+    compact = model(trace, options.style, folded, detail=options.detail, compact=not options.detail)
+    network = not options.detail and any(group.kind == "module" for group in folded.groups)
+    drawn = compact if network else model(trace, options.style, folded, detail=options.detail)
+    down = direction or "down"
+    upright = [(compact, options._replace(direction=down, flat=lines)) for lines in (1, 2)]
+    usual = [(drawn, options._replace(direction=where)) for where in ("right", "down") if direction in (None, where)]
+    usual = usual or [(drawn, options._replace(direction=down))]
+    flat = [] if options.detail or direction == "right" else upright
+    whole = not folded.groups and any(scope.kind != "backward" for scope in trace.scopes)
+    tried = usual if whole else [*flat, *usual] if network else [*usual, *flat]
+    for chosen, look in tried:
+        way = Way(chosen, look, drawn_size(chosen, look))
+        if look.flat != 1 or way.size.width <= COLUMN:
+            yield way
+    if whole:  # folded before it is broken
+        return
+    breakable = [one for one in (flat or usual) if one[1].direction != "up"]
+    for count in range(2, MOST_ROWS + 1):
+        yield from filter(None, (broken(chosen, look, count) for chosen, look in breakable))
 
 
 def drawn_size(drawn: Model, options: DotOptions) -> Size:
     """Return the size of the picture with its legend."""
     size = frame.size_of(dot.text_of(drawn, options._replace(legend=False)), options.rows)
-    return Size(size.width, size.height + (LEGEND if options.legend else 0.0))
+    share = 1.0 if options.flat and options.style == "data" else ROUGH
+    return Size(size.width * share, (size.height + (LEGEND if options.legend else 0.0)) * share)
 
 
-# ---- rows
+# ---- breaks
 
 
-def in_rows(drawn: Model, options: DotOptions) -> Iterator[Way]:
-    """Yield the model in two rows, in three and so on, as long as each row has a rank; columns if the graph goes
-    down.
-    """
-    if options.direction == "up":
-        return
-    text = dot.text_of(drawn, options._replace(legend=False))
-    nodes, edges, _ = frame.parsed(text)
+def broken(drawn: Model, options: DotOptions, count: int) -> Way | None:
+    """Return the model in `count` columns (rows if the graph goes right); None if it cannot be broken so often."""
+    nodes, edges, _ = frame.parsed(dot.text_of(drawn, options._replace(legend=False)))
     rank = frame.ranks_of(nodes, edges)
     lengths: dict[int, float] = {}
     for key, size in nodes.items():
         along = size.width if options.direction == "right" else size.height
         lengths[rank[key]] = max(lengths.get(rank[key], 0.0), along)
-    for count in range(2, min(MOST_ROWS, len(lengths) // 2) + 1):
-        cuts = cut(lengths, edges, rank, count)
-        if len(cuts) + 1 < count:
-            return
-        chosen = options._replace(rows=rows_of(rank, edges, cuts))
-        yield Way(drawn, chosen, drawn_size(drawn, chosen))
+    cuts = cut(lengths, narrow(drawn, edges, rank), count)
+    if len(cuts) + 1 < count:
+        return None
+    chosen = options._replace(rows=rows_of(rank, edges, cuts))
+    return Way(drawn, chosen, drawn_size(drawn, chosen))
 
 
 def rows_of(rank: dict[str, int], edges: list[tuple[str, str]], cuts: list[int]) -> dict[str, int]:
-    """Return the row of each node; a node without inputs is in the first row that reads it."""
+    """Return the column of each node; a node without inputs is in the first column that reads it."""
     rows = {key: sum(at > here for here in cuts) for key, at in rank.items()}
-    made = {target for _, target in edges}
-    readers: dict[str, list[int]] = {}
-    for source, target in edges:
-        readers.setdefault(source, []).append(rows[target])
-    rows.update({key: min(found) for key, found in readers.items() if key not in made})
+    rows.update({key: min(rows[target] for target in found) for key, found in readers_of_leaves(edges).items()})
     return rows
 
 
-def cut(lengths: dict[int, float], edges: list[tuple[str, str]], rank: dict[str, int], count: int) -> list[int]:
-    """Choose the ranks after which a row ends: rows of similar length, and few edges between them."""
+def readers_of_leaves(edges: list[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the readers of each node without inputs."""
+    made = {target for _, target in edges}
+    readers: dict[str, list[str]] = {}
+    for source, target in edges:
+        if source not in made:
+            readers.setdefault(source, []).append(target)
+    return readers
+
+
+def narrow(drawn: Model, edges: list[tuple[str, str]], rank: dict[str, int]) -> dict[int, int]:
+    """Return the ranks after which one node's result alone is read, each with the number of modules cut there."""
+    spans = [(rank[source], rank[target], source) for source, target in edges]
+    for leaf, readers in readers_of_leaves(edges).items():
+        first = min(rank[target] for target in readers)
+        spans = [(first if source == leaf else a, b, source) for a, b, source in spans]
+    crossing: dict[int, set[str]] = {}
+    for start, end, source in spans:
+        for at in range(start, end):
+            crossing.setdefault(at, set()).add(source)
+    reach: dict[int, tuple[int, int]] = {}  # the first and last rank of each open scope
+    for node in drawn.nodes:
+        scope = node.scope
+        while scope is not None and node.key in rank:
+            low, high = reach.get(scope, (rank[node.key], rank[node.key]))
+            reach[scope] = min(low, rank[node.key]), max(high, rank[node.key])
+            scope = drawn.trace.scopes[scope].parent
+    single = [at for at, sources in crossing.items() if len(sources) == 1]
+    return {at: sum(low <= at < high for low, high in reach.values()) for at in single}
+
+
+def cut(lengths: dict[int, float], places: dict[int, int], count: int) -> list[int]:
+    """Choose the ranks after which a column ends: outside of modules, and so that columns have similar lengths."""
     ends: list[float] = []
     for at in range(len(lengths)):
         ends.append((ends[-1] if ends else 0.0) + lengths.get(at, 0.0) + BETWEEN)
-    crossing = [0] * len(ends)
-    for source, target in edges:
-        for at in range(rank[source], min(rank[target], len(ends))):
-            # the result of an operation stays beside it
-            crossing[at] += 100 if source[0] == "o" else 1
     found: list[int] = []
     share = ends[-1] / count
     for number in range(1, count):
-        near = [at for at in range(len(ends) - 1) if abs(ends[at] - number * share) < share / 2]
+        near = [at for at in places if at < len(ends) and abs(ends[at] - number * share) < share / 2]
         near = [at for at in near if not found or at > found[-1]]
         if not near:
             return found
-        found.append(min(near, key=lambda at: (crossing[at] + 3 * abs(ends[at] - number * share) / share, at)))
+        found.append(min(near, key=lambda at: (places[at] + 4 * abs(ends[at] - number * share) / share, at)))
     return found

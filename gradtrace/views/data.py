@@ -26,6 +26,7 @@ JSON is strict (NaN and infinities are the strings "NaN", "Infinity", "-Infinity
         grad_fn_of_grad   the gradient's own grad_fn (--create-graph), or null
         in_place          in-place changes behind it
         line, column      where it was made, from 1; null for inputs
+        digits, grad_digits   with --precision: the correct decimal digits of value and grad, or null if not measured
 
 JSON Lines hold one tensor for each line, with `schema` "gradtrace/eval/tensor" and `version`. CSV, TSV, Markdown and
 LaTeX have the columns of COLUMNS; an array stands in its cell as nested lists. `value` gives the result alone.
@@ -33,7 +34,7 @@ LaTeX have the columns of COLUMNS; an array stands in its cell as nested lists. 
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any, Sequence
+from gradtrace.annotations import TYPE_CHECKING, Any, Mapping, Sequence
 from gradtrace.lazy_names import words
 from gradtrace.trace.record import TensorRecord, Trace
 from gradtrace.views import numbers, rows
@@ -42,18 +43,30 @@ if TYPE_CHECKING:
     from gradtrace.views.selection import Selection
 
 COLUMNS = words("name value shape dtype is_leaf requires_grad grad_fn grad grad_note")
+DIGITS = words("digits grad_digits")
 
 
-def render(trace: Trace, format: str, selection: Selection | None = None) -> str:
-    """Return the trace in any format but the table; with a `selection` its tensors, in its order and columns."""
+def render(
+    trace: Trace, format: str, selection: Selection | None = None, digits: Mapping[int, Sequence[Any]] | None = None
+) -> str:
+    """Return the trace in any format but the table; with a `selection` its tensors, in its order and columns.
+
+    With `digits` (of `analysis.precision`) each tensor also has the correct decimal digits of its value and gradient.
+    """
     if format == "value":
         values = (trace.tensors[i].value for i in trace.outputs)
         return "".join(numbers.full(value) + "\n" for value in values if value is not None)
     tensors = list(trace.tensors) if selection is None else selection.tensors(trace.tensors)
     places = range(len(COLUMNS)) if selection is None else selection.places(COLUMNS)
-    body = ([line[i] for i in places] for line in map(row, tensors))
+    body = [[line[i] for i in places] for line in map(row, tensors)]
     columns = [COLUMNS[i] for i in places]
-    return rows.write(rows.Results("gradtrace/eval", document(trace, tensors), "tensors", columns, body), format)
+    whole = document(trace, tensors)
+    if digits is not None:
+        columns += DIGITS
+        for t, line, fields in zip(tensors, body, whole["tensors"], strict=True):
+            line += digits[t.id]
+            fields.update(zip(DIGITS, digits[t.id], strict=True))
+    return rows.write(rows.Results("gradtrace/eval", whole, "tensors", columns, body), format)
 
 
 def document(trace: Trace, tensors: Sequence[TensorRecord]) -> dict[str, Any]:

@@ -1,103 +1,190 @@
-"""Two runs side by side, as text, data, or DOT in which colours mark the differences.
+"""The verdict of a comparison as text, data, or DOT in which colours mark the differences.
 
-The JSON document has `schema` "gradtrace/diff", `version`, same, same_structure, operations (of A and of B), and `rows`
-[{status, label, op, first, second (ids), values, grads (of A and of B), value_gap, grad_gap}]. Status: "same",
-"changed", "only A", "only B".
+The JSON document has `schema` "gradtrace/diff", `version`, `verdict` ("equal" or "differ"), `bit_equal`, `largest`
+{relative, tensor} within the tolerance, `first` (null, or {kind, step, a, b, before, relative, reason}, where a and b
+are null or {file, line, module, op}), `others` (the same of up to five more places), `operations` of A and of B,
+`compared` (values, gradients and updates), and `notes`. The formats with rows have one for each difference.
 """
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
+from typing import Any
 
-from gradtrace.analysis.diff import CHANGED, FIRST, SAME, SECOND, Diff
+from gradtrace.analysis.compare.rows import CHANGED, FIRST, SAME, SECOND, Row
+from gradtrace.analysis.compare.verdict import DIFFER, EQUAL, Difference, DifferencePlace, Verdict
 from gradtrace.lazy_names import words
 from gradtrace.trace.record import Trace, Value
 from gradtrace.views import labels, layout, numbers, rows
 from gradtrace.views.cells import counted, visible
 from gradtrace.views.layout import Cell, LayoutOptions, right
 
-COLUMNS = words("status label op value_a value_b grad_a grad_b value_gap grad_gap")
+COLUMNS = words("kind step file_a line_a module_a op_a file_b line_b module_b op_b before relative reason")
 SHRINK = {"tensor": 10, "value A": 8, "value B": 8, "grad A": 8, "grad B": 8}
 MARKS = {SAME: " ", CHANGED: "~", FIRST: "-", SECOND: "+"}
 STYLES = {SAME: "dim", CHANGED: "yellow", FIRST: "red", SECOND: "green"}
 FILLS = {SAME: "#eeeeee", CHANGED: "#fff3c4", FIRST: "#ffd6d6", SECOND: "#d5f5d5"}
 MANY = 60
+WIDTH = 78
+INDENT = "     "
 
 
-def text(found: Diff, options: LayoutOptions) -> str:
-    return layout.joined(lines(found, options))
+def text(found: Verdict, a: Trace, b: Trace, options: LayoutOptions) -> str:
+    return layout.joined(lines(found, a, b, options))
 
 
-def lines(found: Diff, options: LayoutOptions) -> Iterator[str]:
-    shown = [r for r in found.rows if r.status != SAME] if len(found.rows) > MANY and not options.all else found.rows
-    left = shown if options.all else shown[:MANY]
-    if left:
-        yield from layout.table(
-            left,
-            {
-                "": lambda r: Cell(MARKS[r.status], STYLES[r.status]),
-                "tensor": lambda r: Cell(visible(r.label), STYLES[r.status]),
-                "op": lambda r: r.op,
-                "value A": lambda r: short(r.values[0]),
-                "value B": lambda r: short(r.values[1]),
-                "grad A": lambda r: short(r.grads[0]),
-                "grad B": lambda r: short(r.grads[1]),
-            },
-            options,
-            SHRINK,
-            ("op",),
-        )
-        yield ""
-    yield from layout.left_out(len(found.rows) - len(left), "tensors", options)
-    yield from conclusions(found)
+def lines(found: Verdict, a: Trace, b: Trace, options: LayoutOptions) -> Iterator[str]:
+    """Yield the verdict, the places, and of small runs the table of tensors."""
+    for said in (*verdict_lines(found, a, b), *map(visible, found.notes)):
+        indent = said[: len(said) - len(said.lstrip())]
+        yield from textwrap.wrap(said, options.width, subsequent_indent=indent) if options.width and said else [said]
+    if len(found.rows) > MANY and not options.all:
+        return
+    shown = found.rows if options.all else [r for r in found.rows if r.status != SAME]
+    if found.same and not options.all:
+        return
+    yield ""
+    yield from layout.table(
+        shown,
+        {
+            "": lambda r: Cell(MARKS[r.status], STYLES[r.status]),
+            "tensor": lambda r: Cell(visible(r.label), STYLES[r.status]),
+            "op": lambda r: r.op,
+            "value A": lambda r: short(r.values[0]),
+            "value B": lambda r: short(r.values[1]),
+            "grad A": lambda r: short(r.grads[0]),
+            "grad B": lambda r: short(r.grads[1]),
+        },
+        options,
+        SHRINK,
+        ("op",),
+    )
 
 
 def short(value: Value | None) -> Cell:
     return right("") if value is None else Cell(numbers.short(value), "", not value.shape)
 
 
-def conclusions(found: Diff) -> Iterator[str]:
-    a, b = found.operations
-    if found.same:
-        yield f"no difference: {counted(a, 'operation')}, the same values and gradients"
+def verdict_lines(found: Verdict, a: Trace, b: Trace) -> Iterator[str]:
+    """Yield what `found.verdict` says, its first difference, and the others."""
+    if found.verdict != DIFFER:
+        what = counted(found.compared, "value") + ", gradients and updates included,"
+        runs = f"{counted(found.operations[0], 'operation')} in A, {found.operations[1]:,} in B"
+        if found.verdict == EQUAL:
+            yield f"equal: {what} to the bit ({runs})"
+            return
+        size, label = found.largest
+        yield f"equal within tolerance: the largest relative difference is {amount(size)}, of {visible(label)}"
+        yield f"({what} were compared; {runs})"
         return
-    counts = {status: sum(r.status == status for r in found.rows) for status in (CHANGED, FIRST, SECOND)}
-    if found.same_structure:
-        yield (
-            f"the same graph of {counted(a, 'operation')}; {counted(counts[CHANGED], 'tensor')} with other values "
-            "or gradients"
-        )
-    else:
-        yield (
-            f"A has {counted(a, 'operation')}, B has {b}: {counted(counts[FIRST], 'tensor')} only in A, "
-            f"{counts[SECOND]} only in B, {counts[CHANGED]} changed"
-        )
-    gaps = [r.value_gap for r in found.rows if r.value_gap]
-    grads = [r.grad_gap for r in found.rows if r.grad_gap]
-    if gaps or grads:
-        yield (
-            f"largest difference: of a value {numbers.number(max(gaps, default=0.0), 4)}, "
-            f"of a gradient {numbers.number(max(grads, default=0.0), 4)}"
-        )
+    first, *others = found.differences
+    yield f"differ: {heading(first)}"
+    yield from place_lines(first, a, b)
+    yield from reason_lines(first)
+    if others:
+        yield ""
+        yield "then, of independent origin:"
+    for one in others:
+        yield f"  {heading(one)}"
+        yield from place_lines(one, a, b)
+        yield from reason_lines(one)
+
+
+KINDS = {
+    "input": "an input",
+    "parameter": "a parameter",
+    "update": "an update",
+    "backward": "backward only",
+    "random draw": "a random draw",
+    "shape": "a shape",
+    "only in A": "an operation that only A has",
+    "only in B": "an operation that only B has",
+    "failure": "an error",
+}
+
+
+def heading(one: Difference) -> str:
+    """Return kind, step and tensor of a difference in a line."""
+    place = (one.b or one.a) if one.kind == "only in B" else (one.a or one.b)
+    step = "" if one.step is None else f" in step {one.step}"
+    label = "" if place is None or not place.label else f": {visible(place.label)}"
+    return f"{KINDS.get(one.kind, one.kind)}{step}{label}"
+
+
+def place_lines(one: Difference, a: Trace, b: Trace) -> Iterator[str]:
+    """Yield for each run the place, the operation with its module, and the line of the program."""
+    for name, place, trace in (("A", one.a, a), ("B", one.b, b)):
+        if place is None:
+            yield f"  {name}  does not have it"
+            continue
+        where = place.file if place.line is None else f"{place.file}:{place.line}"
+        what = place.op + (f" in {place.module}" if place.module and place.op else "")
+        yield "  ".join(filter(None, (f"  {name}", visible(where), visible(what))))
+        source = source_line(place, trace)
+        if source:
+            yield INDENT + visible(labels.clip(source, WIDTH - len(INDENT)))
+
+
+def source_line(place: DifferencePlace, trace: Trace) -> str:
+    """Return the line of the program that a place is in; "" if its text is not known."""
+    content = dict(trace.files).get(place.file, trace.source_text if place.file == trace.source_name else "")
+    found = content.splitlines()
+    return found[place.line - 1].strip() if place.line is not None and 0 < place.line <= len(found) else ""
+
+
+def reason_lines(one: Difference) -> Iterator[str]:
+    if one.relative is not None:
+        before = "equal" if one.before == 0 else f"within {amount(one.before)}"
+        before = "of another shape, or not finite" if one.before == float("inf") else before
+        of = "" if one.kind in ("input", "parameter") else f"what it comes from is {before}; "
+        yield f"{INDENT}{of}the relative difference is {amount(one.relative)}"
+    for line in textwrap.wrap(visible(one.reason), WIDTH - len(INDENT)):
+        yield INDENT + line
+
+
+def amount(relative: float) -> str:
+    """Return a relative difference with two digits."""
+    return "infinite" if relative == float("inf") else numbers.number(relative, 2)
 
 
 # ---- data
 
 
-def render(found: Diff, format: str) -> str:
-    names = "status label op first second values grads value_gap grad_gap"
-    document = {
-        **rows.fields(found, "same same_structure operations"),
-        "rows": [rows.fields(r, names) for r in found.rows],
+def render(found: Verdict, a: Trace, b: Trace, format: str) -> str:
+    differences = [document_of(one) for one in found.differences]
+    size, label = found.largest
+    document: dict[str, Any] = {
+        "verdict": "differ" if found.verdict == DIFFER else "equal",
+        "bit_equal": found.verdict == EQUAL,
+        "first": differences[0] if differences else None,
+        "others": differences[1:],
+        "largest": {"relative": size, "tensor": label},
+        **rows.fields(found, "operations compared notes"),
     }
-    body = ((r.status, r.label, r.op, *r.values, *r.grads, r.value_gap, r.grad_gap) for r in found.rows)
-    return rows.write(rows.Results("gradtrace/diff", document, "rows", COLUMNS, body), format)
+    if format != "json":
+        document = {"differences": differences}
+    body = (
+        (one.kind, one.step, *cells_of(one.a), *cells_of(one.b), one.before, one.relative, one.reason)
+        for one in found.differences
+    )
+    return rows.write(rows.Results("gradtrace/diff", document, "differences", COLUMNS, body), format)
+
+
+def document_of(one: Difference) -> dict[str, Any]:
+    sides = [None if side is None else rows.fields(side, "file line module op") for side in (one.a, one.b)]
+    head = rows.fields(one, "kind step")
+    return {**head, "a": sides[0], "b": sides[1], **rows.fields(one, "before relative reason")}
+
+
+def cells_of(place: DifferencePlace | None) -> tuple[Any, ...]:
+    return (None,) * 4 if place is None else (place.file, place.line, place.module, place.op)
 
 
 # ---- drawing
 
 
-def dot(found: Diff, a: Trace, b: Trace) -> str:
+def dot(found: Verdict, a: Trace, b: Trace) -> str:
     """Return the DOT text of both graphs in one: parts of A only are red, parts of B only green, changed ones
     yellow.
     """
@@ -109,26 +196,28 @@ def dot(found: Diff, a: Trace, b: Trace) -> str:
         '  rankdir="LR"; bgcolor="white";',
         '  node [shape="box" style="filled" fontname="DejaVu Sans" fontsize="11" color="#555555"];',
     ]
-    for k, r in enumerate(found.rows):
-        said = [
-            labels.font(labels.text(labels.clip(r.label)), bold=True),
-            labels.text(change("", r.values)),
-            labels.text(change("grad ", r.grads)),
-        ]
-        content = "<BR/>".join(part for part in said if part)
-        out.append(f'  n{k} [fillcolor="{FILLS[r.status]}" label=<{content}>];')
+    out += [f'  n{k} [fillcolor="{FILLS[r.status]}" label=<{content(r)}>];' for k, r in enumerate(found.rows)]
     drawn: dict[tuple[int, int], str] = {}
     for side, trace in (("a", a), ("b", b)):
         for operation in trace.operations:
             for target in operation.outputs:
                 for operand in operation.inputs:
                     source = node.get((side, operand.tensor)) if operand.tensor is not None else None
-                    if source is not None:
+                    if source is not None and (side, target) in node:
                         edge = (source, node[side, target])
                         drawn[edge] = "ab" if drawn.get(edge, side) != side else side
     colors = {"a": "#c03030", "b": "#208020", "ab": "#555555"}
     out += [f'  n{source} -> n{target} [color="{colors[side]}"];' for (source, target), side in drawn.items()]
     return "\n".join([*out, "}", ""])
+
+
+def content(r: Row) -> str:
+    said = [
+        labels.font(labels.text(labels.clip(r.label)), bold=True),
+        labels.text(change("", r.values)),
+        labels.text(change("grad ", r.grads)),
+    ]
+    return "<BR/>".join(part for part in said if part)
 
 
 def change(word: str, pair: tuple[Value | None, Value | None]) -> str:

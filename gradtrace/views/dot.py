@@ -11,15 +11,16 @@ f0, g0), so the text is the same byte for byte from run to run; it needs no rend
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from gradtrace.annotations import TYPE_CHECKING, Mapping, NamedTuple
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import Trace, Value
-from gradtrace.views import dot_autograd, dot_data, dot_extras, dot_legend, flow, frame
+from gradtrace.views import boxes, dot_autograd, dot_data, dot_extras, dot_legend, flow, frame, nodes
 from gradtrace.views.labels import clip, escape_attribute, font, text
 from gradtrace.views.model import STYLES, DrawnEdge, Model, model
-from gradtrace.views.style import FONT, SMALL_SIZE, TEXT_SIZE, THEMES, Theme
+from gradtrace.views.style import FONT, SMALL_SIZE, TEXT_SIZE, THEMES, Look, Theme
 
 if TYPE_CHECKING:
     from graphviz import Digraph
@@ -31,7 +32,8 @@ PORTS = {"right": ("e", "w"), "down": ("s", "n"), "up": ("n", "s")}  # where wir
 DEEPEST = 6  # frames of open scopes within one another
 LARGE, HUB = 300, 6  # nodes of a large graph; edges of a leaf that are too many there
 HUGE = 800  # nodes from which on a layout as it comes is good enough
-COLORS = ("role", "grad-norm")
+FLAT_MARGINS = {"cds": "0.22,0.1", "box3d": "0.12,0.08"}  # shapes that take space from their text
+COLORS = {"role": "", "grad-norm": "size of the gradient", "precision": "relative error in roundings"}
 
 
 class DotOptions(NamedTuple):
@@ -48,6 +50,7 @@ class DotOptions(NamedTuple):
     levels: bool = False  # what does not depend on each other in one column, columns numbered
     color_by: str = "role"
     detail: bool = False  # say on each node what the legend says for all
+    flat: int = 0  # lines of text in a box: all that a box has below one another (0), or its facts in one line or two
     rows: Mapping[str, int] = {}  # the row that each node stands in, where the picture goes on in a second one
 
     @property
@@ -63,12 +66,16 @@ class Canvas:
         self.model = drawn
         self.options = options
         self.theme = THEMES[options.theme]
-        self.graph = canvas(self.theme, DIRECTIONS[options.direction], close=bool(options.rows))
+        self.graph = canvas(self.theme, DIRECTIONS[options.direction], flat=options.flat, close=bool(options.rows))
         self.frames = not options.levels  # Graphviz crashes on a level through frames
         self.rows = options.rows
         self.flowed = flow.gradients(drawn.trace)
-        by_norm = options.color_by == "grad-norm"
-        self.fills = dot_extras.fills(drawn, self.theme, self.flowed) if by_norm else {}
+        self.hooks = flow.hooks(drawn.trace)
+        self.sizes: dict[str, float] = {}
+        if options.color_by != "role":
+            by_error = options.color_by == "precision"
+            self.sizes = dot_extras.errors(drawn) if by_error else dot_extras.norms(drawn, self.flowed)
+        self.fills = dot_extras.fills(drawn, self.theme, self.sizes) if options.color_by != "role" else {}
         self._frames: dict[tuple[int, int], Digraph] = {}
         self._depths: list[int] = []
         for scope in drawn.trace.scopes:
@@ -77,6 +84,12 @@ class Canvas:
         self._joined: set[str] = set()
         self._links: dict[str, int] = {}  # the number of each node that is read in another row
         self._linked: dict[str, None] = {}
+
+    def look(self, look: Look) -> Look:
+        """Return a look for this picture's direction; a flat box stays flat."""
+        if self.options.flat:
+            return look._replace(margin=FLAT_MARGINS.get(look.shape, "0.1,0.03"))
+        return look.pointing(self.options.direction)
 
     def start(self, edge: DrawnEdge, number: int) -> str:
         """Return the node that an edge leaves: its source, or a small copy beside its target.
@@ -143,6 +156,8 @@ class Canvas:
         scope = self.model.trace.scopes[index]
         name = f"pass {scope.turn}" if scope.kind == "pass" else clip(scope.name, 40)
         title = font(text(name), bold=True, size=TEXT_SIZE, color=self.theme.faint)
+        if any(known == index for known, _ in self._frames):
+            title += font(" continued", size=SMALL_SIZE, color=self.theme.faint)
         if scope.detail and scope.detail != scope.name:
             title += font("&#160; " + text(scope.detail), size=SMALL_SIZE, color=self.theme.faint)
         settings = {
@@ -195,8 +210,12 @@ def name_of(drawn: Model, key: str) -> str:
     if key[0] == "t":
         tensor = trace.tensors[number]
         maker = drawn.joined.get(number)
-        return tensor.label if tensor.name or maker is None else trace.operations[maker].name
+        return tensor.label if tensor.name or maker is None else word_of(trace, maker)
     return trace.functions[number].name if key[0] == "f" else trace.operations[number].label
+
+
+def word_of(trace: Trace, operation: int) -> str:
+    return nodes.program_word(trace, trace.operations[operation]) or trace.operations[operation].name
 
 
 def hubs(drawn: Model) -> dict[str, str]:
@@ -249,20 +268,21 @@ def text_of(drawn: Model, options: DotOptions) -> str:
         dot_extras.levels(graph, drawn, theme, options.direction)
     if options.legend:
         looks = [used.get(role, look) for role, look in theme.by_role.items() if role in used]
-        scale = dot_extras.scale(drawn, theme, flowed) if options.color_by == "grad-norm" else ""
+        what = COLORS[options.color_by]
+        scale = dot_extras.scale(theme, board.sizes, what) if what else ""
         size = frame.size_of(graph.source, options.rows)
-        label = dot_legend.legend(looks, remarks(drawn, options, flowed), scale, size, theme)
+        label = dot_legend.legend(looks, remarks(drawn, options, flowed, graph.source), scale, size, theme)
         graph.attr("graph", label=label, labelloc="b", labeljust="l")
     source: str = graph.source
     return source
 
 
-def remarks(drawn: Model, options: DotOptions, flowed: Mapping[int, Value]) -> list[str]:
+def remarks(drawn: Model, options: DotOptions, flowed: Mapping[int, Value], source: str) -> list[str]:
     """Return the facts that hold for most nodes; they are written once below the drawing."""
     if options.detail:
         return []
     trace = drawn.trace
-    found = []
+    found = signs(drawn, source)
     shown = [trace.tensors[node.record] for node in drawn.nodes if node.kind == "tensor"]
     computed = any(t.requires_grad and not t.is_leaf and t.id not in flowed for t in shown)
     if options.gradients and computed and any(t.grad is not None for t in trace.tensors):
@@ -275,9 +295,31 @@ def remarks(drawn: Model, options: DotOptions, flowed: Mapping[int, Value]) -> l
     return found
 
 
-def canvas(theme: Theme, direction: str = "LR", *, close: bool = False) -> Digraph:
-    """Return an empty graph with the settings that all nodes and edges share; with `close`, nodes have less space
-    between.
+def signs(drawn: Model, source: str) -> list[str]:
+    """Return what the strips, |grad|, a gradient in parentheses and ×N mean, if the DOT text of a picture has them."""
+    trace = drawn.trace
+    values = [trace.tensors[n.record].value for n in drawn.nodes if n.kind == "tensor"]
+    values += [trace.tensors[t].value for t in drawn.results.values()]
+    arrays = [v for v in values if v is not None and v.shape and v.is_measured and boxes.written_out(v) is None]
+    found = []
+    if arrays and re.search("[▁-█]", source):
+        order = ["elements in order"] if any(v.kept is None for v in arrays) else []
+        counts = ["histogram of the elements"] if any(v.kept is not None for v in arrays) else []
+        found.append(f"▂▅▇ {' or '.join(order + counts)}, smallest … largest")
+    if any(group.copies > 1 for group in drawn.groups) and re.search("[▁-█]", source):
+        found.append("of equal blocks: a bar for each, first … last")
+    if "|grad|" in source:
+        found.append("|grad| norm of the gradient")
+    if re.search(r"\(\|?grad", source):
+        found.append("(grad): passed, not kept")
+    if re.search(r"×\d", source):
+        found.append("×N: N times")
+    return found
+
+
+def canvas(theme: Theme, direction: str = "LR", *, flat: int = 0, close: bool = False) -> Digraph:
+    """Return an empty graph with the settings that all nodes and edges share; with `close`, and for flat boxes, nodes
+    have less space between.
     """
     from graphviz import Digraph
 
@@ -285,7 +327,7 @@ def canvas(theme: Theme, direction: str = "LR", *, close: bool = False) -> Digra
         "rankdir": direction,
         "bgcolor": theme.background,
         "nodesep": "0.14" if close else "0.2",
-        "ranksep": "0.26" if close else "0.32",
+        "ranksep": "0.21" if flat else "0.26" if close else "0.32",
         "pad": "0.15",
         "fontname": FONT,
     }

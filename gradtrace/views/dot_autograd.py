@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.record import BackwardStep, FunctionRecord, TensorRecord
-from gradtrace.views import boxes, dot_groups, flow, nodes, numbers
-from gradtrace.views.dot_data import facts
+from gradtrace.views import boxes, dot_groups, flat, flow, nodes, numbers
+from gradtrace.views.dot_data import facts as facts_of
 from gradtrace.views.labels import clip, font, text, wide
 from gradtrace.views.model import GROUP, DrawnEdge
 from gradtrace.views.style import NAME_SIZE, Look
@@ -30,11 +30,14 @@ def draw(board: Canvas) -> dict[str, Look]:
     for node in drawn.nodes:
         graph, fill = board.place(node.scope, node.key), board.fills.get(node.key)
         if node.kind == GROUP:
-            used.update(dot_groups.draw(graph, board, node, fill))
+            lines = (
+                flat.shown(dot_groups.flat_line(board, drawn.groups[node.record]), 2) if board.options.flat else None
+            )
+            used.update(dot_groups.draw(graph, board, node, fill, lines))
             continue
         function = trace.functions[node.record]
         role = nodes.function_role(function, roots)
-        used[role] = look = theme.functions[role].pointing(board.options.direction)
+        used[role] = look = board.look(theme.functions[role])
         shown, lines = function_text(board, function, steps.get(function.id))
         boxes.add_node(graph, node.key, shown, lines, look, theme, fill=fill)
     counts: dict[int | None, int] = {}
@@ -49,8 +52,11 @@ def draw(board: Canvas) -> dict[str, Look]:
 def function_text(board: Canvas, function: FunctionRecord, step: BackwardStep | None) -> tuple[list[str], list[str]]:
     """Return the lines in a function's node, and those of its tooltip."""
     options, theme = board.options, board.theme
+    changed = [numbers.hook_text(hook) for hook in (step.hooks if step is not None else ()) if hook.changed]
+    notes = [boxes.note(clip(one), theme) for one in changed] if options.gradients else []
     if function.variable is not None:
-        return variable_lines(board, board.model.trace.tensors[function.variable], function)
+        shown, lines = variable_lines(board, board.model.trace.tensors[function.variable], function)
+        return [*shown, *notes], [*lines, *changed]
     shown, lines = function_lines(board, function)
     if step is not None and options.gradients:
         for value in step.upstream:
@@ -59,7 +65,7 @@ def function_text(board: Canvas, function: FunctionRecord, step: BackwardStep | 
         for i, value in enumerate(step.local):
             if value is not None and options.derivatives:
                 shown += boxes.quantity(f"local {i}", value, theme)
-    return shown, lines
+    return [*shown, *notes], [*lines, *changed]
 
 
 def variable_lines(board: Canvas, leaf: TensorRecord, function: FunctionRecord) -> tuple[list[str], list[str]]:
@@ -67,7 +73,7 @@ def variable_lines(board: Canvas, leaf: TensorRecord, function: FunctionRecord) 
     shown = [boxes.title(leaf.label, leaf.value, board.theme), boxes.note(function.name, board.theme)]
     if board.options.gradients:
         shown += boxes.quantity("grad", leaf.grad, board.theme, missing="None", gradient=True)
-    return shown, [f"{function.name} of {leaf.label}", *facts(leaf)]
+    return shown, [f"{function.name} of {leaf.label}", *facts_of(leaf)]
 
 
 def function_lines(board: Canvas, function: FunctionRecord) -> tuple[list[str], list[str]]:
@@ -105,5 +111,5 @@ def function_edge(board: Canvas, edge: DrawnEdge, number: int, step: BackwardSte
     if several and "label" not in attributes:
         attributes["headlabel"] = boxes.edge_label(str(edge.place), theme.faint)
     if edge.number:
-        attributes["taillabel"] = boxes.edge_label(f"output {edge.number}", theme.faint)
+        attributes["taillabel"] = boxes.edge_label(str(edge.number), theme.faint)
     board.graph.edge(board.start(edge, number), edge.target, **attributes)

@@ -5,8 +5,8 @@ too.
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING
-from gradtrace.trace.record import FAILED, Operation, TensorRecord, Value
-from gradtrace.views import boxes, dot_groups, flow, nodes, numbers
+from gradtrace.trace.record import FAILED, Operation, TensorRecord, Trace, Value
+from gradtrace.views import boxes, dot_groups, flat, flow, nodes, numbers
 from gradtrace.views.cells import visible, wrap
 from gradtrace.views.labels import clip, escape_attribute, font, text, wide
 from gradtrace.views.model import GROUP, TENSOR, DrawnEdge
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from gradtrace.views.dot import Canvas
 
+STACK = 3  # flat boxes in one scope from which on their columns have the same widths
 LONGEST_CAPTION = 20  # characters of an operation with its constants that stand in a heading
 LONGEST_MESSAGE = 200  # characters of a failure's message that a node shows
 
@@ -27,28 +28,74 @@ def draw(board: Canvas) -> dict[str, Look]:
     trace = drawn.trace
     bad, where = nodes.failed_in_backward(trace) or nodes.first_bad(trace)
     used: dict[str, Look] = {}
+    flat_lines = flat_texts(board) if options.flat else {}
     for node in drawn.nodes:
         graph, fill = board.place(node.scope, node.key), board.fills.get(node.key)
         if node.kind == TENSOR:
             tensor = trace.tensors[node.record]
             role = nodes.role_of(tensor)
-            used[role] = look = theme.looks[role].pointing(options.direction)
-            maker = drawn.joined.get(tensor.id)
-            made_by = "" if maker is None else nodes.caption(trace.operations[maker])
-            lines = tensor_lines(board, tensor, made_by)
+            used[role] = look = board.look(theme.looks[role])
+            lines = flat_lines.get(node.key) or tensor_lines(board, tensor, made_by(board, tensor))
             mark = where if tensor.id == bad else ""
-            boxes.add_node(graph, node.key, lines, facts(tensor), look, theme, bad=mark, fill=fill)
+            told = [*facts(tensor), *map(numbers.hook_text, board.hooks.get(tensor.id, ()))]
+            boxes.add_node(graph, node.key, lines, told, look, theme, bad=mark, fill=fill)
             if options.accumulate and tensor.kind == "leaf" and tensor.function is not None:
                 accumulate_node(graph, tensor, theme)
         elif node.kind == GROUP:
-            used.update(dot_groups.draw(graph, board, node, fill))
+            used.update(dot_groups.draw(graph, board, node, fill, flat_lines.get(node.key)))
         elif options.style == "function":
             used["function"] = dot_groups.function_look(theme)
             dot_groups.function_node(graph, board, trace.operations[node.record], fill)
         else:
-            operation_node(graph, trace.operations[node.record], theme)
+            operation_node(graph, trace, trace.operations[node.record], theme)
     wires(board)
     return used
+
+
+def flat_texts(board: Canvas) -> dict[str, list[str]]:
+    """Return the text of each flat box; the boxes of operations and modules in one scope have columns of the same
+    widths.
+    """
+    drawn, options = board.model, board.options
+    facts: dict[str, flat.BoxFacts] = {}
+    for node in drawn.nodes:
+        if node.kind == GROUP:
+            facts[node.key] = dot_groups.flat_line(board, drawn.groups[node.record])
+        elif node.kind == TENSOR and drawn.trace.tensors[node.record].kind != FAILED:
+            facts[node.key] = flat_line(board, drawn.trace.tensors[node.record])
+    widths: dict[str, list[float]] = {}
+    if options.flat == 1:
+        stacks: dict[int | None, list[str]] = {}
+        for node in drawn.nodes:
+            if node.kind == GROUP or (node.kind == TENSOR and node.record in drawn.joined):
+                stacks.setdefault(node.scope, []).append(node.key)
+        for keys in stacks.values():
+            if len(keys) >= STACK:
+                widths.update(dict.fromkeys(keys, flat.columns([facts[key] for key in keys])))
+    return {key: flat.shown(line, options.flat, widths.get(key, ())) for key, line in facts.items()}
+
+
+def flat_line(board: Canvas, tensor: TensorRecord) -> flat.BoxFacts:
+    """Return the facts of a tensor: what `tensor_lines` shows, in short."""
+    options = board.options
+    caption = made_by(board, tensor)
+    name, constants = in_two(board, tensor, caption, 0)
+    if not caption:
+        name, kind = tensor.label, kind_of(tensor)
+    elif tensor.name:
+        name, kind = tensor.name, "= " + caption
+    else:
+        kind = flat.whole_words(constants)
+    values = options.values and not says_itself(tensor)
+    flowed = board.flowed.get(tensor.id) if options.style != "function" else None
+    gradient = flat.gradient_text(tensor, flowed, options.detail) if options.gradients else ""
+    return flat.line(name, kind, tensor.value, gradient, board.theme, values=values)
+
+
+def made_by(board: Canvas, tensor: TensorRecord) -> str:
+    """Return the operation that is shown in a tensor's box; "" if it has a node of its own, or if there is none."""
+    maker = board.model.joined.get(tensor.id)
+    return "" if maker is None else nodes.caption(board.model.trace, board.model.trace.operations[maker])
 
 
 def tensor_lines(board: Canvas, tensor: TensorRecord, made_by: str) -> list[str]:
@@ -57,18 +104,19 @@ def tensor_lines(board: Canvas, tensor: TensorRecord, made_by: str) -> list[str]
     if tensor.kind == FAILED:
         return failed_lines(tensor, theme)
     if made_by:
-        lines = joined_heading(tensor, made_by, theme)
+        lines = joined_heading(board, tensor, made_by)
     else:
         lines = heading(tensor, theme, short=options.style == "function")
     if options.values and not says_itself(tensor):
-        lines += boxes.quantity("value", tensor.value, theme, missing="overwritten")
+        lines += boxes.quantity("value", tensor.value, theme, missing=tensor.missing)
     if options.gradients and (tensor.requires_grad or tensor.grad is not None):
         flowed = board.flowed.get(tensor.id)
         if tensor.grad is None and flowed is not None and options.style != "function":
             # it was there in passing: shown, but not as what .grad says
-            lines += boxes.quantity("grad", flowed, theme, gradient=True, after=" passed, not kept")
+            lines += boxes.quantity("grad", flowed, theme, gradient=True, after="\u00a0 passed, not kept")
         elif tensor.grad is not None or tensor.is_leaf or options.detail:
             lines += boxes.quantity("grad", tensor.grad, theme, missing="None", gradient=True)
+        lines += [boxes.note(clip(numbers.hook_text(hook)), theme) for hook in board.hooks.get(tensor.id, ())]
     return lines
 
 
@@ -95,19 +143,33 @@ def says_itself(tensor: TensorRecord) -> bool:
 
 def heading(tensor: TensorRecord, theme: Theme, short: bool = False) -> list[str]:
     """Return the name with an array's shape, and below it the operation (unless `short`) or the kind of the tensor."""
+    below = kind_of(tensor, short)
+    return [boxes.title(tensor.label, tensor.value, theme), *([boxes.note(below, theme)] if below else [])]
+
+
+def kind_of(tensor: TensorRecord, short: bool = False) -> str:
+    """Return the function that made a tensor (unless `short`) or "parameter", and the dtype of integers and bools."""
     value = tensor.value
     origin = [("" if short else tensor.grad_fn) or ("parameter" if tensor.is_parameter else "")]
     if value is not None and not value.is_float:
         origin.append(value.dtype)
-    below = " ".join(filter(None, origin))
-    return [boxes.title(tensor.label, value, theme), *([boxes.note(below, theme)] if below else [])]
+    return " ".join(filter(None, origin))
 
 
-def joined_heading(tensor: TensorRecord, made_by: str, theme: Theme) -> list[str]:
+def in_two(board: Canvas, tensor: TensorRecord, caption: str, longest: int = LONGEST_CAPTION) -> tuple[str, str]:
+    """Return the operation's name and its constants, where both are longer than `longest`."""
+    maker = board.model.joined.get(tensor.id)
+    named = maker is not None and caption == board.model.trace.operations[maker].label
+    name, _, constants = caption.partition(" ") if named and len(caption) > longest else (caption, "", "")
+    return name, constants
+
+
+def joined_heading(board: Canvas, tensor: TensorRecord, made_by: str) -> list[str]:
     """Return the heading of a box for operation and result: the operation, or the result's name with the operation
     below.
     """
-    name, constants = (made_by, "") if len(made_by) <= LONGEST_CAPTION else made_by.partition(" ")[::2]
+    theme = board.theme
+    name, constants = in_two(board, tensor, made_by)
     below = clip("= " + made_by if tensor.name else constants)
     return [boxes.title(tensor.name or name, tensor.value, theme), *([boxes.note(below, theme)] if below else [])]
 
@@ -139,11 +201,11 @@ def accumulate_node(graph: Digraph, tensor: TensorRecord, theme: Theme) -> None:
     graph.edge(node, f"t{tensor.id}", style="dotted", dir="none")
 
 
-def operation_node(graph: Digraph, operation: Operation, theme: Theme) -> None:
+def operation_node(graph: Digraph, trace: Trace, operation: Operation, theme: Theme) -> None:
     node = f"o{operation.id}"
     lines = [operation.text or operation.label, f"{operation.label}, {operation.grad_fn or 'no grad_fn'}"]
     lines += boxes.lines_of(operation.span)
-    name = f"<{font(text(clip(nodes.caption(operation), 20)), size=TEXT_SIZE)}>"
+    name = f"<{font(text(clip(nodes.caption(trace, operation), 20)), size=TEXT_SIZE)}>"
     graph.node(node, name, id=node, tooltip=escape_attribute(lines), **theme.operation.attributes())
 
 
@@ -165,7 +227,7 @@ def wires(board: Canvas) -> None:
 
 
 def operand_text(board: Canvas, edge: DrawnEdge, derivative: Value | None) -> dict[str, str]:
-    """Return the text on an operand's edge: its local derivative, else its position if that matters."""
+    """Return the text on an operand's edge: its local derivative, the mark of a transpose, or how many it is."""
     trace, theme = board.model.trace, board.theme
     if edge.operation is None or edge.operand is None:
         return {}
@@ -177,8 +239,4 @@ def operand_text(board: Canvas, edge: DrawnEdge, derivative: Value | None) -> di
     if derivative is not None and not edge.target.startswith("g"):
         written = nodes.derivative_text(trace, operation, edge.operand, derivative)
         return {"label": boxes.edge_label("&#160;" + text(written), theme.gradient)}
-    operands = [operand for operand in operation.inputs if operand.tensor is not None]
-    if nodes.is_ordered(operation.name) and len(operands) == 2 and not edge.target.startswith("g"):
-        side = "left" if edge.operand == 0 else "right"
-        return {"headlabel": boxes.edge_label(side, theme.faint), "labeldistance": "1.6"}
     return {}

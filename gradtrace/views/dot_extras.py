@@ -1,4 +1,4 @@
-"""Additions to a drawing: levels of operations that could run in parallel, and colours by the size of the gradient."""
+"""Additions to a drawing: levels of operations that could run in parallel, and colours by a size at each node."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.record import Value
 from gradtrace.views import flow, numbers
 from gradtrace.views.labels import font, text
-from gradtrace.views.model import OPERATION, Model
+from gradtrace.views.model import OPERATION, DrawnNode, Model
 from gradtrace.views.style import SMALL_SIZE, TEXT_SIZE, Theme
 
 if TYPE_CHECKING:
@@ -64,23 +64,44 @@ def norms(drawn: Model, flowed: dict[int, Value]) -> dict[str, float]:
     steps = flow.last_steps(drawn.trace)
     found: dict[str, float] = {}
     for node in drawn.nodes:
-        tensors: tuple[int, ...] = ()
-        if node.kind == "tensor":
-            tensors = (node.record,)
-        elif node.kind == "group":
-            tensors = drawn.trace.operations[drawn.groups[node.record].operations[0]].outputs
-        elif node.kind == "function":
-            function = drawn.trace.functions[node.record]
-            tensors = function.outputs or (() if function.variable is None else (function.variable,))
+        if node.kind == "function":
             step = steps.get(node.record)
             values = [] if step is None else [value for value in step.upstream if value is not None]
             if values:
                 found[node.key] = max(value.norm for value in values)
                 continue
-        known = [flowed[t].norm for t in tensors if t in flowed]
+        known = [flowed[t].norm for t in tensors_of(drawn, node) if t in flowed]
         if known:
             found[node.key] = max(known)
     return found
+
+
+def errors(drawn: Model) -> dict[str, float]:
+    """Return the relative error at each node, in roundings of its dtype: of a result, or of a leaf's gradient."""
+    precision = drawn.trace.precision
+    found: dict[int, float] = {}
+    for row in () if precision is None else precision.measured:
+        if row.passed is None or drawn.trace.tensors[row.tensor].is_leaf:
+            found[row.tensor] = row.error
+    sizes: dict[str, float] = {}
+    for node in drawn.nodes:
+        known = [found[t] for t in tensors_of(drawn, node) if t in found]
+        if known:
+            sizes[node.key] = max(known)
+    return sizes
+
+
+def tensors_of(drawn: Model, node: DrawnNode) -> tuple[int, ...]:
+    """Return the tensors that a node shows: itself, a group's result, or those that a function made."""
+    if node.kind == "tensor":
+        return (node.record,)
+    if node.kind == "group":
+        group = drawn.groups[node.record]
+        return group.leaves or drawn.trace.operations[group.operations[0]].outputs
+    if node.kind != "function":
+        return ()
+    function = drawn.trace.functions[node.record]
+    return function.outputs or (() if function.variable is None else (function.variable,))
 
 
 def bounds(lengths: dict[str, float]) -> tuple[float, float] | None:
@@ -88,9 +109,8 @@ def bounds(lengths: dict[str, float]) -> tuple[float, float] | None:
     return (min(finite), max(finite)) if finite else None
 
 
-def fills(drawn: Model, theme: Theme, flowed: dict[int, Value]) -> dict[str, str]:
-    """Return each node's fill colour by its gradient norm (logarithmic); white for none, a warning colour for NaN."""
-    lengths = norms(drawn, flowed)
+def fills(drawn: Model, theme: Theme, lengths: dict[str, float]) -> dict[str, str]:
+    """Return each node's fill colour by its size (logarithmic); white for none, a warning colour for NaN."""
     ends = bounds(lengths)
     found: dict[str, str] = {}
     for node in drawn.nodes:
@@ -111,16 +131,14 @@ def step_of(length: float, low: float, high: float, steps: int) -> int:
     return min(steps - 1, int(share * steps))
 
 
-def scale(drawn: Model, theme: Theme, flowed: dict[int, Value]) -> str:
-    """Return the label that explains the fill colours, from the smallest gradient to the largest; "" without
-    gradients.
-    """
-    ends = bounds(norms(drawn, flowed))
+def scale(theme: Theme, lengths: dict[str, float], what: str) -> str:
+    """Return the label that explains the fill colours, from the smallest size to the largest; "" without sizes."""
+    ends = bounds(lengths)
     if ends is None:
         return ""
     low, high = (numbers.number(end, 3) for end in ends)
     samples = "".join(f'<TD BGCOLOR="{color}" WIDTH="22" HEIGHT="12"></TD>' for color in theme.scale)
-    word = font("size of the gradient, logarithmic", size=SMALL_SIZE, color=theme.faint)
+    word = font(f"{what}, logarithmic", size=SMALL_SIZE, color=theme.faint)
     left, right = (font(text(end), size=SMALL_SIZE, color=theme.faint) for end in (low, high))
     return (
         f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0"><TR><TD COLSPAN="{len(theme.scale) + 2}">{word}</TD></TR>'

@@ -6,7 +6,7 @@ import math
 
 from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.record import Operation, Trace, Value
-from gradtrace.views import boxes, nodes, numbers
+from gradtrace.views import boxes, flat, nodes, numbers, stacks
 from gradtrace.views.fold import Group
 from gradtrace.views.labels import clip, escape_attribute, font, label, pair, text, wide
 from gradtrace.views.model import DrawnNode, Model
@@ -20,34 +20,88 @@ if TYPE_CHECKING:
 LISTED = 5  # saved values written into a Function's node
 
 
-def draw(graph: Digraph, board: Canvas, node: DrawnNode, fill: str | None) -> dict[str, Look]:
-    """Draw a group's box: its kind, its size, and how values and gradients change through a series of equal blocks."""
+def draw(
+    graph: Digraph, board: Canvas, node: DrawnNode, fill: str | None, lines: list[str] | None = None
+) -> dict[str, Look]:
+    """Draw a group's box: its kind, its size, and how values and gradients change through a series of equal blocks.
+
+    `lines` is the text of a flat box.
+    """
     drawn, theme = board.model, board.theme
     group = drawn.groups[node.record]
     role = nodes.group_role(group)
+    look = board.look(theme.by_role[role])
+    boxes.add_node(
+        graph, node.key, lines or group_lines(board, group), nodes.details(drawn, group), look, theme, fill=fill
+    )
+    return {role: look}
+
+
+def group_lines(board: Canvas, group: Group) -> list[str]:
+    """Return the lines of a group's box."""
+    drawn, theme = board.model, board.theme
     result = drawn.results.get(group.id)
     made = None if result is None else drawn.trace.tensors[result]
     value, name = (None, "") if made is None else (made.value, made.name or "")
     lines = [boxes.title(group.name, value, theme, 40, name)]
     lines += [boxes.note(line, theme) for line in nodes.summary(drawn, group)]
-    lines += contents(board, group, result)
-    boxes.add_node(graph, node.key, lines, nodes.details(drawn, group), theme.by_role[role], theme, fill=fill)
-    return {role: theme.by_role[role]}
+    return lines + contents(board, group, result)
+
+
+def flat_line(board: Canvas, group: Group) -> flat.BoxFacts:
+    """Return the facts of a group in short."""
+    drawn, options, theme = board.model, board.options, board.theme
+    result = drawn.results.get(group.id)
+    made = None if result is None else drawn.trace.tensors[result]
+    value = None if made is None else made.value
+    inner = nodes.name_inside(drawn, group)
+    name = f"{inner} → {made.name}" if made is not None and made.name not in (None, inner) else inner
+    count = f" ×{group.copies:,}" if group.copies > 1 else ""
+    what = group.detail + count if group.kind == "module" and group.detail else nodes.summary(drawn, group)[0]
+    kind = " ".join(filter(None, [what, flat.change(entering(drawn, group), value)]))
+    values = through(drawn.trace, group, None)
+    lengths = through(drawn.trace, group, board.flowed)
+    gradient = ""
+    if lengths is not None:
+        gradient = f"|grad| {ends_of(lengths)}"
+    elif (length := gradient_norm(drawn, group)) is not None:
+        gradient = f"|grad| {numbers.number(length, 3)}"
+    found = flat.line(name, kind, value, gradient if options.gradients else "", theme, values=options.values)
+    if values is None or not options.values:
+        return found
+    strip = flat.Fact(numbers.sparkline(values, flat.BARS), TEXT_SIZE, theme.spark)
+    return found._replace(value=strip, extent=flat.Fact(ends_of(values), color=theme.ink))
+
+
+def ends_of(values: Value) -> str:
+    """Return the first and the last value of a series."""
+    return f"{numbers.number(values.data[0].item(), 3)} … {numbers.number(values.data[-1].item(), 3)}"
+
+
+def entering(drawn: Model, group: Group) -> Value | None:
+    """Return the value of the one tensor that a group reads and does not own; None if there are several."""
+    trace, own = drawn.trace, set(group.operations)
+    read = {t for i in group.operations for t in trace.operations[i].tensors}
+    given = [trace.tensors[t] for t in read if trace.tensors[t].operation not in own]
+    inputs = [tensor for tensor in given if not tensor.is_parameter and tensor.kind != "constant"]
+    return inputs[0].value if len(inputs) == 1 else None
 
 
 def contents(board: Canvas, group: Group, result: int | None) -> list[str]:
     """Return the text about values and gradients in a group's box: of its result and parameters, or of a series."""
     drawn, options, theme = board.model, board.options, board.theme
+    if group.leaves:
+        return ranges(board, group)
     lines: list[str] = []
     for shown, name, values, color, spark in (
         (options.values, "value", through(drawn.trace, group, None), theme.ink, theme.spark),
         (options.gradients, "|grad|", through(drawn.trace, group, board.flowed), theme.gradient, theme.gradient_spark),
     ):
         if shown and values is not None:
-            ends = f"{numbers.number(values.data[0].item(), 3)} … {numbers.number(values.data[-1].item(), 3)}"
+            ends = ends_of(values)
             bars = font(numbers.sparkline(values, 24), size=TEXT_SIZE, color=spark)
             lines += [pair(boxes.tag(name, theme), bars), pair("", font(text(ends), size=SMALL_SIZE, color=color))]
-    if lines or group.kind != "module":
+    if lines or group.kind not in ("module", "batch"):
         return lines
     if options.values and result is not None:
         lines += boxes.quantity("value", drawn.trace.tensors[result].value, theme)
@@ -55,6 +109,21 @@ def contents(board: Canvas, group: Group, result: int | None) -> list[str]:
     if options.gradients and length is not None:
         written = font(text(numbers.number(length, 3)), size=TEXT_SIZE, color=theme.gradient)
         lines.append(pair(boxes.tag("|grad|", theme), written))
+    return lines
+
+
+def ranges(board: Canvas, group: Group) -> list[str]:
+    """Return the lines of a stack of leaves: the ranges of its values and gradients."""
+    options, theme = board.options, board.theme
+    lines: list[str] = []
+    for shown, name, color in (
+        (options.values, "value", theme.ink),
+        (options.gradients, "grad", theme.gradient),
+    ):
+        ends = stacks.ends_of(board.model.trace, group, name == "grad") if shown else None
+        if ends is not None:
+            written = numbers.number(ends[0], 3) + (f" … {numbers.number(ends[1], 3)}" if ends[0] < ends[1] else "")
+            lines.append(pair(boxes.tag(name, theme), font(text(written), size=TEXT_SIZE, color=color)))
     return lines
 
 
@@ -90,7 +159,11 @@ def function_look(theme: Theme) -> Look:
 def function_node(graph: Digraph, board: Canvas, operation: Operation, fill: str | None) -> None:
     """Draw a Function as a node: its forward, grad_fn, constants, and saved values."""
     trace, options, theme = board.model.trace, board.options, board.theme
-    lines = [wide(font(text(clip(operation.label, 24)), size=NAME_SIZE - 1, bold=True))]
+    lines = [
+        wide(
+            font(text(clip(nodes.program_word(trace, operation) or operation.label, 24)), size=NAME_SIZE - 1, bold=True)
+        )
+    ]
     if operation.grad_fn is not None:
         lines.append(boxes.note(operation.grad_fn, theme))
     function = None if operation.function is None else trace.functions[operation.function]

@@ -4,13 +4,19 @@ its area.
 
 from __future__ import annotations
 
+import re
+
 from gradtrace.annotations import Sequence
-from gradtrace.views.frame import Size, text_width
-from gradtrace.views.labels import font, text
+from gradtrace.views.frame import Size, readable, text_width
+from gradtrace.views.labels import COLUMNS, font, text
 from gradtrace.views.style import SMALL_SIZE, Look, Theme
 
 SHARE = 0.1  # of the picture's area
 PADDING, HEIGHT = 14.0, 20.0  # points around a sample, and of a row
+SEPARATOR = " · "  # between two remarks
+STRIP = re.compile("([▁-█]+)")
+SPARE = f'<TD COLSPAN="{COLUMNS}"></TD>'  # takes the width that a row does not need
+ROUGH = 1.4  # how much larger than estimated a picture may be
 LEAST = 3.0  # points: the smallest print, in a picture of an inch
 SIGNS = {"note": "◹ ", "cds": "▶ ", "house": "▲ ", "invhouse": "▼ ", "tab": "▔ ", "box3d": "❐ ", "ellipse": "○ "}
 
@@ -19,12 +25,16 @@ def legend(looks: Sequence[Look], remarks: Sequence[str], scale: str, picture: S
     """Return the HTML-like label that explains the looks, followed by the facts that hold for most nodes."""
     size = float(SMALL_SIZE)
     words = [SIGNS.get(look.shape, "") + look.meaning for look in looks]
-    while size > LEAST and area([*words, *remarks], size) > SHARE * picture.width * picture.height:
+    least = max(LEAST, ROUGH * readable(picture))
+    while size - 0.5 > least and area([*words, *remarks], size) > SHARE * picture.width * picture.height:
         size -= 0.5
-    rows = rows_of(words, remarks, size, max(picture.width, 120.0))
+    width = max(picture.width, 120.0)
     samples = [sample(look, word, size, theme) for look, word in zip(looks, words, strict=True)]
-    samples += [f"<TD>{font(text(remark), size=size, color=theme.faint)}</TD>" for remark in remarks]
-    lines = ["".join(samples[i] for i in row) for row in rows]
+    lines = ["".join(samples[i] for i in row) for row in rows_of(words, size, width, PADDING * size / SMALL_SIZE)]
+    for row in rows_of(remarks, size, width, text_width(SEPARATOR, size, False)):
+        parts = STRIP.split(SEPARATOR.join(remarks[i] for i in row))  # a strip is a text of its own: TikZ draws bars
+        said = "".join(font(text(part), size=size, color=theme.faint) for part in parts)
+        lines.append(f'<TD ALIGN="LEFT">{said}</TD>')
     lines += [f"<TD>{scale}</TD>"] if scale else []
     tables = "".join(f'<TR><TD ALIGN="LEFT">{strip(line)}</TD></TR>' for line in lines)
     return f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">{tables}</TABLE>>'
@@ -32,7 +42,7 @@ def legend(looks: Sequence[Look], remarks: Sequence[str], scale: str, picture: S
 
 def strip(cells: str) -> str:
     """Return a row as a table, so that each row has its own column widths."""
-    return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="4" CELLPADDING="0"><TR>{cells}</TR></TABLE>'
+    return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="4" CELLPADDING="0"><TR>{cells}{SPARE}</TR></TABLE>'
 
 
 def sample(look: Look, word: str, size: float, theme: Theme) -> str:
@@ -53,12 +63,12 @@ def sample(look: Look, word: str, size: float, theme: Theme) -> str:
     )
 
 
-def rows_of(words: Sequence[str], remarks: Sequence[str], size: float, width: float) -> list[list[int]]:
-    """Split the legend's samples into rows, none wider than the picture."""
+def rows_of(words: Sequence[str], size: float, width: float, padding: float) -> list[list[int]]:
+    """Split the legend's samples or remarks into rows, none wider than the picture."""
     rows: list[list[int]] = []
     used = width
-    for i, word in enumerate([*words, *remarks]):
-        needed = text_width(word, size, False) + PADDING * size / SMALL_SIZE
+    for i, word in enumerate(words):
+        needed = text_width(word, size, False) + padding
         if not rows or used + needed > width:
             rows.append([])
             used = 0.0

@@ -102,7 +102,7 @@ SHAPES = {
     **dict.fromkeys(words("leaf accumulate"), ("([", "])")),
     "data": ("[/", "/]"),
     **dict.fromkeys(words("constant nonleaf result function freed"), ("[", "]")),
-    **dict.fromkeys(words("retained failed group series"), ("[[", "]]")),
+    **dict.fromkeys(words("retained failed group series leaves"), ("[[", "]]")),
     **dict.fromkeys(words("output root"), ("{{", "}}")),
     "operation": ("((", "))"),
 }

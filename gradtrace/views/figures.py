@@ -63,6 +63,9 @@ def draw(drawings: Drawings, tell: Callable[[str], Any]) -> None:
     if not is_installed():
         tell(f"gradtrace: {MISSING}\n")
         return
+    if os.name == "nt":  # the drawing process inherits a pipe, which Windows does not offer
+        tell("gradtrace: figures: a script's figures are not drawn on Windows\n")
+        return
     for ending in endings.values():
         if ending.kind not in STARTS:
             formats = ", ".join(STARTS)

@@ -1,12 +1,13 @@
 """The gradient of every tensor in a backward pass, kept or not, and the local derivative on every edge.
 
 gradients(trace)                         {tensor id: Value}, of the last pass that reached it
+hooks(trace)                             {tensor id: [HookRun]}, those that changed its gradient in the last pass
 derivatives(trace)                       {(operation id, operand's position): Value}
 """
 
 from __future__ import annotations
 
-from gradtrace.trace.record import BackwardStep, Operation, Trace, Value
+from gradtrace.trace.record import BackwardStep, HookRun, Operation, Trace, Value
 
 
 def gradients(trace: Trace) -> dict[int, Value]:
@@ -18,6 +19,18 @@ def gradients(trace: Trace) -> dict[int, Value]:
             if value is not None:
                 found[tensor] = value
     found.update((tensor.id, tensor.grad) for tensor in trace.tensors if tensor.grad is not None)
+    return found
+
+
+def hooks(trace: Trace) -> dict[int, list[HookRun]]:
+    """Return the hooks that changed a tensor's gradient in the last pass that reached it."""
+    found: dict[int, list[HookRun]] = {}
+    for step in last_steps(trace).values():
+        changed = [hook for hook in step.hooks if hook.changed]
+        function = trace.functions[step.function]
+        for tensor in function.outputs if function.variable is None else (function.variable,):
+            if changed:
+                found[tensor] = changed
     return found
 
 

@@ -14,6 +14,7 @@ import re
 
 from gradtrace.annotations import Any, Iterable, Iterator, NamedTuple, Sequence
 from gradtrace.errors import UsageError
+from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import ScopeRecord, Trace
 
 FITS = 120  # operations and groups that a picture still shows well
@@ -27,12 +28,13 @@ class Group(NamedTuple):
     """Operations drawn as one box. `copies` is the number of equal blocks in it."""
 
     id: int
-    kind: str  # "module", "function", "loop", "pass", "backward", "chain"
+    kind: str  # "module", "function", "loop", "pass", "backward", "chain", "batch", "leaves"
     name: str
     detail: str
     operations: tuple[int, ...]
     copies: int
     scope: int | None  # the open scope that it stands in
+    leaves: tuple[int, ...] = ()  # of a stack, which has no operations: the tensors in it
 
 
 class Fold(NamedTuple):
@@ -45,6 +47,7 @@ class Fold(NamedTuple):
     places: tuple[int | None, ...]
     depth: int  # levels that are open; EVERYTHING if all
     automatic: bool  # folded because it would not have fitted
+    asked: bool = False  # to a depth that was asked for: leaves are drawn one by one
 
     @property
     def shown(self) -> int:
@@ -68,7 +71,7 @@ def fold(trace: Trace, depth: int | None = None, expand: Sequence[str] = ()) -> 
     UsageError for a name that the program does not have.
     """
     if depth is not None:
-        return scoped(trace, Chains(trace), depth, expanded(trace.scopes, expand))
+        return scoped(trace, Chains(trace), depth, expanded(trace.scopes, expand))._replace(asked=True)
     for found in candidates(trace, expand):
         few = found.shown <= FITS and folded_length(trace, found) <= LONGEST
         if few and not (found.automatic and found.depth == EVERYTHING):
@@ -80,21 +83,27 @@ def candidates(trace: Trace, expand: Sequence[str] = ()) -> Iterator[Fold]:
     """Yield the ways to fold a trace that could fit a picture, from most to least detail.
 
     First everything, if it is not too much; then a box for each innermost module; then fewer and fewer open levels; and
-    where there are no scopes, boxes with runs of operations.
+    where there are no scopes, or too many side by side, boxes with runs of operations.
     """
-    chains = Chains(trace)
+    from gradtrace.views.batches import batches, with_batches
+
+    chains, gathered = Chains(trace), batches(trace)
     opened = expanded(trace.scopes, expand)
-    if len(trace.operations) <= FITS:
-        yield scoped(trace, chains, EVERYTHING, opened)
+    if len(trace.operations) <= FITS or gathered:
+        best = with_batches(trace, scoped(trace, chains, EVERYTHING, opened), gathered)
+        if best.shown <= FITS:
+            yield best
     layers = innermost(trace.scopes)
     best = scoped(trace, chains, EVERYTHING, opened, layers)
-    if layers and best.shown <= FITS:
-        yield best._replace(automatic=True)
+    if layers and (few := with_batches(trace, best, gathered)).shown <= FITS:
+        yield few._replace(automatic=True)
     deepest = max((len(chains.of(o.scope)) for o in trace.operations), default=0)
     for level in range(deepest - 1, -1, -1):
         best = scoped(trace, chains, level, opened)
-        if best.shown <= FITS:
-            yield best._replace(automatic=True)
+        if (few := with_batches(trace, best, gathered)).shown <= FITS:
+            yield few._replace(automatic=True)
+    if len(best.groups) > FITS:  # a training loop, of whose steps no scope is known: their modules are no overview
+        best = best._replace(groups=(), member=(None,) * len(best.member))
     from gradtrace.views import chains as long
 
     yield long.taken_together(trace, best, long.ranges(expand))._replace(automatic=True)
@@ -226,7 +235,9 @@ def signature(trace: Trace, operations: Sequence[int]) -> tuple[Any, ...]:
     for number, index in enumerate(operations):
         operation = trace.operations[index]
         uses = tuple(-1 if operand.tensor is None else made.get(operand.tensor, -2) for operand in operation.inputs)
-        parts.append((operation.label, uses))
+        record = record_of(operation.name)
+        view = record is not None and record.kind == "view"  # xs[0] and xs[1] are equal steps of a loop
+        parts.append((operation.name if view else operation.label, uses))
         made.update(dict.fromkeys(operation.outputs, number))
     return tuple(parts)
 

@@ -16,8 +16,8 @@ from gradtrace.annotations import Iterable, Mapping, NamedTuple
 from gradtrace.errors import UsageError
 
 PIXELS = 1600  # the width of the screen or page that a picture is made for
-LEAST = 10.0  # pixels of the smallest text there
-SPARE = 1.1  # how much smaller than its frame a drawing is planned, since its size is estimated
+LEAST = 10.5  # pixels of the smallest text there
+SPARE = 1.02  # how much smaller than its frame a drawing is planned, since its size is estimated
 RATIOS = {"16:9": 16 / 9, "4:3": 4 / 3, "A4": 1 / 2**0.5}
 FITS = (*RATIOS, "WxH", "none")
 
@@ -32,6 +32,8 @@ ARROW = 20.0  # and the head of an arrow-shaped node
 SPACES = re.compile(r"nodesep=([\d.]+) .*ranksep=([\d.]+)")
 NODE = re.compile(r"^\t+(\w+) \[(.*)\]$")
 EDGE = re.compile(r"^\t+(\w+)(?::\w+)* -> (\w+)(?::\w+)* \[(.*)\]$|^\t+(\w+)(?::\w+)* -> (\w+)(?::\w+)*$")
+MARGIN = re.compile(r'margin="[\d.]+,([\d.]+)"')
+CELL = re.compile(r' WIDTH="([\d.]+)"')  # the least width of a cell
 RUN = re.compile(r'<FONT(?: COLOR="[^"]*")?(?: POINT-SIZE="([\d.]+)")?>((?:<B>)?)([^<]*)')
 
 
@@ -80,7 +82,17 @@ def frame_of(fit: str, smallest: float) -> Frame | None:
     return Frame(width, width / ratio)
 
 
+def readable(size: Size) -> float:
+    """Return the size of text, in points, that is readable when a drawing fills a screen of 16:9."""
+    return LEAST * max(size.width, size.height * RATIOS["16:9"]) / PIXELS
+
+
 # ---- the size of a drawing
+
+
+def is_measurable(source: str) -> bool:
+    """Whether a DOT text is one of `dot.text_of`, without rows, which would be taken for one long row."""
+    return SPACES.search(source) is not None and "row1 [" not in source
 
 
 def size_of(source: str, rows: Mapping[str, int]) -> Size:
@@ -155,10 +167,12 @@ def parsed(source: str) -> tuple[dict[str, Size], list[tuple[str, str]], int]:
 def node_size(attributes: str) -> Size:
     """Return the size of a node with this label."""
     rows = attributes.split("<TR>")[1:] or [attributes]
-    widths, height = [24.0], 10.0
+    margin = MARGIN.search(attributes)
+    widths, height = [24.0], 10.0 if margin is None else 3.0 + 2 * INCH * float(margin[1])
     for row in rows:
         runs = RUN.findall(row)
-        widths.append(sum(text_width(words, float(size or 12), bool(bold)) for size, bold, words in runs))
+        needed = sum(text_width(words, float(size or 12), bool(bold)) for size, bold, words in runs)
+        widths.append(max(needed, sum(map(float, CELL.findall(row)))))
         height += max((float(size or 12) * LINE + 2 for size, _, _ in runs), default=0.0)
     extra = ARROW if re.search(r"shape=(cds|house|invhouse)", attributes) else 0.0
     return Size(max(widths) + 16 + extra, max(height, 22.0) + extra / 2)

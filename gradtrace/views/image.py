@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from gradtrace.annotations import Any, Iterator
 from gradtrace.errors import RenderError, UsageError
 from gradtrace.sandbox import channel, scratch
+from gradtrace.views import frame
 
 FORMATS = ("svg", "png", "pdf", "json")  # json: the layout, with every line and text to draw
 IN_PROCESS = 200  # nodes
@@ -27,6 +28,7 @@ PNG_DPI = 144
 SEPARATOR = "\x00"  # between the sources that one child draws; DOT text has no such character
 LARGEST = 32_750  # pixels of a PNG's side; cairo shrinks what is longer than 32,767 to about that
 LEAST_DPI = 10
+SURELY = 1.5  # a length is estimated to within this factor
 
 _lock = threading.Lock()
 
@@ -39,6 +41,8 @@ def render(source: str, format: str, *, dpi: int | None = None, time_limit: floa
     if format not in FORMATS:
         raise UsageError(f"unknown picture format '{format}'", f"use one of: {', '.join(FORMATS)}")
     resolution = (dpi or PNG_DPI) if format == "png" else 0
+    if resolution:
+        refuse_too_long(source, resolution)
     if is_simple(source) and pygraphviz_works():
         picture = draw(source, format, resolution)
     else:
@@ -79,14 +83,25 @@ def is_shrunk(picture: bytes) -> bool:
     return any(int.from_bytes(side, "big") >= LARGEST for side in sides)
 
 
+def refuse_too_long(source: str, resolution: int) -> None:
+    """Raise RenderError before a PNG is laid out that would be far too long by estimate."""
+    points = max(frame.size_of(source, {})) if frame.is_measurable(source) else 0.0
+    if points * resolution / 72 > SURELY * LARGEST:
+        raise refusal(points, resolution, "about ")
+
+
 def too_long(source: str, resolution: int) -> RenderError:
     """Return the error for a picture that is too long for a PNG, with its length and a hint."""
     found = re.search(rb'<svg width="([\d.]+)pt" height="([\d.]+)pt"', render(source, "svg"))
-    points = max(map(float, found.groups())) if found is not None else 0.0
-    fits = int(LARGEST * 72 / max(points, 1.0))
+    return refusal(max(map(float, found.groups())) if found is not None else 0.0, resolution)
+
+
+def refusal(points: float, resolution: int, about: str = "") -> RenderError:
+    """Return the error for a picture of a length in points, which may be an estimate."""
+    fits = int(LARGEST * 72 / max(points, 1.0) / (SURELY if about else 1))
     smaller = f"--dpi {fits} fits; " if fits >= LEAST_DPI else ""
     return RenderError(
-        f"at {resolution} dpi the PNG would be {points * resolution / 72:,.0f} pixels long; no more than "
+        f"at {resolution} dpi the PNG would be {about}{points * resolution / 72:,.0f} pixels long; no more than "
         f"{LARGEST:,} can be drawn",
         f"{smaller}--depth N folds it; an .svg, .pdf or .html has no such limit",
     )

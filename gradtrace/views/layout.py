@@ -213,13 +213,15 @@ def single(columns: list[Column], options: LayoutOptions) -> list[str]:
     widths = [c.width for c in columns]
     columns = [aligned(c) for c in columns]
     lines = header(columns, widths, options)
-    lines.append(rule(total(columns), options))
+    lines.append(rule(sum(widths) + len(GAP) * (len(columns) - 1), options))
     return lines + [line(row, widths, options) for row in zip(*(c.cells for c in columns), strict=True)]
 
 
 def aligned(column: Column) -> Column:
     right = column.right
-    return Column(column.title, [Cell(cell.text, cell.style, right) for cell in column.cells])
+    return Column(
+        column.title, [cell if cell.right == right else Cell(cell.text, cell.style, right) for cell in column.cells]
+    )
 
 
 def header(columns: list[Column], widths: list[int], options: LayoutOptions) -> list[str]:
@@ -251,8 +253,11 @@ def line(row: Iterable[Cell], widths: list[int], options: LayoutOptions) -> str:
 
 
 def fit(cell: Cell, width: int, options: LayoutOptions) -> str:
-    text = cells.clip(cell.text, width, dots(options))
-    padding = " " * (width - cells.width(text))
+    text, needed = cell.text, cells.width(cell.text)
+    if needed > width:
+        text = cells.clip(text, width, dots(options))
+        needed = cells.width(text)
+    padding = " " * (width - needed)
     painted = paint(text, cell.style, options)
     return padding + painted if cell.right else painted + padding
 

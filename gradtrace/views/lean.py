@@ -2,16 +2,18 @@
 
 transposes(trace, folded, users) -> {tensor: the matrix that it is the transpose of}
 results(trace, folded, shown) -> {group: the one tensor that leaves it}
+bundles(trace, folded, users, shown) -> {tensor: the node that it comes from, with many others that go the same way}
 joined(trace, folded, transposes) -> {tensor: the operation whose only result it is}
 """
 
 from __future__ import annotations
 
 from gradtrace.annotations import Mapping, Sequence
-from gradtrace.engine.tables import record_table
+from gradtrace.engine.operators.tables import record_table
 from gradtrace.trace.record import FAILED, Operation, TensorRecord, Trace
 from gradtrace.views.fold import Fold
 
+BUNDLED = 32  # tensors between two nodes that a picture still shows one by one
 TRANSPOSES = record_table("views.lean.TRANSPOSES", frozenset({"t", "transpose", "permute"}))
 
 
@@ -49,15 +51,46 @@ def is_passing(tensor: TensorRecord) -> bool:
 
 
 def results(trace: Trace, folded: Fold, shown: Sequence[bool]) -> dict[int, int]:
-    """Return the result of each folded module with just one result; the module's box shows it."""
+    """Return the result of each folded module or batch with just one result; its box shows it."""
     found: dict[int, int] = {}
     for group in folded.groups:
-        if group.kind != "module":
+        if group.kind not in ("module", "batch", "pass"):
             continue
         leaving = [t for i in group.operations for t in trace.operations[i].outputs if shown[t]]
         if len(leaving) == 1 and may_be_inside(trace.tensors[leaving[0]]):
             found[group.id] = leaving[0]
     return found
+
+
+def bundles(trace: Trace, folded: Fold, users: Sequence[Sequence[int]], shown: Sequence[bool]) -> dict[int, str]:
+    """Return the intermediate tensors of which more than BUNDLED go from one group or operation to one other, with the
+    node that they come from; a picture draws one edge with their number.
+    """
+    ways: dict[tuple[str, str], list[int]] = {}
+    for tensor in trace.tensors if folded.groups else ():
+        if tensor.operation is None or not shown[tensor.id] or not may_be_inside(tensor) or tensor.grad is not None:
+            continue
+        readers = {node_of(folded, user) for user in users[tensor.id]}
+        to_series = any(is_series(folded, reader) for reader in readers)
+        if len(readers) == 1 and (to_series or not tensor.names):  # the name of a loop's variable is in its title
+            ways.setdefault((node_of(folded, tensor.operation), readers.pop()), []).append(tensor.id)
+    return {
+        tensor: source
+        for (source, target), many in ways.items()
+        if len(many) > (1 if is_series(folded, target) else BUNDLED)
+        for tensor in many
+    }
+
+
+def is_series(folded: Fold, key: str) -> bool:
+    """Whether a node stands for the passes of a loop."""
+    return key[0] == "g" and folded.groups[int(key[1:])].kind == "pass" and folded.groups[int(key[1:])].copies > 1
+
+
+def node_of(folded: Fold, operation: int) -> str:
+    """Return the key of the node that stands for an operation."""
+    group = folded.member[operation]
+    return f"o{operation}" if group is None else f"g{group}"
 
 
 def may_be_inside(tensor: TensorRecord) -> bool:

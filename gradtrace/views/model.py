@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from gradtrace.annotations import Mapping, NamedTuple
 from gradtrace.trace.record import TensorRecord, Trace
-from gradtrace.views import lean
+from gradtrace.views import lean, stacks
 from gradtrace.views.fold import Fold, Group, fold
 
 TENSOR, OPERATION, FUNCTION, GROUP = "tensor", "operation", "function", "group"
-LEAVES = 8  # that a chain alone reads and a picture still shows
 STYLES = ("data", "function", "autograd")
 
 
@@ -54,7 +53,7 @@ class Model(NamedTuple):
     """The nodes and edges of a picture.
 
     `results` has, by group, the tensor shown in the group's box; `joined` has, by tensor, the operation shown in the
-    tensor's box.
+    tensor's box; `outside` has the tensors that are drawn outside of the groups; `stacks` are the boxes of many leaves.
     """
 
     trace: Trace
@@ -64,10 +63,12 @@ class Model(NamedTuple):
     edges: tuple[DrawnEdge, ...]
     results: Mapping[int, int] = {}
     joined: Mapping[int, int] = {}
+    outside: frozenset[int] = frozenset()
+    stacks: tuple[Group, ...] = ()
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        return self.fold.groups
+        return (*self.fold.groups, *self.stacks)
 
 
 def model(
@@ -91,27 +92,30 @@ def data(trace: Trace, style: str, folded: Fold, detail: bool, compact: bool) ->
     users = with_updates(trace, users_of(trace))
     crowded = crowded_groups(trace, folded, users)
     shown = [is_shown(trace, folded, tensor, users[tensor.id], crowded) for tensor in trace.tensors]
+    many = [] if folded.asked or style == "function" else stacks.of_data(trace, folded, users, shown)
+    stacked = {i: (f"g{group.id}", False) for group in many for i in group.leaves}
+    shown = [is_drawn or i in stacked for i, is_drawn in enumerate(shown)]
     turned = {} if detail or style == "function" else lean.transposes(trace, folded, users)
     results = {} if detail else lean.results(trace, folded, shown)
     joined = lean.joined(trace, folded, turned) if compact else {}
     without_box = {trace.tensors[t].operation for t in turned} | set(joined.values())
-    elsewhere = {*turned, *results.values()}
-    nodes = [
-        DrawnNode(f"t{t.id}", TENSOR, t.id, place_of(folded, t, users[t.id]))
-        for t in trace.tensors
-        if shown[t.id] and t.id not in elsewhere
-    ]
-    nodes += [DrawnNode(f"g{g.id}", GROUP, g.id, g.scope) for g in folded.groups]
+    bundles = {} if detail else lean.bundles(trace, folded, users, shown)
+    elsewhere = {*turned, *results.values(), *bundles, *stacked}
+    outside = [t for t in trace.tensors if shown[t.id] and t.id not in elsewhere]
+    nodes = [DrawnNode(f"t{t.id}", TENSOR, t.id, place_of(folded, t, users[t.id])) for t in outside]
+    nodes += [DrawnNode(f"g{g.id}", GROUP, g.id, g.scope) for g in (*folded.groups, *many)]
     nodes += [
         DrawnNode(f"o{o.id}", OPERATION, o.id, folded.places[o.id])
         for o in trace.operations
         if folded.member[o.id] is None and o.id not in without_box
     ]
-    ends = {made: (f"g{group}", False) for group, made in results.items()}
+    ends = {made: (source, False) for made, source in bundles.items()} | stacked
+    ends.update({made: (f"g{group}", False) for group, made in results.items()})
     ends.update({made: (ends.get(matrix, (f"t{matrix}", True))[0], True) for made, matrix in turned.items()})
     boxes = {operation: f"t{made}" for made, operation in joined.items()}
-    edges = data_edges(trace, folded, shown, ends, boxes)
-    return Model(trace, style, folded, tuple(nodes), tuple(edges), results, joined)
+    edges = data_edges(trace, folded, shown, ends, boxes, {*bundles, *stacked})
+    own_boxes = frozenset(t.id for t in outside)
+    return Model(trace, style, folded, tuple(nodes), tuple(edges), results, joined, own_boxes, tuple(many))
 
 
 def users_of(trace: Trace) -> list[list[int]]:
@@ -141,7 +145,7 @@ def crowded_groups(trace: Trace, folded: Fold, users: list[list[int]]) -> set[in
         if tensor.operation is None and tensor.name is not None:
             for home in {folded.member[user] for user in users[tensor.id]} - {None}:
                 counts[home] = counts.get(home, 0) + 1  # type: ignore[index, arg-type]
-    return {home for home, count in counts.items() if count > LEAVES}
+    return {home for home, count in counts.items() if count > stacks.FEW}
 
 
 def is_shown(trace: Trace, folded: Fold, tensor: TensorRecord, users: list[int], crowded: set[int]) -> bool:
@@ -184,8 +188,10 @@ def data_edges(
     shown: list[bool],
     ends: Mapping[int, tuple[str, bool]],
     boxes: Mapping[int, str],
+    bundles: set[int],
 ) -> list[DrawnEdge]:
-    """Return an edge for every operand and result; edges between the same two nodes are merged if one is a group.
+    """Return an edge for every operand and result; edges between the same two nodes are merged if one is a group, or
+    for tensors in `bundles`.
 
     `ends` has, for a tensor without a box, the node that stands for it, and whether the tensor is its transpose;
     `boxes` has, for an operation shown in its result's box, that box.
@@ -203,7 +209,7 @@ def data_edges(
             flows = operation.grad_fn is not None and trace.tensors[operand.tensor].requires_grad
             source, transposed = ends.get(operand.tensor, (f"t{operand.tensor}", False))
             edge = DrawnEdge(source, own, flows, operation.id, operand.position, transposed=transposed)
-            add(edges, merged, edge, group is not None)
+            add(edges, merged, edge, group is not None or operand.tensor in bundles)
         for made in operation.outputs:
             if shown[made] and made not in ends and operation.id not in boxes:
                 edge = DrawnEdge(own, f"t{made}", operation.grad_fn is not None, operation.id)
@@ -242,10 +248,13 @@ def autograd(trace: Trace, folded: Fold) -> Model:
             home = next(iter(around))
             if home.startswith("g"):
                 homes[function.id] = home
+    many = [] if folded.asked else stacks.of_functions(trace, folded, users)
+    keys = {i: f"g{group.id}" for group in many for i in group.leaves}
+    homes.update({f.id: keys[f.variable] for f in trace.functions if f.variable in keys})
     places = {o.function: folded.places[o.id] for o in trace.operations if o.function is not None}
     nodes = [DrawnNode(f"f{f.id}", FUNCTION, f.id, places.get(f.id)) for f in trace.functions if f.id not in homes]
     used = set(homes.values())
-    nodes += [DrawnNode(f"g{g.id}", GROUP, g.id, g.scope) for g in folded.groups if f"g{g.id}" in used]
+    nodes += [DrawnNode(f"g{g.id}", GROUP, g.id, g.scope) for g in (*folded.groups, *many) if f"g{g.id}" in used]
     edges: list[DrawnEdge] = []
     merged: dict[tuple[str, str], int] = {}
     for link in trace.function_edges:
@@ -254,7 +263,10 @@ def autograd(trace: Trace, folded: Fold) -> Model:
             continue
         edge = DrawnEdge(source, target, True, function=link.source, place=link.input_index, number=link.output_nr)
         add(edges, merged, edge, source.startswith("g") or target.startswith("g"))
-    return Model(trace, "autograd", folded, tuple(nodes), tuple(edges))
+    readers = users_of(trace)
+    shared = (t.id for t in trace.tensors if t.is_parameter and len({folded.member[o] for o in readers[t.id]}) != 1)
+    outside = frozenset(shared)
+    return Model(trace, "autograd", folded, tuple(nodes), tuple(edges), outside=outside, stacks=tuple(many))
 
 
 def function_homes(trace: Trace, folded: Fold) -> dict[int, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine import Tensor
-from gradtrace.engine.state import using
+from gradtrace.engine.data.state import using
 from gradtrace.lang.hosted import Hosting
 from gradtrace.lang.run import Run, make_recorder
 from gradtrace.trace.capture import capture

@@ -8,30 +8,47 @@ A node has those of these facts that apply to it:
     label           the variable, the source text, the operator with its constants, or the group's name
     op, grad_fn, value, shape, dtype, grad, grad_note, requires_grad, is_leaf    as `eval` gives them
     flowed          the gradient that passed here, if it was not kept and the run was watched
+    hooks           the hooks that changed the gradient: "hook clip: 1 → 10"
     value_text, grad_text    the value, and the gradient (kept or passed), in short
     line, text      the source line, and its text
     scope           the names of the open scopes around it, outermost first
-    operations, copies    of a group: the number of its operations, and of its equal blocks
+    operations, copies    of a group: the number of its operations, and of its equal blocks or leaves
+    grad_range      of a stack of leaves: the smallest and the largest element of their gradients
 
 Arrays of more than LISTED elements are described in words: shape, range, mean.
 """
 
 from __future__ import annotations
 
+import re
+
+from gradtrace.analysis.lasting import lasting
 from gradtrace.annotations import Any
 from gradtrace.lazy_names import word_pairs
 from gradtrace.trace.operands import record_of
-from gradtrace.trace.record import FAILED, FunctionRecord, Operation, SavedRecord, Span, TensorRecord, Trace, Value
-from gradtrace.views import flow, numbers
+from gradtrace.trace.record import (
+    FAILED,
+    FunctionRecord,
+    Operand,
+    Operation,
+    SavedRecord,
+    Span,
+    TensorRecord,
+    Trace,
+    Value,
+)
+from gradtrace.views import flow, numbers, stacks
 from gradtrace.views.boxes import amount
 from gradtrace.views.cells import visible
 from gradtrace.views.fold import Group
 from gradtrace.views.labels import clip
-from gradtrace.views.model import FUNCTION, GROUP, TENSOR, DrawnEdge, DrawnNode, Model, users_of
+from gradtrace.views.model import FUNCTION, GROUP, TENSOR, DrawnEdge, DrawnNode, Model
 
 LISTED = 64
 NAMED = 5  # kinds of operations that a group names
 LAYER = 4  # operations that the type of a layer says without being listed
+REARRANGING = ("view", "structural")  # kinds of operations whose results have the elements of their operands
+LONGEST_OPERAND = 12  # characters of an operand's name in a caption
 LONGEST_FACTOR = 14  # characters of a name in a derivative
 # How a picture shows the Python operators that records name; the others are shown by their names.
 SIGNS = word_pairs("+ +  - −  * ×  / ÷  ** ^  @ @  < <  <= ≤  > >  >= ≥  == =  != ≠")
@@ -39,8 +56,12 @@ SIGNS = word_pairs("+ +  - −  * ×  / ÷  ** ^  @ @  < <  <= ≤  > >  >= ≥ 
 
 def facts_of(drawn: Model) -> list[dict[str, Any]]:
     """Return the facts of every node, in the model's order."""
-    flowed = flow.gradients(drawn.trace)
-    return [facts(drawn, node, flowed) for node in drawn.nodes]
+    flowed, hooks = flow.gradients(drawn.trace), flow.hooks(drawn.trace)
+    found = [facts(drawn, node, flowed) for node in drawn.nodes]
+    for node, own in zip(drawn.nodes, found, strict=True):
+        if node.kind == TENSOR and node.record in hooks:
+            own["hooks"] = [numbers.hook_text(hook) for hook in hooks[node.record]]
+    return found
 
 
 def facts(drawn: Model, node: DrawnNode, flowed: dict[int, Value]) -> dict[str, Any]:
@@ -83,7 +104,7 @@ def operation_facts(drawn: Model, node: DrawnNode) -> dict[str, Any]:
     operation = drawn.trace.operations[node.record]
     return {
         "label": operation.label,
-        "sign": caption(operation),
+        "sign": caption(drawn.trace, operation),
         "op": operation.name,
         "grad_fn": operation.grad_fn,
         "line": line_of(operation.span),
@@ -120,6 +141,7 @@ def group_facts(drawn: Model, node: DrawnNode) -> dict[str, Any]:
         "operations": len(group.operations),
         "copies": group.copies,
         "text": "; ".join(summary(drawn, group)),
+        "grad_range": list(stacks.ends_of(drawn.trace, group, True) or ()) or None,
         "line": min(lines, default=None),
     }
 
@@ -185,12 +207,13 @@ def failed_in_backward(trace: Trace) -> tuple[int, str] | None:
 
 
 def first_bad(trace: Trace) -> tuple[int | None, str]:
-    """Return the tensor with the first NaN or infinity, in a value, else in a gradient, with a text.
+    """Return the tensor with the first NaN or infinity that matters, in a value, else in a gradient, with a text.
 
     Values are searched in the order of creation, gradients in the reverse order.
     """
+    bad = lasting(trace) if any(is_bad(tensor.value) for tensor in trace.tensors) else ()
     for tensor in trace.tensors:
-        if is_bad(tensor.value):
+        if tensor.id in bad and is_bad(tensor.value):
             return tensor.id, "first NaN or Inf" + (f", line {tensor.span.where}" if tensor.span else "")
     for tensor in reversed(trace.tensors):
         if is_bad(tensor.grad):
@@ -217,13 +240,54 @@ def is_ordered(name: str) -> bool:
     return record is not None and record.commutative is False
 
 
-def caption(operation: Operation) -> str:
-    """Return the text in an operation's oval: a sign with its constant ("+ 1", "1 −"), or its label."""
+def caption(trace: Trace, operation: Operation) -> str:
+    """Return the text in an operation's oval: a sign with its constant ("+ 1", "1 −"), its operands where their order
+    matters ("a − b"), the program's own word ("flatten"), or its label.
+    """
     sign = sign_of(operation.name)
     if sign is None or len(operation.inputs) != 2:
-        return operation.label
-    left, right = (operand.text if operand.tensor is None else "" for operand in operation.inputs)
+        return program_word(trace, operation) or operation.label
+    left, right = (operand_name(trace, operation, operand) for operand in operation.inputs)
     return " ".join(part for part in (left, sign, right) if part)
+
+
+def operand_name(trace: Trace, operation: Operation, operand: Operand) -> str:
+    """Return the text of a constant; the name of a tensor only where the order of two tensors matters."""
+    if operand.tensor is None:
+        return operand.text
+    if not is_ordered(operation.name) or len(operation.tensors) < 2:
+        return ""
+    label = trace.tensors[operand.tensor].label
+    if len(label) <= LONGEST_OPERAND:
+        return label
+    made = trace.tensors[operand.tensor].operation
+    return "…" if made is None else program_word(trace, trace.operations[made]) or trace.operations[made].name
+
+
+def program_word(trace: Trace, operation: Operation) -> str:
+    """Return what the program called an operation that only rearranges: "flatten" for a view, "out[:, -1]" for a
+    select; "" for other operations, and for a step inside of a larger call.
+    """
+    record = record_of(operation.name)
+    if record is None or record.kind not in REARRANGING or not operation.text or not operation.outputs:
+        return ""
+    label = trace.tensors[operation.outputs[0]].label
+    inside = operation.scope is not None and trace.scopes[operation.scope].span == operation.span
+    if inside or label.startswith(f"{operation.name} in "):
+        return ""
+    return clip(operation.text, 20) if operation.text.endswith("]") else called(operation.text)
+
+
+def called(text: str) -> str:
+    """Return the name of the function or attribute that an expression ends with: "flatten" of "f(x).flatten(1)"."""
+    depth, at = 0, len(text)
+    while at and text.endswith(")"):
+        at -= 1
+        depth += {")": 1, "(": -1}.get(text[at], 0)
+        if not depth:
+            break
+    found = re.search(r"([^\W\d]\w*)$", text[:at])
+    return found[1] if found is not None else ""
 
 
 def derivative_text(trace: Trace, operation: Operation, position: int, value: Value) -> str:
@@ -269,12 +333,22 @@ def saved_text(trace: Trace, item: SavedRecord) -> tuple[str, str]:
 # ---- of groups
 
 
+def name_inside(drawn: Model, group: Group) -> str:
+    """Return a group's name as its open scope calls it: "fc1" for "net.fc1" in the frame of "net"."""
+    outer = "" if group.scope is None else drawn.trace.scopes[group.scope].name + "."
+    inner = group.name.removeprefix(outer)
+    return inner if inner.isidentifier() else group.name
+
+
 def summary(drawn: Model, group: Group) -> list[str]:
     """Describe a group: its kind, its operations, and how many are hidden in it."""
+    if group.leaves:
+        return [stacks.text_of(drawn.trace, group)]
     kinds: dict[str, int] = {}
     for index in group.operations:
         name = drawn.trace.operations[index].name
-        kinds[name] = kinds.get(name, 0) + 1
+        if not is_plumbing(name):
+            kinds[name] = kinds.get(name, 0) + 1
     many = len(group.operations)
     blocks = {"loop": "loop", "pass": "passes", "module": "blocks", "function": "calls"}.get(group.kind, "times")
     each = f"{group.copies:,} {blocks} of {many // group.copies}: " if group.copies > 1 else ""
@@ -291,16 +365,17 @@ def summary(drawn: Model, group: Group) -> list[str]:
     return [*lines, *filter(None, [owns])]
 
 
+def is_plumbing(name: str) -> bool:
+    """Whether an operation only rearranges; a list of what a group computes leaves these out."""
+    record = record_of(name)
+    return record is not None and (record.kind in REARRANGING or record.identity != "")
+
+
 def hidden_parameters(drawn: Model, group: Group) -> list[int]:
-    """Return the parameters that only this group uses, and that are therefore not drawn."""
-    shown = {node.record for node in drawn.nodes if node.kind == "tensor"}
-    inside = set(group.operations)
-    used = {o.tensor for i in group.operations for o in drawn.trace.operations[i].inputs if o.tensor is not None}
-    own = [t for t in sorted(used) if drawn.trace.tensors[t].is_parameter and t not in shown]
-    if drawn.style == "autograd" and own:
-        users = users_of(drawn.trace)
-        own = [t for t in own if inside.issuperset(users[t])]
-    return own
+    """Return the parameters that only this group uses, and that are therefore not drawn: of each its last version."""
+    used = {t for i in group.operations for t in drawn.trace.operations[i].tensors}
+    own = [drawn.trace.tensors[t] for t in sorted(used - drawn.outside)]
+    return list({t.first: t.id for t in own if t.is_parameter}.values())
 
 
 def details(drawn: Model, group: Group) -> list[str]:
@@ -313,7 +388,7 @@ def details(drawn: Model, group: Group) -> list[str]:
 
 
 def group_role(group: Group) -> str:
-    return "series" if group.copies > 1 else "group"
+    return "leaves" if group.leaves else "series" if group.copies > 1 else "group"
 
 
 def lines_in(drawn: Model, group: Group) -> list[int]:

@@ -15,7 +15,7 @@ import math
 from itertools import pairwise
 
 from gradtrace.annotations import Any, NamedTuple
-from gradtrace.trace.record import Span, Value
+from gradtrace.trace.record import HookRun, Span, Value
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 NOT_FINITE = "×"
@@ -60,12 +60,19 @@ def stats(value: Value) -> Stats:
         kept = value.summary
         return Stats(value.numel, kept.minimum, kept.maximum, kept.mean, kept.nan, kept.inf)
     data = value.data
-    if data.dtype.kind != "f":
-        return _finite_stats(data, data.size, 0, 0)
-    nan = int((data != data).sum())
-    inf = int((abs(data) == math.inf).sum())
-    finite = data if not nan and not inf else data[abs(data) < math.inf]
-    return _finite_stats(finite, data.size, nan, inf)
+    if not data.size:
+        return Stats(0, None, None, None, 0, 0)
+    low, high = data.min().item(), data.max().item()
+    nan = inf = 0
+    if data.dtype.kind == "f" and not abs(low) < math.inf > abs(high):  # NaN and inf show in one of them
+        nan = int((data != data).sum())
+        inf = int((abs(data) == math.inf).sum())
+        data = data[abs(data) < math.inf]
+        if not data.size:
+            return Stats(value.numel, None, None, None, nan, inf)
+        low, high = data.min().item(), data.max().item()
+    # float32 sums of large arrays lose the last digits shown, so the mean is taken in float64
+    return Stats(value.numel, low, high, data.sum(dtype="float64").item() / data.size, nan, inf)
 
 
 def _scalar_stats(x: Any) -> Stats:
@@ -74,13 +81,6 @@ def _scalar_stats(x: Any) -> Stats:
     if abs(x) == math.inf:
         return Stats(1, None, None, None, 0, 1)
     return Stats(1, x, x, float(x), 0, 0)
-
-
-def _finite_stats(finite: Any, count: int, nan: int, inf: int) -> Stats:
-    if not finite.size:
-        return Stats(count, None, None, None, nan, inf)
-    # float32 sums of large arrays lose the last digits shown, so the mean is taken in float64
-    return Stats(count, finite.min().item(), finite.max().item(), float(finite.mean(dtype="float64")), nan, inf)
 
 
 def elements(value: Value, digits: int = 4) -> str:
@@ -111,6 +111,11 @@ def summary(value: Value) -> str:
     parts += [f"{facts.nan} NaN"] if facts.nan else []
     parts += [f"{facts.inf} Inf"] if facts.inf else []
     return "  ".join(parts) or ("" if value.numel else "empty")
+
+
+def hook_text(hook: HookRun) -> str:
+    """Return what a hook made of a gradient: "hook clip: 1 → 10"."""
+    return f"hook {hook.name}: {short(hook.before) or 'none'} → {short(hook.after) or 'none'}"
 
 
 def short(value: Value | None, small: int = SMALL, width: int = CELL) -> str:
@@ -158,7 +163,8 @@ def jsonable(data: Any) -> Any:
         return data if abs(data) != math.inf else ("Infinity" if data > 0 else "-Infinity")
     if isinstance(data, Value):
         if data.kept is not None:
-            return {"summary": jsonable(data.kept)}
+            facts: dict[str, Any] = jsonable(data.kept)
+            return {"summary": {name: fact for name, fact in facts.items() if name not in ("checksum", "sketch")}}
         return jsonable(data.data if not data.shape else data.data.tolist())
     if isinstance(data, Span):
         return data.line

@@ -51,7 +51,9 @@ def lines(one: Operator, options: LayoutOptions) -> Iterator[str]:
     if one.derivatives:
         yield ""
         yield from wrap(
-            "g is the gradient that comes in, out the result; broadcasting and casts are undone afterwards.", width
+            "g is the gradient that comes in, out the result, grad the gradient of the argument; broadcasting and "
+            "casts are undone afterwards.",
+            width,
         )
 
 

@@ -12,12 +12,13 @@ import os
 import re
 from html import escape
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, NamedTuple
 from gradtrace.trace.record import FunctionEdge, Trace
 from gradtrace.views import flow, image, nodes, numbers, page_views
 from gradtrace.views.dot import DotOptions, text_of
 from gradtrace.views.labels import visible
 from gradtrace.views.model import Model
+from gradtrace.views.page_recipe import recipe
 from gradtrace.views.page_views import View, views_of
 from gradtrace.views.story import story
 from gradtrace.views.style import FONT, THEMES
@@ -25,15 +26,24 @@ from gradtrace.views.style import FONT, THEMES
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 PLAYED = 5_000  # operations up to which the page has the player
 COMMON = (' xml:space="preserve"', f' font-family="{FONT}"')
+FURTHER = "// FURTHER FILES\n"  # the place in the page's script for the other ones
 ALSO_DOWN = 80  # nodes up to which a view has a drawing for narrow screens
 
 
-def page(drawn: Model, options: DotOptions) -> str:
+class Lesson(NamedTuple):
+    """What a page is made for: to guess "values" or "gradients" (`predict`), or to stand in a frame (`embed`)."""
+
+    predict: str = ""
+    embed: bool = False
+
+
+def page(drawn: Model, options: DotOptions, lesson: Lesson = Lesson()) -> str:
     """Return the page of a model. Only a watched run has a backward pass to play."""
     trace = drawn.trace
     views, start = views_of(drawn)
     pictures = drawings(views, drawn, options)
-    title = f"{trace.source_name} – gradtrace"
+    name = trace.source_name.rpartition("/")[2] or trace.source_name
+    data = {**document(trace, views, start), **lesson._asdict()}
     templates = "\n".join(f'<template id="{key}">{picture}</template>' for key, picture in pictures.items())
     return "\n".join(
         [
@@ -41,16 +51,26 @@ def page(drawn: Model, options: DotOptions) -> str:
             '<html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(visible(title))}</title>",
-            f"<style>\n{own_file('page.css')}{dark_rules()}</style></head><body>",
-            own_file("page.html").replace("TITLE", escape(visible(trace.source_name))),
+            f"<title>{escape(visible(name))} – gradtrace</title>",
+            f"<style>\n{own_file('page.css')}{dark_rules()}</style></head>",
+            f'<body class="{" ".join(body_classes(lesson))}">',
+            own_file("page.html").replace("TITLE", escape(visible(name))),
             templates,
-            f'<script type="application/json" id="data">{embedded(document(trace, views, start))}</script>',
-            f"<script>\n{own_file('page.js')}</script>",
+            f'<script type="application/json" id="data">{embedded(data)}</script>',
+            f"<script>\n{script()}</script>",
             "</body></html>",
             "",
         ]
     )
+
+
+def body_classes(lesson: Lesson) -> list[str]:
+    """Return the classes of the page's body, for its style sheet."""
+    return [name for name, is_on in (("embed", lesson.embed), ("predict", lesson.predict)) if is_on]
+
+
+def script() -> str:
+    return own_file("page.js").replace(FURTHER, own_file("squeeze.js") + own_file("teach.js"))
 
 
 def own_file(name: str) -> str:
@@ -128,6 +148,7 @@ def document(trace: Trace, views: list[View], start: int) -> dict[str, Any]:
             }
             for view, ways in zip(views, page_views.folding(views), strict=True)
         ],
+        "recipe": recipe(trace),
         "scopes": page_views.scope_data(trace, views),
         "operations": [operation_data(trace, i) for i in range(len(trace.operations))] if played else [],
         "story": story_data(trace) if played else [],

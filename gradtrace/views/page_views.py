@@ -32,11 +32,12 @@ class View(NamedTuple):
 def views_of(drawn: Model) -> tuple[list[View], int]:
     """Return the views, smallest first, then those with one group unfolded; and the index of `drawn` among them."""
     trace, style = drawn.trace, drawn.style
+    compact = bool(drawn.joined)  # the other drawings look like this one
     found = {drawn.fold.member: (name_of(drawn.fold), drawn)}
     for depth in [*range(deepest(trace)), EVERYTHING]:
         other = fold(trace, depth)
         if other.member not in found and other.shown <= FITS:
-            found[other.member] = (name_of(other), model(trace, style, other))
+            found[other.member] = (name_of(other), model(trace, style, other, compact=compact))
     named = sorted(found.values(), key=lambda view: view[1].fold.shown)
     start = next(i for i, (_, view) in enumerate(named) if view is drawn)
     views = [View(name, view) for name, view in named]
@@ -45,12 +46,12 @@ def views_of(drawn: Model) -> tuple[list[View], int]:
     for group in drawn.groups[: 4 * EXTRA]:
         if len(views) - len(named) >= EXTRA:
             break
-        wider = unfolded(trace, drawn.fold, group, opened)
+        wider = None if group.leaves else unfolded(trace, drawn.fold, group, opened)
         if wider is None:
             continue
         if group.kind == "chain":
             into[group.id] = len(views)
-        views.append(View("", model(trace, style, wider), start))
+        views.append(View("", model(trace, style, wider, compact=compact), start))
         opened.append(opens(views[-1].model))
     views[start] = views[start]._replace(into=into)
     return views, start

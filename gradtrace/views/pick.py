@@ -20,6 +20,7 @@ FLAGS = ("is_leaf", "requires_grad", "retains_grad", "is_output", "is_parameter"
 TEXTS = ("grad_fn", "op", "kind", "label", "name", "grad_note")
 FIELDS = ("value", "grad", "shape", "dtype", *FLAGS, *TEXTS)
 RESULT = "y"  # what `map` calls a result without a name
+WRAPPERS = ("base_model.model.", "module.", "_orig_mod.")  # of peft, of data parallelism, of torch.compile
 DEEP = ".grad.grad_fn"  # the one field with a dot in it
 OF_FIELD = frozenset("abcdefghijklmnopqrstuvwxyz_")  # the letters of fields' names
 
@@ -83,7 +84,18 @@ def lookup(trace: Trace, text: str) -> TensorRecord | None:
         return root(trace)
     wanted = bare(text)
     same = [t for t in trace.tensors if bare(t.label) == wanted]
+    if not same and (inner := unwrapped(text)):
+        found = {i for name, i in trace.names if name.partition(".")[2] == inner}
+        same = [trace.tensors[i] for i in found] if len(found) == 1 else []
     return same[-1] if same else root(trace) if text == RESULT else None
+
+
+def unwrapped(path: str) -> str:
+    """Return a parameter's path without its variable and the module that wraps the model: "0.weight" for
+    "ddp.module.0.weight", the "0.weight" of its model; "" for any other path.
+    """
+    inside = path.partition(".")[2]
+    return next((inside.removeprefix(one) for one in WRAPPERS if inside.startswith(one)), "")
 
 
 def root(trace: Trace) -> TensorRecord | None:
@@ -133,7 +145,7 @@ def separated(text: str) -> list[str]:
 
 def field(t: TensorRecord, name: str) -> Picked:
     if name == "value":
-        return Picked(t.value, "overwritten in place" if t.value is None else "")
+        return Picked(t.value, t.missing)
     if name == "grad":
         return Picked(t.grad, t.grad_note)
     if name == "grad.grad_fn":

@@ -10,11 +10,13 @@ gif apng webp      an animation             mp4     an animation, with ffmpeg
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from gradtrace.annotations import NamedTuple
 from gradtrace.errors import UsageError
 from gradtrace.views.dot import DotOptions, check, text_of
 from gradtrace.views.model import Model
-from gradtrace.views.suffixes import ANIMATION, DRAWING, PAGE, SUFFIXES, of_kinds
+from gradtrace.views.suffixes import ANIMATION, DRAWING, PAGE, PICTURES, SUFFIXES, of_kinds
 
 DRAWN, ANIMATED = of_kinds(DRAWING), of_kinds(ANIMATION)
 WATCHED = of_kinds(PAGE, ANIMATION)  # they tell also of backward, if the run was watched
@@ -61,13 +63,8 @@ def render(drawn: Model, options: DotOptions, suffix: str, dpi: int | None = Non
         from gradtrace.views import animation
 
         return animation.render(drawn, options, suffix, dpi, film.speed, film.size)
-    if suffix == "txt":
-        from gradtrace.views import tree
-
-        return tree.render(drawn).encode()
-    from gradtrace.views import exchange
-
-    writers = {"json": exchange.node_link, "graphml": exchange.graphml, "mmd": exchange.mermaid}
-    if suffix not in writers:
+    if suffix not in PICTURES:
         raise UsageError(f"unknown format '{suffix}'", f"use one of: {', '.join(SUFFIXES)}")
-    return writers[suffix](drawn).encode()
+    module, _, name = PICTURES[suffix].writer.partition(":")
+    text: str = getattr(import_module(f"gradtrace.views.{module}"), name)(drawn)
+    return text.encode()

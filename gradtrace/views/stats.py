@@ -97,7 +97,7 @@ def depth_rows(found: Stats) -> Sequence[Any]:
 
 def outstanding(nodes: Sequence[TensorStats], most: int = MANY) -> list[TensorStats]:
     """Return the nodes with bad elements, then those with the largest and smallest gradients, in their order."""
-    bad = [n for n in nodes if any(x is not None and (x.nan or x.inf) for x in (n.value, n.grad))][: most // 2]
+    bad = [n for n in nodes if n.is_bad][: most // 2]
     sized = sorted((n for n in nodes if n.grad is not None), key=lambda n: n.grad.largest)  # type: ignore[union-attr]
     room = max(1 if most < MANY else 2, (most - len(bad)) // 2)
     chosen = {n.tensor for n in [*bad, *sized[:room], *sized[-room:]]} or {n.tensor for n in nodes[:most]}
@@ -142,7 +142,8 @@ def percent(found: Numbers | Module | None) -> Cell:
 
 
 def bad_cell(node: TensorStats) -> Cell:
-    parts = [not_finite(x, f"{name} ") for name, x in (("value", node.value), ("grad", node.grad)) if x is not None]
+    found = (("value ", node.value), ("grad ", node.grad)) if node.is_bad else ()
+    parts = [not_finite(x, name) for name, x in found if x is not None]
     return Cell(", ".join(filter(None, parts)), "red")
 
 
@@ -189,7 +190,11 @@ def same(group: Sequence[str]) -> str:
 
 
 def anomalies(found: Stats) -> list[tuple[str, str]]:
-    return [(bad_text(bad), "red") for bad in found.bad] or [("every value and every gradient is finite", "green")]
+    if found.bad:
+        return [(bad_text(bad), "red") for bad in found.bad]
+    if any(x is not None and (x.nan or x.inf) for n in found.nodes for x in (n.value, n.grad)):
+        return [("no value that is not finite reaches a result or a gradient", "green")]
+    return [("every value and every gradient is finite", "green")]
 
 
 def bad_text(bad: Bad) -> str:

@@ -28,6 +28,7 @@ from __future__ import annotations
 from gradtrace.analysis.steps import Backward, Ended, Failed, Forward, Kept, RunStep, Started
 from gradtrace.annotations import Any, Iterable, Iterator
 from gradtrace.lazy_names import words
+from gradtrace.trace.ident import ident
 from gradtrace.trace.record import HookRun, Span, Trace, Value
 from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import visible, wrap
@@ -152,8 +153,8 @@ def result(step: Forward) -> str:
 def values(step: Forward) -> Cell:
     if len(step.outputs) != 1:
         return Cell(f"{len(step.outputs)} results")
-    value = step.outputs[0].value
-    return Cell("(overwritten)", "dim") if value is None else amount(value)
+    made = step.outputs[0]
+    return Cell(f"({made.missing})", "dim") if made.value is None else amount(made.value)
 
 
 def amount(value: Value | None) -> Cell:
@@ -167,7 +168,9 @@ def amount(value: Value | None) -> Cell:
 def short(value: Value) -> str:
     """Return "all 1" if all elements are equal; else a short text as in every table."""
     text = numbers.summary(value) if value.numel > 1 else ""
-    return text if text.startswith("all ") else numbers.short(value)
+    if text.startswith("all "):
+        return text
+    return f"{numbers.shape(value)}  {text}".rstrip() if value.numel > numbers.SMALL else numbers.short(value)
 
 
 def grad_fn(step: Forward) -> Cell:
@@ -200,7 +203,8 @@ def backward_table(part: list[Backward | Ended], options: LayoutOptions) -> Iter
     turns = [step for step in part if isinstance(step, Backward)]
     if not turns:
         return
-    made = [edge_rows(step) for step in turns]
+    known: dict[int, Cell] = {}
+    made = [edge_rows(step, known) for step in turns]
     titles = words("step function of upstream local to downstream")
     columns = [
         Column(title, list(cells))
@@ -219,14 +223,24 @@ def backward_table(part: list[Backward | Ended], options: LayoutOptions) -> Iter
                 yield indent + paint(line, style, options) + "\n"
 
 
-def edge_rows(step: Backward) -> list[tuple[Cell, ...]]:
-    left = (right(step.number, "dim"), Cell(step.name), Cell(visible(step.of)), amount(step.upstream))
+def edge_rows(step: Backward, known: dict[int, Cell]) -> list[tuple[Cell, ...]]:
+    """Return a row for each edge. `known` has the cells of values by `ident`, for what one function sends the next
+    receives.
+    """
+
+    def cell(value: Value | None) -> Cell:
+        found = known.get(ident(value))
+        if found is None:
+            found = known[ident(value)] = amount(value)
+        return found
+
+    left = (right(step.number, "dim"), Cell(step.name), Cell(visible(step.of)), cell(step.upstream))
     blank = (right(""), Cell(""), Cell(""), right(""))
     edges = [
         (
-            amount(item.local) if item.local is not None else Cell("·", "dim", True),
+            cell(item.local) if item.local is not None else Cell("·", "dim", True),
             Cell(visible(item.to)),
-            amount(item.value),
+            cell(item.value),
         )
         for item in step.sent
     ] or [(right(""), Cell(""), right(""))]

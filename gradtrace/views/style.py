@@ -64,6 +64,7 @@ class Theme(NamedTuple):
     operation: Look
     group: Look
     series: Look
+    leaves: Look
     scope: str  # the frame around an open scope
     scale: tuple[str, ...]  # fills from a small to a large gradient, each a step darker (light) or brighter (dark)
     looks: dict[str, Look]  # of tensors, by role, in the legend's order
@@ -72,7 +73,7 @@ class Theme(NamedTuple):
     @property
     def by_role(self) -> dict[str, Look]:
         """The looks of all nodes, in the legend's order."""
-        others = {"group": self.group, "series": self.series, "operation": self.operation}
+        others = {"group": self.group, "series": self.series, "leaves": self.leaves, "operation": self.operation}
         return {**self.looks, **self.functions, **others}
 
 
@@ -94,8 +95,9 @@ FUNCTIONS = {
 }
 OPERATION = Look("operation", "ellipse", margin="0.04,0.0")
 GROUP = Look("folded: several operations", "tab", width=1.4)
+LEAVES = Look("leaves, stacked", "box3d", width=2.2, margin="0.11,0.1")
 SERIES = Look("folded: equal blocks", "box3d", width=1.4, margin="0.11,0.1")
-SAME_COLOURS = {"accumulate": "leaf", "function": "nonleaf", "root": "output", "series": "group"}
+SAME_COLOURS = {"accumulate": "leaf", "function": "nonleaf", "root": "output", "series": "group", "leaves": "leaf"}
 
 
 def theme_of(colours: str, scale: str, looks: str) -> Theme:
@@ -112,6 +114,7 @@ def theme_of(colours: str, scale: str, looks: str) -> Theme:
         operation=painted("operation", OPERATION),
         group=painted("group", GROUP),
         series=painted("series", SERIES),
+        leaves=painted("leaves", LEAVES),
         scale=tuple(scale.split()),
         looks={role: painted(role, look) for role, look in TENSORS.items()},
         functions={role: painted(role, look) for role, look in FUNCTIONS.items()},

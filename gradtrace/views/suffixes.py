@@ -1,6 +1,7 @@
 """The formats of pictures: the suffixes of their files, how these begin, and how the help of -o shows them.
 
-To add one, write its row here and its function in `views/render.py`.
+To add one that is text, write its row here and its function, of a Model, in a module of `views/`; others also need a
+line in `views/render.py`.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from gradtrace.annotations import NamedTuple
 class PictureFormat(NamedTuple):
     """A format of pictures. A file may be overwritten if it begins like one; () where any text may be one.
 
-    `shown` is the format in the help of -o; "" for those that another one mentions.
+    `shown` is the format in the help of -o; "" for those that another one mentions. `writer` is the function
+    that writes a text, "module:function".
     """
 
     kind: str
     begins: tuple[bytes, ...] = ()
     shown: str = ""
+    writer: str = ""
 
 
 DRAWING, ANIMATION, PAGE, TEXT = "drawing", "animation", "page", "text"  # drawings and animations fit a frame
@@ -31,10 +34,10 @@ PICTURES = {
     "apng": PictureFormat(ANIMATION, (b"\x89png",)),
     "webp": PictureFormat(ANIMATION, (b"riff",)),
     "mp4": PictureFormat(ANIMATION),
-    "mmd": PictureFormat(TEXT, (b"flowchart", b"graph", b"%%", b"---"), ".mmd"),
-    "json": PictureFormat(TEXT, (b"{", b"["), ".json"),
-    "graphml": PictureFormat(TEXT, (b"<?xml", b"<graphml"), ".graphml"),
-    "txt": PictureFormat(TEXT, (), ".txt"),
+    "mmd": PictureFormat(TEXT, (b"flowchart", b"graph", b"%%", b"---"), ".mmd", "exchange:mermaid"),
+    "json": PictureFormat(TEXT, (b"{", b"["), ".json", "exchange:node_link"),
+    "graphml": PictureFormat(TEXT, (b"<?xml", b"<graphml"), ".graphml", "exchange:graphml"),
+    "txt": PictureFormat(TEXT, (), ".txt", "tree:render"),
 }
 SUFFIXES = tuple(PICTURES)
 

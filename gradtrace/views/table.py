@@ -31,14 +31,25 @@ CONSTANT = ("shape", "dtype")  # columns that may be told below the table
 BELOW = ("shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad.grad_fn")
 
 
-def render(trace: Trace, options: LayoutOptions = LayoutOptions(), selection: Selection | None = None) -> str:
-    """Return the table as text, each line ended by a line break; "" without a tensor to show."""
+def render(
+    trace: Trace,
+    options: LayoutOptions = LayoutOptions(),
+    selection: Selection | None = None,
+    more: Callable[[list[TensorRecord]], list[Column]] | None = None,
+) -> str:
+    """Return the table as text, each line ended by a line break; "" without a tensor to show.
+
+    `more` makes columns that stand after those of the value and the gradient.
+    """
     shown, hidden = chosen(trace, options.all)
     shown = shown if selection is None else selection.tensors(shown)
     if not shown:
         return ""
     notes: list[str] = []
     columns = build(shown, notes, options)
+    for column in () if more is None else more(shown):
+        after = "value" if column.title == "digits" else "grad"
+        columns.insert(next(i for i, one in enumerate(columns) if one.title == after) + 1, column)
     if selection is not None:
         columns = [columns[place] for place in selection.places([column.title for column in columns])]
         notes = notes if any(column.title == "grad" for column in columns) else []
@@ -90,7 +101,7 @@ def name(t: TensorRecord) -> Cell:
 
 def value(t: TensorRecord) -> Cell:
     if t.value is None:
-        return Cell("(overwritten)", "dim")
+        return Cell(f"({t.missing})", "dim")
     return contents(t.value)
 
 

@@ -43,4 +43,5 @@ def _escaped(char: str) -> str:
         found = ESCAPES[char] = rf"\ensuremath{{{name if name[0] in '-{' or name == 'o' else chr(92) + name}}}"
     if found is not None:
         return found
-    return char if " " <= char <= "~" or "¡" <= char <= "ÿ" else rf"\ifdefined\pdftexversion ?\else {char}\fi{{}}"
+    # \Umathchar is of XeTeX and LuaTeX alone; \pdftexversion some packages define in LuaTeX too
+    return char if " " <= char <= "~" or "¡" <= char <= "ÿ" else rf"\ifdefined\Umathchar {char}\else ?\fi{{}}"

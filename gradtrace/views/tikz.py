@@ -1,6 +1,7 @@
 """A drawing as TikZ: the lines, shapes and texts of Graphviz's layout, one command each, in the document's font.
 
-    tikz(dot text) -> a document that pdflatex, lualatex and xelatex compile (class `standalone`)
+    tikz(dot text) -> a document that pdflatex, lualatex and xelatex compile (class `standalone`); with Chinese,
+        Japanese or Korean text, lualatex and xelatex
 
 `\\input` includes the file in another document that loads the package `standalone`. A text that is wider in TeX's font
 than in Graphviz's is narrowed to its width there; a sparkline is drawn as bars.
@@ -9,6 +10,7 @@ than in Graphviz's is narrowed to its width there; a sparkline is drawn as bars.
 from __future__ import annotations
 
 import json
+import re
 
 from gradtrace.annotations import Any, Iterator, Sequence
 from gradtrace.views import image
@@ -26,6 +28,45 @@ HEAD = r"""% Made by gradtrace. Compile with pdflatex, lualatex or xelatex.
   \ifdim\wd\gradtracebox>#1\relax\resizebox{#1}{\height}{\usebox\gradtracebox}\else\usebox\gradtracebox\fi}
 \begin{document}
 """
+# Letters that the fonts of pdflatex lack (Cyrillic, for example): there ? stands for them.
+LETTERS_HEAD = r"""\ifdefined\Umathchar
+  \usepackage{fontspec}
+  \IfFontExistsTF{DejaVu Sans}{\setsansfont{DejaVu Sans}}{}
+\fi
+\begin{document}
+"""
+# Chinese, Japanese and Korean text: the first of these fonts that is installed, else a warning and question marks.
+EASTERN_HEAD = r"""\newcommand\gradtraceeastern[1]{?}
+\newcommand\gradtracewarn[1]{\PackageWarningNoLine{gradtrace}{Chinese, Japanese and Korean text is left out: #1}}
+\newcommand\gradtracetry[1]{\ifdefined\gradtracefont\else\IfFontExistsTF{#1}{\newfontfamily\gradtracefont{#1}}{}\fi}
+\ifdefined\Umathchar
+  \usepackage{fontspec}
+  FONTS
+  \ifdefined\gradtracefont
+    \renewcommand\gradtraceeastern[1]{{\gradtracefont #1}}
+  \else
+    \gradtracewarn{install the font Noto Sans CJK SC}
+  \fi
+\else
+  \gradtracewarn{compile with xelatex or lualatex}
+\fi
+\begin{document}
+"""
+EASTERN_FONTS = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Noto Serif CJK SC",
+    "Source Han Sans SC",
+    "Hiragino Sans",
+    "Microsoft YaHei",
+    "Malgun Gothic",
+    "WenQuanYi Zen Hei",
+)
+# Jamo, radicals and punctuation, kana, ideographs, syllables, full width
+EASTERN = (
+    "[\u1100-\u11ff\u2e80-\u4dbf\u4e00-\u9fff\ua960-\ua97f"
+    "\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]+"
+)
 BARS = " ▁▂▃▄▅▆▇█"
 ANCHORS = {"l": "base west", "c": "base", "r": "base east"}
 DRAWN = ("_draw_", "_ldraw_", "_hdraw_", "_tdraw_", "_hldraw_", "_tldraw_")
@@ -41,7 +82,20 @@ def tikz(source: str) -> str:
     lines = [line for thing in things for part in DRAWN for line in pen.lines(thing.get(part, ()))]
     colours = [rf"\definecolor{{{name}}}{{HTML}}{{{code}}}" for code, name in pen.colours.items()]
     body = [r"\begin{tikzpicture}[x=1bp,y=1bp,line width=1bp,inner sep=0pt]", *colours, *lines, r"\end{tikzpicture}"]
-    return HEAD + "\n".join(body) + "\n\\end{document}\n"
+    return head_for(body) + "\n".join(body) + "\n\\end{document}\n"
+
+
+def head_for(body: Sequence[str]) -> str:
+    """Return the preamble, with fonts for text that those of pdflatex lack, if the drawing has any."""
+    head, start, any_engine = HEAD, "\\begin{document}\n", "pdflatex, lualatex or xelatex."
+    if any(r"\ifdefined\Umathchar" in line for line in body):
+        head = head.replace(any_engine, "lualatex or xelatex: it has letters that pdflatex lacks.")
+        head = head.replace(start, LETTERS_HEAD)
+    if any(r"\gradtraceeastern{" in line for line in body):
+        tried = "".join(rf"\gradtracetry{{{name}}}" for name in EASTERN_FONTS)
+        head = head.replace(any_engine, "lualatex or xelatex: it has Chinese, Japanese or Korean text.")
+        head = head.replace(start, EASTERN_HEAD.replace("FONTS", tried))
+    return head
 
 
 def in_order(layout: dict[str, Any]) -> list[dict[str, Any]]:
@@ -137,7 +191,13 @@ class Pen:
 
 def spaced(text: str) -> str:
     """Return a text for TeX; the no-break spaces, which hold parts of a label apart, are kept."""
-    return "~".join(map(escaped, text.split("\xa0")))
+    return "~".join(map(with_eastern, text.split("\xa0")))
+
+
+def with_eastern(text: str) -> str:
+    """Return a text for TeX, with its Chinese, Japanese and Korean parts in a font that has them."""
+    parts = re.split(f"({EASTERN})", text)
+    return "".join(rf"\gradtraceeastern{{{part}}}" if i % 2 else escaped(part) for i, part in enumerate(parts))
 
 
 def style_of(text: str) -> list[str]:

@@ -5,17 +5,18 @@
       line 2  w = torch.tensor(1., requires_grad=True)
               w is a leaf that requires grad
       ...
-    To fix it:
-      - leave out .detach() there
+    To fix it (tried):
+      - w on line 4
 
 The JSON document has `schema` "gradtrace/why", `version`, and `answers`, a list of objects with name, status
 ("gradient", "zero", "nan", "none", "failed"), cause (a short word), sentence, value (the gradient, or null), evidence
-[{text, line, source}] and advice (a list).
+[{text, line, source}], advice (a list), and tried: what of the advice was run, with the trouble gone.
 """
 
 from __future__ import annotations
 
 from gradtrace.analysis.cause import Cause, Evidence
+from gradtrace.analysis.words import folded
 from gradtrace.annotations import Any, Sequence
 from gradtrace.views import layout, rows
 from gradtrace.views.cells import clip, visible, wrap
@@ -25,7 +26,9 @@ COLUMNS = ("name", "status", "cause", "sentence", "evidence", "advice")
 STYLES = {"none": "yellow", "zero": "yellow", "nan": "red", "failed": "red", "gradient": "green", "found": "red"}
 WIDEST = 80
 FULL = 3  # causes that are shown with their evidence
+WIDEST_PLACE = 20  # from which a place stands on a line of its own
 MOST = 5  # pieces of evidence
+MOST_NAMES = 12  # names that share a reason
 
 
 def text(answers: Sequence[Cause], options: LayoutOptions) -> str:
@@ -39,12 +42,14 @@ def lines(answer: Cause, options: LayoutOptions) -> list[str]:
     found = layout.wrapped(answer.sentence, style, options, width)
     shown = [item for item in answer.evidence if item.text or item.source][:MOST]
     if shown:
-        margin = max(len(where(item)) for item in shown) + 4
+        margin = max([len(at) for item in shown if len(at := where(item)) <= WIDEST_PLACE], default=0) + 4
         found += ["", *(line for item in shown for line in evidence(item, margin, width, options))]
-    if answer.advice:
-        found += ["", paint("To fix it:", "bold", options)]
-        for item in answer.advice:
-            first, *more = wrap(visible(item), width - 4)
+    open_ends = [item for item in answer.advice if item not in answer.tried]
+    heading = "A direction, not tried:" if len(open_ends) == 1 else "Directions, not tried:"
+    for title, advice in (("To fix it (tried):", answer.tried), (heading, open_ends)):
+        found += ["", paint(title, "bold", options)] if advice else []
+        for index, item in enumerate(advice):
+            first, *more = wrap(visible(item if index else item.removeprefix("or ")), width - 4)
             found += [f"  - {first}", *(f"    {line}" for line in more)]
     return found
 
@@ -52,8 +57,11 @@ def lines(answer: Cause, options: LayoutOptions) -> list[str]:
 def evidence(item: Evidence, margin: int, width: int, options: LayoutOptions) -> list[str]:
     """Return the source line, and below it the fact that it shows."""
     said = wrap(visible(item.text), width - margin)
-    head = f"  {where(item)}".ljust(margin)
-    blank = " " * margin
+    at, blank = where(item), " " * margin
+    if len(at) > WIDEST_PLACE:
+        above = paint(f"  {at}", "dim", options)
+        return [above, *evidence(item._replace(span=None, place=""), margin, width, options)]
+    head = f"  {at}".ljust(margin)
     if not item.source:
         return [(head if i == 0 else blank) + line for i, line in enumerate(said)]
     source = clip(visible(item.source), width - margin, dots(options))
@@ -61,7 +69,7 @@ def evidence(item: Evidence, margin: int, width: int, options: LayoutOptions) ->
 
 
 def where(item: Evidence) -> str:
-    return f"line {item.span.where}" if item.span is not None and item.source else ""
+    return f"line {item.place or item.span.where}" if item.span is not None and item.source else ""
 
 
 # ---- the overview
@@ -77,6 +85,16 @@ def report(causes: Sequence[Cause], answers: Sequence[Cause], options: LayoutOpt
     return "\n".join([*told, rest] if rest else told)
 
 
+def healthy(said: Sequence[str], options: LayoutOptions) -> str:
+    """Return the answer about a run in which nothing is wrong: a sentence, and remarks."""
+    width = min(options.width or WIDEST, WIDEST)
+    head, *remarks = said
+    found = layout.wrapped(head, STYLES["gradient"], options, width)
+    for remark in remarks:
+        found += ["", *wrap(visible(remark), width)]
+    return layout.joined(found)
+
+
 def overview(answers: Sequence[Cause], options: LayoutOptions) -> str:
     """Return one sentence for each tensor; tensors with the same reason are listed together after the first of them."""
     groups: dict[Any, list[Cause]] = {}
@@ -88,6 +106,8 @@ def overview(answers: Sequence[Cause], options: LayoutOptions) -> str:
         found += indented(first.sentence, style, options)
         if others:
             names = ", ".join(other.name for other in others)
+            if len(others) > MOST_NAMES and not options.all:
+                names = folded([other.name for other in others], "others")
             found += ["  " + line for line in indented(f"Likewise {names}.", style, options, 2)]
     return layout.joined(found)
 
@@ -108,11 +128,12 @@ def indented(sentence: str, style: str, options: LayoutOptions, less: int = 0) -
 
 def render(answers: Sequence[Cause], format: str) -> str:
     """Return the answers in any format except the table."""
-    names = "name status cause=code sentence value evidence advice"
+    names = "name status cause=code sentence value evidence advice tried"
     document = {"answers": [rows.fields(answer, names) for answer in answers]}
     return rows.write(rows.Results("gradtrace/why", document, "answers", COLUMNS, map(row, answers)), format)
 
 
 def row(answer: Cause) -> list[str]:
     shown = "; ".join(f"{where(e)}: {e.text}" if where(e) else e.text for e in answer.evidence)
-    return [answer.name, answer.status, answer.code, answer.sentence, shown, "; ".join(answer.advice)]
+    advice = (item if item in answer.tried else f"not tried: {item}" for item in answer.advice)
+    return [answer.name, answer.status, answer.code, answer.sentence, shown, "; ".join(advice)]

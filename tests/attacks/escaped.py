@@ -308,6 +308,7 @@ FORGED = {
             {"ask": "figures", "seconds": "x", "most": 0},
             {"ask": "torch"},
             {"ask": "cluster"},
+            {"ask": "command", "words": ["eval", "1", "--get", "y"]},
             {"ask": "entry", "names": 3},
             {"ask": "__class__"},
             {"ask": ["write"]},
@@ -319,10 +320,10 @@ FORGED = {
 def forge(number: int) -> None:
     """Write a forged message on every descriptor but 0, 1 and 2."""
     for descriptor in range(3, 64):
-        try:
-            os.write(descriptor, list(FORGED.values())[number])
-        except OSError:
-            continue
+        rest = list(FORGED.values())[number]
+        with contextlib.suppress(OSError):
+            while rest:  # an alarm cuts a long write short
+                rest = rest[os.write(descriptor, rest) :]
     os.write(2, b"forged\n")
     threading.Event().wait(20)
 

@@ -140,6 +140,15 @@ HAND = {
 }
 
 
+def test_each_use_of_a_long_recording_is_timed():
+    pytest.importorskip("torch")
+    names = [name for name in JOBS if name.startswith("linear-")]
+    assert len(names) == 9
+    commands = [[sys.executable, *run_script("linear", what, 80)[1:]] for what in ("read", "all")]
+    read, together = (measure(JOBS[names[0]], OURS, command).seconds for command in commands)
+    assert 0 < read < together < 1
+
+
 def test_every_peer_of_a_job_runs_in_the_same_environment():
     job = JOBS["larger"]._replace(environment={"SECONDS_TO_PRINT": "7"})
     code = "import os; print('{\"seconds\": ' + os.environ['SECONDS_TO_PRINT'] + '}')"

@@ -1,10 +1,12 @@
 """Files that an earlier commit saved (eaf71bb, version 0.2.0) give the answers that their programs give today.
 
 `records_of_0_2/` has each program beside its file. `model.gt` is a recorded run of real PyTorch, with what that commit
-answered about it in `model.json`: {command: stdout}.
+answered about it in `model.json`: {command: stdout}, but for `stats`, where the update of a bias that starts at 0 was
+"inf" then, and `graph`, which draws a network as one column now.
 """
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -23,12 +25,23 @@ def saved(here):
     return shutil.copytree(SAVED, here, dirs_exist_ok=True)
 
 
+NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]\d+)?")
+
+
+def assert_same_but_for_rounding(a, b):
+    """Compare texts; numbers may differ in float32's last digits, as products of matrices do between processors."""
+    assert NUMBER.sub("#", a) == NUMBER.sub("#", b)
+    pairs = zip(NUMBER.findall(a), NUMBER.findall(b), strict=True)
+    assert [(x, y) for x, y in pairs if float(x) != pytest.approx(float(y), rel=2e-5, abs=1e-8)] == []
+
+
 @pytest.mark.parametrize("program", ["loop.py", "view.py", "bad.py", "e.txt", "failing.py"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_file_answers_as_its_program_does_today(gt, saved, program, command):
     from_file = gt(*command.split(), Path(program).with_suffix(".gt"))
     from_program = gt(*command.split(), program, *ARGUMENTS.get(program, []))
-    assert (from_file.stdout, from_file.exit_code) == (from_program.stdout, from_program.exit_code)
+    assert from_file.exit_code == from_program.exit_code
+    assert_same_but_for_rounding(from_file.stdout, from_program.stdout)
     assert from_program.stdout or from_program.exit_code
 
 

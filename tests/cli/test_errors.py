@@ -1,6 +1,8 @@
 """Errors: one form, the right exit code, never a traceback."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +60,24 @@ def test_errors_as_json(refusal):
     found = json.loads(said)
     assert (found["kind"], found["file"], found["exit_code"]) == ("UsageError", None, 2)
     assert found["hint"] == "did you mean --retain-graph?"
+
+
+def test_errors_as_annotations_of_github(refusal, here):
+    (here / "a,b.py").write_text("import torch\n\ny = torch.ones(2) @ torch.ones(3)  # 100%\n")
+    _, said = refusal("run", "./a,b.py", "--errors", "github")
+    assert said.splitlines()[0].startswith("./a,b.py:3:5: ")
+    assert "::error file=a%2Cb.py,line=3,col=5,endColumn=34,title=gradtrace::RuntimeError: " in said.splitlines()[-1]
+    _, said = refusal("eval", "x*", "--errors=github")
+    assert said.splitlines()[-1].startswith("::error title=gradtrace::")
+
+
+def test_the_problem_matcher_finds_errors(refusal, here):
+    (here / "e.py").write_text("import socket\n")
+    _, said = refusal("eval", "e.py")
+    path = Path(__file__).parents[2] / "docs" / "how-to" / "gradtrace-matcher.json"
+    (pattern,) = json.loads(path.read_text(encoding="utf-8"))["problemMatcher"][0]["pattern"]
+    found = re.match(pattern["regexp"], said.splitlines()[0])
+    assert found is not None and found.group(1, 2, 3) == ("e.py", "1", "1")
 
 
 def test_control_and_bidirectional_characters_are_escaped(refusal):
@@ -176,7 +196,7 @@ def test_missing_files(refusal):
 def test_what_a_program_raises_or_warns_of_commands_no_terminal(refusal, gt, here):
     (here / "e.py").write_text("raise ValueError('\\x1b]0;title\\x07\\u202e\\nsecond')\n")
     code, said = refusal("run", "e.py")
-    assert code == 1 and said.endswith("ValueError: \\x1b]0;title\\x07\\u202e\nsecond\n")
+    assert code == 1 and said.startswith("e.py:1:1: ValueError: \\x1b]0;title\\x07\\u202e\nsecond\n")
     (here / "w.py").write_text("import warnings\nwarnings.warn('\\x1b[2J')\n")
     said = gt("run", "w.py").stderr
     assert "\x1b" not in said and "\\x1b[2J" in said
@@ -199,7 +219,8 @@ def test_an_error_in_backward_also_marks_the_operation_of_the_forward(tmp_path):
     command = [sys.executable, "-m", "gradtrace", "run", "./p.py"]
     environment = {"PYTHONPATH": str(Path(__file__).parents[2])}
     said = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True).stderr.splitlines()
-    assert said[:2] == ["./p.py:5:1: RuntimeError was not caught", "    y.sum().backward()"]
+    assert said[0].startswith("./p.py:5:1: RuntimeError: one of the variables needed for gradient computation has been")
+    assert said[1] == "    y.sum().backward()"
     assert said[3:6] == ["./p.py:3:5: in the backward of this", "    y = w.exp()", "        ^~~~~~~"]
     done = subprocess.run([*command, "--errors=json"], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert json.loads(done.stderr)["forward"] == {"line": 3, "column": 5, "source_line": "y = w.exp()"}

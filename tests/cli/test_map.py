@@ -385,3 +385,11 @@ def test_the_guides_commands(clean, here, command):
     done = subprocess.run(run, shell=True, env=clean(), capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) > 2
+
+
+def test_the_result_has_a_free_name_and_identifiers_are_kept(answer, here):
+    (here / "t.csv").write_text("user_id,x,y,note\na,1,2,p\nb,3,4,q\n")
+    rows = answer("map", "x*y", "--data", "t.csv").splitlines()
+    assert rows[0] == "user_id,x,y,result,dresult/dx,dresult/dy"
+    assert rows[1].startswith("a,") and [float(v) for v in rows[2].split(",")[1:]] == [3, 4, 12, 4, 3]
+    assert answer("map", "x*y", "--data", "t.csv", "--keep", "x").splitlines()[0].startswith("x,result,")

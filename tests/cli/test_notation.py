@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradtrace import lang
-from gradtrace.lang.notation import translated
+from gradtrace.lang.notation import of_other_notation, translated
 
 MEANT = {
     "2x+1": "2*x+1",
@@ -43,10 +43,56 @@ def test_the_hint_says_what_to_write(refusal, written):
 
 
 @pytest.mark.parametrize(
-    "line", ["if x y:", "x'", "'2x", "2x # twice", "3!", "(2x", "[2x)", "for i in 2x", "x +* y", ""]
+    "line", ["if x y:", "x'", "'2x", "2x # twice", "3!", "(2x", "[2x)", "for i in 2x", "x +* y", "*π", "y = *2x", ""]
 )
 def test_what_is_no_notation_gets_no_guess(line):
     assert translated(line) is None
+
+
+OTHERS = {
+    "x == 3 ? 1 : 2": "write 1 if x == 3 else 2",
+    "x := 3": "write x = 3",
+    "d/dx x**2": "every result is differentiated; write x**2",
+    "d/dx(x**2)": "every result is differentiated; write x**2",
+    "f(x) = x**2": "write x**2, or a function: def f(x): return x**2",
+    "∑ x": "write sum(x)",
+    "x!": "x! is exp(lgamma(x + 1))",
+    "50%*x": "a percent is a hundredth; write 50/100*x",
+    "50% of x": "write 50/100*x",
+    "20 % of 50 % of 2x": "write 20/100*(50/100)*2*x",
+    "w*(1 - 5%)": "write w*(1 - (5/100))",
+    "w * 2.5%": "write w * (2.5/100)",
+    "x%": "write x/100",
+    "x% of w": "write x/100*w",
+    "x**2 = 4": "an equation has no value; write its left side minus its right side",
+    "x +": "what follows the last sign is missing",
+    "y = x *": "what follows the last sign is missing",
+    "t.csv": "t.csv is data, not a program: gradtrace map EXPRESSION --data t.csv",
+}
+
+
+@pytest.mark.parametrize("written", OTHERS)
+def test_the_hint_reads_other_notations(refusal, written):
+    code, error = refusal("eval", "-e", written)
+    assert code == 2 and OTHERS[written] in error
+
+
+@pytest.mark.parametrize("line", ["x = = 3", "d = {1: 2", "x[1:2", "a != b c=", "print(f'{x!r}'", "x % 3 3", "x %"])
+def test_other_lines_get_no_guess(line):
+    assert of_other_notation(line) == ""
+
+
+@pytest.mark.parametrize(
+    "line", ["50% of x of y", "x % of y", "50 % (of x)", "50 percent of x", "x of y", "half of x", "sin of x", "50% of"]
+)
+def test_words_of_a_sentence_are_not_factors(refusal, line):
+    assert translated(line) is None and of_other_notation(line) == ""
+    assert "write" not in refusal("eval", "-e", line)[1]
+
+
+def test_names_of_variables_are_factors():
+    assert translated("2 theta x1 w_in") == "2*theta*x1*w_in"
+    assert translated("2 speed", {"speed"}) == "2*speed"
 
 
 @given(st.text("2xsin.²√|()[]+-*/^, =:π", max_size=25))
@@ -61,6 +107,8 @@ def test_what_is_written_is_always_python(line):
         (["eval", "x(x+1)", "--x", "2"], "x(...) calls a function; a product is x*(x+1)"),
         (["eval", "(x+1)(x+2)", "--x", "2"], "a product is (x+1)*(x+2)"),
         (["eval", "3(x+1)", "--x", "2"], "a product is 3*(x+1)"),
+        (["eval", "x·w", "--x", "2"], "a product is x*w"),
+        (["eval", "πx", "--x", "2"], "a product is pi*x"),
         (["eval", "e*x", "--e", "2"], "e is a name of the language"),
         (["eval", "max*x", "--max", "2"], "max is a name of the language"),
         (["eval", "lambda*x"], "'lambda' is a word of Python; give the variable another name, such as lam"),

@@ -63,6 +63,33 @@ def test_examples_of_other_calls_run(told, answer, name):
         assert answer(*args, "--get", "x.grad") not in ("None\n", "")
 
 
+RANDOM = [
+    "bernoulli",
+    "cauchy_",
+    "dropout2d",
+    "dropout3d",
+    "exponential_",
+    "geometric_",
+    "gumbel_softmax",
+    "log_normal_",
+]
+
+
+def test_random_operators_are_described_in_the_same_way_each_time(told, answer):
+    found = told(*RANDOM)
+    assert told(*RANDOM) == found
+    assert {name: one["kinks"] for name, one in found.items() if one["kinks"]} == {}
+
+
+@pytest.mark.parametrize("name", ["dropout2d", "gumbel_softmax", "log_normal_"])
+def test_the_example_of_a_random_operator_names_its_seed(told, answer, name):
+    one = told(name)[name]
+    assert one["example"].endswith(" --seed 1")
+    value = one["answer"].partition(", dy/dx = ")[0]
+    args = shlex.split(one["example"])[1:]
+    assert float(answer(*args, "--get", "root")) == pytest.approx(float(value), rel=1e-5)
+
+
 def test_the_list(answer):
     text = answer("ops")
     assert "logsumexp" in text and "gradtrace ops NAME tells about one" in text
@@ -87,14 +114,17 @@ def test_as_a_process(process):
 
 
 def test_formulas_in_text_and_latex(told, answer):
-    found = told("sigmoid", "mul", "cat", "relu")
+    found = told("sigmoid", "mul", "cat", "relu", "softmax")
     assert found["sigmoid"]["formula"] == "1 / (1 + exp(-self))"
     assert found["sigmoid"]["latex"] == {
         "formula": r"\mathrm{out} = \frac{1}{1 + \exp\left(-\mathrm{self}\right)}",
         "self": r"g \cdot \left(1 - \mathrm{out}\right) \cdot \mathrm{out}",
     }
     assert found["mul"]["formula"] == "self * other" and "tensors[k]" in found["cat"]["formula"]
-    assert r"\operatorname{relu\_grad}" in found["relu"]["latex"]["self"]
+    assert found["relu"]["derivatives"]["self"] == "where(out > 0, g, 0)"
+    assert found["softmax"]["derivatives"]["self"] == (
+        "grad[..., i, ...] = out[..., i, ...] * (g[..., i, ...] - sum[k](g[..., k, ...] * out[..., k, ...]))"
+    )
     assert "  formula     out = self * other" in answer("ops", "mul")
 
 

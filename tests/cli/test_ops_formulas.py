@@ -11,8 +11,8 @@ import gradtrace.nn.modules.rnn
 import gradtrace.nn.utils.packing
 from gradtrace import ops
 from gradtrace.analysis import operators
-from gradtrace.engine.op import records
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.op import records
 from gradtrace.views.formula import equation, latex
 
 ops.load()
@@ -25,11 +25,14 @@ NO_FORMULA = {
 # Public names that compute nothing from elements.
 NOT_COMPUTED = {
     "Generator get_rng_state initial_seed manual_seed seed set_rng_state": "the state of the random numbers",
-    "as_tensor asarray from_numpy new_tensor scalar_tensor tensor": "a tensor of given data",
+    "as_tensor asarray from_numpy new new_tensor scalar_tensor tensor": "a tensor of given data",
     "empty empty_like new_empty resize resize_ resize_as_ set_": "memory without values",
     "cpu cuda data_ptr storage storage_offset untyped_storage": "where the memory is",
     "broadcast_shapes is_inference is_same_size is_set_to is_tensor numel": "shapes, sizes and modes",
     "can_cast is_floating_point promote_types result_type": "dtypes",
+    "sparse_coo_tensor spmm to_dense to_sparse": "matrices in another layout",
+    "adjoint": "the last two dims exchanged: mT, of real numbers",
+    "conj conj_physical real resolve_conj resolve_neg": "the real tensor itself",
     "is_nonzero": "the truth value of one element",
 }
 BACKWARD = ("_back", "_backward")  # the gradients of other records: sum[i](g[i] * d[self](out[i]))

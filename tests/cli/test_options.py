@@ -1,13 +1,16 @@
 """Every option of every command has a help text and does something.
 
-`test_limits` tries the limits, `test_permission` --allow-write, `test_broker` --require-wall.
+`test_limits` tries the limits, `test_permission` --allow-write, `test_reading` --allow-read,
+`test_broker` --require-wall.
 """
 
+import numpy as np
 import pytest
 
 from gradtrace.cli.commands import GROUPS
 from gradtrace.cli.group import COMMANDS, cli
 from gradtrace.limits import LIMITS
+from gradtrace.trace.flight_log import FlightWriter
 
 NOTES = ("(x+w)*(w+1)", "--x", "2", "--w", "1")
 LOOP = "y = x\nfor i in range(60):\n    y = y + x * i\n"
@@ -32,6 +35,10 @@ SHARED = {
     "--color": (("x*",), ("--color", "always")),
     "--debug": (("x*",), ("--debug",)),
 }
+STEP = (
+    "import torch; w = torch.ones(2, requires_grad=True); opt = torch.optim.SGD([w], lr=0.1); "
+    "loss = (w * w).sum(); loss.backward(); opt.step()"
+)
 BACKWARD = {
     "--output": (("loop.txt", "--x", "1"), ("--output", "x")),
     "--backward": (("x+1", "--x", "1"), ("--backward", "3")),
@@ -71,6 +78,7 @@ OWN = {
         "--columns": (NOTES, ("--columns", "name,grad")),
         "--sort": (NOTES, ("--sort", "-value")),
         "--only": (NOTES, ("--only", "leaf")),
+        "--precision": (NOTES, ("--precision",)),
     },
     "graph": {
         **BACKWARD,
@@ -95,6 +103,20 @@ OWN = {
         "--dpi": ((*NOTES, "-o", "/dev/stdout.png"), ("--dpi", "0")),
         "--speed": ((*NOTES, "-o", "/dev/stdout.gif"), ("--speed", "0")),
         "--size": ((*NOTES, "-o", "g.gif"), ("--size", "64x64")),
+        "--open": (NOTES, ("--open",)),
+    },
+    "page": {
+        **BACKWARD,
+        **LOOP_PART,
+        "-o": (NOTES, ("-o", "p.html")),
+        "--predict": (NOTES, ("--predict", "gradients")),
+        "--embed": (NOTES, ("--embed",)),
+        "--style": (NOTES, ("--style", "autograd")),
+        "--direction": (NOTES, ("--direction", "up")),
+        "--fit": (("sin(exp(sin(exp(sin(exp(sin(exp(sin(exp(x))))))))))", "--x", "1"), ("--fit", "none")),
+        "--derivatives": (NOTES, ("--derivatives",)),
+        "--depth": (("loop.txt", "--x", "1"), ("--depth", "all")),
+        "--expand": (("loop.txt", "--x", "1"), ("--expand", "all")),
         "--open": (NOTES, ("--open",)),
     },
     "paths": {
@@ -127,7 +149,10 @@ OWN = {
         "--dtype": (("x**3/3", "--x", "1.1", "--format", "json"), ("--dtype", "float32")),
         "--seed": (("(x*x*randn(2)).sum()", "--x", "1", "--seed", "1"), ("--seed", "2")),
     },
-    "run": {"-o": (("script",), ("-o", "run.gt"))},
+    "run": {
+        "-o": (("script",), ("-o", "run.gt")),
+        "--precision": (("script", "-o", "run.gt"), ("--precision",)),
+    },
     "trace": {
         **BACKWARD,
         **LOOP_PART,
@@ -140,10 +165,13 @@ OWN = {
         "--format": (NOTES, ("--format", "csv")),
         "--all": (("loop.txt", "--x", "1"), ("--all",)),
         "--anomaly": (NOTES, ("--anomaly",)),
+        "-o": (("steps.gtlog",), ("-o", "page.html")),
         "--create-graph": ((*NOTES, "--backward", "2"), ("--create-graph",)),
         "--dtype": (("x/3", "--x", "1", "--format", "json"), ("--dtype", "float32")),
     },
     "why": {
+        "--precision": (NOTES, ("--precision",)),
+        "--all": ((STEP,), ("--all",)),
         **BACKWARD,
         **LOOP_PART,
         "--format": (NOTES, ("--format", "csv")),
@@ -170,7 +198,7 @@ OWN = {
     "diff": {
         **BACKWARD,
         **{
-            name: (("x*w", "x*x*w", "--x", "2", "--w", "1", "--format", "json"), added)
+            name: (("x*w", "x*x*w", "--x", "2", "--w", "1"), added)
             for name, added in {
                 "--output": ("--output", "x"),
                 "--backward": ("--backward", "3"),
@@ -190,6 +218,10 @@ OWN = {
         "--params": (("w*2", "w*3"), ("--params", "p.json")),
         "--seed": (("randn(2).sum()", "rand(2).sum()", "--seed", "1"), ("--seed", "2")),
         "--to": (("x*x", "--x", "3"), ("--to", "x=4")),
+        "--step": (("train.py", "train.py"), ("--step", "1")),
+        "--rtol": (("x*x", "x*x*1.01", "--x", "3"), ("--rtol", "0.1")),
+        "--atol": (("x*x", "x*x*1.01", "--x", "3"), ("--atol", "1")),
+        "--exact": (("x/3", "x*(1/3)", "--x", "5"), ("--exact",)),
         "-o": (("x*x", "x+x", "--x", "3"), ("-o", "d.svg")),
         "--all": (("loop.txt", "--x", "1", "--to", "x=2"), ("--all",)),
         "--format": (("x*x", "x+x", "--x", "3"), ("--format", "csv")),
@@ -236,6 +268,12 @@ OWN = {
         "--params": (("x*w", "--data", "t.csv"), ("--params", "p.json")),
         "--seed": (("x*2", "--data", "t.csv"), ("--seed", "none")),
     },
+    "replay": {
+        "--model": (("nowhere.gtc",), ("--model", "make")),
+        "--step": (("nowhere.gtc",), ("--step", "step:")),
+        "-o": (("nowhere.gtc",), ("-o", "a.html")),
+        "--format": (("nowhere.gtc",), ("--format", "csv")),
+    },
     "doctor": {"--format": ((), ("--format", "json"))},
     "ops": {"--format": (("mul",), ("--format", "json"))},
     "verify": {
@@ -244,7 +282,7 @@ OWN = {
         "--strict": (("old.txt",), ("--strict",)),
     },
 }
-WITHOUT_INPUTS = ("ops", "verify", "doctor", "completion")
+WITHOUT_INPUTS = ("ops", "replay", "verify", "doctor", "completion")
 BY_INPUT = ("repl", "tutorial")  # what these read is typed: their options are tried in tests of their own
 # what `run` runs to show an option; with the arguments of SHARED
 SCRIPTS = {
@@ -259,6 +297,9 @@ def compare(gt, here):
     (here / "loop.txt").write_text(LOOP)
     (here / "train.py").write_text(TRAIN)
     (here / "p.json").write_text('{"w": 3}')
+    writer = FlightWriter(here / "steps.gtlog", ("time", "loss"), 10)
+    writer.append(1, np.ones((3, 2)))
+    writer.close()
     (here / "t.csv").write_text("x\n0.1\n2\n")
     (here / "bad.csv").write_text("x\n1\nnone\n")
     (here / "old.txt").write_text(
@@ -301,8 +342,8 @@ def test_every_option_is_tried_here_and_has_a_help_text(command, answer):
     known = options(command)
     limits = (
         set()
-        if command in ("ops", "doctor", "completion", "tutorial")
-        else {"--allow-write", "--allow-import", "--require-wall", *(limit.flag for limit in LIMITS)}
+        if command in ("ops", "replay", "doctor", "completion", "tutorial")
+        else {"--allow-write", "--allow-import", "--allow-read", "--require-wall", *(limit.flag for limit in LIMITS)}
     )
     engine = {"--engine", "--python"} & set(known)  # tests/torch/test_shell.py tries these
     assert command in BY_INPUT or set(known) == {*tried(command), *limits, *engine}

@@ -60,7 +60,7 @@ def test_places_name_their_file(answer, project):
     table = answer("trace", "main.py", "--allow-import", "lib")
     assert "mylayers.py:12" in table and "torch.relu(h)" in table and "x * FACTOR" in table
     said = answer("why", "main.py", "net.lin.bias", "--allow-import", "lib")
-    assert "h = self.lin(x)" in said and "line 11 of mylayers.py" in said
+    assert "h = self.lin(x)" in said and "in Block (mylayers.py:11)" in said
 
 
 def test_a_failure_in_a_module_names_its_file(gt, project):

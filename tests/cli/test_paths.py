@@ -66,8 +66,9 @@ def test_the_notes_derivation_as_latex(answer):
 
 @pytest.mark.parametrize(
     ("expression", "formula", "value"),
-    [("x*x", "2x", 4), ("x**3", "3x**2", 12), ("exp(2*x)", "2exp(2x)", 2 * math.exp(4)), ("1/x", "-1/x**2", -0.25),
-     ("sin(x)*cos(x)", "cos(2x)", math.cos(4)), ("(x - 1)*(x + 1) - x**2", "0", 0), ("tanh(x) - x", "", None)],
+    [("x*x", "2x", 4), ("x**3", "3x**2", 12), ("exp(2*x)", "2*exp(2x)", 2 * math.exp(4)), ("1/x", "-1/x**2", -0.25),
+     ("sin(x)*cos(x)", "cos(2x)", math.cos(4)), ("(x - 1)*(x + 1) - x**2", "0", 0), ("tanh(x) - x", "", None),
+     ("sigmoid(x)", "= (1 - σ(x))*σ(x)\n", 0.104994), ("cosh(x)**2", "= sinh(2x)\n", math.sinh(4))],
 )  # fmt: skip
 def test_formulas(answer, expression, formula, value):
     text = answer("paths", expression, "--x", 2, "--symbolic", "text")

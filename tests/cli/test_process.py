@@ -149,7 +149,7 @@ def test_output_before_an_error_is_not_lost(process, here):
     (here / "s.py").write_text("print('before')\nraise ValueError('bad')\n")
     done = process("run", "s.py")
     assert (done.returncode, done.stdout) == (1, "before\n")
-    assert done.stderr.splitlines()[-1] == "ValueError: bad"
+    assert done.stderr.splitlines()[0] == "s.py:2:1: ValueError: bad"
     both = process("run", "s.py", capture_output=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
     assert both.index("before") < both.index("ValueError")
 

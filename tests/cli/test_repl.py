@@ -146,7 +146,7 @@ def test_seeds_limits_and_dtypes(talk):
     assert talk("x: leaf = 1\nx / 3\n", "--dtype", "float32")[1] == "tensor(0.3333, grad_fn=<DivBackward0>)\n"
     code, out, err = talk("for i in range(1000): 1\n1 + 1\n", "--max-steps", "100")
     assert (code, out) == (1, "2\n") and "--max-steps" in err
-    assert "'open' is not available" in talk("open('x')\n")[2]
+    assert "programs read no files; allow it with --allow-read" in talk("open('x')\n")[2]
 
 
 # ---- at a terminal

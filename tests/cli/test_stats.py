@@ -202,3 +202,38 @@ def test_updates_beyond_the_budget_are_still_known(answer, here):
     steps = json.loads(answer("stats", "loop.py", "--format", "json", "--max-record", 0))["training"]["steps"]
     assert [s["update"] for s in steps] == [0.25] * 4
     assert [s["grad_norm"] for s in steps] == [pytest.approx(60 * 0.75**i) for i in range(4)]
+
+
+UNUSED = """\
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(2, 1)
+        self.head = nn.LazyLinear(3)
+    def forward(self, x):
+        return self.body(x)
+net = Net()
+net.head.bias.requires_grad = False
+alone = nn.UninitializedParameter()
+print(net.head.weight)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for i in range(2):
+    optimizer.zero_grad()
+    net(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["stats", "why", "why --precision", "trace", "graph", "page -o out.html", "run -o out.gt", "run"],
+)
+def test_a_program_whose_parameters_have_no_shape_yet(gt, here, command):
+    (here / "lazy.py").write_text(UNUSED)
+    name, *options = command.split()
+    result = gt(name, "lazy.py", *options)
+    assert "fault of gradtrace" not in result.stderr and result.exit_code in (0, 1)
+    if command == "why":
+        assert "No operation of these steps reads net.head.weight" in " ".join(result.stdout.split())

@@ -246,3 +246,49 @@ def test_a_wrong_number_in_a_notebook_is_found(process, here, name):
     assert done.returncode == 1
     counts = json.loads(done.stdout)["counts"]
     assert counts.get("differs", 0) + counts.get("failed", 0) == 1
+
+
+DRAWN = """\
+import gradtrace
+x = gradtrace.tensor(2.0, requires_grad=True)
+w = gradtrace.tensor(1.0, requires_grad=True)
+y = (x + w) * (w + 1)
+y.backward()
+gradtrace.draw(y)
+"""
+TREE = """\
+y   6   MulBackward0
+├─ add #1   3   AddBackward0
+│  ├─ x   2   leaf   grad 2
+│  └─ w   1   leaf   grad 5
+└─ add #2   2   AddBackward0
+   ← w   (above)
+"""
+
+
+@pytest.mark.parametrize(("wrong", "verdict"), [("grad 5", "same"), ("grad 6", "differs")])
+def test_a_notebook_that_draws_is_compared_by_its_text(verify, wrong, verdict):
+    shown = {"image/svg+xml": "<svg/>", "text/plain": TREE.rstrip().replace("grad 5", wrong)}
+    outputs = [{"output_type": "execute_result", "data": shown, "metadata": {}, "execution_count": 1}]
+    cell = {**CELL, "source": DRAWN, "outputs": outputs}
+    code, document = verify("n.ipynb", json.dumps({"cells": [cell]}))
+    (checked,) = document["cells"]
+    assert (checked["verdict"], code) == (verdict, int(verdict != "same")), checked
+
+
+def test_a_note_cannot_write_a_picture(verify, here):
+    code, document = verify("n.md", f'```python\n{DRAWN}gradtrace.draw(y).save("g.svg")\n```\n')
+    assert code == 1 and document["cells"][0]["verdict"] == "refused" and not (here / "g.svg").exists()
+
+
+def test_the_library_may_have_another_name(verify):
+    note = "```python\nimport gradtrace as torch\nx = torch.tensor(2., requires_grad=True)\ntorch.draw(x * 3)\n```\n"
+    _, document = verify("n.md", f"{note}\n```\n{{}}\n```\n")
+    assert document["cells"][0]["verdict"] == "differs" and "x" in document["cells"][0]["printed"]
+
+
+def test_a_cell_that_records_pytorch_is_not_run(verify):
+    code, document = verify(
+        "n.md", "```python\nimport gradtrace.torch as gt\n```\n\n```python\n1 + 1\n```\n\n```\n2\n```\n"
+    )
+    assert code == 0 and [one["verdict"] for one in document["cells"]] == ["not run", "same"]

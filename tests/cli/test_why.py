@@ -67,7 +67,7 @@ w.grad is None: a * v depends on it only through detach() on line 3.
   line 5  (a * v).backward()
           backward runs from a * v
 
-To fix it:
+To fix it (tried):
   - leave out .detach() there
 """
     )
@@ -119,3 +119,11 @@ def test_tensors_with_one_reason_share_a_line(gt, here):
     said = gt("why", "p.py").stdout
     assert "a.grad is None: it is a leaf that was made without requires_grad=True.\n  Likewise b.\n" in said
     assert "w.grad is [1, 1]" in said
+
+
+def test_records_without_a_rank_are_not_taken_for_ranks(gt, refusal, here):
+    (here / "a.py").write_text("import torch\nw = torch.ones(2, requires_grad=True)\n(w * w).sum().backward()\n")
+    for name in ("a.gt", "b.gt"):
+        assert gt("run", "a.py", "-o", name).exit_code == 0
+    code, said = refusal("why", "a.gt", "b.gt")
+    assert code == 2 and "not of several processes" in said and "gradtrace diff A B" in said

@@ -43,7 +43,7 @@ CAUSES = {
         TORCH + "w = torch.ones(2, 3, requires_grad=True)\nmask = torch.tensor([[1, 1, 0], [0, 0, 0]])\n"
         "scores = w.masked_fill(mask == 0, float('-inf'))\nloss = scores.softmax(-1)[0, 0] + scores.softmax(-1).sum()\n"
         "loss.backward()\n",
-        "empty softmax", 7, "has a row in which every element is -inf: masked_fill on line 7", "mask[~mask.any(-1)]",
+        "empty softmax", 7, "has a row in which every element is -inf: masked_fill on line 7", "~(mask == 0).all(",
         "[0, 0, 0]", "[0, 1, 0]",
     ),
     "the spread of one sample": (
@@ -58,7 +58,7 @@ CAUSES = {
     "an underflow before a logarithm": (
         TORCH + "z = torch.tensor([200., 0.], requires_grad=True)\np = torch.softmax(z, 0)\nloss = -torch.log(p)[1]\n"
         "loss.backward()\n",
-        "not finite", 7, "what softmax on line 6 gave is less than float32 holds", "F.log_softmax(z, dim=0)",
+        "not finite", 7, "what softmax on line 6 gave is less than float32 holds", "z.log_softmax(0)",
         "200.", "20.",
     ),
     "a nan loss with finite gradients": (
@@ -239,6 +239,127 @@ CAUSES = {
         "net = Net()\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\nx, y = torch.randn(6, 2), torch.randn(6, 1)\n" + LOOP,
         "unused layer", 9, "self.b on line 9 is never used", "call self.b in forward", "+ self.a(x)", "+ self.b(x)",
     ),
+    # ---- training in models like those of libraries
+    "a schedule of zeros": (
+        NET + "plan = torch.optim.lr_scheduler.LambdaLR(opt, lambda step: step // 100)\n" + LOOP + "    plan.step()\n",
+        "zero rate", 8, "all 4 steps of the optimiser on line 6 are made with lr=0, which LambdaLR on line 8 sets",
+        "/ in place of //", "step // 100", "step / 100",
+    ),
+    "a schedule that is over": (
+        NET + "plan = torch.optim.lr_scheduler.LambdaLR(opt, lambda step: max(0.0, 1 - step / 2))\n" + LOOP
+        + "    plan.step()\n",
+        "zero rate", 8, "steps 3 to 4 of 4 steps of the optimiser on line 6 are made with lr=0", "4 or more",
+        "step / 2", "step / 4",
+    ),
+    "a schedule that grows": (
+        NET + "plan = torch.optim.lr_scheduler.ExponentialLR(opt, gamma=3.0)\n"
+        + LOOP.replace("range(4)", "range(9)") + "    plan.step()\n",
+        "diverges", 8, "ExponentialLR on line 8 has raised the learning rate from 0.1 to 656 by then", "a factor below 1",
+        "gamma=3.0", "gamma=0.9",
+    ),
+    "a schedule before the step": (
+        NET + "plan = torch.optim.lr_scheduler.StepLR(opt, 1, 0.5)\n"
+        + LOOP.replace("    opt.step()\n", "    plan.step()\n    opt.step()\n"),
+        "early schedule", 13, "plan.step() on line 13 comes before the optimiser's step on line 14", "behind opt.step()",
+        "    plan.step()\n    opt.step()", "    opt.step()\n    plan.step()",
+    ),
+    "a discriminator that reaches the generator": (
+        TORCH + "g, d = nn.Linear(2, 2), nn.Linear(2, 1)\nopt_g = torch.optim.SGD(g.parameters(), lr=0.1)\n"
+        "opt_d = torch.optim.SGD(d.parameters(), lr=0.1)\nfor i in range(3):\n    opt_g.zero_grad()\n    opt_d.zero_grad()\n"
+        "    d_loss = d(g(torch.randn(4, 2))).mean() - d(torch.randn(4, 2)).mean()\n    d_loss.backward()\n    opt_d.step()\n"
+        "    g_loss = -d(g(torch.randn(4, 2))).mean()\n    g_loss.backward()\n    opt_g.step()\n",
+        "another loss", 12, "opt_g.step() on line 16 also uses the gradients of d_loss: backward on line 12",
+        "opt_g.zero_grad() right before backward on line 15", "d(g(torch.randn(4, 2))).mean() - d", "d(g(torch.randn(4, 2)).detach()).mean() - d",
+    ),
+    "micro-batches that are added up": (
+        NET + "for i in range(8):\n    loss = F.mse_loss(net(x), y)\n    loss.backward()\n    if i % 4 == 3:\n"
+        "        opt.step()\n        opt.zero_grad()\n",
+        "undivided", 10, "uses the sum of 4 passes on line 10, undivided", "(loss / 4).backward()",
+        "F.mse_loss(net(x), y)", "F.mse_loss(net(x), y) / 4",
+    ),
+    "a clip of everything": (
+        NET + LOOP.replace("    opt.step()", "    nn.utils.clip_grad_norm_(net.parameters(), 0.0)\n    opt.step()"),
+        "clipped to 0", 12, "clip_grad_norm_ on line 12 makes every gradient 0", "a norm above 0", "(), 0.0)", "(), 1.0)",
+    ),
+    "a validation that stays": (
+        TORCH + "net = nn.Sequential(nn.Linear(2, 8), nn.BatchNorm1d(8), nn.Linear(8, 1))\n"
+        "opt = torch.optim.SGD(net.parameters(), lr=0.01)\nx, y = torch.randn(6, 2), torch.randn(6, 1)\ndef validate():\n"
+        "    net.eval()\n    with torch.no_grad():\n        return F.mse_loss(net(x), y)\nfor i in range(3):\n"
+        "    loss = F.mse_loss(net(x), y)\n" + STEP + "    validate()\n",
+        "evaluation mode", 9, "from step 2 on the model runs in evaluation mode, where batch_norm on line 13",
+        "net.train() after the validation", "for i in range(3):\n", "for i in range(3):\n    net.train()\n",
+    ),
+    "an average with history": (
+        NET + "mean = torch.zeros(1)\n" + LOOP + "    mean = 0.9 * mean + 0.1 * net.bias\n",
+        "kept history", 14, "line 14 computes mean from mean of the step before", "with torch.no_grad(): mean = ",
+        "0.1 * net.bias", "0.1 * net.bias.detach()",
+    ),
+    "a view for a transpose": (
+        TORCH + "net = nn.Linear(2, 3)\nx = net(torch.randn(4, 5, 2))\nz = x.view(5, 4, 3)\nz.cumsum(0).mean().backward()\n",
+        "view for transpose", 7, "view on line 7 gives (5, 4, 3) of (4, 5, 3) and keeps the order of the numbers",
+        "x.transpose(0, 1)", "x.view(5, 4, 3)", "x.transpose(0, 1)",
+    ),
+    "heads by a view": (
+        TORCH + "net = nn.Linear(8, 8)\nq = net(torch.randn(2, 5, 8)).view(2, 4, 5, 2)\nscores = q @ q.transpose(2, 3)\n"
+        "scores.mean().backward()\n",
+        "view for transpose", 6, "view on line 6 gives (2, 4, 5, 2) of (2, 5, 8)", "view(2, 5, 4, 2) and then transpose(1, 2)",
+        ".view(2, 4, 5, 2)", ".view(2, 5, 4, 2).transpose(1, 2)",
+    ),
+    "a softmax over the queries": (
+        TORCH + "q = torch.randn(2, 4, 3, requires_grad=True)\nk = torch.randn(2, 5, 3)\n"
+        "w = (q @ k.transpose(1, 2) / 2).softmax(dim=1)\n(w @ k).pow(2).mean().backward()\n",
+        "softmax over the queries", 7, "dim=1, the 4 queries, and bmm on line 8 sums over the 5 keys", "dim=-1",
+        "softmax(dim=1)", "softmax(dim=2)",
+    ),
+    "a log_softmax over the tokens": (
+        TORCH + "net = nn.Linear(2, 3)\nz = net(torch.randn(4, 5, 2)).log_softmax(1)\n"
+        "F.nll_loss(z.flatten(0, 1), torch.randint(0, 3, (20,))).backward()\n",
+        "softmax over the batch", 6, "dim=1, 5 of the 20 samples of the batch, not over the 3 classes", "dim=-1",
+        "log_softmax(1)", "log_softmax(-1)",
+    ),
+    "a divergence without its minus": (
+        TORCH + "net = nn.Linear(2, 4)\nmu, s = net(torch.ones(6, 2)).chunk(2, 1)\nfit = (mu - 1).pow(2).mean()\n"
+        "kl = 0.5 * (1 + s - mu.pow(2) - s.exp()).sum()\nloss = fit + kl\nloss.backward()\n",
+        "negative kl", 8, "a KL divergence is never negative, its minus sign is missing", "- 0.5 * torch.sum",
+        "kl = 0.5", "kl = -0.5",
+    ),
+    "data that saturate": (
+        TORCH + "net, out = nn.Linear(8, 8), nn.Linear(8, 1)\nx = torch.rand(8, 8) * 1000\n"
+        "h = torch.sigmoid(net(x))\nout(h).mean().backward()\n",
+        "large inputs", 7, "sigmoid on line 7 is saturated from the start", "scale the data to about -1 to 1", "* 1000", "* 1",
+    ),
+    "a head that the optimiser lacks": (
+        TORCH + "net = nn.Sequential(nn.Linear(2, 4), nn.LayerNorm(4), nn.Linear(4, 1))\n"
+        "opt = torch.optim.SGD(net[:2].parameters(), lr=0.1)\nx, y = torch.randn(6, 2), torch.randn(6, 1)\n" + LOOP,
+        "other tensors", 6, "get gradients and never change: the optimiser on line 6 does not hold them",
+        "give the optimiser these too", "net[:2]", "net",
+    ),
+    "a tensor in place of a Parameter": (
+        TORCH + "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(2, 1)\n"
+        "        self.b = torch.zeros(1, requires_grad=True)\n    def forward(self, x):\n        return self.a(x) + self.b\n"
+        "net = Net()\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\nx, y = torch.randn(6, 2), torch.randn(6, 1)\n" + LOOP,
+        "other tensors", 9, "self.b on line 9 is a tensor, not an nn.Parameter", "self.b = nn.Parameter(torch.zeros(1))",
+        "torch.zeros(1, requires_grad=True)", "nn.Parameter(torch.zeros(1))",
+    ),
+    # ---- a path that is cut
+    "a number in a loss": (
+        NET + "fit = F.mse_loss(net(x), y)\nscale = fit.item()\nloss = fit + scale * net.weight.pow(2).sum()\nloss.backward()\n",
+        "partial cut", 9, "loss depends on fit through fit.item() on line 9 too", "compute with fit itself", "fit.item()", "fit",
+    ),
+    "a factor without history": (
+        NET + "h = net(x)\nloss = (h.detach() * h - y).pow(2).mean()\nloss.backward()\n",
+        "partial cut", 9, "multiplies h by its own values without history (detach() on line 9)", "leave out .detach()",
+        "h.detach() * h", "h * h",
+    ),
+    "a backward without parentheses": (
+        NET + LOOP.replace("backward()", "backward"),
+        "not called", 11, "line 11 names loss.backward without parentheses", "loss.backward() on line 11",
+        "loss.backward\n", "loss.backward()\n",
+    ),
+    "a step without parentheses": (
+        NET + LOOP.replace("opt.step()", "opt.step"),
+        "not called", 12, "line 12 names opt.step without parentheses", "opt.step() on line 12", "opt.step\n", "opt.step()\n",
+    ),
     # ---- half precision
     "a result beyond float16": (
         TORCH + "w = torch.full((2,), 300., requires_grad=True)\nh = w.half() * w.half()\nloss = h.float().sum()\n"
@@ -297,6 +418,11 @@ NAMED = {
     "a hook left over": (
         TORCH + "w = torch.ones(2, requires_grad=True)\nw.register_hook(lambda g: g * 0)\n(w * 2).sum().backward()\n",
         "w", "zero", "hook", 6, "the hook <lambda> on line 6 replaced the gradient by zero", "remove()", "g * 0", "g * 1",
+    ),
+    "a hook on the way": (
+        TORCH + "w = torch.ones(2, requires_grad=True)\nh = w * 2\nh.register_hook(lambda g: g * 10)\nh.sum().backward()\n",
+        "w", "gradient", "hook on the way", 8, "the hook <lambda> on line 7 turned the gradient of h from [1, 1] into [10, 10]",
+        "return nothing from the hook", "lambda g: g * 10", "lambda g: None",
     ),
     "a Parameter made of a result": (
         TORCH + "w = torch.ones(2, requires_grad=True)\np = nn.Parameter(w * 2)\n(p * p).sum().backward()\n",

@@ -130,7 +130,7 @@ class LanguageWorld(World):
         self.execute(program)
 
     def execute(self, program: Any) -> None:
-        from gradtrace.engine.state import using
+        from gradtrace.engine.data.state import using
         from gradtrace.lang.run import execute
 
         self.machine.scopes.update(program.scopes)

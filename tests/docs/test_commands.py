@@ -11,7 +11,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from gradtrace.trace.flight_log import FlightWriter
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -31,9 +34,29 @@ STAND_INS = {
 }
 NOT_RUN = {
     "python3 -m venv": "the first stage of .ci/run installs in this way",
+    "run.rank": "tests/torch/test_shared_training.py starts several processes",
+    "step.rank": "tests/torch/test_ranks.py and test_shared_training.py start several processes",
+    "replay capsules/step-37": "tests/torch/test_replay.py runs it, with transformers",
     "tcp://host": "tests/batch/test_cluster.py starts a scheduler of its own",
 }
-NEEDS = {"--engine torch": "torch", ".parquet": "pyarrow", "--workers": "distributed"}
+NEEDS = {"--engine torch": "torch", "gradtrace replay": "torch", ".parquet": "pyarrow", "--workers": "distributed"}
+
+NET = """import os
+import torch
+import gradtrace.torch as gt
+
+def make():
+    return torch.nn.Linear(3, 1)
+
+def step(model, batch):
+    loss = torch.log(model(batch)).sum()
+    loss.backward()
+    return loss
+
+if __name__ == "__main__":
+    os.makedirs("capsules", exist_ok=True)
+    gt.capsule("capsules/step-8.gtc", step, make(), torch.ones(2, 3))
+"""
 
 
 def commands(page):
@@ -79,8 +102,7 @@ def test_the_commands_of_a_page_run(place, page):
     for command in commands(page):
         if any(part in command and importlib.util.find_spec(module) is None for part, module in NEEDS.items()):
             continue
-        if ".parquet" in command and not (place / "big.parquet").exists():
-            table(place / "big.parquet")
+        made_before(command, place, env)
         done = subprocess.run(["bash", "-c", command], cwd=place, env=env, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0 and "Traceback" not in done.stderr, (command, done.stderr)
         if written := re.search(r" -o (\S+)", command):
@@ -89,6 +111,19 @@ def test_the_commands_of_a_page_run(place, page):
             shown = DOCS / "gallery" / path.name
             if page.stem == "gallery" and shown.exists():
                 assert path.read_bytes() == shown.read_bytes(), f"{path.name}; run: python docs/make_gallery.py"
+
+
+def made_before(command, place, env):
+    """Make what a command reads and another program has written."""
+    if ".parquet" in command and not (place / "big.parquet").exists():
+        table(place / "big.parquet")
+    if ".gtlog" in command:
+        log = FlightWriter(place / "run.gtlog", ("time", "loss"), 10)
+        log.append(1, np.ones((3, 2)))
+        log.close()
+    if ".gtc" in command:
+        (place / "net.py").write_text(NET)
+        subprocess.run([sys.executable, "net.py"], cwd=place, env=env, capture_output=True, check=True, timeout=300)
 
 
 def table(path):

@@ -27,8 +27,9 @@ print(x.versine().grad_fn.name())
 {VIEW}
 from gradtrace import lang
 from gradtrace.trace.capture import capture
+from gradtrace.trace.keeper import Keeper
 from gradtrace.views.model import model
-trace = capture(lang.run(lang.parse("x = torch.tensor(2.0, requires_grad=True)\\ny = x * 3"), record=True))
+trace = capture(lang.run(lang.parse("x = torch.tensor(2.0, requires_grad=True)\\ny = x * 3"), record=Keeper))
 print(tgf(model(trace)))
 """,
     "command": f"""

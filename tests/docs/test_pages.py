@@ -93,3 +93,9 @@ def test_names_that_say_too_little_only_become_fewer():
     counts = {"classes of one name": len(doubles), "files of one name in neighbouring folders": len(files)}
     counts |= {f"functions called {name}": functions[name] for name in ("run", "render", "text", "found", "one")}
     assert {what: count for what, count in counts.items() if count > DOUBTFUL[what]} == {}, (doubles, files)
+
+
+def test_no_code_of_the_readme_is_wider_than_githubs_page():
+    """A line of 97 characters fills the 830 pixels that GitHub gives to a page; a longer one has to be scrolled."""
+    blocks = re.findall(r"^```.*?^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    assert blocks and not [line for block in blocks for line in block.splitlines() if len(line) > 97]

@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import os
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,16 @@ CHANGE = """
 const box = document.getElementById("program");
 box.value = arguments[0];
 box.dispatchEvent(new Event("input"));
+"""
+CHOOSE = """
+const menu = document.getElementById("examples");
+menu.value = arguments[0];
+menu.dispatchEvent(new Event("change"));
+"""
+TYPE = """
+const field = document.querySelector(`#inputs input[name="${arguments[0]}"]`);
+field.value = arguments[1];
+field.dispatchEvent(new Event("input"));
 """
 WAIT = 120  # seconds; on two cores at rest the first picture is there after two
 
@@ -71,6 +82,37 @@ def runs(browser, count):
     WebDriverWait(browser, WAIT).until(lambda d: d.execute_script("return document.body.dataset.runs") == str(count))
 
 
+def has_numpy(browser):
+    return browser.execute_script("return document.body.dataset.wheels") == "numpy"
+
+
+def test_every_example_of_the_menu_runs(site, browser):
+    browser.get("about:blank")
+    browser.get(site)
+    runs(browser, 1)
+    names = browser.execute_script("return [...document.getElementById('examples').options].map(o => o.value)")
+    assert len(names) == (8 if has_numpy(browser) else 3)
+    for number, name in enumerate(names):
+        browser.execute_script(CHOOSE, name)
+        runs(browser, number + 2)
+        assert text(browser, "error") == "", name
+        page = browser.execute_script("return document.getElementById('picture').srcdoc")
+        assert "<svg" in page and text(browser, "values") and text(browser, "why"), name
+
+
+def test_free_names_have_fields(site, browser):
+    browser.get("about:blank")
+    browser.get(site)
+    runs(browser, 1)
+    browser.execute_script(CHANGE, "y = a * b\n")
+    runs(browser, 2)
+    fields = "return [...document.querySelectorAll('#inputs input')].map(f => f.name)"
+    assert browser.execute_script(fields) == ["a", "b"]
+    browser.execute_script(TYPE, "b", "5")
+    runs(browser, 3)
+    assert "a.grad is 5" in text(browser, "why")
+
+
 def text(browser, name):
     return browser.execute_script("return document.getElementById(arguments[0]).textContent", name)
 
@@ -91,9 +133,12 @@ def test_the_playground(site, browser):
     runs(browser, 3)
     assert "program.py:2:" in text(browser, "error") and "syntax error" in text(browser, "error")
 
+    assert browser.execute_script("return document.getElementById('picture').srcdoc") == ""
+
     browser.execute_script(CHANGE, "x = tensor([1.0, 2.0])\n")
     runs(browser, 4)
-    assert "numpy" in text(browser, "error")
+    if not has_numpy(browser):
+        assert "numpy is not installed" in text(browser, "error")
 
     loaded = browser.execute_script("return performance.getEntriesByType('resource').map(e => e.name)")
     assert len(loaded) == len(set(loaded)), "a file was loaded twice: a preload that does not fit"
@@ -104,3 +149,16 @@ def test_the_playground(site, browser):
     browser.get(address)
     runs(browser, 1)
     assert browser.execute_script("return document.getElementById('program').value") == "x: leaf = 2\ny = x * x * x\n"
+
+
+def test_without_numpy_the_error_says_what_to_install(tmp_path):
+    (tmp_path / "p.py").write_text("import torch\nx = torch.tensor(1.0, requires_grad=True)\n")
+    (tmp_path / "without.py").write_text(
+        "import sys\nsys.modules['numpy'] = None\nfrom gradtrace.cli.main import run\nsys.exit(run(sys.argv[1:]))\n"
+    )
+    for command in ("eval", "why", "graph -o g.svg"):
+        line = [sys.executable, "without.py", *command.split(), "p.py"]
+        done = subprocess.run(
+            line, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+        )
+        assert done.returncode == 1 and "numpy is not installed" in done.stderr and "pip install numpy" in done.stderr

@@ -3,8 +3,9 @@
 import pytest
 
 import gradtrace as torch
-from gradtrace.engine.backward import Pass, count_dependencies, interpret, needed_nodes, run_backward
-from gradtrace.engine.node import accumulator
+from gradtrace.engine.data.node import accumulator
+from gradtrace.engine.reverse.backward import Pass, count_dependencies, needed_nodes, run_backward
+from gradtrace.engine.reverse.evaluate import interpret
 
 
 @pytest.fixture

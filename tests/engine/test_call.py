@@ -5,9 +5,9 @@ import math
 import pytest
 
 import gradtrace as torch
-from gradtrace.engine.call import enable_fast_path, has_fast_path, is_float, on_numbers, unwrap, unwrap_nested
-from gradtrace.engine.op import records
-from gradtrace.engine.state import state, using
+from gradtrace.engine.calls.call import enable_fast_path, has_fast_path, is_float, on_numbers, unwrap, unwrap_nested
+from gradtrace.engine.data.state import state, using
+from gradtrace.engine.operators.op import records
 from gradtrace.ops.families import load_for
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import gradtrace as torch
-from gradtrace.engine.call import OFTEN
+from gradtrace.engine.calls.call import OFTEN
 
 ROOT = Path(__file__).parents[2]
 SHAPES: list[tuple[int, ...]] = [(), (3,)]

@@ -4,9 +4,9 @@ import numpy
 import pytest
 
 import gradtrace as torch
-from gradtrace.engine.inplace import change_data, check_result, flat_index, inplace, place_kernel, replace_kernel
-from gradtrace.engine.inplace import take_kernel as take
-from gradtrace.engine.op import records
+from gradtrace.engine.calls.inplace import change_data, check_result, flat_index, inplace, place_kernel, replace_kernel
+from gradtrace.engine.calls.inplace import take_kernel as take
+from gradtrace.engine.operators.op import records
 
 
 @pytest.fixture
@@ -102,3 +102,34 @@ def test_check_result_compares_shapes():
 def test_change_data_has_no_history(x):
     change_data(x, numpy.zeros(3))
     assert x.tolist() == [0.0, 0.0, 0.0] and x.is_leaf and x._version == 1
+
+
+@pytest.mark.parametrize("reshape", [lambda y: y.unsqueeze_(0), lambda y: y.as_strided_((1, 3), (3, 1))])
+def test_a_retained_gradient_has_the_shape_before_a_reshape_in_place(x, reshape):
+    y = x * 1
+    y.retain_grad()
+    reshape(y)  # as in PyTorch, retain_grad stays on the old grad_fn, which the gradient of y itself does not reach
+    (g,) = torch.autograd.grad(y.sum(), y, retain_graph=True)
+    assert g.shape == (1, 3) and y.grad is None and y.retains_grad
+    y.sum().backward()
+    assert y.grad.shape == (3,)
+
+
+def expanded():
+    return torch.arange(6.0).reshape(2, 1, 3).expand(2, 2, 3)
+
+
+@pytest.mark.parametrize(
+    "made, strides",  # of PyTorch 2.13
+    [
+        (lambda: expanded().clone(), (6, 3, 1)),
+        (lambda: expanded().permute(2, 1, 0).clone(), (1, 3, 6)),
+        (lambda: expanded().permute(2, 1, 0).flip(1), (1, 3, 6)),
+        (lambda: torch.zeros_like(expanded().permute(2, 1, 0)), (1, 3, 6)),
+        (lambda: torch.rand_like(expanded().permute(2, 1, 0)), (1, 3, 6)),
+        (lambda: torch.tensor([1.0, 2.0]).expand(2, 2).flip(()), (2, 1)),
+        (lambda: torch.rot90(torch.tensor([1.0, 2.0]).expand(2, 2)), (1, 2)),
+    ],
+)
+def test_a_copy_of_an_expanded_tensor_has_pytorch_s_layout(made, strides):
+    assert made().stride() == strides

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import gradtrace as torch
-from gradtrace.engine.node import Node
+from gradtrace.engine.data.node import Node
 
 MILLION = 1_000_000
 

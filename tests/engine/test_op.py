@@ -1,11 +1,14 @@
 """Operator records, as units: signatures, fields, plans, classes of nodes."""
 
+import numpy
 import pytest
 
 import gradtrace as torch
 from gradtrace import ops
-from gradtrace.engine.node import DROP, META, SAVE
-from gradtrace.engine.op import KINDS, ZEROS, Op, d, elementwise_op, float_op, op, records, view_op
+from gradtrace.engine.data.node import DROP, META, SAVE
+from gradtrace.engine.operators.namespace import ARRAY
+from gradtrace.engine.operators.op import KINDS, ZEROS, Op, d, elementwise_op, float_op, op, records, view_op
+from gradtrace.engine.reverse.plan import plan_of
 
 
 @pytest.fixture
@@ -33,6 +36,8 @@ def test_a_signature_has_tensors_then_plain_arguments(made):
         ({"kind": "pointless"}, "kind 'pointless' is not one of"),
         ({"kind": "elementwise", "zero": "never"}, "zero 'never' is not one of"),
         ({"kind": "elementwise", "self": lambda xp, g, out, self: g}, "a rule without the names"),
+        ({"kind": "elementwise", "self": "mul(grad, other)"}, r"unit_of_test: other in a rule: mul\(grad, other\)"),
+        ({"kind": "elementwise", "self": d("self", "mul(g, self)")}, "unit_of_test: g in a rule"),
     ],
 )  # fmt: skip
 def test_a_field_that_is_wrong_is_named(made, fields, message):
@@ -95,21 +100,19 @@ def test_a_derivative_splits_the_names_it_needs():
     ],
 )
 def test_a_plan_says_what_a_node_keeps(name, mask, actions, saves_result):
-    plan = records[name].plan(mask)
+    plan = plan_of(records[name], mask)
     assert plan.actions == actions and plan.save_out is saves_result and plan.grad_mask == mask
-    assert records[name].plan(mask) is plan
+    assert plan_of(records[name], mask) is plan
     assert plan.saves == (SAVE in actions or saves_result)
 
 
 def test_a_need_that_nothing_has_is_refused(made):
     record = made("unit_of_test(self)", "negative", kind="elementwise", self=d("other", lambda xp, g, out, self: g))
     with pytest.raises(AssertionError, match="unknown name in needs"):
-        record.plan(1)
+        plan_of(record, 1)
 
 
 def test_kernels_are_found_by_their_names():
-    import numpy
-
     assert records["mul"].kernel is numpy.multiply and callable(records["sigmoid"].kernel)
 
 
@@ -123,6 +126,31 @@ def test_a_new_record_runs_and_differentiates_to_second_order(made):
     x = torch.tensor([1.0, -2.0], dtype=torch.float64, requires_grad=True)
     assert record(x).grad_fn.name() == "UnitOfTestBackward0"
     assert torch.autograd.gradcheck(record, (x,)) and torch.autograd.gradgradcheck(record, (x,))
+
+
+@pytest.mark.parametrize(
+    ("text", "needs", "value"),
+    [
+        ("mul(grad, out)", ("out",), 12.0),
+        ("mul(self, grad)", ("self",), 6.0),
+        ("neg(grad)", (), -3.0),
+        ("add_number(grad, number)", (), 10.0),
+        ("scatter_value(grad, 0, index, 0.0)", (), 0.0),
+        ("sum_dim(grad, None, keepdim)", (), 3.0),
+        ("sum_to(grad, self.shape)", ("~self",), 3.0),
+    ],
+)  # fmt: skip
+def test_a_rule_that_is_one_call_is_a_text(made, text, needs, value):
+    record = made("unit_of_test(self; number, index, keepdim)", "negative", kind="elementwise", self=text)
+    derivative = record.derivatives["self"]
+    assert derivative.needs == needs and derivative.traced is derivative.rule
+    g, out, x = (numpy.array([n]) for n in (3.0, 4.0, 2.0))
+    assert derivative.rule(ARRAY, g, out, x, 7.0, numpy.array([0]), False) == value
+
+
+def test_a_text_takes_other_needs(made):
+    record = made("unit_of_test(self; index)", "take", kind="gather", self=d("~self index", "neg(grad)"))
+    assert record.derivatives["self"].needs == ("~self", "index")
 
 
 def test_every_record_is_an_op_of_known_kind():

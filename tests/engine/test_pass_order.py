@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradtrace as torch
-from gradtrace.engine.backward import passes_run
-from gradtrace.engine.state import state
+from gradtrace.engine.data.state import state
+from gradtrace.engine.reverse.backward import passes_run
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradtrace as gt
-from gradtrace.engine.select import MANY, select, where_kept
+from gradtrace.engine.operators.select import MANY, select, where_kept
 
 ODD = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.5, -2.0, 5e-324])
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from gradtrace.errors import GradtraceError
 from gradtrace.limits import Budget
-from tests.fuzz import budgets, doors, families, mutate, programs, protocol
+from tests.fuzz import budgets, doors, families, mutate, programs, protocol, reading
 
 TINY = Budget(steps=20_000, flops=10**8, call_depth=60, memory_bytes=20_000_000, output_bytes=100_000, seconds=2.0)
 EXPRESSIONS = [
@@ -67,6 +67,7 @@ def evaluate(text: str) -> None:
     """Parsed and run, with backward from a root that has a gradient to give."""
     from gradtrace import lang
     from gradtrace.engine import Tensor
+    from gradtrace.trace.keeper import Keeper
 
     def then(done: Any) -> None:
         if isinstance(done.root, Tensor) and done.root.requires_grad and done.root.numel() == 1:
@@ -75,7 +76,7 @@ def evaluate(text: str) -> None:
     with suppress(GradtraceError, SystemExit):
         program = lang.parse(text)
         inputs = {i.name: Tensor._wrap(1.5) for i in program.inputs}
-        lang.run(program, inputs, budget=TINY, stdout=io.StringIO(), stderr=io.StringIO(), record=True, then=then)
+        lang.run(program, inputs, budget=TINY, stdout=io.StringIO(), stderr=io.StringIO(), record=Keeper, then=then)
 
 
 def value(text: str) -> None:
@@ -205,6 +206,7 @@ COMMANDS = [
     "eval",
     "run",
     "graph",
+    "page",
     "trace",
     "paths",
     "why",
@@ -496,6 +498,7 @@ TARGETS = {
     "arguments": Target(doors.mutated(doors.arguments), doors.run),
     "families": Target(doors.mutated(families.make), doors.run),
     "attacks": Target(families.attack, doors.run),
+    "reading": Target(reading.make, reading.run),
     "protocol": Target(protocol.make, protocol.run),
     "budget": Target(budgets.make, budgets.run),
 }

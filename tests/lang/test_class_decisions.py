@@ -21,6 +21,7 @@ READING = {
     "known_classes.py": "the name says where to look; the class found there is compared",
     "namespaces.py": "public names of the library's own modules, which no program can change",
     "records.py": "the text of a dataclass, and the names of its methods",
+    "tracebacks.py": "the text of an exception",
     "values.py": "the text of functions and of placeholders; a wrapper gets the name of the function that it wraps",
 }
 # Files that compare a name.

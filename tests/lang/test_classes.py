@@ -20,6 +20,13 @@ def run(text: str) -> str:
 CASTING = "import numpy as np\na = np.ones(2, dtype=np.int64)\n"
 MEMBERS = "from enum import Enum, IntEnum, StrEnum, Flag, auto\n"
 WORKS = {
+    "__init_subclass__ as a class or static method": (
+        "seen = []\nclass A:\n    @classmethod\n    def __init_subclass__(cls, k=0):\n"
+        "        seen.append((cls.__name__, k))\n"
+        "class B:\n    @staticmethod\n    def __init_subclass__(k=0):\n        seen.append(k)\n"
+        "class C(A, k=3): pass\nclass D(B, k=4): pass\nclass E(B): pass\nclass F(C): pass\nprint(seen)",
+        "[('C', 3), 4, 0, ('F', 0)]\n",
+    ),
     "members made by __init__": (
         MEMBERS + "class E(Enum):\n    A = (1, 2)\n    def __init__(self, x, y):\n        self.x, self.sum = x, x + y\n"
         "print(E.A.x, E.A.sum, E((1, 2)), E.__members__['A'] is E.A)",
@@ -108,7 +115,7 @@ def test_as_in_python(name: str) -> None:
     "text",
     [
         "class A:\n    __slots__ = ['__get__']",
-        "class A:\n    __init_subclass__: int",
+        "class A:\n    __set_name__: int",
         "class A:\n    __annotations__ = [1]",
         "class A:\n    __slots__ = [1]",
         "from enum import Enum\nclass E(Enum): pass\nE('F', 'A')",

@@ -98,3 +98,22 @@ def test_reading_a_program_counts_towards_its_time():
     with pytest.raises(BudgetError, match="s to be read"):
         lang.parse("x = f'" + "{a:{b}}" * 100_000 + "'", budget=Budget(seconds=0.5))
     assert lang.parse("x = 1").seconds > 0
+
+
+@pytest.mark.parametrize("use", ["a == 'b'", "a != b", "a < words", "'b' in a", "np.array(words)"])
+def test_comparisons_of_arrays_of_strings_count_as_steps(use):
+    made = "import numpy as np\nwords = ['a'] * 10**5\na, b = np.array(words), np.array(words)\n"
+    with pytest.raises(BudgetError, match="steps"):
+        said(f"{made}for i in range(1000): {use}", steps=10**5)
+
+
+@pytest.mark.parametrize("use", ["x + items", "items - x", "x == items", "np.add(x, items)"])
+def test_the_items_of_a_list_count_where_numpy_gets_them(use):
+    made = "import numpy as np\nx, items = np.zeros(10**4), [1.0] * 10**4\n"
+    with pytest.raises(BudgetError, match="operations"):
+        said(f"{made}for i in range(1000): {use}", flops=10**6)
+
+
+def test_a_distributed_sampler_does_not_visit_the_indices_of_other_ranks():
+    sampler = "DistributedSampler([1, 2], num_replicas=10**12, rank=10**12 - 1, shuffle=False)"
+    assert said(f"from torch.utils.data.distributed import DistributedSampler\nprint(list({sampler}))") == "[1]\n"

@@ -98,7 +98,7 @@ def test_place_and_message(text: str, line: int, under: str, message: str) -> No
             "os.system is not available",
             "available",
         ),
-        ("open('f')\n", "open", "'open' is not available", "@FILE"),
+        ("input('f')\n", "input", "'input' is not available", "pass its value"),
         ("eval('1')\n", "eval", "'eval' is not available", ""),
         ("prin('x')\n", "prin", "name 'prin' is not defined", "did you mean 'print'?"),
         ("loss = 1\nlos()\n", "los", "name 'los' is not defined", "did you mean 'loss'?"),

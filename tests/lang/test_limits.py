@@ -192,7 +192,7 @@ def test_deep_recursion_is_an_exception(text: str) -> None:
 
 
 def test_the_list_of_limits_is_whole() -> None:
-    assert {*BY_FIELD, "allow_write", "allow_import", "arguments"} == set(Budget._fields)
+    assert {*BY_FIELD, "allow_write", "allow_import", "allow_read", "arguments"} == set(Budget._fields)
     assert all(limit.variable == "GRADTRACE_" + limit.flag[2:].upper().replace("-", "_") for limit in LIMITS)
 
 

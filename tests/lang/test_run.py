@@ -10,9 +10,10 @@ import pytest
 
 import gradtrace
 from gradtrace import lang
-from gradtrace.engine.state import state
-from gradtrace.engine.text import get_printoptions
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.text import get_printoptions
 from gradtrace.errors import GradtraceError, UnknownNameError
+from gradtrace.trace.keeper import Keeper
 
 
 def run(text: str, **options: object) -> lang.Run:
@@ -78,7 +79,7 @@ def test_default_dtype(text: str, dtype: object, name: str) -> None:
 
 def test_records_and_spans() -> None:
     text = "y = (x + w) * sin(x)\n"
-    found = run(text, record=True)
+    found = run(text, record=Keeper)
     assert [call[0] for call in found.records] == ["add", "sin", "mul"]
     cut = [found.spans[call[3]] for call in found.records]
     assert [text[s.column : s.end_column] for s in cut] == ["x + w", "sin(x)", "(x + w) * sin(x)"]
@@ -88,7 +89,7 @@ def test_records_and_spans() -> None:
 def test_the_origin_of_a_call_is_the_call() -> None:
     text = "import torch\nclass F(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, v):\n"
     text += "        return v * 2\n    @staticmethod\n    def backward(ctx, g):\n        return g * 2\nF.apply(x)\n"
-    found = run(text, record=True)
+    found = run(text, record=Keeper)
     span = found.spans[found.records[-1][3]]
     assert found.records[-1][0] == "F" and (span.line, span.column) == (9, 0)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gradtrace import lang
-from gradtrace.engine.state import state
+from gradtrace.engine.data.state import state
 from gradtrace.errors import GradtraceError
 from gradtrace.lang import takers
 from gradtrace.lang.allowed import MAGIC

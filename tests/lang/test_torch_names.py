@@ -28,7 +28,7 @@ def test_complex_numbers_are_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("torch.sparse_coo_tensor", "no sparse tensors"),
+        ("torch.sparse_csr_tensor", "in coordinates only"),
         ("torch.bfloat16", "no bfloat16"),
         ("torch.hub.load('a', 'b')", "nothing from the network"),
         ("torch.fx.Graph", "programs run as they are written"),

@@ -86,12 +86,11 @@ def test_all_of_several_parameters_are_pruned_by_one_order() -> None:
 
 
 def test_a_lazy_layer_keeps_its_parameters() -> None:
-    with pytest.warns(UserWarning, match="Lazy modules are a new feature"):
-        layer = nn.LazyLinear(3)
+    layer = nn.LazyLinear(3)
     weight = layer.weight
     assert repr(weight) == "<UninitializedParameter>"
     layer.double()
     assert layer(gt.ones(2, 5, dtype=gt.float64)).shape == (2, 3)
     assert layer.weight is weight and type(layer) is nn.Linear and weight.dtype is gt.float64
-    with pytest.warns(UserWarning), pytest.raises(RuntimeError, match="Expected 3D"):
+    with pytest.raises(RuntimeError, match="Expected 3D"):
         nn.LazyConv2d(3, 2)(gt.ones(2))

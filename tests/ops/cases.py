@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import gradtrace as torch
+from gradtrace.ops.linalg import sparse as sparse_matrices
 
 F = torch.nn.functional
 L = torch.linalg
@@ -40,6 +41,11 @@ def regular(n: int) -> Any:
 
 def index(*values: Any) -> Any:
     return torch.tensor(list(values))
+
+
+def sparse(values: Any) -> Any:
+    """A (2, 3) sparse tensor of 4 values, two of them at one place."""
+    return torch.sparse_coo_tensor(index([0, 1, 1, 1], [2, 0, 2, 2]), values, (2, 3))
 
 
 X, Y = away(2, 3), away(3)  # broadcast: the second gets its gradient summed over the first dim
@@ -246,6 +252,20 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "scatter": [(lambda x, s: x.scatter(1, index([0], [2]), s), X, COLUMN)],
     "scatter_add": [(lambda x, s: x.scatter_add(1, COLUMNS, s), X, away(2, 3))],
     "scatter_reduce": [(lambda x, s: x.scatter_reduce(1, COLUMNS, s, "mean"), X, away(2, 3))],
+    "sparse_coo_tensor": [
+        (lambda v: sparse(v).to_dense(), away(4)),
+        (lambda v: sparse(v).coalesce().values(), away(4)),
+    ],
+    "spmm": [(lambda v, x: torch.spmm(sparse(v), x), away(4), away(3, 2))],
+    "sparse.mm": [(lambda v, x: sparse_matrices.mm(sparse(v), x), away(4), away(3, 2))],
+    "to_dense": [(lambda x: x.to_dense() * x, X)],
+    "to_sparse": [(lambda x: x.to_sparse().to_dense(), X)],
+    "adjoint": [(lambda x: x.adjoint(), X)],
+    "conj": [(lambda x: torch.conj(x) * 2, X)],
+    "conj_physical": [(lambda x: x.conj_physical() * 2, X)],
+    "real": [(lambda x: torch.real(x) * 2, X)],
+    "resolve_conj": [(lambda x: x.resolve_conj() * 2, X)],
+    "resolve_neg": [(lambda x: x.resolve_neg() * 2, X)],
     "index_add": [(lambda x, s: x.index_add(1, index(0, 2), s), X, away(2, 2))],
     "index_put": [
         (lambda x, v: x.index_put((index(0, 1), index(2, 0)), v), X, away(2)),

@@ -311,7 +311,17 @@ PLAIN: dict[str, list[tuple[Any, ...]]] = {
         )
     ],
     "new": [
-        (lambda x: (x.new_zeros(2), x.new_ones(2), x.new_full((2,), 1.0), x.new_empty(2), x.new_tensor([1.0])), some(1))
+        (
+            lambda x: (
+                x.new_zeros(2),
+                x.new_ones(2),
+                x.new_full((2,), 1.0),
+                x.new_empty(2),
+                x.new_tensor([1.0]),
+                x.new([1.0]),
+            ),
+            some(1),
+        )
     ],
     "unravel_index": [(lambda x: torch.unravel_index(BOTH, (2, 2)), some(1))],
     "nonzero_static": [(lambda x: torch.nonzero_static(x, size=2), some(3))],

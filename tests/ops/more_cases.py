@@ -56,6 +56,7 @@ def unpooled(function: Any, pool: Any, shape: tuple[int, ...]) -> tuple[Any, ...
 LU, PIVOTS = L.lu_factor(torch.tensor(regular(3, 3)))
 MASK = torch.tensor([[True, False], [True, True]])
 CLASSES = index(2, 0)
+SAMPLES = torch.tensor([[[0.3, 0.7, 0.1]]], dtype=torch.float64)
 
 CASES: dict[str, list[tuple[Any, ...]]] = {
     # products
@@ -156,6 +157,12 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "adaptive_max_pool3d": [pooled(F.adaptive_max_pool3d, (1, 1, 3, 2, 3), 2)],
     "max_unpool2d": [unpooled(F.max_unpool2d, F.max_pool2d, (1, 1, 4, 4))],
     "max_unpool3d": [unpooled(F.max_unpool3d, F.max_pool3d, (1, 1, 2, 4, 2))],
+    "fractional_max_pool2d": [
+        (lambda x: F.fractional_max_pool2d(x, 2, (2, 3), _random_samples=SAMPLES[..., :2]), some(1, 1, 4, 5))
+    ],
+    "fractional_max_pool3d": [
+        (lambda x: F.fractional_max_pool3d(x, 2, 2, _random_samples=SAMPLES), some(1, 1, 4, 4, 4))
+    ],
     "unfold and fold": [
         (lambda x: F.unfold(x, 2, stride=2, padding=1), some(1, 1, 3, 3)),
         (lambda x: F.fold(x, (3, 3), 2), some(1, 4, 4)),

@@ -3,6 +3,9 @@
 import subprocess
 import sys
 
+import pytest
+
+import gradtrace as gt
 from gradtrace import ops
 from gradtrace.ops import families
 
@@ -43,3 +46,13 @@ def test_every_name_is_found_where_it_is():
         for name in table:
             assert ops.find(table, name) is table[name]
     assert families.of("no_such_name") == [] and ops.find(ops.api.functions, "no_such_name") is None
+
+
+@pytest.mark.parametrize("name", ["stack", "cat"])
+def test_the_dim_of_a_join_has_one_name_at_a_time(name):
+    function, x = getattr(gt, name), gt.ones(2, 2)
+    assert gt.equal(function([x, x], axis=1), function([x, x], 1))
+    assert gt.equal(function([x, x], axis=0), function([x, x]))
+    for given, named in (((0,), {"axis": 1}), ((), {"dim": 0, "axis": 0}), ((), {"axis": None}), ((), {"dim": None})):
+        with pytest.raises(TypeError):
+            function([x, x], *given, **named)

@@ -14,8 +14,8 @@ import pytest
 
 import gradtrace as torch
 from gradtrace import ops
-from gradtrace.engine.op import records
-from gradtrace.engine.state import state
+from gradtrace.engine.data.state import state
+from gradtrace.engine.operators.op import records
 from tests.ops import cases, generated
 from tests.ops import composed_cases as composed
 from tests.ops import more_cases as more

@@ -19,10 +19,10 @@ import gradtrace as torch
 from gradtrace import ops, static
 from gradtrace.batch.mapper import RowMap
 from gradtrace.cli.group import cli
-from gradtrace.engine import namespace
-from gradtrace.engine.op import d, op, records
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators import namespace
+from gradtrace.engine.operators.op import d, op, records
 from gradtrace.func import interpret, jvp, vmap
 from gradtrace.ops.api import unary
 from gradtrace.static import kernels

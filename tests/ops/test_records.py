@@ -15,10 +15,10 @@ import gradtrace as torch
 from gradtrace import ops, static
 from gradtrace.analysis.symbolic import of_record
 from gradtrace.batch.mapper import RowMap
-from gradtrace.engine import op as op_module
-from gradtrace.engine.op import KINDS, Op, records
-from gradtrace.engine.tables import function_tables, record_tables
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators import op as op_module
+from gradtrace.engine.operators.op import KINDS, Op, records
+from gradtrace.engine.operators.tables import function_tables, record_tables
 from gradtrace.func import interpret, rules, vmap
 from gradtrace.lang.names import MATHEMATICS
 from gradtrace.static import kernels

@@ -1,5 +1,7 @@
 """The table of PyTorch's signatures, and what is said of calls that fit none of them."""
 
+import inspect
+
 import pytest
 
 import gradtrace as torch
@@ -52,3 +54,13 @@ def test_words():
     assert signatures.refusal("m", "item", (3,), {}) == "TensorBase.item() takes no arguments (1 given)"
     assert signatures.refusal("f", "cat", ([x, 3],), {}) == "expected Tensor as element 1 in argument 0, but got int"
     assert signatures.refusal("m", "never_heard_of", (), {}) == ""
+
+
+@pytest.mark.parametrize(
+    "name", ["put", "scatter_reduce", "index_fill", "index_copy", "index_reduce", "masked_scatter"]
+)
+def test_both_forms_have_their_own_name_and_arguments(name):
+    for function, own in ((getattr(torch, name), name), (getattr(torch.Tensor, name + "_"), name + "_")):
+        assert function.__name__ == own and "args" not in inspect.signature(function).parameters
+        with pytest.raises(TypeError, match=rf"^{own}\(\) missing \d required positional argument"):
+            function(torch.ones(2))

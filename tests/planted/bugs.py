@@ -8,7 +8,11 @@ A program of `programs/` starts with comments that say who is asked, and what is
     # line: text of a line that an answer may name as the cause; several are alternatives; `FILE: text` for another file
     # must: a regular expression that the answer must contain, whatever the case; each of them
     # never: a regular expression that the answer must not contain
+    # right: old text ==> new text, with which nothing is wrong; `\\n` stands for a new line
+    # needs: the packages besides PyTorch that the program imports; without them it is left out
     # from: a public thread with this bug; programs without one are in the style of several
+
+The programs `lib_*` are bugs in models of libraries, or in models like theirs.
 
 gradtrace's own engine is judged by its first answer, and nothing that it prints may mislead. With PyTorch's engine the
 judgement is about the first lines that are printed.
@@ -16,6 +20,7 @@ judgement is about the first lines that are printed.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -28,7 +33,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 ENGINES = ("gradtrace", "torch")
 ANSWER_LINES = 25  # what a reader looks at
 SECONDS = 120
-HEADER = re.compile(r"# (engine|ask|cause|line|must|never|from): (.*)")
+HEADER = re.compile(r"# (engine|ask|cause|line|must|never|right|needs|from): (.*)")
 
 Place = tuple[str, int]  # the name of a file and the number of a line
 
@@ -43,10 +48,17 @@ class Bug(NamedTuple):
     lines: list[Place]  # each line that counts as the cause
     must: list[str]
     never: list[str]
+    needs: list[str]  # packages
+    right: list[str]  # what to replace to make the program right, and by what
 
     @property
     def name(self) -> str:
         return self.script.stem
+
+    @property
+    def missing(self) -> list[str]:
+        """The packages that it needs and that are not installed."""
+        return [package for package in self.needs if importlib.util.find_spec(package) is None]
 
 
 class Answer(NamedTuple):
@@ -68,9 +80,25 @@ def load(script: Path) -> Bug | None:
     engines, cause = header["engine"], header.get("cause", [""])[0]
     if not set(engines) <= set(ENGINES):
         raise ValueError(f"{script.name}: no engine {engines}")
-    ask = " ".join(header.get("ask", [])).split()
+    ask, needs = (" ".join(header.get(key, [])).split() for key in ("ask", "needs"))
     lines = [place for text in header["line"] for place in places(script, text)]
-    return Bug(script, engines, ask, cause, lines, header.get("must", []), header.get("never", []))
+    return Bug(
+        script, engines, ask, cause, lines, header.get("must", []), header.get("never", []), needs, right_of(header)
+    )
+
+
+def right_of(header: dict[str, list[str]]) -> list[str]:
+    return [text.replace("\\n", "\n") for text in header.get("right", [""])[0].split(" ==> ")]
+
+
+def corrected(bug: Bug) -> str:
+    """Return the program's text without its bug."""
+    old, new = bug.right
+    lines = bug.script.read_text(encoding="utf-8").split("\n")
+    body = "\n".join(line for line in lines if not HEADER.fullmatch(line))
+    if old not in body:
+        raise ValueError(f"{bug.name}: no text {old!r}")
+    return body.replace(old, new)
 
 
 def places(script: Path, text: str) -> list[Place]:
@@ -88,8 +116,8 @@ def load_all() -> list[Bug]:
     return [bug for script in sorted(PROGRAMS.glob("*.py")) if (bug := load(script)) is not None]
 
 
-def why(bug: Bug, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gradtrace", "why", bug.script.name, *bug.ask, *options]
+def why(bug: Bug, *options: str, script: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "gradtrace", "why", str(script or bug.script.name), *bug.ask, *options]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
     return subprocess.run(
         command, cwd=bug.script.parent, env=environment, capture_output=True, text=True, check=False, timeout=SECONDS

@@ -12,13 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.planted.bugs import answer_of, load_all, misses, read_printed
+from tests.planted.bugs import answer_of, corrected, load_all, misses, read_printed, why
 
 ROOT = Path(__file__).parents[2]
 BUGS = load_all()
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 # the first PyTorch in which a bug does no harm
 HARMLESS = {"acos_of_one": ((2, 15), "clamp passes no gradient at its bounds")}
+# what is not found, and why
+MISSED = {
+    "lib_lora_head_frozen": "the record has no place in the program of what a library does outside of operators",
+}
 # a program without a tensor (static graphs), and what shows an error or a NaN on purpose
 OTHER = {"tf1_training", "note_2_cell_6_tf1_static", "note_4_static_while_loop_tf1", "note_5_cell_3_second_backward"}
 OTHER |= {"note_5_cells_20_26_24_tensorboard", "mixed_precision"}
@@ -49,8 +53,25 @@ def test_torch_names_the_cause(bug):
     first, reason = HARMLESS.get(bug.name, ((99,), ""))
     if version() >= first:
         pytest.skip(f"in PyTorch {'.'.join(map(str, first))} {reason}")
+    if bug.missing:
+        pytest.skip(f"needs {', '.join(bug.missing)}")
     answer = answer_of(bug, "torch")
-    assert misses(bug, answer) == [], f"{bug.cause}\n{answer.printed}"
+    lacks = misses(bug, answer)
+    if bug.name in MISSED:
+        assert lacks and not any(text.startswith("misleads") for text in lacks)
+        pytest.xfail(MISSED[bug.name])
+    assert lacks == [], f"{bug.cause}\n{answer.printed}"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HAS_TORCH, reason="needs PyTorch")
+@pytest.mark.parametrize("bug", [bug for bug in BUGS if len(bug.right) == 2], ids=lambda bug: bug.name)
+def test_nothing_is_wrong_without_the_bug(bug, tmp_path):
+    if bug.missing:
+        pytest.skip(f"needs {', '.join(bug.missing)}")
+    script = tmp_path / "right.py"
+    script.write_text(corrected(bug), encoding="utf-8")
+    assert why(bug, "--engine", "torch", script=script).stdout.startswith("Nothing is wrong that gradtrace can see")
 
 
 @pytest.mark.slow
@@ -66,7 +87,9 @@ def test_nothing_is_wrong_with_a_program_that_is_right(path):
 
 def test_there_are_many_bugs_and_each_says_what_an_answer_must_have():
     asked_of_torch = [bug for bug in BUGS if "torch" in bug.engines]
-    assert len(asked_of_torch) >= 60 and len(BUGS) >= 140
+    assert len(asked_of_torch) >= 148 and len(BUGS) >= 210
+    in_library_models = [bug for bug in BUGS if bug.name.startswith("lib_")]
+    assert len(in_library_models) >= 60 and len(MISSED) <= 8
     assert [bug.name for bug in BUGS if not bug.lines] == []
     assert [bug.name for bug in asked_of_torch if not bug.must] == []
 

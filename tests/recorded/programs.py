@@ -87,7 +87,7 @@ class Program(NamedTuple):
 
     def tidy(self, text: str) -> str:
         """Return what was printed in the form of an answer."""
-        text = re.sub("0x[0-9a-f]+", "0xADDR", text.replace("gradtrace.engine.tensor.Tensor", "torch.Tensor"))
+        text = re.sub("0x[0-9a-f]+", "0xADDR", text.replace("gradtrace.engine.data.tensor.Tensor", "torch.Tensor"))
         return text.strip("\n") if self.title else text
 
 

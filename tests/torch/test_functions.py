@@ -6,6 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 gt = pytest.importorskip("gradtrace.torch")
+from gradtrace.torch import private  # noqa: E402
 
 
 class Cube(torch.autograd.Function):
@@ -184,8 +185,14 @@ def stored_in_another_recording(function):
 
 
 def stored_in_c(function):
-    """What `function.apply` is in PyTorch 2.15."""
+    """What `function.apply` is in PyTorch 2.15, with `in_c`."""
     return torch._C._FunctionBase.__dict__["apply"].__get__(None, function)
+
+
+@pytest.fixture
+def in_c(monkeypatch):
+    """Record as in PyTorch 2.15, whose `apply` is a function in C."""
+    monkeypatch.setattr(private, "STORES_C", True)
 
 
 STORED = [(Square,), (Reversed,), (Itself,), (Doubled,), (Times, 3.0)]
@@ -193,7 +200,7 @@ STORED = [(Square,), (Reversed,), (Itself,), (Doubled,), (Times, 3.0)]
 
 @pytest.mark.parametrize("stored", [stored_before, stored_in_another_recording, stored_in_c])
 @pytest.mark.parametrize("case", STORED, ids=lambda case: case[0].__name__)
-def test_a_stored_apply_is_recorded_as_one_that_is_looked_up(case, stored):
+def test_a_stored_apply_is_recorded_as_one_that_is_looked_up(case, stored, in_c):
     function, *args = case
 
     def told(apply):
@@ -207,7 +214,7 @@ def test_a_stored_apply_is_recorded_as_one_that_is_looked_up(case, stored):
     assert told(stored(function)) == wanted
 
 
-def test_a_stored_apply_keeps_no_result_alive():
+def test_a_stored_apply_keeps_no_result_alive(in_c):
     apply, x = stored_in_c(Square), torch.ones(2, requires_grad=True)
     with gt.record() as r:
         first, second = apply(x)

@@ -280,3 +280,47 @@ def test_a_number_filled_in_through_data_is_a_new_version():
     trace = r.trace()
     linear = [one for one in trace.operations if one.name == "linear"][-1]
     assert trace.tensors[linear.inputs[2].tensor].value.data.tolist() == [0.0]
+
+
+def test_optimisers_that_step_in_a_row_end_one_step():
+    layers = [torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)]
+    optimizers = [torch.optim.SGD(layer.parameters(), lr=0.1) for layer in layers]
+    with gt.record() as r:
+        for _ in range(3):
+            loss = layers[1](layers[0](torch.ones(4, 2))).mean()
+            for optimizer in optimizers:
+                optimizer.zero_grad()
+            loss.backward()
+            for optimizer in optimizers:
+                optimizer.step()
+    assert operators(r.trace()) == [["linear", "linear", "mean"]] * 3
+    assert [one.steps for one in r.trace().optimisers] == [3, 3]
+
+
+def test_a_step_that_a_scaler_skips_ends_its_iteration():
+    w = torch.tensor([300.0], requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**18)
+    with gt.record() as r:
+        for _ in range(5):
+            optimizer.zero_grad()
+            loss = w.half().float().sum()
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+    assert [step.passes for step in r.trace().training] == [(i, i + 1) for i in range(5)]
+    assert [one.steps for one in r.trace().optimisers] == [2]
+    assert str(r.why()).startswith("Nothing is wrong that gradtrace can see: 5 steps")
+
+
+def test_the_rates_of_an_optimisers_steps_are_noted_where_they_change():
+    w = weight()
+    optimizer = torch.optim.SGD([w], lr=0.5)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+    with gt.record() as r:
+        for _ in range(5):
+            optimizer.zero_grad()
+            (w * w).sum().backward()
+            optimizer.step()
+            scheduler.step()
+    assert r.trace().optimisers[0].rates == ((1, 0.5), (3, 0.25), (5, 0.125))

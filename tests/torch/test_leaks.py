@@ -11,7 +11,7 @@ gt = pytest.importorskip("gradtrace.torch")
 from tests.torch.models import FEATURES, MODELS  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
-LEVELS = ["structure", "summary", "values"]
+LEVELS = ["structure", "summary", "compare", "values", "precision"]
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from gradtrace.torch import recording  # noqa: E402
 from gradtrace.trace import file  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-LEVELS = ["structure", "summary", "values"]
+LEVELS = ["structure", "summary", "compare", "values"]
 X = torch.randn(8, 16, generator=torch.Generator().manual_seed(1))
 
 

@@ -611,7 +611,7 @@ def test_an_exception_of_an_optimiser_leaves_the_program_as_it_was():
 
 
 def test_misuse_is_refused():
-    with pytest.raises(ValueError, match="level must be one of structure, summary, values"):
+    with pytest.raises(ValueError, match="level must be one of structure, summary, compare, values"):
         gt.record("everything")
     with pytest.raises(gt.NoRecordingError, match="nothing is recorded yet"):
         gt.record().trace()
@@ -636,7 +636,7 @@ def test_a_live_tensor_is_drawn_and_explained(tmp_path):
     assert "no backward has reached w" in gt.why(w)
     assert "the loss does not depend on w" in gt.why(w, loss)
     loss.backward()
-    assert "model.0.weight.grad is there: shape (32, 16)" in gt.why(model[0].weight)
+    assert "model.0.weight.grad has the shape (32, 16) and the norm" in gt.why(model[0].weight)
     with pytest.raises(TypeError, match="takes a tensor, not int"):
         gradtrace.why(3)
 
@@ -801,3 +801,68 @@ def test_what_a_module_holds_in_plain_lists_has_its_path():
         "model.more['scale']",
     ]
     assert [scope.name for scope in trace.scopes] == ["model", "model.layer", "model.extra[0]"]
+
+
+def test_small_tensors_have_the_statistics_of_their_elements():
+    """They are measured in batches: more than one batch, both dtypes, NaN, and orders of memory."""
+    with gt.record() as recorded:
+        generator = torch.Generator().manual_seed(0)
+        made = [torch.randn(40, 50 + i, generator=generator) * 10.0 ** (i - 20) for i in range(40)]
+        made += [(made[20] * 2).double(), made[21].t() * 1, made[22].relu(), made[23] / 0]
+        made.append(made[24][:, :1].expand(40, 40) * 1)
+    trace = recorded.trace()
+    found = {t.value.shape + (t.value.dtype,): [] for t in trace.tensors}
+    for record in trace.tensors:
+        found[record.value.shape + (record.value.dtype,)].append(record.value.summary)
+    for tensor in made:
+        array = tensor.numpy().astype("float64")
+        finite = array[abs(array) < float("inf")]
+        key = (*tensor.shape, str(tensor.dtype).removeprefix("torch."))
+        same = [s for s in found[key] if s.inf == array.size - finite.size and s.zeros == (array == 0).sum()]
+        norms = [s.norm for s in same]
+        assert any(n == pytest.approx((finite**2).sum() ** 0.5, rel=1e-5) for n in norms), key
+        if finite.size:
+            ends = [(s.minimum, s.maximum) for s in same]
+            assert (finite.min(), finite.max()) in ends, key
+            assert any(s.absolute == pytest.approx(abs(finite).mean(), rel=1e-5) for s in same), key
+
+
+def test_saving_and_reading_a_record_start_the_cycle_collector_once_at_most(tmp_path):
+    with gt.record() as run:
+        x = torch.ones(2, requires_grad=True)
+        for _ in range(500):
+            x = x * 1.001
+        x.sum().backward()
+    run.trace()
+    starts = []
+    gc.callbacks.append(lambda phase, info: starts.extend([phase] * (phase == "start")))
+    before, enabled = gc.get_threshold(), gc.isenabled()
+    gc.enable()
+    gc.set_threshold(200)  # a collection for each 200 new objects
+    try:
+        run.save(tmp_path / "run.gt")
+        saving, starts[:] = len(starts), []
+        read = file.read("run.gt", io.BytesIO((tmp_path / "run.gt").read_bytes()))
+        starts.clear()
+        found = read.trace("all")
+        reading = len(starts)
+        assert gc.isenabled()
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.pop()
+        if not enabled:
+            gc.disable()
+    assert len(found.operations) == 501
+    assert saving <= 1  # at the end, when it is allowed again
+    assert reading <= 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_the_zeros_of_a_large_gradient_are_counted_exactly(dtype, transposed):
+    factor = torch.randint(-1, 2, (200, 200), generator=torch.Generator().manual_seed(0)).to(dtype)
+    factor = factor.t() if transposed else factor
+    with gt.record() as run:
+        w = torch.ones_like(factor).requires_grad_()
+        (w * factor).sum().backward()
+    assert run.trace().tensor("w").grad.summary.zeros == int((factor == 0).sum())

@@ -32,6 +32,25 @@ def folder(tmp_path):
     return tmp_path
 
 
+CANCELS = """import torch
+x = torch.randn(32, 8, requires_grad=True)
+h = x * 0.01 + 100
+loss = ((h * h).mean(0) - h.mean(0) ** 2).sum()
+loss.backward()
+"""
+
+
+def test_the_precision_of_a_script(folder):
+    (folder / "train.py").write_text(CANCELS)
+    done = gradtrace("why", "--precision", "--engine", "torch", "train.py", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert " on line 4, " in done.stdout and "mean((h - torch.mean(h, 0, keepdim=True)) ** 2, 0)" in done.stdout
+    picture = ("graph", "--color-by", "precision", "--engine", "torch", "train.py", "-o", "p.svg")
+    done = gradtrace(*picture, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "<svg" in (folder / "p.svg").read_text()
+
+
 def test_every_command_that_knows_the_engine(folder):
     done = gradtrace("why", "--engine", "torch", "train.py", "w", cwd=folder)
     assert done.returncode == 0
@@ -54,6 +73,15 @@ def test_a_record_of_pytorch_is_not_run_again(folder):
         done = gradtrace(*args, cwd=folder)
         assert done.returncode == 2, args
         assert "is a recorded run of PyTorch, which cannot be run again here" in done.stderr
+
+
+def test_a_command_says_why_it_takes_no_record_of_pytorch(folder):
+    """It proposes nothing that the command would refuse too."""
+    gradtrace("graph", "--engine", "torch", "train.py", "-o", "run.gt", cwd=folder)
+    said = {command: gradtrace(command, "run.gt", cwd=folder).stderr for command in ("paths", "check", "jacobian")}
+    assert "no local derivatives, which are multiplied along a path" in said["paths"]
+    assert "as this command would need" in said["check"] and "answer from the record alone" in said["jacobian"]
+    assert not any("--engine torch" in text or "leave out" in text for text in said.values())
 
 
 SCRIPT = """import sys, os

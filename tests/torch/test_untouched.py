@@ -12,7 +12,7 @@ from tests.torch.models import FEATURES, MODELS  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 BUILDERS = {**MODELS, **FEATURES}
-LEVELS = ["structure", "summary", "values"]
+LEVELS = ["structure", "summary", "compare", "values", "precision"]
 STEPS = 3
 plain = {}
 

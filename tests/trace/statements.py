@@ -7,9 +7,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import gradtrace
-from gradtrace.engine.keeper import Keeper
-from gradtrace.engine.state import state
+from gradtrace.engine.data.state import state
 from gradtrace.trace.capture import capture
+from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.record import Span, Trace
 
 

@@ -358,7 +358,7 @@ def test_the_gradient_of_create_graph_has_a_grad_fn():
 def test_a_deep_graph_needs_no_recursion():
     x = leaf(1.0)
     records = []
-    from gradtrace.engine.state import state
+    from gradtrace.engine.data.state import state
 
     state.set(recorder=lambda *call: records.append(call))
     y = x

@@ -4,6 +4,7 @@ import pytest
 
 from gradtrace import lang
 from gradtrace.trace.capture import capture
+from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.steps import Watch
 
 LOOP = """
@@ -18,7 +19,7 @@ y = h.sum()
 
 
 def traced(text, watch=None):
-    run = lang.run(lang.parse(text, name="s.py"), record=True, watcher=watch)
+    run = lang.run(lang.parse(text, name="s.py"), record=Keeper, watcher=watch)
     return capture(run, watch=watch)
 
 

@@ -8,12 +8,13 @@ from statements import leaf, run
 
 import gradtrace
 from gradtrace import lang
-from gradtrace.engine.keeper import SMALL, Keeper
-from gradtrace.engine.summary import BINS, summarize
 from gradtrace.errors import NotKeptError
 from gradtrace.lang.parse import parse
 from gradtrace.limits import Budget
+from gradtrace.trace.array_summary import BINS, summarize
 from gradtrace.trace.capture import capture
+from gradtrace.trace.keeper import SMALL, Keeper
+from gradtrace.trace.sketches import equal_bits, relative_difference
 from gradtrace.trace.steps import Watch
 from gradtrace.trace.values import Value, frozen, summarized
 from gradtrace.views import numbers
@@ -23,7 +24,7 @@ def recorded(text, *, watched=False, budget=Budget(), **inputs):
     """The trace of a program in the language."""
     watch = Watch() if watched else None
     program = parse(text, "text", budget)
-    done = lang.run(program, inputs, record=True, watcher=watch, budget=budget)
+    done = lang.run(program, inputs, record=Keeper, watcher=watch, budget=budget)
     return capture(done, everything=True, watch=watch)
 
 
@@ -128,6 +129,24 @@ def test_large_arrays_beyond_the_budget_are_summaries():
     for ours, theirs in zip(few.tensors, whole.tensors, strict=True):
         assert ours.value.shape == theirs.value.shape and ours.value.all_finite
         assert ours.value.is_whole or ours.value.kept.shape == (40, 50)
+
+
+def test_summaries_of_a_run_can_be_compared_with_the_elements():
+    text = (
+        "import torch\nw = torch.randn(40, 50, requires_grad=True)\nv = w.t()\nu = v * 2\n"
+        "loss = (u.t() * w).sum()\nloss.backward()\n"
+    )
+    gradtrace.manual_seed(0)
+    whole = recorded(text, watched=True)
+    gradtrace.manual_seed(0)
+    few = recorded(text, budget=Budget(record_bytes=100), watched=True)
+    pairs = [(a.value, b.value) for a, b in zip(few.tensors, whole.tensors, strict=True)]
+    for one, other in zip(few.steps, whole.steps, strict=True):
+        pairs += zip(one.upstream, other.upstream, strict=True)
+    summaries = [(a, b) for a, b in pairs if a is not None and not a.is_whole]
+    assert {a.shape for a, _ in summaries} == {(40, 50), (50, 40)}
+    for ours, theirs in summaries:
+        assert equal_bits(ours, theirs) is True and relative_difference(ours, theirs) == 0
 
 
 def test_what_needs_elements_that_are_not_there_says_so():

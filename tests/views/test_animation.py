@@ -9,6 +9,7 @@ import trace_samples as samples
 from gradtrace import lang
 from gradtrace.errors import RenderError
 from gradtrace.trace.capture import capture
+from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.steps import Watch
 from gradtrace.views import animation, dot, render
 from gradtrace.views.animation import MOST, frame_text, frames
@@ -30,7 +31,7 @@ y.backward()
 
 def drawn(text=NOTES, style="data"):
     watch = Watch()
-    run = lang.run(lang.parse(text, name="s.py"), record=True, watcher=watch)
+    run = lang.run(lang.parse(text, name="s.py"), record=Keeper, watcher=watch)
     trace = capture(run, watch=watch)
     return model(trace, style, fold(trace))
 
@@ -38,7 +39,7 @@ def drawn(text=NOTES, style="data"):
 def test_the_graph_grows_then_gradients_flow_then_nodes_are_freed():
     found = frames(drawn())
     assert [f.caption for f in found] == [
-        "the leaves are there",
+        "start: the leaves have their values",
         "forward   a = x + w",
         "forward   b = w + 1",
         "forward   y = a * b",

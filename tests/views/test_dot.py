@@ -16,6 +16,7 @@ import gradtrace as torch
 from gradtrace import lang
 from gradtrace.errors import UsageError
 from gradtrace.trace.capture import capture
+from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.steps import Watch
 from gradtrace.views import dot, image, labels
 from gradtrace.views.dot import DotOptions
@@ -174,9 +175,11 @@ def test_wires_without_a_gradient_are_dashed():
 def test_operands_whose_order_matters_are_told_apart():
     b = samples.Builder()
     x = b.leaf("x", 1.0)
-    b.op("sub", "SubBackward0", [x, x], "y", 0.0, output=True)
-    source = dot.source(b.trace())
-    assert "left" in source and "right" in source
+    w = b.leaf("w", 2.0)
+    b.op("sub", "SubBackward0", [x, w], "y", -1.0, output=True)
+    b.op("add", "AddBackward0", [x, w], "s", 3.0)
+    shown = words(picture(b.trace()))
+    assert "x − w" in shown and "+" in shown and not {"left", "right"} & set(shown)
     b.op("sub", "SubBackward0", ["1", x], "z", 0.0)
     assert "1 −" in words(picture(b.trace()))
 
@@ -185,7 +188,7 @@ def watched(text="a = x + w\nb = w + 1\ny = a * b\n", **inputs):
     watch = Watch()
     tensors = {name: torch.tensor(v, requires_grad=True) for name, v in (inputs or {"x": 2.0, "w": 1.0}).items()}
     program = lang.parse(text, name="expr.txt")
-    run = lang.run(program, tensors, record=True, watcher=watch, then=lambda run: run.root.backward())
+    run = lang.run(program, tensors, record=Keeper, watcher=watch, then=lambda run: run.root.backward())
     return capture(run, [run.root], 1, watch=watch)
 
 

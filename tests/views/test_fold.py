@@ -6,6 +6,7 @@ import trace_samples as samples
 from gradtrace import lang
 from gradtrace.errors import UsageError
 from gradtrace.trace.capture import capture
+from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.steps import Watch
 from gradtrace.views import dot, image
 from gradtrace.views.dot_extras import level_of
@@ -36,7 +37,7 @@ h.backward()
 
 
 def traced(text, watch=None):
-    run = lang.run(lang.parse(text, name="s.py"), record=True, watcher=watch)
+    run = lang.run(lang.parse(text, name="s.py"), record=Keeper, watcher=watch)
     return capture(run, watch=watch)
 
 

@@ -49,4 +49,4 @@ def test_every_picture_is_there_and_told():
     for title, _, command, name, _ in made.PICTURES:
         assert f"## {title}\n" in text and f"{command} -o {name}\n" in text
     there = {path.name for path in (DOCS / "gallery").iterdir() if path.is_file()}
-    assert there == {*named, made.PAGE[1], "mlp.svg"}
+    assert there == {*named, made.PAGE[1], "mlp.svg", "expression.svg"}

@@ -7,7 +7,10 @@ import sys
 import pytest
 import trace_samples as samples
 
+from gradtrace import lang
 from gradtrace.errors import RenderError, UsageError
+from gradtrace.trace.capture import capture
+from gradtrace.trace.keeper import Keeper
 from gradtrace.views import dot, image
 
 SIGNATURES = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF", "json": b"{"}
@@ -120,3 +123,12 @@ def test_several_are_drawn_by_one_child(monkeypatch):
     assert image.render_many([], "png") == []
     with pytest.raises(RenderError, match="syntax error"):
         image.render_many([sources[0], "digraph {"], "png")
+
+
+def test_a_png_that_is_far_too_long_is_refused_before_it_is_laid_out(monkeypatch):
+    program = "import torch\nx = torch.ones(1, requires_grad=True)\nfor i in range(900):\n    x = x * 2\n"
+    chain = dot.source(capture(lang.run(lang.parse(program, name="s.py"), record=Keeper)))
+    monkeypatch.setattr(image, "draw", None)
+    monkeypatch.setattr(image, "drawn_apart", None)
+    with pytest.raises(RenderError, match=r"at 144 dpi the PNG would be about [0-9,]+ pixels long"):
+        image.render(chain, "png")

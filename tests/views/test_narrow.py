@@ -5,6 +5,7 @@ import pytest
 from gradtrace import lang
 from gradtrace.analysis import matrices, paths, stats, steps
 from gradtrace.trace.capture import capture
+from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.steps import Watch
 from gradtrace.views import cells, layout, table, tree
 from gradtrace.views import matrices as matrix_view
@@ -27,7 +28,7 @@ loss.backward()
 @pytest.fixture
 def trace():
     watch = Watch(True)
-    return capture(lang.run(lang.parse(MODEL), record=True, watcher=watch), everything=True, watch=watch)
+    return capture(lang.run(lang.parse(MODEL), record=Keeper, watcher=watch), everything=True, watch=watch)
 
 
 def test_values_are_told_by_their_shapes(trace):
@@ -112,7 +113,7 @@ y.backward()
 
 
 def test_the_tree_keeps_every_leafs_gradient_on_a_narrow_terminal():
-    drawn = model(capture(lang.run(lang.parse(DEEP), record=True)))
+    drawn = model(capture(lang.run(lang.parse(DEEP), record=Keeper)))
     wide = tree.render(drawn)
     narrow = tree.render(drawn, LayoutOptions(40))
     gradients = [line.partition("grad ")[2] for line in wide.splitlines() if "   leaf   grad " in line]
@@ -122,7 +123,7 @@ def test_the_tree_keeps_every_leafs_gradient_on_a_narrow_terminal():
 
 def test_the_tree_fits_where_there_is_room():
     text = MODEL.replace("loss =", "scale = torch.tensor(0.25, requires_grad=True)\nloss = scale *")
-    drawn = model(capture(lang.run(lang.parse(text), record=True)))
+    drawn = model(capture(lang.run(lang.parse(text), record=Keeper)))
     lines = tree.render(drawn, LayoutOptions(60)).splitlines()
     assert max(map(cells.width, lines)) <= 60
     assert any("scale" in line and "grad " in line for line in lines)

@@ -11,9 +11,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from selenium_pages import LAPTOP, PHONE, click, key_of, title, visiting
 
 from gradtrace import lang
 from gradtrace.trace.capture import capture
+from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.steps import Watch
 from gradtrace.views import page
 from gradtrace.views.dot import DotOptions
@@ -22,7 +24,6 @@ from gradtrace.views.model import model
 
 pytestmark = pytest.mark.slow
 
-LAPTOP, PHONE = (1280, 800), (390, 844)
 NET = """import torch
 from torch import nn
 net = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))  # a line that is much longer than the panel is wide
@@ -34,33 +35,14 @@ loss.backward()
 
 def written(text=NET, depth=None, style="data"):
     watch = Watch()
-    run = lang.run(lang.parse(text, name="net.py"), record=True, watcher=watch)
+    run = lang.run(lang.parse(text, name="net.py"), record=Keeper, watcher=watch)
     trace = capture(run, watch=watch)
     return page.page(model(trace, style, fold(trace, depth)), DotOptions(style=style))
 
 
 @pytest.fixture
 def visit(browser, tmp_path):
-    """visit(page, size, scheme) -> the browser there; at the end there must be no message on its console."""
-
-    def load(text, size=LAPTOP, scheme="light", hash=""):
-        screen = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size == PHONE}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        (tmp_path / "g.html").write_text(text, encoding="utf-8")
-        browser.get("about:blank")
-        browser.get((tmp_path / "g.html").as_uri() + hash)
-        return browser
-
-    yield load
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    assert browser.get_log("browser") == []
-
-
-def title(browser):
-    return browser.find_element("css selector", "#details h2").text
+    yield from visiting(browser, tmp_path)
 
 
 def is_in_view(browser, selector):
@@ -70,20 +52,6 @@ def is_in_view(browser, selector):
         "const top = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2);"
         "return r.top >= 0 && r.left >= 0 && r.bottom <= innerHeight && r.right <= innerWidth && e.contains(top)",
         selector,
-    )
-
-
-def key_of(browser, label):
-    found = browser.execute_script(
-        "return data.views.flatMap((v) => v.nodes).find((n) => n.label === arguments[0]).id", label
-    )
-    assert found
-    return found
-
-
-def click(browser, key):
-    browser.execute_script(
-        "document.getElementById(arguments[0]).dispatchEvent(new MouseEvent('click', {bubbles: true}))", key
     )
 
 
@@ -155,7 +123,7 @@ def test_the_drawing_can_be_saved(visit, tmp_path, scheme):
     assert drawing.tag.endswith("svg") and len(list(drawing.iter("{http://www.w3.org/2000/svg}text"))) > 20
     assert ("rgb(20, 23, 28)" in (folder / "net.py.svg").read_text()) == (scheme == "dark")
     image = pytest.importorskip("PIL.Image").open(folder / "net.py.png").convert("RGB")
-    assert image.width > 1000 and len(image.getcolors(100_000)) > 20
+    assert image.width > 1000 and abs(image.width / image.height - 16 / 9) < 0.01 and len(image.getcolors(100_000)) > 20
     assert image.getpixel((0, 0)) == pytest.approx((20, 23, 28) if scheme == "dark" else (255, 255, 255), abs=2)
 
 
@@ -302,6 +270,21 @@ def test_axe_finds_nothing_serious(visit, axe, size, scheme):
     assert serious(browser) == []
     browser.find_element("id", "help").click()
     assert serious(browser) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [LAPTOP, PHONE])
+def test_axe_finds_nothing_serious_in_a_lesson(visit, axe, size, scheme):
+    watch = Watch()
+    text = "x = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)\ny = x * x\ny.backward()"
+    run = lang.run(lang.parse("import torch\n" + text, name="s.py"), record=Keeper, watcher=watch)
+    drawn = model(capture(run, watch=watch))
+    browser = visit(page.page(drawn, DotOptions(), page.Lesson(predict="gradients")), size, scheme)
+    browser.execute_script(axe)
+    click(browser, key_of(browser, "x"))
+    assert browser.find_element("css selector", "#inputs input").is_enabled() and serious(browser) == []
+    browser.find_element("id", "guess-field").send_keys("3\n")
+    assert "too low" in browser.find_element("id", "guess-said").text and serious(browser) == []
 
 
 def serious(browser):

@@ -19,6 +19,7 @@ import trace_samples as samples
 from gradtrace import lang
 from gradtrace.errors import RenderError, UsageError
 from gradtrace.trace.capture import capture
+from gradtrace.trace.keeper import Keeper
 from gradtrace.views import tensorboard
 
 pytest.importorskip("tensorboardX")
@@ -64,7 +65,7 @@ def shape(node):
 
 
 def traced(text):
-    run = lang.run(lang.parse(text, name="s.py"), record=True)
+    run = lang.run(lang.parse(text, name="s.py"), record=Keeper)
     return capture(run)
 
 

@@ -115,3 +115,26 @@ def test_it_compiles(tmp_path, what):
     done = subprocess.run([COMPILER, *flags, "g.tex"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout[-2000:]
     assert (tmp_path / "g.pdf").stat().st_size > 1000 and "Overfull" not in done.stdout
+
+
+@pytest.mark.parametrize("name", ["汉字", "ひらがな", "한글"])
+def test_eastern_names_have_a_font_or_a_warning(name):
+    text = drawn(samples.hostile(f"{name}_a"))
+    assert text.splitlines()[0].endswith("Compile with lualatex or xelatex: it has Chinese, Japanese or Korean text.")
+    head, body = text.split(r"\begin{document}")
+    assert rf"\gradtraceeastern{{{name}}}" in body and r"\gradtracetry{Noto Sans CJK SC}" in head
+    assert r"\usepackage{fontspec}" in head and "PackageWarning" in head
+    assert "fontspec" not in drawn(samples.notes()) and text.count("{") == text.count("}")
+
+
+def test_letters_that_pdflatex_lacks_have_a_font(tmp_path):
+    text = drawn(samples.hostile("вес"))
+    head, body = text.split(r"\begin{document}")
+    assert text.splitlines()[0].endswith("Compile with lualatex or xelatex: it has letters that pdflatex lacks.")
+    assert r"\setsansfont{DejaVu Sans}" in head and r"\ifdefined\Umathchar в\else ?\fi" in body
+    if shutil.which("lualatex") is None or COMPILER is None:
+        return
+    (tmp_path / "g.tex").write_text(text, encoding="utf-8")
+    flags = ["-interaction=nonstopmode", "-halt-on-error"]
+    done = subprocess.run(["lualatex", *flags, "g.tex"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "Missing character" not in (tmp_path / "g.log").read_text("utf-8", "replace")

@@ -10,6 +10,7 @@ OF_TENSORS = (
     ("accumulated", "several passes added up"),
     ("assigned", "the program set the gradient"),
     ("hook", "a hook replaced it"),
+    ("hook on the way", "a hook changed it before it came here"),
     ("changed through .data", "a saved value was changed behind autograd's back"),
     ("stale optimiser", "an optimiser holds the tensor that had the name before"),
     ("cleared", "it was set to None after backward"),
@@ -56,7 +57,9 @@ OF_TENSORS = (
     ("one class", "a softmax over one class"),
     ("cancelled", "what arrived along its paths cancels out"),
     ("not chosen", "a maximum chose other elements"),
+    ("symmetry", "its contributions cancel out: the result does not depend on it"),
     ("zero factor", "multiplied by a factor of zeros"),
+    ("zero at first", "multiplied by a parameter that starts at 0 and is trained"),
     ("zero vector", "backward was started with zeros"),
     ("zero derivative", "a derivative of 0 at this point"),
     ("dropout", "dropout dropped every element"),
@@ -77,6 +80,8 @@ OF_FAILURES = (
     ("wrong shape", "shapes that do not fit"),
     ("wrong gradient shape", "a Function's backward returned a gradient of a wrong shape"),
     ("out of range", "labels or indices beyond what there is"),
+    ("lost peer", "another process of the training ended first"),
+    ("unused under DDP", "parameters without a gradient under DistributedDataParallel"),
     ("row in place", "a row taken while iterating was changed in place"),
 )
 

@@ -6,9 +6,12 @@ from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts, is_zero
 from gradtrace.analysis.flow import reachable_functions
+from gradtrace.analysis.history import without_recomputing
+from gradtrace.analysis.symmetries import cancellation
 from gradtrace.analysis.terms import code_at, named, plain, stores
 from gradtrace.analysis.why import explain
 from gradtrace.analysis.words import at_line
+from gradtrace.analysis.zeros import is_trained, zero_factor
 from gradtrace.annotations import Any
 from gradtrace.lang import syntax as ast
 from gradtrace.lazy_names import words
@@ -47,9 +50,12 @@ def only_zeros(facts: Facts) -> Cause | None:
         for leaf, visits in facts.stored.items()
         if leaf in facts.optimised and all(is_zero(v.grad_after) for v in visits)
     ]
+    zero = [t for t in zero if cancellation(facts, t) is None]
     shown = min((t for t in zero if is_zero(t.grad)), key=lambda t: -len(t.shape), default=None)
     if shown is None or facts.trace.failure is not None:
         return None
+    if all((factor := zero_factor(facts, t)) is not None and is_trained(facts, factor) for t in zero):
+        return None  # by design, as in LoRA: the first update ends it
     cause = explain(facts, shown)
     if cause.code == "cancelled" and len(zero) < len(facts.optimised):
         return None  # a bias whose gradients cancel out is usual where two outputs are compared
@@ -59,14 +65,21 @@ def only_zeros(facts: Facts) -> Cause | None:
 def never_used(facts: Facts) -> Cause | None:
     """Find a layer whose parameters an optimiser holds, and that no operation of the run reads."""
     lacking = [t for t in without_stored(facts) if t.requires_grad and not facts.readers(t.id)]
+    hidden = without_recomputing(facts, facts.roots) if lacking else None
+    if hidden is not None:
+        what = f"{len(lacking)} parameters have no gradient" if len(lacking) > 1 else f"{lacking[0].label}.grad is None"
+        clause = hidden.because.replace(", which gives", " gives", 1)
+        because = f"no recorded operation reads {'them' if len(lacking) > 1 else 'it'}, and {clause}"
+        return hidden._replace(what=what, because=because, tensors=frozenset(t.id for t in lacking))
     for record in lacking:
         layer = record.label.rpartition(".")[0]
         own = [t for i in facts.optimised if (t := facts.tensors[i]).label.startswith(f"{layer}.")]
-        if not layer or any(t not in lacking for t in own):
+        if not layer or any(t not in lacking for t in own) or is_one_of_several(facts, layer, lacking):
             continue
         made = layer_made(facts, layer)
         head = None if made is None else places.head_of(made)
-        what = f"self.{layer.rpartition('.')[2]}" if made is not None else layer
+        last = layer.rpartition(".")[2]
+        what = f"self.{last}" if made is not None and f"self.{last}" in facts.text.cut(made) else layer
         cause = of_several(facts, explain(facts, record), own)
         evidence = [] if head is None else [facts.at("the layer is made here", head)]
         return cause._replace(
@@ -76,6 +89,13 @@ def never_used(facts: Facts) -> Cause | None:
             advice=(f"call {what} in forward", f"or leave it out, or freeze it: {layer}.requires_grad_(False)"),
         )
     return None
+
+
+def is_one_of_several(facts: Facts, layer: str, lacking: list[TensorRecord]) -> bool:
+    """Whether others of the same list are used: an expert to which a router sends nothing is not an error."""
+    parent, _, last = layer.rpartition(".")
+    others = (facts.tensors[i] for i in facts.optimised)
+    return last.isdigit() and any(t.label.startswith(f"{parent}.") and t not in lacking for t in others)
 
 
 def layer_made(facts: Facts, layer: str) -> Any:
@@ -116,11 +136,16 @@ def gradients_of(facts: Facts, one: PassRecord) -> list[tuple[str, TensorRecord]
     """Return the tensors that a call of autograd.grad returned, by the names that its statement binds."""
     statement = facts.text.statement(one.span)
     names = set() if statement is None else stores(statement)
+    call = next((o for o in facts.calls_of(("grad",)) if o.id >= one.after and o.span == one.span), None)
+    results = () if call is None else call.outputs
+    together = ", ".join(sorted(names))
     gradients = []
     for t in facts.tensors if names else ():
         base = plain(t.label).partition("[")[0]
-        if t.operation is None and not t.requires_grad and base in names:
-            gradients += [(base, t)] * any(o.id >= one.after for o in facts.readers(t.id))
+        name = together if t.id in results and base not in names else base
+        is_gradient = t.id in results or (t.operation is None and base in names)
+        if is_gradient and not t.requires_grad and any(o.id >= one.after for o in facts.readers(t.id)):
+            gradients.append((name, t))
     return gradients
 
 

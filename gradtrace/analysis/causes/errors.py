@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 
 from gradtrace.analysis import places
-from gradtrace.analysis.cause import Cause, Evidence
+from gradtrace.analysis.cause import Cause, Evidence, Fix
 from gradtrace.analysis.causes.loops import rebound
 from gradtrace.analysis.causes.scene import statements, tensors_at
 from gradtrace.analysis.causes.shapes import wrong_shape
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.terms import made_at, method_of, named, operator
+from gradtrace.analysis.rewrites import span_of, with_line_after
+from gradtrace.analysis.terms import is_place, made_at, method_of, named, operator
 from gradtrace.analysis.why import explain
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any
 from gradtrace.lang import syntax as ast
-from gradtrace.trace.record import Failure, TensorRecord
+from gradtrace.trace.record import Failure, Span, TensorRecord
 
 DTYPES = {
     "Double": "float64",
@@ -33,6 +34,7 @@ GRADIENT = re.compile(
     r"Function (\w+)Backward returned an invalid gradient at index (\d+) - "
     r"got \[([^]]*)\] but expected shape compatible with \[([^]]*)\]"
 )
+HALF = 65504  # the largest float16
 TARGET = re.compile(r"Target (-?\d+) is out of bounds")
 
 
@@ -58,6 +60,31 @@ def source_of(facts: Facts, record: TensorRecord) -> TensorRecord:
 # ---- dtypes
 
 
+def beyond_half(facts: Facts, failure: Failure) -> Cause | None:
+    """Explain a constant that float16 does not hold."""
+    if "value cannot be converted to type" not in failure.message or "Half" not in failure.message:
+        return None
+    statement = facts.text.statement(failure.span)
+    numbers = [facts.text.cut(node) for node in ast.walk(statement) if is_number(node)] if statement is not None else []
+    value = next((text for text in numbers if abs(float(text.replace(" ", ""))) > HALF), "the constant")
+    line = at_line(failure.span)
+    return Cause(
+        "wrong dtype",
+        f"{value}{line} is more than float16 holds, which is {HALF}",
+        (facts.at("a constant is written into a tensor of float16", failure.span),),
+        (
+            f"torch.finfo(x.dtype).min in place of {value}{line}, or float('-inf'), for a mask of scores",
+            "or bfloat16 in place of float16, which has the range of float32",
+        ),
+    )
+
+
+def is_number(node: Any) -> bool:
+    """Whether a syntax node is a number, or minus a number."""
+    inner = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
+    return isinstance(inner, ast.Constant) and type(inner.value) in (int, float)
+
+
 def wrong_dtype(facts: Facts, failure: Failure) -> Cause | None:
     """Explain a tensor whose dtype the operation, or the rest of the program, does not accept."""
     message = failure.message
@@ -81,9 +108,24 @@ def wrong_dtype(facts: Facts, failure: Failure) -> Cause | None:
         "wrong dtype",
         f"{name}, made{at_line(span)}, is {dtype}, and {what} need{'' if target else 's'} {wanted}",
         (facts.at(f"{name} is made as {dtype}", span),),
-        (f"dtype=torch.{wanted}{at_line(span)}", f"or {fix}") if literal else (fix,),
+        (as_dtype(facts, span, dtype, wanted), f"or {fix}") if literal else (converted(facts, span, name, fix),),
         name=name,
     )
+
+
+def as_dtype(facts: Facts, span: Span | None, dtype: str, wanted: str) -> str:
+    """Return the advice to make a tensor with another dtype where the text names its dtype."""
+    text = f"dtype=torch.{wanted}{at_line(span)}"
+    nodes = ast.walk(facts.text.statement(span) or ast.Module([], []))
+    found = [n.value for n in nodes if isinstance(n, ast.keyword) and facts.text.cut(n.value) == f"torch.{dtype}"]
+    return Fix(text, [(span_of(one), f"torch.{wanted}") for one in found]) if found else text
+
+
+def converted(facts: Facts, span: Span | None, name: str, fix: str) -> str:
+    """Return the advice to convert a variable after the statement that makes it."""
+    statement = facts.text.statement(span)
+    made = statement is not None and name in places.targets(statement)
+    return with_line_after(facts, statement, fix, fix) if made else fix
 
 
 # ---- custom Functions, labels, rows
@@ -141,7 +183,10 @@ def out_of_bounds(facts: Facts, failure: Failure) -> Cause | None:
     if rows:
         return beyond_rows(facts, *rows[0])
     name, span, top = named(facts, whole[0].id), made_at(facts, whole[0]), largest(whole[0])
-    scores = next((t.shape[1] for t in at_hand if len(t.shape) == 2 and t.dtype.startswith(("float", "bfloat"))), None)
+    label = TARGET.search(failure.message)
+    if label is not None and int(label[1]) < 0:
+        return negative_label(facts, name, span, label[1])
+    scores = scores_for(facts, whole[0])
     there = "there are fewer rows than that" if scores is None else f"there are {scores} scores, for 0 to {scores - 1}"
     return Cause(
         "out of range",
@@ -150,6 +195,26 @@ def out_of_bounds(facts: Facts, failure: Failure) -> Cause | None:
         (f"as many outputs as classes: nn.Linear(..., {int(top or 0) + 1})", "labels count from 0: labels - 1"),
         name=name,
     )
+
+
+def negative_label(facts: Facts, name: str, span: Any, label: str) -> Cause:
+    return Cause(
+        "out of range",
+        f"{name}, made{at_line(span)}, has the label {label}, and labels count from 0",
+        (facts.at(f"{name} is made here", span),),
+        (f"ignore_index={label} in the loss, if such labels mark what does not count", "else look at the labels"),
+        name=name,
+    )
+
+
+def scores_for(facts: Facts, labels: TensorRecord) -> int | None:
+    """Return the number of scores for each label: of the last result that nothing has read, in the labels' number."""
+    top = largest(labels)
+    for t in reversed(facts.tensors):
+        fits = len(t.shape) > 1 and t.dtype.startswith(("float", "bfloat")) and t.operation is not None
+        if fits and t.shape[0] == labels.shape[:1][0] and top is not None and t.shape[1] <= top:
+            return t.shape[1] if not facts.readers(t.id) else None
+    return None
 
 
 def largest(record: TensorRecord) -> Any:
@@ -181,11 +246,12 @@ def beyond_rows(facts: Facts, record: TensorRecord, weight: TensorRecord) -> Cau
 def operands_at(facts: Facts, failure: Failure) -> list[Evidence]:
     """Describe the tensors at the place of a failure, and where they were made."""
     placed = [(t, made_at(facts, t)) for t in tensors_at(facts, failure)[:3] if t.value is not None]
-    return [
+    described = (
         facts.at(f"{named(facts, t.id)} has the shape {t.shape} and is {t.dtype}", span)
         for t, span in placed
         if span is not None
-    ]
+    )
+    return list(dict.fromkeys(described))  # of a loop's steps one
 
 
 def one_value(facts: Facts, failure: Failure) -> Cause | None:
@@ -200,7 +266,7 @@ def one_value(facts: Facts, failure: Failure) -> Cause | None:
         "spread of one",
         f"{name}, made{at_line(span)}, is a batch of 1 sample, and batch normalisation needs the spread of at least 2",
         (facts.at(f"{name} has the shape {data.shape}", span),),
-        ("a batch of at least 2 samples (drop_last=True); or model.eval() where it is not trained",),
+        ("a batch of at least 2 samples (drop_last=True); or eval mode where it is not trained",),
         name=name,
     )
 
@@ -232,6 +298,8 @@ def rows_of(facts: Facts, failure: Failure) -> Cause | None:
     if split is None or statement is None:
         return None
     whole = named(facts, split.tensors[0]) if split.tensors else "the tensor"
+    if not is_place(whole):
+        return None
     head, target = places.head_of(statement), "the row"
     update = f"torch.stack([... for {target} in {whole}])"
     if isinstance(statement, ast.AugAssign):
@@ -270,4 +338,4 @@ def no_gradient(facts: Facts, failure: Failure) -> Cause | None:
     return None
 
 
-ASKED = (wrong_gradient, wrong_dtype, wrong_shape, out_of_bounds, rows_of, one_value, other_dimensions)
+ASKED = (beyond_half, wrong_gradient, wrong_dtype, wrong_shape, out_of_bounds, rows_of, one_value, other_dimensions)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
-from gradtrace.analysis.causes.loops import assigned_name
+from gradtrace.analysis.copies import NUMBERS, WRAPPERS, stacked, statements_after
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.terms import named, scopes_of
-from gradtrace.analysis.words import at_line
+from gradtrace.analysis.terms import assigned_name, named, plain, scopes_of
+from gradtrace.analysis.words import at_line, folded
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import OptimiserRecord, Span
@@ -29,12 +29,21 @@ def not_held(facts: Facts) -> Cause | None:
     stepping = next((one for one in facts.trace.optimisers if one.steps), None)
     roots = {facts.flow.tensor(i) for one in facts.passes for i in one.roots}
     known = roots.union(facts.optimised)
-    loose = [leaf for leaf in facts.stored if leaf not in known and not facts.tensors[leaf].version]
+    moved = changed_later(facts)
+    loose = [leaf for leaf in facts.stored if leaf not in known and leaf not in moved]
     if stepping is None or not loose:
         return None
-    causes = (ask(facts, loose, stepping) for ask in (in_container, made_later, copied, other_tensors))
+    asked = (in_container, made_later, copied, made_of_numbers, not_a_parameter, left_out, other_tensors)
+    causes = (ask(facts, loose, stepping) for ask in asked)
     cause = next((cause for cause in causes if cause is not None), None)
     return None if cause is None else cause._replace(tensors=frozenset(loose).union(cause.tensors or ()))
+
+
+def changed_later(facts: Facts) -> set[int]:
+    """Return the leaves that were written to after the first pass that stored a gradient."""
+    first = facts.storing[0].after if facts.storing else 0
+    writes = [c for c in facts.trace.changes if not c.of_grad and (c.after > first or c.how == "step")]
+    return {leaf for change in writes for leaf in facts.leaves_of(change)}
 
 
 def never_change(facts: Facts, leaves: list[int]) -> str:
@@ -94,8 +103,8 @@ def plain_kind(facts: Facts, value: Any, cls: Any, attribute: str) -> tuple[bool
 
 
 def in_container(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
-    names = [facts.tensors[leaf].name for leaf in loose]
-    one = next((c for c in containers(facts) if any(not name or f".{c.attribute}[" in name for name in names)), None)
+    held = ((c, [leaf for leaf in loose if is_in(facts, leaf, c)]) for c in containers(facts))
+    one, inside = next(((c, leaves) for c, leaves in held if leaves), (None, []))
     if one is None:
         return None
     head = places.head_of(one.statement)
@@ -112,8 +121,14 @@ def in_container(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> 
             facts.at(f"this optimiser holds {optimiser.held} tensors, without them", optimiser.span),
         ),
         (new if len(new) < 74 else f"wrap it: {wrapped}(...)",),
-        what=f"{len(loose)} tensors are never updated",
+        what="1 tensor is never updated" if len(inside) == 1 else f"{len(inside)} tensors are never updated",
     )
+
+
+def is_in(facts: Facts, leaf: int, container: Container) -> bool:
+    """Whether a leaf is in a container by its name; without a name, if it is not an attribute of its own."""
+    name = facts.tensors[leaf].name
+    return f".{container.attribute}[" in name if name else not named(facts, leaf).startswith("self.")
 
 
 # ---- made at another time
@@ -169,10 +184,107 @@ def copied(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause 
     )
 
 
+def made_of_numbers(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
+    """Return the reason if backward ends at a new leaf that was made of the numbers of other tensors."""
+    if not facts.stored.keys().isdisjoint(facts.optimised):
+        return None
+    for leaf in loose:
+        span = facts.begun.get(leaf)
+        made = facts.text.statement(span)
+        source = next((t for t in map(facts.tensors.__getitem__, numbers_in(facts, made)) if t.requires_grad), None)
+        if made is None or source is None:
+            continue
+        return Cause(
+            "copied",
+            f"{facts.root_names()} is made from the numbers of {plain(source.label)}{at_line(span)}, a copy without "
+            "history",
+            (facts.at("a new leaf is made of the numbers alone: the graph ends here", span), facts.origin(source)),
+            (stacked(facts, made) or "sum the tensors themselves: torch.stack(losses).mean(), sum(losses)",),
+            what="nothing that the optimiser holds is updated",
+            tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
+        )
+    return None
+
+
+def numbers_in(facts: Facts, made: Any) -> list[int]:
+    """Return the tensors whose values became numbers in a statement, or in one that it reads from."""
+    call = places.method_call(made, WRAPPERS)
+    escapes = [e for e in facts.trace.escapes if e.how in NUMBERS] if call else []
+    return [
+        e.tensor
+        for e in escapes
+        if e.tensor is not None
+        and (taken := facts.text.statement(e.span)) is not None
+        and made in statements_after(facts, taken)
+    ]
+
+
+def not_a_parameter(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
+    """Return the reason if a module has a tensor that requires grad as an attribute, where a Parameter was meant."""
+    for cls in facts.text.statements:
+        if not isinstance(cls, ast.ClassDef) or not any("Module" in facts.text.cut(b) for b in cls.bases):
+            continue
+        for node in ast.walk(cls):
+            name = own_attribute(node.targets[0]) if isinstance(node, ast.Assign) else ""
+            text = facts.text.cut(node.value) if name else ""  # type: ignore[attr-defined]
+            taken = [i for i in loose if f"self.{name}" in (named(facts, i), facts.tensors[i].name)] if name else []
+            taken += [i for i in loose if name and began_at(facts, i, node)]
+            if not taken or "Parameter(" in text or "requires_grad" not in text:
+                continue
+            head = places.head_of(node)
+            return Cause(
+                "other tensors",
+                f"self.{name}{at_line(head)} is a tensor, not an nn.Parameter, so parameters() leaves it out and the "
+                f"optimiser{at_line(optimiser.span)} does not hold it",
+                (
+                    facts.at("a module does not see a plain tensor", head),
+                    facts.at(f"this optimiser holds {optimiser.held} tensors, without it", optimiser.span),
+                ),
+                (f"self.{name} = nn.Parameter({text.replace(', requires_grad=True', '')})",),
+                what=f"self.{name} gets gradients and never changes",
+            )
+    return None
+
+
+def began_at(facts: Facts, leaf: int, statement: Any) -> bool:
+    span = facts.begun.get(leaf)
+    return span is not None and not span.file and span.line == statement.lineno
+
+
+def left_out(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
+    """Return the reason if an optimiser holds other parts of a model than those that get gradients."""
+    held = [i for i in map(facts.flow.tensor, optimiser.tensors) if i in facts.stored]
+    mine = [i for i in loose if facts.tensors[i].is_parameter and base(facts, i) in bases(facts, optimiser)]
+    if not mine or len(mine) > max(len(held), len(mine) * (not held)) or optimiser.steps < 2:
+        return None
+    names = folded([named(facts, i) for i in mine], "parameters")
+    own = f"{len(held)} others" if held else f"{optimiser.held} tensors, none of which gets a gradient"
+    return Cause(
+        "other tensors",
+        f"the optimiser{at_line(optimiser.span)} does not hold {'it' if len(mine) == 1 else 'them'}",
+        (facts.at(f"this optimiser holds {own}, and not {named(facts, mine[0])}", optimiser.span),),
+        (
+            "give the optimiser these too, and make it after everything that adds or replaces parameters",
+            "or requires_grad_(False) for what is not to be trained",
+        ),
+        what=f"{names} get{'s' * (len(mine) == 1)} gradients and never change{'s' * (len(mine) == 1)}",
+    )
+
+
+def base(facts: Facts, leaf: int) -> str:
+    return named(facts, leaf).partition(".")[0]
+
+
+def bases(facts: Facts, optimiser: OptimiserRecord) -> set[str]:
+    return {base(facts, i) for i in optimiser.tensors}
+
+
 def other_tensors(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
     """Return the reason if no tensor of an optimiser ever gets a gradient."""
     if not facts.stored.keys().isdisjoint(facts.optimised) or optimiser.steps < 2 or optimiser.idle < optimiser.steps:
         return None
+    if not facts.flow.before(facts.roots).isdisjoint(map(facts.flow.tensor, optimiser.tensors)):
+        return None  # the loss depends on them, and something cuts their gradients off
     used, source, own = call_of(facts, loose), base_of(facts, loose), held_text(facts, optimiser)
     roots = facts.root_names()
     evidence = [facts.at(f"this optimiser holds {own}", optimiser.span)]
@@ -201,7 +313,7 @@ def call_of(facts: Facts, leaves: list[int]) -> Span | None:
 def base_of(facts: Facts, leaves: list[int]) -> str:
     """Return the variable that some leaves belong to: "target_net"."""
     name = named(facts, leaves[0]).partition(".")[0]
-    return name if len(name) < 30 else "other tensors"
+    return name if len(name) < 30 and facts.text.assignments(name) else "other tensors"
 
 
 def call_that_makes(facts: Facts, optimiser: OptimiserRecord) -> Any:

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from math import isfinite, isnan
+from math import hypot, isfinite, isnan
 
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause, Evidence
-from gradtrace.analysis.facts import Facts, is_zero, loss_of
-from gradtrace.analysis.terms import code_at, loads, named
+from gradtrace.analysis.causes.order import forward_cause
+from gradtrace.analysis.causes.rates import rate_at, schedule_of
+from gradtrace.analysis.facts import Facts, is_finite, is_zero, loss_of
+from gradtrace.analysis.numbers import CLEARS
+from gradtrace.analysis.terms import assigned_name, has_nan, loads, named, optimiser_name
 from gradtrace.analysis.words import at_line, brief
 from gradtrace.annotations import Any
 from gradtrace.lang import syntax as ast
-from gradtrace.trace.record import BackwardStep, Change, OptimiserRecord, Span, Value
+from gradtrace.trace.record import BackwardStep, Change, OptimiserRecord, Value
 
 GROWN = 1e3  # by how much a loss has grown when a loop diverges
-CLEARS = ("cleared", "zero_")
+FASTER = 1.2  # by how much its last step lets it grow: overshooting multiplies, other losses rise by like amounts
 
 
-def updated(facts: Facts) -> OptimiserRecord | None:
-    """Return the optimiser that took the most steps; None if none took one."""
+def updated(facts: Facts, leaf: int | None = None) -> OptimiserRecord | None:
+    """Return the optimiser that took the most steps, of those that hold `leaf`; None if none took one."""
     stepping = [one for one in facts.trace.optimisers if one.steps]
+    stepping = [one for one in stepping if leaf is None or leaf in map(facts.flow.tensor, one.tensors)]
     return max(stepping, key=lambda one: one.steps, default=None)
-
-
-def stepping_variable(facts: Facts, span: Span | None) -> str:
-    """Return the variable x of the call x.step() at a place."""
-    name, dot, _ = code_at(facts, span).partition(".step(")
-    return name.strip() if dot and name.strip().replace(".", "").isidentifier() else "optimizer"
 
 
 def gradient_changes(facts: Facts) -> dict[int, list[Change]]:
@@ -49,11 +47,17 @@ def diverges(facts: Facts) -> Cause | None:
     finite = [(n, x) for n, x in losses if isfinite(x)]
     if len(finite) < 3:
         return leaps(facts, losses)
+    started = abs(finite[0][1])
+    finite = finite[min(range(len(finite)), key=lambda i: finite[i][1]) :]
     (first, low), (last, high) = finite[0], finite[-1]
-    sizes = [abs(x) for _, x in finite]
+    sizes = [x for _, x in finite]
     ended = next(((n, x) for n, x in losses if n > last), None)
     rises = sum(b > a for a, b in pairwise(sizes))
-    if sizes[-1] / max(sizes[0], 1e-12) < (30 if ended else GROWN) or rises < 0.8 * (len(finite) - 1):
+    if len(finite) < 3 or rises < 0.8 * (len(finite) - 1):
+        return None
+    if high < (30 if ended else GROWN) * max(abs(low), started, 1e-12):
+        return None
+    if high < FASTER * sizes[-2] or (ended is not None and is_given(facts, ended[0])):
         return None
     optimiser = updated(facts)
     span = facts.trace.training[0].span if optimiser is None else optimiser.span
@@ -62,15 +66,19 @@ def diverges(facts: Facts) -> Cause | None:
         span = places.head_of(by_hand)
         if adds(by_hand):
             return ascent(facts, by_hand, finite)
-    rate = "" if lr is None else f" with lr={lr:g}"
     end = f" and is {kind(ended[1])} in step {ended[0]}" if ended else ""
+    raised = None if optimiser is None or lr is None else raised_rate(facts, optimiser, lr, last)
+    if raised is not None:
+        because = f"the loss grows from {low:.4g} in step {first} to {high:.4g} in step {last}{end}; {raised.because}"
+        return raised._replace(because=because, status="nan" if ended else "found")
+    rate = "" if lr is None else f" with lr={lr:g}"
     evidence = [Evidence("the loss is " + ", ".join(f"{x:.4g} in step {n}" for n, x in finite[:3]))]
     if span is not None:
         evidence.insert(0, facts.at(f"the steps are made{rate}", span))
     factor = (sizes[-1] / max(sizes[-2], 1e-300)) ** 0.5
     fix = f"a smaller factor{at_line(span)}: a tenth of it, or less"
     if lr is not None:
-        fix = f"lr={rounded(lr / (1 + max(factor, 2.0))):g} in place of lr={lr:g}{at_line(span)}"
+        fix = f"{smaller(lr, 1 + max(factor, 2.0))}{at_line(span)}"
     return Cause(
         "diverges",
         f"the loss grows from {low:.4g} in step {first} to {high:.4g} in step {last}{end}; the steps overshoot{rate}"
@@ -80,6 +88,29 @@ def diverges(facts: Facts) -> Cause | None:
         what="the loop diverges",
         status="nan" if ended else "found",
     )
+
+
+def raised_rate(facts: Facts, optimiser: OptimiserRecord, lr: float, step: int) -> Cause | None:
+    """Return the cause if a schedule has made the learning rate of a step larger than the optimiser's own."""
+    schedule, rate = schedule_of(facts, optimiser), rate_at(optimiser, step)
+    if schedule is None or rate is None or rate < 2 * lr:
+        return None
+    head = places.head_of(schedule.statement)
+    return Cause(
+        "diverges",
+        f"{schedule.named} has raised the learning rate from {lr:g} to {rate:.3g} by then, which is too large",
+        (facts.at("this sets the learning rate", head), facts.at("the steps are made with it", optimiser.step_span)),
+        (f"a schedule{at_line(head)} that lowers the learning rate: a factor below 1",),
+        what="the loop diverges",
+    )
+
+
+def is_given(facts: Facts, number: int) -> bool:
+    """Whether the loss of a step is not finite because of its data, which no learning rate can help."""
+    roots = next((step.roots for step in facts.trace.training if step.number == number), ())
+    bad = [i for i in roots if not is_finite(facts.tensors[i].value)]
+    causes = [forward_cause(facts, i, "nan" if has_nan(facts.tensors[i].value) else "inf") for i in bad]
+    return any(cause is not None and cause.code.endswith(" in data") for cause in causes)
 
 
 def kind(loss: float) -> str:
@@ -114,14 +145,13 @@ def leaps(facts: Facts, losses: list[tuple[int, float]]) -> Cause | None:
     """Find a first update so large that the numbers of the next step are not finite."""
     bad, loss = next(((n, x) for n, x in losses if not isfinite(x)), (0, 0.0))
     optimiser = updated(facts)
-    if bad < 2 or optimiser is None or optimiser.lr is None:
+    if bad < 2 or optimiser is None or optimiser.lr is None or is_given(facts, bad):
         return None
     lr, before = optimiser.lr, bad - 1
-    for leaf in map(facts.flow.tensor, optimiser.tensors):
-        sizes = [v.norm for v in versions(facts, leaf)]
-        if len(sizes) <= before or not isfinite(sizes[before]) or sizes[before] < 30 * max(sizes[before - 1], 1e-12):
+    for name, sizes in layers_of(facts, optimiser).items():
+        if len(sizes) <= before or not isfinite(sizes[before]) or not sizes[before] > 30 * sizes[before - 1] > 0:
             continue
-        grown, name = sizes[before] / max(sizes[before - 1], 1e-12), named(facts, leaf)
+        grown = sizes[before] / sizes[before - 1]
         return Cause(
             "diverges",
             f"step {before} with lr={lr:g}{at_line(optimiser.span)} makes {name} {grown:.2g} times as large, and the "
@@ -132,11 +162,22 @@ def leaps(facts: Facts, losses: list[tuple[int, float]]) -> Cause | None:
                     f"the norm of {name} is {sizes[before - 1]:.3g} before the step, {sizes[before]:.3g} after it"
                 ),
             ),
-            (f"lr={rounded(lr / grown):g} in place of lr={lr:g}{at_line(optimiser.span)}", "or scale the inputs down"),
+            (f"{smaller(lr, grown)}{at_line(optimiser.span)}", "or scale the inputs down"),
             what="the loop diverges",
             status="nan",
         )
     return None
+
+
+def layers_of(facts: Facts, optimiser: OptimiserRecord) -> dict[str, list[float]]:
+    """Return the norm of each layer that an optimiser holds, version by version. A bias that starts at 0 has no scale
+    of its own, so growth is measured against its whole layer.
+    """
+    layers: dict[str, list[list[float]]] = {}
+    for leaf in map(facts.flow.tensor, optimiser.tensors):
+        name = named(facts, leaf)
+        layers.setdefault(name.rpartition(".")[0] or name, []).append([v.norm for v in versions(facts, leaf)])
+    return {name: [hypot(*norms) for norms in zip(*sizes, strict=False)] for name, sizes in layers.items()}
 
 
 def is_still(facts: Facts, leaf: int) -> bool:
@@ -149,6 +190,15 @@ def versions(facts: Facts, leaf: int) -> list[Value]:
     """Return the values of a leaf, version by version."""
     first = facts.tensors[leaf].first
     return [t.value for t in facts.tensors if t.first == first and t.value is not None]
+
+
+def smaller(lr: float, growth: float) -> str:
+    """Return the advice to divide a learning rate by how much a step lets the loss or a layer grow. A growth by
+    several orders of magnitude says that the rate is too large, but not by how much.
+    """
+    if growth > 100:
+        return f"a much smaller lr in place of lr={lr:g}: divide it by 10 until the loss falls, starting"
+    return f"lr={rounded(lr / growth):g} in place of lr={lr:g}"
 
 
 def rounded(x: float) -> float:
@@ -165,8 +215,10 @@ def never_cleared(facts: Facts) -> Cause | None:
     if len(facts.trace.training) < 2:
         return None
     changes = gradient_changes(facts)
-    leaves = []
+    leaves, held = [], {facts.flow.tensor(i) for o in facts.trace.optimisers if o.steps for i in o.tensors}
     for leaf, visits in facts.stored.items():
+        if held and leaf not in held:
+            continue  # no update uses this gradient
         added = [v for v in visits if v.grad_before is not None and not is_zero(v.grad_before)]
         was_cleared = any(c.how in (*CLEARS, "assigned") for c in changes.get(leaf, ()))
         if len(added) == len(visits) - 1 > 0 and facts.tensors[leaf].version > 0 and not was_cleared:
@@ -174,7 +226,7 @@ def never_cleared(facts: Facts) -> Cause | None:
     if not leaves:
         return None
     name, last = named(facts, leaves[0]), facts.stored[leaves[0]][-1]
-    one, optimiser = facts.passes[last.number], updated(facts)
+    one, optimiser = facts.passes[last.number], updated(facts, leaves[0])
     evidence, call = [facts.backward(one)], f"{name}.grad = None"
     if last.grad_before is not None and last.grad_after is not None:
         evidence.append(
@@ -182,11 +234,11 @@ def never_cleared(facts: Facts) -> Cause | None:
         )
     if optimiser is not None:
         evidence.append(facts.at("the step uses the sum of all passes so far", optimiser.step_span))
-        call = f"{stepping_variable(facts, optimiser.step_span)}.zero_grad()"
+        call = f"{optimiser_name(facts, optimiser)}.zero_grad()"
     return Cause(
         "accumulated",
         f"gradients accumulate: no zero_grad() clears them between the steps, so backward{at_line(one.span)} adds "
-        f"each step's to the sum of those before ({name}.grad: {len(facts.passes)} passes added up)",
+        f"each step's to the sum of those before ({name}.grad: {len(facts.stored[leaves[0]])} passes added up)",
         evidence,
         (f"{call} before backward{at_line(one.span)}",),
         tensors=frozenset(leaves),
@@ -261,12 +313,6 @@ def not_updated(
 ) -> Cause:
     leaves = frozenset(map(facts.flow.tensor, optimiser.tensors))
     return Cause("no step", because, evidence, (fix,), what="nothing is updated", tensors=leaves)
-
-
-def assigned_name(facts: Facts, span: Span | None) -> str:
-    statement = facts.text.statement(span)
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    return facts.text.cut(target) if target is not None else ""
 
 
 # ---- names bound again

@@ -7,7 +7,7 @@ from gradtrace.analysis.causes import undefined
 from gradtrace.analysis.causes.element import bad_place, line_of_element
 from gradtrace.analysis.causes.trail import back
 from gradtrace.analysis.facts import Facts, goes_bad, is_finite
-from gradtrace.analysis.terms import has_inf, has_nan, made_at, named
+from gradtrace.analysis.terms import code_of, has_inf, has_nan, is_place, made_at, named
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import NamedTuple
 from gradtrace.trace.record import CONSTANT, PassRecord, TensorRecord
@@ -50,11 +50,25 @@ def named_numbers(facts: Facts) -> list[int]:
 def bad_gradients(facts: Facts) -> dict[int, str]:
     """Return, by pass, "nan" or "inf" if it stored such a gradient in a leaf."""
     kinds: dict[int, str] = {}
+    left_out = skipped(facts)
     for step in facts.steps:
         after = step.grad_after
+        if step.number in left_out:
+            continue
         if after is not None and not after.all_finite and kinds.get(step.number) != "nan":
             kinds[step.number] = "nan" if after.has_nan else "inf"
     return kinds
+
+
+def skipped(facts: Facts) -> set[int]:
+    """Return the passes of a scaled loss whose gradients no step used, since a GradScaler looked for a smaller scale
+    and found one later.
+    """
+    scaled = [one.number for one in facts.passes if ".scale(" in facts.text.line(one.span)]
+    if not scaled:
+        return set()
+    ran = {facts.steps[c.after_steps - 1].number for c in facts.trace.changes if c.how == "step" and c.after_steps}
+    return {number for number in scaled if number not in ran and max(ran, default=-1) > number}
 
 
 # ---- forward
@@ -76,7 +90,7 @@ def forward_cause(facts: Facts, root: int, kind: str) -> Cause | None:
 def in_data(facts: Facts, record: TensorRecord, kind: str) -> Cause:
     """Return the cause if a tensor was given with a NaN or an infinity."""
     name, reader = named(facts, record.id), next(iter(facts.readers(record.id)), None)
-    if record.kind == CONSTANT and reader is not None and reader.name.endswith("_"):
+    if record.kind == CONSTANT and reader is not None and undefined.stores(reader):
         return undefined.written(facts, reader, kind)
     span = made_at(facts, record) or (None if reader is None else reader.span)
     where, index = bad_place(record.value, kind)
@@ -84,12 +98,19 @@ def in_data(facts: Facts, record: TensorRecord, kind: str) -> Cause:
     evidence = [facts.at(f"{where or 'an element'} of {name} is {kind}", own)]
     if reader is not None:
         evidence.append(facts.at(f"{reader.name} reads it first{facts.step(reader)}", reader.span))
-    rows = f"~torch.isnan({name})" + ".any(1)" * (len(record.shape) > 1)
+    code = code_of(name) if is_place(name) else ""
+    rows = f"~torch.isnan({code})" + ".any(1)" * (len(record.shape) > 1)
+    advice: tuple[str, ...] = ("leave such rows out, or write numbers in their place",)
+    if record.is_parameter:
+        repair = (f"or, under torch.no_grad(): torch.nan_to_num_({code})",) if code else ()
+        advice = ("load a checkpoint from before it", *repair)
+    elif code:
+        advice = (f"leave such rows out: {code}[{rows}]", f"or replace them first: {code} = torch.nan_to_num({code})")
     return Cause(
         f"{kind} in data",
         f"{f'{where} of ' if where else ''}{name} already holds {kind}{at_line(own)}, before anything is computed",
         evidence,
-        (f"leave such rows out: {name}[{rows}]", f"or replace them first: {name} = torch.nan_to_num({name})"),
+        advice,
     )
 
 

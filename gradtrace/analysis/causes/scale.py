@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import isfinite, log10
 
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.facts import Facts, is_zero
+from gradtrace.analysis.symmetries import cancellation
 from gradtrace.analysis.terms import named, operator
+from gradtrace.analysis.updates import update_of
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import NamedTuple
-from gradtrace.trace.record import BackwardStep, Span, Value
+from gradtrace.trace.record import BackwardStep, Span, TensorRecord, Value
 
 TINY, HUGE = 1e-8, 1e8  # norms of gradients that are asked about
 SPAN = 1e6  # by how much a gradient shrinks or grows on the way
 OFTEN = 5  # times that an operator stands on the way
+USUAL = 1e-4  # by how much of its norm an update that trains a parameter changes it
+LIKE = 0.05  # the decimal logarithm of a factor that a reader would not call 1
 
 
 class Stretch(NamedTuple):
@@ -32,15 +37,36 @@ class Stretch(NamedTuple):
 def vanishing_or_exploding(facts: Facts) -> Cause | None:
     """Find a gradient that is tiny or huge after a long path of similar factors."""
     worst: tuple[float, int, BackwardStep] | None = None
+    trained: frozenset[int] | None = None
     for leaf, visits in facts.stored.items():
         for step in (visits[0], visits[-1]):
             after = step.grad_after
             norm = 0.0 if after is None or is_zero(after) or not after.is_measured else after.norm
             if norm == 0 or not isfinite(norm) or TINY < norm < HUGE:
                 continue
+            if norm < 1:
+                trained = usually_updated(facts) if trained is None else trained
+                if facts.tensors[leaf].first in trained or cancellation(facts, facts.tensors[leaf]) is not None:
+                    break
             if worst is None or abs(log10(norm)) > abs(log10(worst[0])):
                 worst = (norm, leaf, step)
     return None if worst is None else along_the_way(facts, *worst)
+
+
+def usually_updated(facts: Facts) -> frozenset[int]:
+    """Return the leaves (first versions) that an update changed by an ordinary share, as Adam's do however small the
+    gradient is.
+    """
+    held = {facts.tensors[i].first for i in facts.optimised}
+    versions: dict[int, list[TensorRecord]] = {}
+    for t in facts.tensors:
+        if t.first in held:
+            versions.setdefault(t.first, []).append(t)
+    shares = {  # a later version that an operation made is an initialisation, not an update
+        first: [update_of(t, found) for t, later in pairwise(found) if later.operation is None]
+        for first, found in versions.items()
+    }
+    return frozenset(first for first, found in shares.items() if any(x is not None and x > USUAL for x in found))
 
 
 def along_the_way(facts: Facts, norm: float, leaf: int, step: BackwardStep) -> Cause | None:
@@ -54,6 +80,8 @@ def along_the_way(facts: Facts, norm: float, leaf: int, step: BackwardStep) -> C
     if not (total < 1 / SPAN or total > SPAN) or not parts:
         return None
     main = max(parts, key=lambda p: p.log * sign)
+    if main.log * sign < 0.5 * abs(log10(total)) or abs(log10(main.each)) < LIKE:
+        return None  # one factor, or a sum that cancels out, did it: no long way of like factors
     second = [p for p in parts if p is not main and p.log * sign > 2]
     name = named(facts, leaf)
     verbs = "vanishes: it shrinks" if vanishes else "explodes: it grows"

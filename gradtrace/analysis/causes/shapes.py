@@ -7,9 +7,12 @@ import re
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.causes.scene import tensors_at
 from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.rewrites import arguments, expression, instead, span_of
 from gradtrace.analysis.terms import made_at, named, operator
 from gradtrace.analysis.words import at_line
-from gradtrace.engine.tables import function_table
+from gradtrace.annotations import Any
+from gradtrace.engine.operators.tables import function_table
+from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import Failure, Operation, Span, TensorRecord
 
 SHAPES = re.compile(r"\((\d+(?:x\d+)+) and (\d+(?:x\d+)+)\)")
@@ -52,7 +55,9 @@ def wrong_shape(facts: Facts, failure: Failure) -> Cause | None:
     if product is not None:
         shapes = [tuple(map(int, text.split("x"))) for text in product.groups()]
         left, right = (latest_of_shape(facts, shape) for shape in shapes)
-        return None if left is None else of_product(facts, left, right, shapes)
+        product = product_at(facts, failure)
+        left, right = (by_name(facts, product, i) or t for i, t in enumerate((left, right)))
+        return None if left is None else of_product(facts, left, right, shapes, product)
     sizes = SIZES.search(failure.message) or BATCHES.search(failure.message)
     if sizes is None:
         return None
@@ -83,7 +88,33 @@ def shape_evidence(facts: Facts, record: TensorRecord) -> Evidence:
     return facts.at(f"{named(facts, record.id)} gets the shape {record.shape} here", shaped_at(facts, record))
 
 
-def of_product(facts: Facts, left: TensorRecord, right: TensorRecord | None, shapes: list[tuple[int, ...]]) -> Cause:
+def product_at(facts: Facts, failure: Failure) -> Any:
+    """Return the matrix product of two operands in the text that failed, or None."""
+    node = expression(facts, failure.span)
+    is_product = isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)
+    is_call = isinstance(node, ast.Call) and facts.text.cut(node.func).rpartition(".")[2] in ("mm", "matmul")
+    return node if (is_product or is_call) and len(arguments(facts, node)) == 2 else None
+
+
+def by_name(facts: Facts, product: Any, place: int) -> TensorRecord | None:
+    """Return the variable that is the first or second operand of a product."""
+    return None if product is None else facts.variable(arguments(facts, product)[place])
+
+
+def transposed(facts: Facts, product: Any, shapes: list[tuple[int, ...]]) -> list[str]:
+    """Return the products of the same two matrices whose shapes fit."""
+    (rows, inner), (other, columns) = shapes
+    span = None if product is None else span_of(product)
+    fixes = [
+        instead(facts, span, "{0} @ {1}.t()", "transpose the second: ") if inner == columns else None,
+        instead(facts, span, "{0}.t() @ {1}", "or the first: ") if rows == other else None,
+    ]
+    return [fix for fix in fixes if fix is not None]
+
+
+def of_product(
+    facts: Facts, left: TensorRecord, right: TensorRecord | None, shapes: list[tuple[int, ...]], product: Any = None
+) -> Cause:
     """Explain a failed matrix product of a layer's input and its weight."""
     operation, span, name = reshaped_by(facts, left), shaped_at(facts, left), named(facts, left.id)
     width, wanted = shapes[0][-1], shapes[1][0]
@@ -104,7 +135,8 @@ def of_product(facts: Facts, left: TensorRecord, right: TensorRecord | None, sha
     if before is not None and before.shape and before.numel == wanted * before.shape[0]:
         fix.insert(0, f"x = x.flatten(1){at_line(span)}: then it has {wanted} features for each sample")
     elif layer is None and right is not None and shapes[0][-1] == shapes[1][-1]:
-        fix.insert(0, f"transpose the second: {name} @ {named(facts, right.id)}.t()")
+        second = f"transpose the second: {name} @ {named(facts, right.id)}.t()"
+        fix = transposed(facts, product, shapes) or [second]
     return Cause(
         "wrong shape",
         f"{name}{at_line(span)} has the shape {shapes[0]}, so {width} features for each row, and {taker}",

@@ -7,14 +7,28 @@ from __future__ import annotations
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.terms import highest, made_at, method_of, named, operator, unit
+from gradtrace.analysis.terms import (
+    code_of,
+    enclosed,
+    highest,
+    lowest,
+    made_at,
+    method_of,
+    named,
+    operator,
+    result,
+    scopes_of,
+    unit,
+)
 from gradtrace.analysis.words import at_line
-from gradtrace.engine.tables import function_table
+from gradtrace.annotations import Any
+from gradtrace.engine.operators.tables import function_table
 from gradtrace.lang import syntax as ast
 from gradtrace.lazy_names import words
-from gradtrace.trace.record import Operation, TensorRecord, Value
+from gradtrace.trace.record import Operation, Span, TensorRecord, Value
 
 LOSSES = function_table("analysis.causes.silent.LOSSES", ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"))
+EXPANDED = function_table("analysis.causes.silent.EXPANDED", ("expand", "broadcast_tensors"))
 RESHAPED = ("index", *function_table("analysis.causes.silent.RESHAPED", ("unsqueeze", "view", "reshape")))
 PASSING = (
     "index",
@@ -41,8 +55,8 @@ def unlike_shapes(facts: Facts) -> Cause | None:
 def unexpanded(facts: Facts, pair: Pair) -> Pair:
     """Return the tensor before the loss expanded it to a common shape."""
     maker = facts.maker(pair[0].id)
-    before = facts.operands(maker) if maker is not None and operator(maker) == "expand" else []
-    return before[0] if before else pair
+    before = facts.operands(maker) if maker is not None and operator(maker) in EXPANDED else []
+    return pair if maker is None or not before else before[maker.outputs.index(pair[0].id) % len(before)]
 
 
 def spreads(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
@@ -66,7 +80,7 @@ def broadcast(facts: Facts, operation: Operation, pair: list[Pair]) -> Cause:
     (first, a), (second, b) = pair
     names, n = (named(facts, first.id), named(facts, second.id)), a.shape[0]
     long, short = names if len(a.shape) == 2 else names[::-1]
-    squeezed = f"{long}.squeeze(1)" if long.isidentifier() else f"({long}).squeeze(1)"
+    long, short = (enclosed(code_of(name)) or "..." for name in (long, short))
     line = operation.span.line if operation.span else 0
     evidence = [
         facts.at(f"{name} has the shape {record.shape}", span)
@@ -78,7 +92,7 @@ def broadcast(facts: Facts, operation: Operation, pair: list[Pair]) -> Cause:
         f"{unit(operation)} compares {names[0]} of shape {a.shape} with {names[1]} of shape {b.shape}: they broadcast "
         f"to ({n}, {n}), each with each",
         (*evidence, facts.at(f"{n} x {n} differences are taken in place of {n}", operation.span)),
-        (f"{squeezed}, or {short}.unsqueeze(1): both of one shape",),
+        (f"{long}.squeeze(1), or {short}.unsqueeze(1): both of one shape",),
     )
 
 
@@ -108,11 +122,12 @@ def wrong_softmax(facts: Facts) -> Cause | None:
         earlier = behind(facts, tensor, TWICE[name])
         if earlier is not None and earlier.id != operation.id:
             return twice(facts, operation, earlier)
-        if name == "nll_loss" and (cause := not_logs(facts, operation, tensor)) is not None:
+        if name in OF_LOGS and (cause := not_logs(facts, operation, tensor)) is not None:
             return cause
     return None
 
 
+OF_LOGS = function_table("analysis.causes.silent.OF_LOGS", ("nll_loss", "kl_div"))
 TWICE = function_table(
     "analysis.causes.silent.TWICE",
     {
@@ -120,6 +135,7 @@ TWICE = function_table(
         "cross_entropy": ("softmax", "log_softmax", "sigmoid"),
         "softmax": ("softmax",),
         "nll_loss": ("softmax",),
+        "kl_div": ("softmax", "sigmoid"),
         "binary_cross_entropy_with_logits": ("sigmoid", "softmax"),
     },
 )
@@ -128,12 +144,12 @@ TWICE = function_table(
 def twice(facts: Facts, operation: Operation, earlier: Operation) -> Cause:
     name, first = operator(operation), operator(earlier)
     evidence = facts.at(f"{first} makes probabilities here", earlier.span)
-    if name == "nll_loss":
+    if name in OF_LOGS:
         return Cause(
             "no logarithm",
             f"{unit(operation)} needs log-probabilities, but gets what {unit(earlier)} has already made probabilities",
             (evidence, facts.at(f"{name} gets them here", operation.span)),
-            (f"F.log_softmax in place of {unit(earlier)}",),
+            (f"F.log_softmax in place of {unit_to_change(facts, earlier)}",),
         )
     loss = "cross_entropy" if name == "log_softmax" and "log_softmax" not in facts.text.line(operation.span) else name
     taken = "a sigmoid" if "binary" in name else "a softmax"
@@ -142,24 +158,39 @@ def twice(facts: Facts, operation: Operation, earlier: Operation) -> Cause:
         f"{loss}{at_line(operation.span)} needs logits, and takes {taken} itself, but gets what {unit(earlier)} has "
         "already made probabilities: it is applied twice",
         (evidence, facts.at(f"{loss} gets them here", operation.span)),
-        (f"leave out {unit(earlier)}: give {loss} the logits",),
+        (f"leave out {unit_to_change(facts, earlier)}: give {loss} the logits",),
     )
 
 
 def not_logs(facts: Facts, operation: Operation, tensor: int | None) -> Cause | None:
-    """Explain nll_loss of a tensor with positive elements, which a log-probability cannot have."""
+    """Explain nll_loss or kl_div of a tensor with positive elements, which a log-probability cannot have."""
     value = None if tensor is None else facts.tensors[tensor].value
-    top = None if value is None else highest(value)
-    if tensor is None or top is None or top <= 1e-6:
+    top, low = (None, None) if value is None else (highest(value), lowest(value))
+    if tensor is None or top is None or low is None or top <= 1e-6:
         return None
-    name = named(facts, tensor)
+    loss, name = operator(operation), named(facts, tensor)
+    code = code_of(name) or "..."
+    call, of_logits = f"F.{loss}({{}}, target)", f"F.log_softmax({code}, dim={-1 if loss == 'kl_div' else 1})"
+    is_table = low >= 0 and top <= 1
+    advice = call.format(of_logits)
+    if loss == "nll_loss":
+        advice = f"F.cross_entropy({code}, target), or {advice}"
+    elif is_table:
+        advice = f"{call.format(f'{enclosed(code)}.log()')}, or log_softmax of the logits that {name} comes from"
     return Cause(
         "no logarithm",
-        f"nll_loss{at_line(operation.span)} needs log-probabilities, and {name} goes up to {top:.3g}: it has no "
-        "log_softmax",
-        (facts.at(f"{name} are logits here, not log-probabilities", operation.span),),
-        (f"F.cross_entropy({name}, target), or F.nll_loss(F.log_softmax({name}, dim=1), target)",),
+        f"{loss}{at_line(operation.span)} needs log-probabilities, and {name} goes up to {top:.3g}: it has no "
+        f"{'logarithm' if is_table else 'log_softmax'}{below_zero(facts, operation)}",
+        (facts.at(f"{name} has positive elements here, as no log-probability has", operation.span),),
+        (advice,),
     )
+
+
+def below_zero(facts: Facts, operation: Operation) -> str:
+    """Return a clause about a KL divergence whose sum or mean is negative; "" for any other result."""
+    value = result(facts, operation) if operator(operation) == "kl_div" else None
+    low = None if value is None or value.numel != 1 else lowest(value)
+    return "" if low is None or low >= -1e-6 else f", and the result is {low:.4g}: a divergence is never negative"
 
 
 def constant_sum(facts: Facts) -> Cause | None:
@@ -173,6 +204,7 @@ def constant_sum(facts: Facts) -> Cause | None:
         if not all(adds_all(one, dim, len(result.shape)) for one in useful):
             continue
         adding, name = useful[0], named(facts, result.id)
+        code = enclosed(code_of(name)) or "..."
         return Cause(
             "constant sum",
             f"{unit(adding)} adds up a whole softmax, which gives 1: the gradients cancel",
@@ -181,8 +213,8 @@ def constant_sum(facts: Facts) -> Cause | None:
                 facts.at("and is summed over that dimension here", adding.span),
             ),
             (
-                f"take one of the probabilities: {name}.max({dim}).values, {name}.gather(...)",
-                f"or sum something else of it: ({name} * {name}.log()).sum({dim})",
+                f"take one of the probabilities: {code}.max({dim}).values, {code}.gather(...)",
+                f"or sum something else of it: ({code} * {code}.log()).sum({dim})",
             ),
             what=f"{facts.root_names()} does not depend on what goes into {unit(operation)}",
         )
@@ -190,9 +222,38 @@ def constant_sum(facts: Facts) -> Cause | None:
 
 
 def dimension(operation: Operation) -> int | None:
-    """Return the single dim that an operation was given."""
-    dim = operation.option("dim") or ""
+    """Return the single dim that an operation was given, by name or as its first constant."""
+    dim = operation.option("dim") or next(iter(operation.constants), "")
     return int(dim) if dim.lstrip("-").isdigit() else None
+
+
+def written_dimension(facts: Facts, operation: Operation) -> tuple[str, Span | None]:
+    """Return the dim of a softmax as the program writes it, and where: at its call, or where its layer is made."""
+    made = layer_of(facts, operation)
+    place = operation.span if made is None else places.head_of(made)
+    calls = facts.text.calls_at(place)
+    call = next((c for c in calls if "softmax" in facts.text.cut(c.func).lower()), None)
+    given = [] if call is None else [k.value for k in call.keywords if k.arg == "dim"] or call.args[-1:]
+    texts = [facts.text.cut(one) for one in given]
+    return next((text for text in texts if text.lstrip("-").isdigit()), str(dimension(operation))), place
+
+
+def layer_of(facts: Facts, operation: Operation) -> Any:
+    """Return the call that makes the layer of an operator, such as the only nn.Softmax(...) of the text; None if the
+    operator is called itself.
+    """
+    layer = next((s.detail for s in scopes_of(facts, operation) if s.kind == "module"), "")
+    name = operator(operation).replace("_", "")
+    if layer.lower() != name or name in facts.text.line(operation.span).lower().replace("_", ""):
+        return None
+    made = [call for call in facts.text.calls if facts.text.cut(call.func).rpartition(".")[2] == layer]
+    return made[0] if len(made) == 1 else None
+
+
+def unit_to_change(facts: Facts, operation: Operation) -> str:
+    """Return an operator with the line that is to be changed: "nn.Softmax on line 6" where its layer is made."""
+    made = layer_of(facts, operation)
+    return unit(operation) if made is None else facts.text.cut(made.func) + at_line(places.head_of(made))
 
 
 def adds_all(operation: Operation, dim: int, ndim: int) -> bool:
@@ -201,32 +262,38 @@ def adds_all(operation: Operation, dim: int, ndim: int) -> bool:
         return False
     own = dimension(operation)
     same = operator(operation) == "sum" and own is not None and own % ndim == dim % ndim
-    return operation.option("dim") is None or same
+    return (operation.option("dim") is None and not operation.constants) or same
 
 
 def over_the_batch(facts: Facts) -> Cause | None:
     """Find a softmax over the samples of a batch, on the path to a loss with a label for each sample."""
     for operation in facts.calls_of(("softmax", "log_softmax")):
-        dim = operation.option("dim")
         record, value = next(iter(facts.operands(operation)), (None, None))
-        if dim not in ("0", "-2") or record is None or value is None or len(value.shape) != 2 or value.shape[1] < 2:
+        dim = dimension(operation)
+        if record is None or value is None or dim is None or len(value.shape) < 2 or value.shape[-1] < 2:
             continue
-        samples, classes = value.shape
+        if dim % len(value.shape) == len(value.shape) - 1:
+            continue
+        classes = value.shape[-1]
+        samples = value.numel // classes
         user = labelled(facts, operation, samples)
         if user is None:
             continue
+        is_table = len(value.shape) == 2
+        said, place = written_dimension(facts, operation)
+        sums = "each column sums to 1, not each row" if is_table else "its last dimension does not sum to 1"
+        over = f"the {samples} samples" if is_table else f"{value.shape[dim]} of the {samples} samples"
         return Cause(
             "softmax over the batch",
-            f"{unit(operation)} is taken over dim={dim}, the {samples} samples of the batch, not over the {classes} "
-            "classes of each",
+            f"{unit(operation)} is taken over dim={said}, {over} of the batch, not over the {classes} classes of each",
             (
                 facts.at(
-                    f"{named(facts, record.id)} has the shape {value.shape}; each column sums to 1, not each row",
+                    f"{named(facts, record.id)} has the shape {value.shape}; {sums}",
                     operation.span,
                 ),
                 facts.at("a label for each row is used here", user.span),
             ),
-            (f"dim=1 in place of dim={dim}{at_line(operation.span)}",),
+            (f"dim={1 if is_table and said[:1] != '-' else -1} in place of dim={said}{at_line(place)}",),
         )
     return None
 

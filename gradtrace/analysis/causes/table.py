@@ -3,8 +3,25 @@
 from __future__ import annotations
 
 from gradtrace.analysis.cause import Cause
-from gradtrace.analysis.causes import cuts, holders, loops, order, scale, silent
+from gradtrace.analysis.causes import (
+    cuts,
+    holders,
+    kept,
+    layout,
+    loops,
+    modes,
+    objectives,
+    order,
+    partial,
+    rates,
+    scale,
+    silent,
+    sums,
+    uncalled,
+)
 from gradtrace.analysis.facts import Facts, is_finite
+from gradtrace.analysis.spelling import spelled
+from gradtrace.analysis.terms import own_span
 from gradtrace.analysis.why import explain
 from gradtrace.analysis.words import brief
 from gradtrace.annotations import Callable, NamedTuple
@@ -24,8 +41,12 @@ class Question(NamedTuple):
 
 
 QUESTIONS = (
+    Question(uncalled.not_called, (("not called", "backward, step or zero_grad without its parentheses"),)),
     Question(loops.rebound, (("rebound", "a parameter's name is bound to the result of its update"),)),
-    Question(loops.never_cleared, (("accumulated", "gradients are never cleared between steps"),)),
+    Question(sums.other_loss, (("another loss", "a step that also uses the gradients of another optimiser's loss"),)),
+    Question(
+        loops.never_cleared, (("accumulated", "gradients are never cleared between steps"),), unless=("another loss",)
+    ),
     Question(
         loops.diverges,
         (("diverges", "the loss grows from step to step"), ("ascent", "an update that adds the gradient")),
@@ -57,11 +78,21 @@ QUESTIONS = (
     Question(
         loops.no_step, (("no step", "an optimiser that never takes a step, or with lr=0"),), unless=("plain container",)
     ),
+    Question(rates.zero_rate, (("zero rate", "steps with lr=0, which a scheduler sets"),), unless=("no step",)),
+    Question(rates.stepped_early, (("early schedule", "a scheduler that is stepped before the optimiser"),)),
+    Question(
+        sums.clipped,
+        (
+            ("clipped to 0", "clip_grad_norm_ with a largest norm of 0"),
+            ("clipped while scaled", "clip_grad_norm_ of gradients that still have the loss scale"),
+        ),
+    ),
+    Question(modes.left_in_eval, (("evaluation mode", "a model that a validation leaves in evaluation mode"),)),
     Question(cuts.constant_gradient, (("no create_graph", "a gradient without history, used in a loss"),)),
     Question(
         cuts.without_gradient,
         (),
-        unless=("cleared early", "other tensors", "stale optimiser", "no step"),
+        unless=("cleared early", "other tensors", "stale optimiser", "no step", "copied"),
     ),
     Question(silent.constant_sum, (("constant sum", "a softmax that is summed over its own dimension"),)),
     Question(
@@ -81,6 +112,21 @@ QUESTIONS = (
         ),
     ),
     Question(silent.over_the_batch, (("softmax over the batch", "a softmax over the samples, not the classes"),)),
+    Question(layout.over_the_rows, ()),
+    Question(
+        layout.over_the_queries,
+        (("softmax over the queries", "an attention's softmax over the queries"),),
+    ),
+    Question(layout.exchanged, (("view for transpose", "a view that gives the shape of a transposed tensor"),)),
+    Question(
+        objectives.exchanged_kl, (("kl exchanged", "kl_div with a constant input and what is trained as its target"),)
+    ),
+    Question(objectives.negative_kl, (("negative kl", "a KL divergence that lost its minus sign"),)),
+    Question(objectives.large_inputs, (("large inputs", "data so large that they saturate a sigmoid or tanh"),)),
+    Question(objectives.one_class, (("one class in a batch", "batches whose labels are of one class each"),)),
+    Question(partial.partial_cut, (("partial cut", "a gradient that lacks a path, cut by item() or detach()"),)),
+    Question(kept.kept_history, (("kept history", "an average or a sum that keeps the graph of every step"),)),
+    Question(sums.undivided, (("undivided", "gradients of micro-batches that are added up, not averaged"),)),
     Question(
         scale.vanishing_or_exploding,
         (
@@ -103,13 +149,24 @@ def causes_in(facts: Facts) -> list[Cause]:
     for question in QUESTIONS:
         cause = None if causes.keys() & set(question.unless) else question.ask(facts)
         if cause is not None:
-            causes.setdefault(cause.code, cause)
+            causes.setdefault(cause.code, spelled(facts, with_own_line(facts, cause)))
     return list(causes.values())
+
+
+def with_own_line(facts: Facts, cause: Cause) -> Cause:
+    """Return a cause in a library with the line of the program that leads there."""
+    spans = [one.span for one in cause.evidence if one.span is not None]
+    if not spans or not all(span.file for span in spans):
+        return cause
+    place = next((own_span(facts, o) for o in reversed(facts.operations) if o.span == spans[-1]), None)
+    if place is None or place.file:
+        return cause
+    return cause._replace(evidence=[facts.at("this line leads there", place), *cause.evidence])
 
 
 def about(facts: Facts, record: TensorRecord, causes: list[Cause]) -> Cause:
     """Explain a tensor's gradient by a cause in the run that applies to it, else by the tensor itself."""
-    name, grad, own = record.label, record.grad, explain(facts, record)
+    name, grad, own = record.label, record.grad, spelled(facts, explain(facts, record))
     mine = [c for c in causes if c.tensors is None or facts.flow.tensor(record.id) in c.tensors]
     if grad is None:
         better = next((c for c in mine if c.tensors is not None), None) if own.code in VAGUE else None

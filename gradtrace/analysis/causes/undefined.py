@@ -4,14 +4,29 @@ only.
 
 from __future__ import annotations
 
-from gradtrace.analysis.cause import Cause, Evidence
+from gradtrace.analysis.cause import Cause, Evidence, Fix
 from gradtrace.analysis.causes.overflow import WIDER, gradient_too_large, too_large
+from gradtrace.analysis.causes.rewritten import log_at_once, unmasked_rows
+from gradtrace.analysis.causes.signs import FILLS, is_negative
 from gradtrace.analysis.causes.trail import source_of_inf
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.terms import has_inf, lowest, made_at, named, operator, result, unit
+from gradtrace.analysis.rewrites import instead
+from gradtrace.analysis.terms import (
+    code_of,
+    enclosed,
+    has_inf,
+    highest,
+    is_place,
+    lowest,
+    made_at,
+    named,
+    operator,
+    result,
+    unit,
+)
 from gradtrace.analysis.words import brief
-from gradtrace.engine.lazy import np
-from gradtrace.engine.tables import function_table
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.operators.tables import function_table
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import BackwardStep, Operation, TensorRecord, Value
 
@@ -28,6 +43,7 @@ DOMAINS = function_table(
 )
 SPREADS = function_table("analysis.causes.undefined.SPREADS", ("std", "var", "var_mean"))
 DIVISIONS = ("div", "true_divide")
+PRODUCTS = ("mul", "multiply", "prod")
 
 # What keeps an operator within its domain, as code; {x} is its argument.
 SAFE = function_table(
@@ -38,19 +54,20 @@ SAFE = function_table(
         "log10": ("torch.log10({x}.clamp(min=1e-8))",),
         "log1p": ("torch.log1p({x}.clamp(min=-1 + 1e-6))",),
         "sqrt": ("torch.sqrt({x} + 1e-12)", "or {x}.clamp(min=1e-12).sqrt()"),
-        "rsqrt": ("torch.rsqrt({x} + 1e-12)",),
-        "pow": ("{x}.clamp(min=1e-12) before the power",),
+        "rsqrt": ("torch.rsqrt({x} + 1e-12)", "or {x}.clamp(min=1e-12).rsqrt()"),
+        "pow": ("{x}.clamp(min=1e-12) ** {y}",),
         "acos": ("torch.acos({x}.clamp(-1 + 1e-6, 1 - 1e-6))", "or torch.atan2(sin, cos), which has no such point"),
         "asin": ("torch.asin({x}.clamp(-1 + 1e-6, 1 - 1e-6))", "or torch.atan2(sin, cos), which has no such point"),
         "atanh": ("torch.atanh({x}.clamp(-1 + 1e-6, 1 - 1e-6))",),
         "acosh": ("torch.acosh({x}.clamp(min=1 + 1e-6))",),
         "std": ("take the square root of a value kept above 0: torch.sqrt({x}.var(0) + 1e-6)",),
-        "div": ("divide by {y} + 1e-8, or by {y}.clamp(min=1e-8)",),
+        "div": ("{x} / ({y} + 1e-8)", "{x} / {y}.clamp(min=1e-8)"),
         "reciprocal": ("torch.reciprocal({x} + 1e-8)",),
         "norm": ("torch.sqrt(({x} ** 2).sum() + 1e-12)",),
         "exp": ("torch.exp({x}.clamp(max=80))", "in a softmax: subtract the maximum, or torch.softmax(x, dim=1)"),
     },
 )
+SMALL = " + 1e-12"  # in these
 # The form without an underflow between, by what made the argument of a logarithm.
 LOG_OF = function_table(
     "analysis.causes.undefined.LOG_OF",
@@ -71,6 +88,8 @@ def reads(facts: Facts, operation: Operation) -> str:
 
 def at_point(facts: Facts, operation: Operation) -> str:
     """Describe in a few words the operand that matters: " (an element of diff is 0)"."""
+    if operation.name == "copy_":
+        return ""  # what was there before does not matter
     for record, value in facts.operands(operation):
         low = lowest(value)
         if value.numel > 6 and low is not None:
@@ -82,18 +101,33 @@ def at_point(facts: Facts, operation: Operation) -> str:
 
 
 def argument(facts: Facts, operation: Operation, place: int = 0) -> str:
-    """Return an operand's text, for code in a fix."""
+    """Return an operand's text, for code in a fix; "..." for one that is long or has no text."""
+    text = bare(facts, operation, place)
+    return text if text == "..." else enclosed(text)
+
+
+def bare(facts: Facts, operation: Operation, place: int = 0) -> str:
+    """Return an operand's text as the only argument of a call; "..." as `argument` does."""
     if place >= len(operation.inputs):
-        return "x"
+        return "..."
     operand = operation.inputs[place]
-    text = operand.text if operand.tensor is None else named(facts, operand.tensor)
-    return enclosed(text) if len(text) < 30 else "x"
+    text = operand.text if operand.tensor is None else code_of(named(facts, operand.tensor))
+    return text if 0 < len(text) < 30 else "..."
 
 
-def fixes(facts: Facts, operation: Operation, name: str = "") -> tuple[str, ...]:
+def fixes(facts: Facts, operation: Operation, name: str = "", is_below: bool = False) -> tuple[str, ...]:
+    """Return what keeps an operand within the domain; a small number more does not help one that `is_below`."""
     known = SAFE.get(name or operator(operation), ("keep the values that go into it within its domain",))
+    if is_below:
+        first, *others = [text for text in known if SMALL not in text]
+        known = first.removeprefix("or "), *others
     x, y = argument(facts, operation), argument(facts, operation, 1)
-    return tuple(text.format(x=x, y=y) for text in known)
+    return tuple(in_place_of(facts, operation, text) or text.format(x=x, y=y) for text in known)
+
+
+def in_place_of(facts: Facts, operation: Operation, text: str) -> Fix | None:
+    """Return the advice to compute something else in place of an operation's call; None if the text is not code."""
+    return instead(facts, operation.span, text.removeprefix("or ").format(x="{0}", y="{1}"))
 
 
 # ---- nan
@@ -129,16 +163,40 @@ def inf_constant(operation: Operation) -> bool:
     return any("inf" in text for text in operation.constants)
 
 
+def stores(operation: Operation) -> bool:
+    """Whether an operation stores a number as it is, or changes a tensor in place."""
+    return operation.name.endswith("_") or operation.name in FILLS
+
+
 def written(facts: Facts, operation: Operation, kind: str) -> Cause:
-    """Explain a NaN that was written into a tensor as a constant."""
+    """Explain a NaN that was written into a tensor as a constant, or that an operation computes with."""
     statement = facts.text.statement(operation.span)
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    name = "a tensor" if target is None else facts.text.cut(getattr(target, "value", target))
+    item = target if isinstance(target, ast.Subscript) else None
+    if item is None and not stores(operation):
+        return Cause(
+            f"{kind} in data",
+            f"{unit(operation)} computes with a number that is {kind}",
+            (facts.at(f"one of its arguments is {kind}", operation.span),),
+            (f"find why that number is {kind}",),
+        )
+    name = named(facts, operation.outputs[0]) if item is None else facts.text.cut(item.value)
+    owner = operation.text.partition(f".{operation.name}(")[0]
+    if not is_place(name) and operation.name.endswith("_") and facts.text.assignments(owner):
+        name = owner  # an attribute that a method changes: h.buf.fill_(x)
+    advice: tuple[str, ...] = (f"write a number there in place of {kind}",)
+    if is_place(name):
+        advice = (
+            f"leave such rows out of the batches: keep = ~torch.isnan({code_of(name)})",
+            "or write a number there",
+        )
+    else:
+        name = f"the result of {operator(operation)}"
     return Cause(
         f"{kind} in data",
         f"line {operation.span.where if operation.span else '?'} writes {kind} into {name}, before it is used",
         (facts.at(f"{name} holds {kind} from here on", operation.span),),
-        (f"leave such rows out of the batches: keep = ~torch.isnan({name})", "or write a number there"),
+        advice,
     )
 
 
@@ -147,7 +205,7 @@ def of_infinity(facts: Facts, operation: Operation) -> Cause:
     maker, given = source_of_inf(facts, operation)
     name = operator(operation)
     here = facts.at(f"{operation.name} makes nan of it{facts.step(operation)}", operation.span)
-    if name in SOFTMAXES and (maker is None or lowest_is_inf(result(facts, maker))):
+    if name in SOFTMAXES and all(is_negative(facts, i) for i in operation.tensors if has_inf(facts.tensors[i].value)):
         return empty_softmax(facts, operation, maker)
     combined = f"{COMBINED.get(name, 'that makes nan')} in {unit(operation)}"
     if maker is None:
@@ -180,6 +238,8 @@ def of_given_infinity(
     place = operation.span if given is None else made_at(facts, given) or operation.span
     what = data if given is None else f"{data}, which holds inf,"
     because = f"{what} meets another number that it has no result with: {combined}"
+    if operator(operation) in SOFTMAXES:
+        because = f"{what} reaches {unit(operation)}, which has no result for it"
     if is_product and inf_constant(operation):
         because = f"{unit(operation)} multiplies 0 by {'-inf' if '-inf' in operation.label else 'inf'}, which is nan"
     mask = f"{argument(facts, operation)}.masked_fill(mask, float('-inf'))"
@@ -187,28 +247,22 @@ def of_given_infinity(
         mask = "torch.zeros_like(mask).masked_fill(mask == 0, float('-inf'))"
     advice = f"put the infinity in without multiplying: {mask}", "or torch.where(mask, value, 0.)"
     if given is not None and not is_product:
-        advice = f"leave the infinities out: {data}[torch.isfinite({data})]", f"or {data}.clamp(max=1e6)"
+        code = enclosed(code_of(data)) or "..."
+        advice = f"leave the infinities out: {code}[torch.isfinite({code})]", f"or {code}.clamp(max=1e6)"
     evidence = [here] if place == operation.span else [facts.at("infinity is given here", place), here]
     return Cause("0 * inf", because, evidence, advice)
 
 
 def gist(value: Value | None, unknown: str = "inf") -> str:
-    """Describe a value with infinities: "-inf" or "inf in 2 of 8 elements"."""
+    """Describe a value with infinities: "-inf", "inf in 2 of 8 elements"; "infinity" if its sign is not known."""
     if value is None:
         return unknown
     if value.numel <= 6 and value.is_whole:
         return brief(value)
     s = value.summary
-    negative = value.is_whole and bool(value.shape) and bool((value.data == -np.inf).any())
-    sign = "-inf" if negative else "inf"
-    return f"{sign if s.inf else 'nan'} in {s.inf or s.nan} of {value.numel} elements"
-
-
-def lowest_is_inf(value: Value | None) -> bool:
-    """Whether a value holds -inf and no +inf; True if that is not known."""
-    if value is None or not value.is_whole or not value.shape:
-        return True
-    return not bool((value.data == np.inf).any())
+    signs = [str(x) for x in (np.inf, -np.inf) if value.is_whole and bool(np.any(np.equal(value.data, x)))]
+    kind = (" or ".join(signs) or "infinity") if s.inf else "nan"
+    return f"{kind} in {s.inf or s.nan} of {value.numel} elements"
 
 
 def empty_softmax(facts: Facts, operation: Operation, maker: Operation | None) -> Cause:
@@ -220,10 +274,7 @@ def empty_softmax(facts: Facts, operation: Operation, maker: Operation | None) -
         "empty softmax",
         f"{unit(operation)} has a row in which every element is -inf{source}",
         (*evidence, facts.at(empty, operation.span)),
-        (
-            "leave at least one element of each row unmasked: mask[~mask.any(-1)] = True",
-            "or set such rows to 0 after it, with a finite mask: masked_fill(mask == 0, -1e9)",
-        ),
+        unmasked_rows(facts, operation, maker),
     )
 
 
@@ -250,17 +301,13 @@ def zero_by_zero(facts: Facts, operation: Operation) -> Cause:
     evidence = [facts.at(f"0 / 0 is nan{facts.step(operation)}", operation.span)]
     if maker is not None and maker.span != operation.span:
         evidence.insert(0, facts.at(f"{what} is made here", maker.span))
-    normalize = ("or F.normalize(x, dim=1), which does that",) if "norm" in what else ()
+    normalize = ("or F.normalize, which does that",) if "norm" in what else ()
     return Cause(
         "0 / 0",
         f"{unit(operation)} divides 0 by {what}, which is 0{how_many}",
         evidence,
-        (f"divide by {what} + 1e-8, or by {enclosed(what)}.clamp(min=1e-8)", *normalize),
+        (*fixes(facts, operation, "div"), *normalize),
     )
-
-
-def enclosed(text: str) -> str:
-    return f"({text})" if " " in text else text
 
 
 def outside(facts: Facts, operation: Operation) -> Cause:
@@ -274,21 +321,40 @@ def outside(facts: Facts, operation: Operation) -> Cause:
     else:
         what = f" gives nan{reads(facts, operation)}"
     evidence = facts.at(f"{name} gives nan here{step}", operation.span)
-    return Cause("not finite", f"{unit(operation)}{what}{step}", (evidence,), fixes(facts, operation))
+    advice = fixes(facts, operation, is_below=low is not None and name not in DOMAINS)
+    return Cause("not finite", f"{unit(operation)}{what}{step}", (evidence,), advice)
 
 
 # ---- inf
 
 
 def origin_of_argument(facts: Facts, operation: Operation) -> Operation | None:
-    """Return the softmax, sigmoid, product or exponential that computed an operand, also through indexing and 1 - x."""
+    """Return the softmax, sigmoid, product or exponential that computed an operand, also through indexing and 1 - x;
+    None if its zeros are exact: those of a factor 0, or of a mask's -inf.
+    """
     at = operation
     for _ in range(6):
         maker = next((maker for i in at.tensors[:2] if (maker := facts.maker(i)) is not None), None)
-        if maker is None or operator(maker) in LOG_OF:
+        if maker is None or has_exact_zero(facts, maker):
+            return None
+        if operator(maker) in LOG_OF:
             return maker
         at = maker
     return None
+
+
+def has_exact_zero(facts: Facts, operation: Operation) -> bool:
+    """Whether an operation is a product with a 0, or computes the exact 0 that a function has at -inf."""
+    values = [value for _, value in facts.operands(operation)]
+    if operator(operation) in PRODUCTS:
+        return any(value.zeros for value in values) or any(not text.strip("-0.") for text in operation.constants)
+    return operator(operation) in LOG_OF and any(map(has_inf, values))
+
+
+def rounds_to_one(facts: Facts, operation: Operation) -> bool:
+    """Whether a result is 1 somewhere and 0 nowhere, so that 1 - x of it is 0 by rounding."""
+    value = result(facts, operation)
+    return value is not None and not value.zeros and highest(value) == 1
 
 
 def fixes_of_inf(
@@ -296,17 +362,30 @@ def fixes_of_inf(
 ) -> tuple[str, ...]:
     name = operator(maker)
     if name.startswith("log") and earlier is not None:
-        form = LOG_OF[operator(earlier)].format(z=argument(facts, earlier), dim=earlier.option("dim") or "1")
-        return (form, "or keep it away from 0: clamp(min=1e-8), + eps")
+        sign = "-" * (operator(earlier) == "sigmoid" and rounds_to_one(facts, earlier))
+        form = LOG_OF[operator(earlier)].format(z=sign + argument(facts, earlier), dim=earlier.option("dim") or "1")
+        return (log_at_once(facts, maker, earlier) or form, "or keep it away from 0: clamp(min=1e-8), + eps")
     if name == "log" and met is not None and operator(met) == "mul":
         return ("torch.xlogy(p, q), F.kl_div: 0 * log(0) is 0 in them", *fixes(facts, maker, "log")[:1])
     if name == "exp" and met is not None and operator(met) == "div":
         return ("torch.softmax(z, dim=1), which subtracts the maximum first", *fixes(facts, maker)[:1])
     if too_large(facts, maker):
         return WIDER
-    if name in SAFE:
+    if name in SAFE and not is_whole_power(maker):
         return fixes(facts, maker)
     return ("keep the numbers of forward finite there: clamp, + eps, smaller steps, float64",)
+
+
+def is_whole_power(operation: Operation) -> bool:
+    """Whether an operation raises its operand to the power of a whole number, at least 0: then no base is outside of
+    its domain.
+    """
+    exponents = [o.text.rpartition("=")[2] for o in operation.inputs[1:2] if o.tensor is None]
+    try:
+        power = [float(text) for text in exponents]
+    except ValueError:
+        return False
+    return operator(operation) == "pow" and any(one >= 0 and one.is_integer() for one in power)
 
 
 def made_inf(facts: Facts, operation: Operation) -> Cause:
@@ -316,8 +395,11 @@ def made_inf(facts: Facts, operation: Operation) -> Cause:
     because = gave_here(facts, operation, "inf")
     if earlier is not None and operator(operation).startswith("log"):
         dtype = next((v.dtype for _, v in facts.operands(operation)), "the dtype")
-        because += f": what {unit(earlier)} gave is less than {dtype} holds (underflow)"
-        evidence.append(facts.at(f"{operator(earlier)} underflows to 0 here", earlier.span))
+        size, what = f"less than {dtype} holds (underflow)", "underflows to 0"
+        if rounds_to_one(facts, earlier):
+            size, what = f"so close to 1 that {dtype} rounds it to 1", "rounds to 1"
+        because += f": what {unit(earlier)} gave is {size}"
+        evidence.append(facts.at(f"{operator(earlier)} {what} here", earlier.span))
     return Cause("not finite", because, evidence, fixes_of_inf(facts, operation, earlier))
 
 
@@ -336,9 +418,9 @@ def bad_derivative(facts: Facts, operation: Operation, step: BackwardStep) -> Ca
     later = facts.reader_after(operation, lambda o: operator(o) in ("where", "masked_fill"), 2, 8)
     if later is not None:
         evidence.append(facts.at("where takes the other branch, but its gradient of 0 times inf is nan", later.span))
-        x = argument(facts, operation)
+        x, called = bare(facts, operation), f"torch.{name}" if name in SAFE and len(operation.inputs) == 1 else name
         advice = (
-            f"mask the argument before {name}, not its result: {name}(torch.where(ok, {x}, torch.ones_like({x})))",
+            f"mask the argument before {name}, not its result: {called}(torch.where(ok, {x}, torch.ones_like({x})))",
             "torch.where does not help by itself: both branches are differentiated",
         )
     return Cause("not finite", f"the derivative of {unit(operation)} is not finite{point}", evidence, advice)

@@ -7,6 +7,7 @@ COMMANDS = {
     "jacobian": "All first derivatives as matrices, with weighted sums of their rows.",
     "hessian": "All second derivatives of a number: symmetry, eigenvalues, definiteness.",
     "graph": "Draw the graph of an expression or a file.",
+    "page": "A page to explore, to play forward and backward, and for lessons.",
     "why": "Why a gradient is None, zero or what it is; why a program failed.",
     "paths": "The chain rule path by path: local derivatives, products and their sum.",
     "trace": "Every step, forward and backward, in the order in which it happened.",
@@ -20,6 +21,7 @@ COMMANDS = {
     "plan": "Value and gradients as one static program.",
     "compare": "Dynamic and static graph side by side.",
     "verify": "Notes that check themselves: their cells run, their records compared.",
+    "replay": "Run a training step from a capsule again in real PyTorch, and say why it went bad.",
     "doctor": "The walls of this machine, and what else gradtrace finds here.",
     "completion": "A script that makes the shell complete commands, options and variables.",
 }
@@ -27,8 +29,8 @@ COMMANDS = {
 # What the commands are for, in the order of --help.
 GROUPS = {
     "Values": ("eval", "run", "jacobian", "hessian"),
-    "Pictures": ("graph",),
-    "Answers": ("why", "paths", "trace", "stats", "check", "diff"),
+    "Pictures": ("graph", "page"),
+    "Answers": ("why", "paths", "trace", "stats", "check", "diff", "replay"),
     "Tables": ("map",),
     "Tools": ("tutorial", "repl", "ops", "plan", "compare", "verify", "doctor", "completion"),
 }

@@ -69,7 +69,7 @@ def timed(program: Any, raws: list[Any], runs: int, operations: int) -> Side:
 
 
 def same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    from gradtrace.engine.lazy import np
+    from gradtrace.engine.data.lazy import np
 
     return all(np.array_equal(np.asarray(x), np.asarray(y), equal_nan=True) for x, y in zip(a, b, strict=True))
 

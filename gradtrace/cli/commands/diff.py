@@ -1,4 +1,4 @@
-"""`gradtrace diff A [B]`: two programs, or one with two inputs, side by side."""
+"""`gradtrace diff A [B]`: where two runs first differ."""
 
 from __future__ import annotations
 
@@ -7,27 +7,38 @@ from gradtrace.cli import options, screen, session, source
 from gradtrace.cli.command import SourceCommand, parse
 from gradtrace.cli.commands.plan import draw
 from gradtrace.cli.exits import Exit
-from gradtrace.cli.options import Request, flag, option, section
+from gradtrace.cli.options import Request, flag, number, option, section
 from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
+    from gradtrace.analysis.compare.tolerance import Tolerance
     from gradtrace.lang import Program
+    from gradtrace.trace import Trace
 
-HELP = """Compare two programs, A and B, or one with two inputs (--to gives the second run's): their operations, values
-and gradients. The variables' options hold for both. In the table - is only in A, + only in B, ~ has changed.
+HELP = """Say whether two runs, A and B, are equal, or where they first differ. A run is a program, or a record of one
+(.gt), also of real PyTorch; or one program runs with two inputs (--to gives the second run's). The variables' options
+hold for both.
 
--o draws both graphs in one, with what changed in colour. The exit code is 1 if there is a difference, as diff's is."""
+Operations are aligned by what they compute, so another way to compute the same is equal within the tolerance. Else the
+first difference is shown: its kind, step, operation, module and line in both programs, its size before and after, and
+its reason where that is known; then up to five more places of independent origin. Of small runs a table follows: - is
+only in A, + only in B, ~ differs. Several records (run.rank*.gt) are compared with the first.
+
+-o writes the two programs side by side (.html), or draws both graphs in one. The exit code is 0 if the runs are equal
+within the tolerance, 1 if they differ."""
 
 EXAMPLES = """Examples:
   gradtrace diff "(x+w)*(w+1)" "x*w + x + w*w + w" --x 2 --w 1
   gradtrace diff loop.py --x 1 --to x=3
-  gradtrace diff before.py after.py -o diff.svg"""
+  gradtrace diff old.gt new.gt -o diff.html
+  gradtrace diff --engine torch before.py after.py --step 3"""
+PICTURES = ("dot", "svg", "png", "pdf")
 
 
 def drawing(name: str) -> str:
     """Check the file name of -o before anything is computed; UsageError for an unknown suffix."""
-    if name.rpartition(".")[2].lower() not in ("dot", "svg", "png", "pdf") or "." not in name:
-        raise UsageError(f"-o: cannot tell what to draw from '{name}'", "end it in .svg, .png, .pdf or .dot")
+    if name.rpartition(".")[2].lower() not in (*PICTURES, "html") or "." not in name:
+        raise UsageError(f"-o: cannot tell what to draw from '{name}'", "end it in .html, .svg, .png, .pdf or .dot")
     return name
 
 
@@ -36,23 +47,64 @@ def diff(
     words: tuple[str, ...],
     to: tuple[str, ...],
     output_file: str | None,
+    rtol: float | None,
+    atol: float,
+    exact: bool,
 ) -> int:
-    from gradtrace.analysis import diff as analysis
+    from gradtrace.analysis.compare.tolerance import Tolerance
+    from gradtrace.analysis.compare.verdict import compare
     from gradtrace.views import diff as view
 
-    if len(words) > 1:
-        raise UsageError(f"unexpected extra argument '{words[1]}'", "two programs are compared")
+    if exact and (rtol is not None or atol):
+        raise UsageError("--exact leaves no tolerance", "leave out --rtol and --atol")
     if not words and not to:
         raise UsageError("there is nothing to compare with", "give a second program, or --to NAME=VALUE")
-    program = parse(source.read(words[0]), request.budget) if words else request.program
-    inputs = fitting(program, request.inputs)
-    changed = request._replace(program=program, inputs=inputs._replace(set=(*inputs.set, *to)))
-    a, b = (session.record(run, session.GRADIENTS._replace(detailed=None)) for run in (request, changed))
-    found = analysis.diff(a, b)
-    if output_file is not None:
-        draw(view.dot(found, a, b), output_file)
+    tolerance = Tolerance(rtol, atol, exact)
+    name = next(reversed(source.files()), request.program.source.name)
+    first = traced(request, request.program)
+    if len(words) > 1:
+        return several(request, (name, first), words, tolerance, output_file)
+    second = traced(request, parse(source.read(words[0]), request.budget) if words else request.program, to)
+    found = compare(first, second, tolerance)
+    if output_file is None:
+        screen.show(request.look, view.text, view.render, found, first, second)
+    elif output_file.lower().endswith(".html"):
+        from gradtrace.files import write_output
+        from gradtrace.views.diff_page import page
+
+        write_output(output_file, page(found, first, second).encode())
     else:
-        screen.show(request.look, view.text, view.render, found)
+        draw(view.dot(found, first, second), output_file)
+    return Exit.OK if found.same else Exit.FAILED
+
+
+def traced(request: Request, program: Program, to: tuple[str, ...] = ()) -> Trace:
+    """Return the record of one run, with the options that hold for it; of a recorded run of PyTorch, none does."""
+    if program.record is not None and program.record.about.engine:
+        request = request._replace(inputs=options.Inputs(), how=options.Backward())
+    elif program is not request.program or to:
+        inputs = fitting(program, request.inputs)
+        request = request._replace(inputs=inputs._replace(set=(*inputs.set, *to)))
+    wanted = session.GRADIENTS._replace(detailed=None)
+    return session.record(request._replace(program=program), wanted)
+
+
+def several(
+    request: Request, named: tuple[str, Trace], words: tuple[str, ...], tolerance: Tolerance, output_file: str | None
+) -> int:
+    """Compare several records, of the ranks of one run: say which part from the others, and where."""
+    from gradtrace.analysis.compare.ranks import ranks
+    from gradtrace.views import ranks as view
+
+    others = [name for name in words if not name.lower().endswith(".gt")]
+    if others:
+        raise UsageError(f"unexpected extra argument '{others[-1]}'", "two programs are compared, or several records")
+    if output_file is not None:
+        raise UsageError("-o draws two runs", "give two of the records")
+    records = [parse(source.read(name), request.budget) for name in words]
+    name, first = named
+    found = ranks([name, *words], [first, *(traced(request, one) for one in records)], tolerance)
+    screen.show(request.look, view.ranks_text, view.ranks_data, found)
     return Exit.OK if found.same else Exit.FAILED
 
 
@@ -71,9 +123,16 @@ command = SourceCommand(
     options.of_source(
         section("Inputs", option("--to NAME=VALUE ...", "A variable's value in the second run.")),
         section(
+            "Comparison",
+            option("--step N", "Compare one step of the training loop.", check=options.step_of),
+            number("--rtol R", "The relative difference allowed. Default: by dtype and length of sums.", 0, type=float),
+            number("--atol R", "The absolute difference allowed, as a root mean square.", 0, default=0.0, type=float),
+            flag("--exact", "Compare to the bit."),
+        ),
+        section(
             "Output",
-            option("-o FILE", "Draw both graphs to .svg, .png, .pdf or .dot.", "output_file", drawing),
-            flag("--all", "Show every tensor."),
+            option("-o FILE", "Write a page (.html) or a drawing (.svg, .png, .pdf, .dot).", "output_file", drawing),
+            flag("--all", "Show every tensor in the table."),
         ),
         options.INPUTS,
         options.BACKWARD,

@@ -22,11 +22,17 @@ EXAMPLES = """Examples:
   gradtrace eval "(x+w)*(w+1)" --x 2 --w 1
   gradtrace eval "(x+w)*(w+1)" --x 2 --w 1 --get w.grad
   gradtrace eval "(x*w).sum()" --x 1,2,3 --w @weights.npy --retain-grad all
+  gradtrace eval "sqrt(x+1)-sqrt(x)" --x 1e12 --precision
   gradtrace eval expr.txt --w -1e-3 --format json"""
 
 
 def evaluate(
-    request: Request, get: tuple[str, ...], columns: tuple[str, ...], sort: str | None, only: str | None
+    request: Request,
+    get: tuple[str, ...],
+    columns: tuple[str, ...],
+    sort: str | None,
+    only: str | None,
+    precision: bool,
 ) -> None:
     format = request.look.format
     chosen = None
@@ -36,7 +42,15 @@ def evaluate(
         chosen = selection(options.names(columns), sort, only, format)
     if get and format not in ("table", "value", "json"):
         raise UsageError(f"--get prints bare values, not {format}", "leave out --format, or take json")
-    trace = session.record(request)
+    digits = None
+    if precision:
+        from gradtrace.analysis.precision import digits as digits_in
+        from gradtrace.cli.precision import record
+
+        trace = record(request, session.Wanted())
+        digits = digits_in(trace)
+    else:
+        trace = session.record(request)
     if format == "value" and not get and not trace.outputs:
         raise UsageError("the program's value is not a tensor", "choose one with --output NAME or --get NAME")
     if get:
@@ -44,11 +58,16 @@ def evaluate(
     elif format == "table":
         from gradtrace.views.table import render
 
-        output.write(render(trace, screen.options(request.look), chosen))
+        more = None
+        if digits is not None:
+            from gradtrace.views import precision as view
+
+            more = lambda shown: view.columns(shown, digits)
+        output.write(render(trace, screen.options(request.look), chosen, more))
     else:
         from gradtrace.views import data
 
-        output.write(data.render(trace, format, chosen))
+        output.write(data.render(trace, format, chosen, digits))
 
 
 def picked(trace: Trace, paths: tuple[str, ...], format: str) -> None:
@@ -81,6 +100,7 @@ command = SourceCommand(
             option(
                 "--sort COLUMN", "Sort by a column; -grad puts the largest first. Numbers by value, arrays by norm."
             ),
+            options.PRECISION,
             choice("--only leaf|nonleaf|param", "Show only leaves, only non-leaves or only parameters."),
         ),
         options.ALL_ROWS,

@@ -45,7 +45,7 @@ def checked(name: str, among: tuple[str, ...]) -> str:
     from gradtrace.views import render
 
     if name == "-":
-        raise UsageError("-o takes a file's name, not -", "leave it out: DOT goes to stdout; or -o /dev/stdout.svg")
+        raise UsageError("-o takes a file's name, not -", "leave it out: DOT goes to stdout; or -o FILE.svg")
     try:
         render.suffix_of(name, among)
     except UsageError as error:
@@ -84,13 +84,26 @@ def graph(
 
     suffix = "" if output_file is None else render.suffix_of(output_file, (*suffixes.SUFFIXES, RECORD))
     save = output_file if suffix == RECORD else None
-    watched = derivatives or color_by == "grad-norm" or suffix in render.WATCHED or tensorboard is not None
+    watched = derivatives or color_by != "role" or suffix in render.WATCHED or tensorboard is not None
+    watched = watched or "hook" in request.program.source.text
     failures: list[ProgramError] = []
     with progress.shown("graph", "running the program") as heard:
         trace = session.record(
             request,
-            session.Wanted(watched, derived=True, out=heard, picture=True, failures=failures, save=save),
+            session.Wanted(
+                watched,
+                derived=True,
+                out=heard,
+                picture=True,
+                failures=failures,
+                save=save,
+                measuring=color_by == "precision",
+            ),
         )
+    if color_by == "precision" and trace.precision is None:
+        from gradtrace.cli.precision import not_measured
+
+        raise not_measured(request.program.source.name)
     if save is not None and failures:
         raise failures[0]
     if save is not None:
@@ -180,7 +193,7 @@ def shaped(trace: Trace, look: DotOptions, shape: Shape, suffix: str) -> tuple[M
     from gradtrace.views import arrange, render
 
     depth = depth_number(shape.depth, look)
-    fit = shape.fit if suffix in ("", *render.DRAWN, *render.ANIMATED) else "none"
+    fit = shape.fit if suffix in ("", *render.WATCHED, *render.DRAWN) else "none"
     return arrange.arrange(trace, look, fit, depth, options.names(shape.expand), shape.direction)
 
 
@@ -216,15 +229,17 @@ def size_of(text: str) -> str:
     raise UsageError(f"--size: not a width and a height in pixels: '{text}'", "1280x720, each from 64 to 8192")
 
 
-def tell_step(trace: Trace, part: Part) -> None:
+def tell_step(trace: Trace, part: Part, command: str = "graph") -> None:
     """Note on stderr that a picture shows only the last step of a loop, unless --step or --pass chose it."""
     if part.step is None and part.pass_number is None and len(trace.training) == 1:
-        report.write(f"gradtrace graph: the last step of the loop, step {trace.training[0].number}; --step N or all")
+        report.write(
+            f"gradtrace {command}: the last step of the loop, step {trace.training[0].number}; --step N or all"
+        )
 
 
 def tell_folding(found: Fold, operations: int) -> None:
     """Note on stderr that the graph was folded to fit, and how to unfold more of it."""
-    if found.automatic:
+    if found.automatic and found.shown < operations:
         more = "--depth N and --expand NAME show more"
         if len(found.groups) > 1 and any(group.kind == "chain" for group in found.groups):
             more = '--expand "lines 1-20" shows those'
@@ -267,8 +282,8 @@ PICTURE = section(
     choice("--direction right|down|up", "Direction of the graph. Default: the one that fits."),
     option(
         "--fit 16:9|4:3|A4|WxH|none",
-        "The frame that the picture is laid out for, with text of at least 10 pixels at 1,600 pixels of "
-        "width: it is folded, turned and set in rows for that. Default: 16:9.",
+        "The frame that the picture is laid out for, with text of at least 10.5 pixels at 1,600 pixels of "
+        "width: it is folded, turned and broken into columns for that. Default: 16:9.",
         check=fit_of,
     ),
     flag("--simple", "Show only names and shapes."),
@@ -280,8 +295,8 @@ PICTURE = section(
     flag("--derivatives", "Write local derivatives on the edges; in the autograd style, gradients."),
     flag("--levels", "Draw operations that could run in parallel in one column."),
     choice(
-        "--color-by role|grad-norm",
-        "Colour by a tensor's role, or by the size of its gradient. Default: role.",
+        "--color-by role|grad-norm|precision",
+        "Colour by a tensor's role, the size of its gradient, or its rounding error. Default: role.",
         "role",
     ),
     option(

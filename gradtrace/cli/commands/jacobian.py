@@ -107,6 +107,7 @@ class Choice(NamedTuple):
 
 def at_the_end(request: Request, output: tuple[str, ...], wrt: tuple[str, ...], work: Callable[[Choice], T]) -> T:
     """Run the program and return `work(choice)`, called at its end while the run's settings still apply."""
+    from gradtrace.trace.keeper import Keeper
     from gradtrace.trace.probe import Stop
 
     tensors = prepare(request)
@@ -114,12 +115,12 @@ def at_the_end(request: Request, output: tuple[str, ...], wrt: tuple[str, ...], 
     done: list[T] = []
 
     def then(run: Any) -> None:
-        from gradtrace.engine.state import state
+        from gradtrace.engine.data.state import state
 
         state.watcher, run = None, session.boxed(run)
         done.append(work(chosen(run, tensors, stop, names(output), names(wrt))))
 
-    running.execute(request, tensors, sys.stderr, record=True, watcher=stop, then=then)
+    running.execute(request, tensors, sys.stderr, record=Keeper, watcher=stop, then=then)
     return done[0]
 
 

@@ -164,15 +164,21 @@ def open_table(data: str | None, grid: tuple[str, ...], from_: str | None) -> An
 
 
 def chosen(keep: tuple[str, ...], table: list[str], bound: tabular.Bound) -> tuple[str, ...]:
-    """Return the input columns to copy to the output: those that --keep names, else those used."""
+    """Return the input columns to copy to the output: those that --keep names, else identifiers and those used."""
     if not keep:
-        return tuple(dict.fromkeys(bound.columns.values()))
+        return tuple(dict.fromkeys([*filter(is_identifier, table), *bound.columns.values()]))
     if keep in (("all",), ("none",)):
         return tuple(table) if keep == ("all",) else ()
     for name in keep:
         if name not in table:
             raise tabular.no_column("--keep", name, table)
     return keep
+
+
+def is_identifier(column: str) -> bool:
+    """Whether a column's name says that it tells the rows apart: id, key, user_id."""
+    last = column.lower().replace("-", "_").replace(" ", "_").rpartition("_")[2]
+    return last in ("id", "key", "uuid")
 
 
 def refuse_collision(kept: tuple[str, ...], labels: list[str]) -> None:
@@ -196,7 +202,7 @@ def rows_at_a_time(table: Any, part_rows: int) -> int:
 
 def empty(job: Any, kept: tuple[str, ...]) -> Any:
     """Return the output's columns without rows."""
-    from gradtrace.engine.lazy import np
+    from gradtrace.engine.data.lazy import np
 
     none = {name: np.empty((0, *job.mapper.plan.input(name).shape)) for name in job.bound}
     return {**{name: [] for name in kept}, **job.mapper(none, 0)}
@@ -260,7 +266,7 @@ def on_cluster(
 
 def versions() -> dict[str, str]:
     from gradtrace import __version__
-    from gradtrace.engine.lazy import np
+    from gradtrace.engine.data.lazy import np
 
     return {"gradtrace": __version__, "numpy": np.__version__}
 
@@ -279,7 +285,9 @@ TABLE = section(
     option("--output NAMES ...", "The tensors to compute, each with its gradients. Default: the last one."),
     option("--grad NAMES ...", "Variables to differentiate by, also constants. Default: the columns."),
     number("--order N", "0: only the value; 1 (default): its gradients; 2: also the second derivatives.", 0, 2, 1),
-    option("--keep NAMES ...", "Input columns to copy to the output, or all, or none. Default: those used."),
+    option(
+        "--keep NAMES ...", "Input columns to copy to the output, or all, or none. Default: id, key and those used."
+    ),
     choice("--on-error fail|null|skip", "What to do with a row that lacks a number. Default: fail.", "fail"),
     number("--workers N", "Number of threads. Default: one for each CPU.", 1),
     number("--part-rows N", "Number of rows in each part of a folder. Default: 1,000,000.", 1, default=1_000_000),

@@ -7,15 +7,17 @@ import sys
 from gradtrace.cli import options
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.options import Request, option, section
-from gradtrace.errors import ProgramError
+from gradtrace.errors import ProgramError, UsageError
 
 HELP = """Run FILE (or - for stdin), a small PyTorch script or an expression file, as it is.
 
 stdout is what it prints, nothing else; warnings go to stderr. An exception that it does not catch is reported with its
-place and its source line, exit status 1. Arguments after -- are the script's own (sys.argv, argparse).
+place and its source line, exit status 1; one of autograd's ends with the command that explains it. Arguments after --
+are the script's own (sys.argv, argparse).
 
 With -o the run is recorded too, as "gradtrace graph FILE -o run.gt" does; every command takes the record as its source.
-A program that fails has a record up to its failure."""
+A program that fails has a record up to its failure. With --precision the record has the rounding errors of its results,
+for "gradtrace why --precision run.gt"."""
 
 EXAMPLES = """Examples:
   gradtrace run tutorial.py
@@ -32,27 +34,39 @@ def record_file(name: str) -> str:
     return checked(name, (SUFFIX,))
 
 
-def run(request: Request, output_file: str | None, arguments: tuple[str, ...] = ()) -> None:
+def run(request: Request, output_file: str | None, precision: bool, arguments: tuple[str, ...] = ()) -> None:
     from gradtrace.cli import inputs, running, session
 
+    if precision and output_file is None:
+        raise UsageError("run --precision measures for a record", "add -o FILE.gt; or gradtrace why --precision")
     request = request._replace(budget=request.budget._replace(arguments=arguments))
     try:
         if output_file is not None:
-            session.save(request, output_file, sys.stdout)
+            session.save(request, output_file, sys.stdout, precision)
             return
         tensors = inputs.prepare(request)
         with running.audible(sys.stdout) as out:
             running.execute(request, tensors, out)
     except ProgramError as error:
-        error.as_python = True  # type: ignore[attr-defined]
+        name = request.program.source.name
+        if of_autograd(error) and not name.startswith("<"):
+            import shlex
+
+            error.next_command = f"gradtrace why {shlex.quote(name)}"  # type: ignore[attr-defined]
         raise
+
+
+def of_autograd(error: ProgramError) -> bool:
+    """Whether the error is one that an operation raised, which `gradtrace why` explains, and not the program's own."""
+    raised = getattr(error.place, "text", "").lstrip().startswith(("raise", "assert"))
+    return isinstance(error.__cause__, RuntimeError) and not raised
 
 
 command = SourceCommand(
     "run",
     run,
     options.of_source(
-        section("Output", option("-o FILE.gt", "Record the run too.", "output_file", record_file)),
+        section("Output", option("-o FILE.gt", "Record the run too.", "output_file", record_file), options.PRECISION),
         options.INPUTS,
         options.ENGINE,
     ),

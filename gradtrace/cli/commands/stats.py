@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING
-from gradtrace.cli import options, screen, session
-from gradtrace.cli.command import SourceCommand
+from gradtrace.cli import options, screen, session, source
+from gradtrace.cli.command import SourceCommand, parse
 from gradtrace.cli.exits import Exit
-from gradtrace.cli.options import Look, Request, flag, section
+from gradtrace.cli.options import Look, Request, flag, option, section
+from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
     from gradtrace.trace import Trace
+    from gradtrace.trace.flight_log import FlightLog
 
 HELP = """Show of every tensor of SOURCE the norm, mean, largest element and share of zeros, of its value and of the
 gradient that reached it; then gradients by module, and where they vanish or explode; what could run at once, what is
@@ -19,15 +21,38 @@ Of a training loop, a row for each step: loss, norm of the gradients, largest up
 first value that is not finite; then the parameters, and details of the first bad step, or else of the last.
 --step N shows one step in full, --step all the whole run as one graph.
 
+Of a flight log (.gtlog, written by gradtrace.torch.flight while a model trains) it shows the curves, and where one left
+its level; with -o a page of them, which is loaded again while training goes on.
+
+Several files are the ranks of one training under torchrun: run.rank*.gtlog show how far the ranks differ and which
+one left its level first, step.rank*.gt of a model sharded by FSDP2 the norms of whole parameters.
+
 --anomaly shows only the first node that is not finite, forward and backward; the exit code is 1 if there is one."""
 
 EXAMPLES = """Examples:
   gradtrace stats "(x+w)*(w+1)" --x 2 --w 1
   gradtrace stats model.py --format json
-  gradtrace stats model.py --anomaly"""
+  gradtrace stats model.py --anomaly
+  gradtrace stats run.gtlog -o run.html
+  gradtrace stats run.rank*.gtlog"""
 
 
-def stats(request: Request, anomaly: bool) -> int:
+def page_name(name: str) -> str:
+    """Check the file name of -o before anything is read; UsageError for another suffix."""
+    if not name.lower().endswith(".html"):
+        raise UsageError(f"-o: '{name}' is not a page", "end it in .html")
+    return name
+
+
+def stats(request: Request, words: tuple[str, ...], anomaly: bool, output_file: str | None) -> int:
+    from gradtrace.trace.flight_log import FlightLog
+
+    if words:
+        return of_ranks(request, words, output_file)
+    if isinstance(request.program.record, FlightLog):
+        return flight(request.program.record, request.look, output_file)
+    if output_file is not None:
+        raise UsageError("-o: stats draws a page of a flight log only", "gradtrace graph SOURCE -o FILE draws a run")
     from gradtrace.analysis import stats as analysis
     from gradtrace.views import stats as view
 
@@ -39,6 +64,46 @@ def stats(request: Request, anomaly: bool) -> int:
         found = analysis.stats(trace)
     screen.show(request.look, lambda found, layout: view.text(found, layout, anomaly), view.render, found)
     return Exit.FAILED if anomaly and found.bad else Exit.OK
+
+
+def of_ranks(request: Request, others: tuple[str, ...], output_file: str | None) -> int:
+    """Print what the flight logs or the records of several processes of one training show together."""
+    from gradtrace.trace.flight_log import FlightLog
+
+    programs = [request.program, *(parse(source.read(name), request.budget) for name in others)]
+    logs = [program.record for program in programs if isinstance(program.record, FlightLog)]
+    if output_file is not None or 0 < len(logs) < len(programs):
+        what = "-o draws one flight log" if output_file is not None else "these are flight logs and other files"
+        raise UsageError(what, "give run.rank*.gtlog alone, or step.rank*.gt alone")
+    if logs:
+        from gradtrace.analysis.flight_ranks import flight_ranks
+        from gradtrace.views import flight_ranks as logs_view
+
+        merged = flight_ranks(logs)
+        screen.show(request.look, logs_view.ranks_text, logs_view.ranks_data, merged)
+        return Exit.FAILED if merged.bad else Exit.OK
+    from gradtrace.analysis.shards import whole_norms
+    from gradtrace.views import shards as view
+
+    found = whole_norms([session.record(request._replace(program=one), session.GRADIENTS) for one in programs])
+    if not found:
+        raise UsageError("no parameter of these records is shared between ranks", "give one record, or why FILE FILE")
+    screen.show(request.look, view.shards_text, view.shards_data, found)
+    return Exit.OK
+
+
+def flight(log: FlightLog, look: Look, output_file: str | None) -> int:
+    """Print the curves of a flight log, or write them as a page; the exit code is 1 if one is not finite."""
+    from gradtrace.analysis import flight as analysis
+    from gradtrace.files import write_output
+    from gradtrace.views import flight as view
+
+    found = analysis.flight(log)
+    if output_file is not None:
+        write_output(output_file, view.page(found, log.name).encode())
+    else:
+        screen.show(look, view.flight_text, view.flight_data, found)
+    return Exit.FAILED if found.bad else Exit.OK
 
 
 def loop(trace: Trace, look: Look) -> int:
@@ -56,7 +121,11 @@ command = SourceCommand(
     "stats",
     stats,
     options.of_source(
-        section("Output", flag("--anomaly", "Show only the first node that is not finite.")),
+        section(
+            "Output",
+            flag("--anomaly", "Show only the first node that is not finite."),
+            option("-o FILE", "Write the curves of a flight log to a page, .html.", "output_file", page_name),
+        ),
         options.ALL_ROWS,
         options.INPUTS,
         options.BACKWARD,
@@ -66,4 +135,6 @@ command = SourceCommand(
     ),
     HELP,
     EXAMPLES,
+    words="[FILE]...",
+    reads_logs=True,
 )

@@ -15,7 +15,11 @@ from gradtrace.cli.options import flag, section
 HELP = """Run the cells of a note in the order of the file, in one namespace, and compare what they print with what is
 recorded there. FILE is a notebook (.ipynb), text with In [n]: cells, Markdown (also MyST's and Quarto's) or a Jupytext
 script (.py). In Markdown the fence after a python fence is its record if it is bare or marked text, output, console or
-{output}; a block of >>> examples is run as doctest does. %magic and !shell lines are left out, and named.
+{output}; a block of >>> examples is run as doctest does. Other %magic and !shell lines are left out, and named.
+
+Each `$ gradtrace ...` in a block of a terminal, and each %%gradtrace cell, is run as a command line, without any
+rights: one that writes a file, or names limits or real PyTorch, is not run, and one that reads a file only if
+--allow-read names the file or its folder.
 
 Numbers are compared as numbers, all else as text. Addresses may differ; so may random numbers, and what another
 version of PyTorch writes otherwise: both are named. The exit code is 1 if anything else differs or fails, or if nothing
@@ -30,7 +34,7 @@ Examples:
 
 
 def verify(file: str, update: bool, strict: bool, **flags: Any) -> int:
-    from gradtrace.cli import guard, verifying
+    from gradtrace.cli import console, guard, verifying
     from gradtrace.cli.grants import Grants
     from gradtrace.documents import outputs
     from gradtrace.views import verify as view
@@ -38,8 +42,9 @@ def verify(file: str, update: bool, strict: bool, **flags: Any) -> int:
     budget = options.budget(flags)
     place = os.path.expanduser(file.removeprefix("@"))
     rewritten = ((file.removeprefix("@"), place),) if update else ()
-    guard.contain(Grants.within(budget)._replace(read=(place,), outputs=rewritten))
-    name, text, _ = source.read(file, always_file=True)
+    read = (*budget.allow_read, place)
+    guard.contain(Grants.within(budget)._replace(read=read, outputs=rewritten, commands=console.runner(budget)))
+    name, text, *_ = source.read(file, always_file=True)
     found = verifying.verify(name, text, budget)
     if update:
         from gradtrace.files import write_output

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import time
+
 from gradtrace.annotations import Any
-from gradtrace.cli import options, output, screen, session
-from gradtrace.cli.command import SourceCommand
+from gradtrace.cli import options, output, screen, session, source
+from gradtrace.cli.command import SourceCommand, parse
 from gradtrace.cli.exits import Exit
-from gradtrace.cli.options import Request
+from gradtrace.cli.options import Request, section
 
 HELP = """Say why the gradient of NAME is what it is: None, zero, NaN, or its number; with the source lines that show
 it, and what to change. Without NAME say what is wrong in the run, most serious first: where the first NaN arose, a
 loop that diverges, gradients that accumulate, an optimiser that holds other tensors, and so on; then one line for each
-variable, those with the same reason a common one. For an expression backward is called; for a script only if it does
+variable, those with the same reason a common one; of a training run without mistakes only a summary (--all shows
+every variable). For an expression backward is called; for a script only if it does
 so itself (or with --backward).
+
+Several .gt files are the ranks of one training under torchrun, and get one answer: which parameters were unused and
+on which ranks, whose values were not finite first, which rank took another branch, what should be equal and is not.
+
+With --precision say which operations lose decimal digits of the result and of the gradients: each is computed again in
+a wider type, and a rewritten expression is tried.
 
 A program that fails with one of autograd's errors is explained too: which tensor, which line saved it, which line
 changed it. The exit code is 1 then."""
@@ -20,16 +29,26 @@ changed it. The exit code is 1 then."""
 EXAMPLES = """Examples:
   gradtrace why tutorial.py w
   gradtrace why tutorial.py
+  gradtrace why step.rank*.gt
+  gradtrace why --precision "sqrt(x+1)-sqrt(x)" --x 1e12
   gradtrace why "(x*w).detach() + w" --x 2 --w 3 x"""
 
 
-def why(request: Request, words: tuple[str, ...]) -> int:
+def why(request: Request, words: tuple[str, ...], precision: bool) -> int:
+    if precision:
+        from gradtrace.cli.precision import explain
+
+        return explain(request, words)
+    if words and all(word.endswith(".gt") for word in words):
+        return of_ranks(request, words)
     from gradtrace.analysis.causes.table import about, causes_in, is_left
     from gradtrace.analysis.facts import Facts
+    from gradtrace.analysis.healthy import short_answer
+    from gradtrace.analysis.leading import with_own_lines
     from gradtrace.views import pick
     from gradtrace.views import why as view
 
-    how = request.how
+    begin, how = time.monotonic(), request.how
     if request.program.imports_torch and how.backward is None:
         how = how._replace(no_backward=True)  # that a script does not call it may be the answer
     trace = session.record(request._replace(how=how), session.GRADIENTS._replace(failing=True, checking=True))
@@ -45,13 +64,55 @@ def why(request: Request, words: tuple[str, ...]) -> int:
     if failure is not None:
         first = [failure, *(one for one in first if one.code != failure.code)]
     answers = [] if failure is not None and not words else [about(facts, one, causes) for one in wanted]
-    if words or request.look.format != "table":
-        screen.show(request.look, view.text, view.render, [*first, *answers])
+    shows_all = words or request.look.format != "table"
+    first, answers = with_trials(request, trace, first, answers if shows_all else [], answers, begin)
+    if shows_all:
+        screen.show(request.look, view.text, view.render, with_own_lines(trace, [*first, *answers]))
+    elif not first and not request.look.all and (said := short_answer(facts)):
+        output.write(view.healthy(said, screen.options(request.look)))
     else:
         pairs = sorted(zip(wanted, answers, strict=True), key=seriousness) if answers else []
         rest = [own for one, own in pairs if not causes or is_left(facts, one, own, causes)]
-        output.write(view.report(first, rest, screen.options(request.look)))
+        found, others = with_own_lines(trace, first), with_own_lines(trace, rest)
+        output.write(view.report(found, others, screen.options(request.look)))
     return Exit.OK if failure is None else Exit.FAILED
+
+
+def with_trials(
+    request: Request, trace: Any, first: list[Any], shown: list[Any], answers: list[Any], begin: float
+) -> Any:
+    """Return the causes and the answers, their advice tried where it is shown: not in an overview's one sentence.
+
+    `begin` is the time at which the work on the answer began.
+    """
+    from gradtrace.analysis.cause import Fix
+    from gradtrace.views.why import FULL
+
+    full = first if shown else first[:FULL]
+    if not any(isinstance(one, Fix) for cause in (*full, *shown) for one in cause.advice):
+        return first, answers
+    from gradtrace.cli.trials import Trials
+
+    trials = Trials(request, trace, time.monotonic() - begin)
+    return [*trials.checked(full), *first[len(full) :]], trials.checked(shown) or answers
+
+
+def of_ranks(request: Request, others: tuple[str, ...]) -> int:
+    """Explain what the records of several processes of one training show together."""
+    from gradtrace.analysis import ranks
+    from gradtrace.views import why as view
+
+    programs = [request.program, *(parse(source.read(name), request.budget) for name in others)]
+    wanted = session.GRADIENTS._replace(failing=True, checking=True)
+    traces = [session.record(request._replace(program=program), wanted) for program in programs]
+    causes = ranks.across(traces)
+    if request.look.format != "table":
+        screen.show(request.look, view.text, view.render, causes)
+    elif causes:
+        output.write(view.report(causes, [], screen.options(request.look)))
+    else:
+        output.write(view.healthy([ranks.nothing_wrong(traces)], screen.options(request.look)))
+    return Exit.FAILED if any(trace.failure is not None for trace in traces) else Exit.OK
 
 
 def seriousness(pair: tuple[Any, Any]) -> int:
@@ -64,7 +125,15 @@ def seriousness(pair: tuple[Any, Any]) -> int:
 command = SourceCommand(
     "why",
     why,
-    options.of_source(options.INPUTS, options.BACKWARD, options.PART, options.format_of(), options.ENGINE),
+    options.of_source(
+        section("Output", options.PRECISION),
+        options.ALL_ROWS,
+        options.INPUTS,
+        options.BACKWARD,
+        options.PART,
+        options.format_of(),
+        options.ENGINE,
+    ),
     HELP,
     EXAMPLES,
     words="[NAME]...",

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine import Function
-from gradtrace.engine.node import RemovableHandle, add_hook
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.watch import within
+from gradtrace.engine.data.node import RemovableHandle, add_hook
+from gradtrace.engine.data.observers import within
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lazy_names import words
 
 Hook = Callable[..., Any]
@@ -28,6 +28,10 @@ HOOKS = words("""
 KINDS_OF_HOOKS = words("_forward_hooks_with_kwargs _forward_hooks_always_called _forward_pre_hooks_with_kwargs")
 MIXED_HOOKS = (
     "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them."
+)
+OLD_HOOKS = (
+    "Using {} is deprecated and will be removed in future versions. This hook will be missing some {}. Please use "
+    "register_full_backward_hook to get the documented behavior."
 )
 NO_INPUT_GRAD_WARNING = (
     "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
@@ -44,6 +48,7 @@ _global_forward_with_kwargs: set[int] = set()
 _global_forward_always: set[int] = set()
 _global_backward_pre_hooks: OrderedDict[int, Hook] = OrderedDict()
 _global_backward_hooks: OrderedDict[int, Hook] = OrderedDict()
+_global_is_full_backward_hook: bool | None = None
 _global_parameter_hooks: OrderedDict[int, Hook] = OrderedDict()
 _global_buffer_hooks: OrderedDict[int, Hook] = OrderedDict()
 _global_module_hooks: OrderedDict[int, Hook] = OrderedDict()
@@ -59,11 +64,7 @@ def register_module_forward_hook(
 ) -> RemovableHandle:
     """Run `hook(module, args, output)` after the forward of every module; its result replaces the output."""
     handle = add_hook(_global_forward_hooks, hook)
-    if with_kwargs:
-        _global_forward_with_kwargs.add(handle.id)
-    if always_call:
-        _global_forward_always.add(handle.id)
-    return handle
+    return _mark(handle, (_global_forward_with_kwargs, with_kwargs), (_global_forward_always, always_call))
 
 
 def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
@@ -73,7 +74,29 @@ def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
 
 def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
     """Run `hook(module, grad_input, grad_output)` after the backward of every module."""
+    _set_global_kind(True)
     return add_hook(_global_backward_hooks, hook)
+
+
+def register_module_backward_hook(hook: Hook) -> RemovableHandle:
+    """Run `hook(module, grad_input, grad_output)` for the last operation of every module; deprecated."""
+    _set_global_kind(False)
+    return add_hook(_global_backward_hooks, hook)
+
+
+def _set_global_kind(full: bool) -> None:
+    global _global_is_full_backward_hook
+    if _global_is_full_backward_hook is (not full):
+        raise RuntimeError(MIXED_HOOKS.replace("on a single Module", "as a global Module hook"))
+    _global_is_full_backward_hook = full
+
+
+def _mark(handle: RemovableHandle, *kinds: tuple[set[int], bool]) -> RemovableHandle:
+    """Put the handle into the sets of its kinds; `remove` takes it out of them."""
+    handle.kinds = tuple(handles for handles, wanted in kinds if wanted and isinstance(handles, set))
+    for handles in handle.kinds:
+        handles.add(handle.id)
+    return handle
 
 
 def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
@@ -131,20 +154,14 @@ class Hooked:
     ) -> RemovableHandle:
         """Run `hook(module, args)` before forward; its result replaces the arguments."""
         handle = _register(self._forward_pre_hooks, hook, prepend)
-        if with_kwargs:
-            self._forward_pre_hooks_with_kwargs.add(handle.id)
-        return handle
+        return _mark(handle, (self._forward_pre_hooks_with_kwargs, with_kwargs))
 
     def register_forward_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         """Run `hook(module, args, output)` after forward; its result replaces the output."""
-        handle = _register(self._forward_hooks, hook, prepend)
-        if with_kwargs:
-            self._forward_hooks_with_kwargs.add(handle.id)
-        if always_call:
-            self._forward_hooks_always_called.add(handle.id)
-        return handle
+        kinds = (self._forward_hooks_with_kwargs, with_kwargs), (self._forward_hooks_always_called, always_call)
+        return _mark(_register(self._forward_hooks, hook, prepend), *kinds)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Run `hook(module, grad_output)` before the module's backward; its result replaces grad_output."""
@@ -199,8 +216,10 @@ def _call_with_hooks(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, An
             result = _replaced(_forward_hook(module, hook_id, hook, args, kwargs, result), result)
         if around is not None:
             result = around.on_outputs(result)
-        elif module._is_full_backward_hook is False:
-            _set_old_hooks(module, result)
+        old = [*_global_backward_hooks.values()] if _global_is_full_backward_hook is False else []
+        old += module._backward_hooks.values() if module._is_full_backward_hook is False else ()
+        if old:
+            _set_old_hooks(module, old, args, result)
         return result
     except Exception:
         _run_always_called(module, called, args, kwargs, result)
@@ -251,18 +270,35 @@ def _run_always_called(module: Hooked, called: set[int], args: Any, kwargs: Any,
             )
 
 
-def _set_old_hooks(module: Hooked, result: Any) -> None:
+def _set_old_hooks(module: Hooked, hooks: list[Hook], args: tuple[Any, ...], result: Any) -> None:
     tensor = result
     while not isinstance(tensor, Tensor):
         tensor = next(v for v in tensor.values() if isinstance(v, Tensor)) if isinstance(tensor, dict) else tensor[0]
     if tensor.grad_fn is None:
         return
-    for hook in module._backward_hooks.values():
+    for hook in hooks:
         tensor.grad_fn.register_hook(lambda grads_in, grads_out, hook=hook: hook(module, grads_in, grads_out))
+    missed = _missed_by_old_hooks(args, (result,) if isinstance(result, Tensor) else result, tensor.grad_fn)
+    if missed is not None:
+        warnings.warn(OLD_HOOKS.format(*missed), FutureWarning, stacklevel=2)
+
+
+def _missed_by_old_hooks(args: tuple[Any, ...], outs: Any, node: Any) -> tuple[str, str] | None:
+    """Return what deprecated hooks are used on, and what of the gradients they do not receive."""
+    tensors = "a single Tensor or a tuple of Tensors"
+    if not (isinstance(outs, tuple) and all(isinstance(out, Tensor) for out in outs)):
+        return f"non-full backward hooks on a Module that does not return {tensors}", "of the grad_output"
+    if not all(isinstance(arg, Tensor) for arg in args):
+        return f"non-full backward hooks on a Module that does not take as input {tensors}", "of the grad_input"
+    if any(out.grad_fn not in (None, node) for out in outs):
+        return "a non-full backward hook when outputs are generated by different autograd Nodes", "grad_output"
+    if {arg.grad_fn for arg in args} - {None} != {following for following, _ in node.next_functions}:
+        return "a non-full backward hook when the forward contains multiple autograd Nodes", "grad_input"
+    return None
 
 
 def _backward_hook(module: Hooked) -> _BackwardHook | None:
-    full = [*_global_backward_hooks.values()]
+    full = [*_global_backward_hooks.values()] if _global_is_full_backward_hook else []
     full += module._backward_hooks.values() if module._is_full_backward_hook else ()
     pre = [*_global_backward_pre_hooks.values(), *module._backward_pre_hooks.values()]
     return _BackwardHook(module, full, pre) if full or pre else None

@@ -9,10 +9,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from gradtrace.engine.modes import no_grad
-from gradtrace.engine.node import RemovableHandle, add_hook
-from gradtrace.engine.tensor import Tensor
-from gradtrace.nn.parameter import Parameter
+from gradtrace.engine.data.modes import no_grad
+from gradtrace.engine.data.node import RemovableHandle, add_hook
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.nn.parameter import Parameter, is_lazy
 
 EXTRA_STATE_KEY = "_extra_state"
 NO_EXTRA_STATE = (
@@ -119,7 +119,7 @@ class Stateful:
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         for name, tensor in self._local_state():
-            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+            destination[prefix + name] = tensor if keep_vars or is_lazy(tensor) else tensor.detach()
         if self._overrides("get_extra_state"):
             destination[prefix + EXTRA_STATE_KEY] = self.get_extra_state()
 
@@ -219,9 +219,10 @@ def _load_tensor(module: Any, name: str, tensor: Any, given: Any, key: str, assi
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
             f"but received {type(given)}"
         )
-    if tensor.ndim == 0 and tuple(given.shape) == (1,):
+    lazy = is_lazy(tensor)
+    if not lazy and tensor.ndim == 0 and tuple(given.shape) == (1,):
         given = given.select(0, 0)
-    if given.shape != tensor.shape:
+    if not lazy and given.shape != tensor.shape:
         return (
             f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
             f"the shape in current model is {tensor.shape}."

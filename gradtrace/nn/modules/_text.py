@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 
 
 def typename(value: object) -> str:

@@ -1,77 +1,59 @@
 """Activation functions as modules; each calls the function of `nn.functional`.
 
-Classes with the same arguments share a base: no arguments, only `inplace`, or one number and `inplace`.
+Classes with the same arguments share a base.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import new_parameter
+from gradtrace.nn.modules.utils import FunctionModule, attributes, new_parameter
 
 
-class _Inplace(Module):
-    """An activation whose only option is `inplace`, shown if it is on."""
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
+class _Activation(FunctionModule):
+    """An activation with the option `inplace`, which is shown if it is on."""
 
     def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
+        shown = attributes(self, *(name for name in self._shows if name != "inplace"))
+        return ", ".join(filter(None, (shown, self.inplace and "inplace=True")))
 
 
-def _inplace_suffix(module: Module) -> str:
-    return ", inplace=True" if module.inplace else ""
+class _Inplace(_Activation, passes="inplace"):
+    """An activation whose only option is `inplace`."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(inplace)
 
 
-class ReLU(_Inplace):
+class ReLU(_Inplace, function="relu"):
     """max(0, x); the gradient at 0 is 0."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.relu(input, inplace=self.inplace)
 
-
-class SiLU(_Inplace):
+class SiLU(_Inplace, function="silu"):
     """x * sigmoid(x), also known as swish."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.silu(input, inplace=self.inplace)
 
-
-class Mish(_Inplace):
+class Mish(_Inplace, function="mish"):
     """x * tanh(softplus(x))."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.mish(input, inplace=self.inplace)
 
-
-class SELU(_Inplace):
+class SELU(_Inplace, function="selu"):
     """Scaled ELU with the self-normalising constants."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.selu(input, self.inplace)
 
-
-class Hardswish(_Inplace):
+class Hardswish(_Inplace, function="hardswish"):
     """x * relu6(x + 3) / 6."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardswish(input, self.inplace)
 
     def extra_repr(self) -> str:
         return ""
 
 
-class Hardsigmoid(_Inplace):
+class Hardsigmoid(_Inplace, function="hardsigmoid"):
     """relu6(x + 3) / 6."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardsigmoid(input, self.inplace)
 
     def extra_repr(self) -> str:
         return ""
@@ -112,101 +94,52 @@ class Tanhshrink(Module):
         return F.tanhshrink(input)
 
 
-class Threshold(Module):
+class Threshold(_Activation, function="threshold", passes="threshold value inplace"):
     """x where x > threshold, else `value`."""
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
-        super().__init__()
-        self.threshold = threshold
-        self.value = value
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.threshold(input, self.threshold, self.value, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"threshold={self.threshold}, value={self.value}{_inplace_suffix(self)}"
+        super().__init__(threshold, value, inplace)
 
 
-class RReLU(Module):
+class RReLU(_Activation, function="rrelu", passes="lower upper training inplace"):
     """Leaky ReLU with a random slope in training, else the mean slope."""
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
-        super().__init__()
-        self.lower = lower
-        self.upper = upper
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"lower={self.lower}, upper={self.upper}{_inplace_suffix(self)}"
+        super().__init__(lower, upper, inplace)
 
 
-class Hardtanh(Module):
+class Hardtanh(_Activation, function="hardtanh", passes="min_val max_val inplace"):
     """x clipped to [min_val, max_val]; the gradient at the bounds is 0."""
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.min_val = min_val
-        self.max_val = max_val
-        self.inplace = inplace
+        super().__init__(min_val, max_val, inplace)
         if max_val <= min_val:
             raise AssertionError(f"max_val ({max_val}) must be greater than min_val ({min_val})")
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"min_val={self.min_val}, max_val={self.max_val}{_inplace_suffix(self)}"
-
-
-class ReLU6(Hardtanh):
+class ReLU6(Hardtanh, shows="inplace"):
     """min(max(0, x), 6)."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
 
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
 
-
-class ELU(Module):
+class ELU(_Activation, function="elu", passes="alpha inplace"):
     """x above 0, alpha * (exp(x) - 1) below."""
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.elu(input, self.alpha, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"alpha={self.alpha}{_inplace_suffix(self)}"
+        super().__init__(alpha, inplace)
 
 
-class CELU(ELU):
+class CELU(ELU, function="celu"):
     """x above 0, alpha * (exp(x / alpha) - 1) below."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.celu(input, self.alpha, self.inplace)
 
-
-class LeakyReLU(Module):
+class LeakyReLU(_Activation, function="leaky_relu", passes="negative_slope inplace"):
     """x above 0, negative_slope * x below."""
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
-        super().__init__()
-        self.negative_slope = negative_slope
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.leaky_relu(input, self.negative_slope, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"negative_slope={self.negative_slope}{_inplace_suffix(self)}"
+        super().__init__(negative_slope, inplace)
 
 
 class GELU(Module):
@@ -223,94 +156,60 @@ class GELU(Module):
         return f"approximate={self.approximate!r}"
 
 
-class Softplus(Module):
+class Softplus(FunctionModule, function="softplus", passes="beta threshold"):
     """log(1 + exp(beta * x)) / beta; x where beta * x exceeds `threshold`."""
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        super().__init__()
-        self.beta = beta
-        self.threshold = threshold
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softplus(input, self.beta, self.threshold)
-
-    def extra_repr(self) -> str:
-        return f"beta={self.beta}, threshold={self.threshold}"
+        super().__init__(beta, threshold)
 
 
-class _Shrink(Module):
+class _Shrink(FunctionModule, passes="lambd"):
     def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
+        super().__init__(lambd)
 
     def extra_repr(self) -> str:
         return str(self.lambd)
 
 
-class Softshrink(_Shrink):
+class Softshrink(_Shrink, function="softshrink"):
     """x moved towards 0 by lambd; 0 where |x| <= lambd."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softshrink(input, self.lambd)
 
-
-class Hardshrink(_Shrink):
+class Hardshrink(_Shrink, function="hardshrink"):
     """x where |x| > lambd, else 0."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardshrink(input, self.lambd)
 
-
-class PReLU(Module):
+class PReLU(FunctionModule, function="prelu", passes="weight", shows="num_parameters"):
     """Leaky ReLU with a learnable slope, one for all or one per channel (dim 1)."""
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.num_parameters = num_parameters
         self.init = init
-        self.weight = new_parameter(num_parameters, dtype)
+        self.weight = new_parameter(num_parameters, device, dtype)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         init.constant_(self.weight, self.init)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.prelu(input, self.weight)
 
-    def extra_repr(self) -> str:
-        return f"num_parameters={self.num_parameters}"
-
-
-class _AlongDim(Module):
+class _AlongDim(FunctionModule, passes="dim"):
     """An activation over one dimension."""
 
     def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
+        super().__init__(dim)
 
 
-class Softmax(_AlongDim):
+class Softmax(_AlongDim, function="softmax"):
     """exp(x) / sum(exp(x)) over `dim`."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmax(input, self.dim)
 
-
-class Softmin(_AlongDim):
+class Softmin(_AlongDim, function="softmin"):
     """softmax(-x)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmin(input, self.dim)
 
-
-class LogSoftmax(_AlongDim):
+class LogSoftmax(_AlongDim, function="log_softmax"):
     """log(softmax(x)), computed without overflow."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.log_softmax(input, self.dim)
 
 
 class Softmax2d(Module):
@@ -322,13 +221,8 @@ class Softmax2d(Module):
         return F.softmax(input, -3)
 
 
-class GLU(_AlongDim):
+class GLU(_AlongDim, function="glu"):
     """a * sigmoid(b) for the two halves a, b of the input along `dim`."""
-
-    dim: int
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__(dim)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.glu(input, self.dim)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.linear import Linear
@@ -65,20 +65,20 @@ class MultiheadAttention(Module):
         self.head_dim = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError("embed_dim must be divisible by num_heads")
-        self._register_projections(dtype)
-        self.register_parameter("in_proj_bias", new_parameter(3 * embed_dim, dtype) if bias else None)
-        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, dtype=dtype)
-        self.bias_k = new_parameter((1, 1, embed_dim), dtype) if add_bias_kv else None
-        self.bias_v = new_parameter((1, 1, embed_dim), dtype) if add_bias_kv else None
+        self._register_projections(device, dtype)
+        self.register_parameter("in_proj_bias", new_parameter(3 * embed_dim, device, dtype) if bias else None)
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
+        self.bias_k = new_parameter((1, 1, embed_dim), device, dtype) if add_bias_kv else None
+        self.bias_v = new_parameter((1, 1, embed_dim), device, dtype) if add_bias_kv else None
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 
-    def _register_projections(self, dtype: Any) -> None:
+    def _register_projections(self, device: Any, dtype: Any) -> None:
         e, same = self.embed_dim, self._qkv_same_embed_dim
         if same:
-            self.in_proj_weight = new_parameter((3 * e, e), dtype)
+            self.in_proj_weight = new_parameter((3 * e, e), device, dtype)
         for name, width in (("q_proj_weight", e), ("k_proj_weight", self.kdim), ("v_proj_weight", self.vdim)):
-            self.register_parameter(name, None if same else new_parameter((e, width), dtype))
+            self.register_parameter(name, None if same else new_parameter((e, width), device, dtype))
         if not same:
             self.register_parameter("in_proj_weight", None)
 
@@ -117,18 +117,27 @@ class MultiheadAttention(Module):
         if not batched:
             query, key, value = (t.unsqueeze(1) for t in (query, key, value))
             key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
-        output, weights = self._attend(query, key, value, key_padding_mask, attn_mask)
-        if not need_weights:
-            weights = None
-        elif average_attn_weights:
+        output, weights = self._attend(query, key, value, key_padding_mask, attn_mask, need_weights)
+        if weights is not None and average_attn_weights:
             weights = weights.mean(dim=1)
         if not batched:
             return output.squeeze(1), None if weights is None else weights.squeeze(0)
         return (output.transpose(1, 0) if self.batch_first else output), weights
 
     def _attend(
-        self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None, attn_mask: Tensor | None
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None,
+        attn_mask: Tensor | None,
+        need_weights: bool,
     ) -> tuple[Tensor, Any]:
+        """Return the output and the weights of each head, None unless they are needed.
+
+        As in PyTorch, one function attends where they are not: there a row that is masked out whole gives zeros, where
+        it gives NaN with weights.
+        """
         length, batch, embed = query.shape
         if embed != self.embed_dim:
             raise AssertionError(f"was expecting embedding dimension of {self.embed_dim}, but got {embed}")
@@ -143,13 +152,23 @@ class MultiheadAttention(Module):
             padding = key_padding_mask.view(batch, 1, 1, source).expand(-1, self.num_heads, -1, -1)
             padding = padding.reshape(heads, 1, source)
             mask = padding if mask is None else mask + padding
+        dropout = self.dropout if self.training else 0.0
+        if not need_weights:
+            q, k, v = (t.view(batch, self.num_heads, t.shape[1], self.head_dim) for t in (q, k, v))
+            if mask is not None:
+                mask = mask.unsqueeze(0) if mask.shape[0] == 1 else mask.view(batch, self.num_heads, -1, source)
+            output = F.scaled_dot_product_attention(q, k, v, mask, dropout).permute(2, 0, 1, 3).contiguous()
+            return self._project_out(output, length, batch), None
         scores = (q * math.sqrt(1.0 / self.head_dim)) @ k.transpose(-2, -1)
         weights = F.softmax(scores if mask is None else mask + scores, dim=-1)
-        if self.training and self.dropout > 0:
-            weights = F.dropout(weights, p=self.dropout)
-        output = (weights @ v).transpose(0, 1).reshape(length * batch, embed)
-        output = F.linear(output, self.out_proj.weight, self.out_proj.bias).view(length, batch, embed)
-        return output, weights.view(batch, self.num_heads, length, source)
+        if dropout > 0:
+            weights = F.dropout(weights, p=dropout)
+        output = (weights @ v).transpose(0, 1)
+        return self._project_out(output, length, batch), weights.view(batch, self.num_heads, length, source)
+
+    def _project_out(self, output: Tensor, length: int, batch: int) -> Tensor:
+        rows = output.reshape(length * batch, self.embed_dim)
+        return F.linear(rows, self.out_proj.weight, self.out_proj.bias).view(length, batch, self.embed_dim)
 
     def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
         if self._qkv_same_embed_dim:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine.dtypes import int64
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.dtypes import int64
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.module import Module
@@ -36,17 +36,17 @@ class _NormBase(Module):
         self.affine = affine
         self.track_running_stats = track_running_stats
         if affine:
-            self.weight = new_parameter(num_features, dtype)
+            self.weight = new_parameter(num_features, device, dtype)
         else:
             self.register_parameter("weight", None)
-        register_bias(self, num_features if affine and bias else None, dtype)
-        self._register_statistics(dtype)
+        register_bias(self, num_features if affine and bias else None, device, dtype)
+        self._register_statistics(device, dtype)
         self.reset_parameters()
 
-    def _register_statistics(self, dtype: Any) -> None:
+    def _register_statistics(self, device: Any, dtype: Any) -> None:
         n, tracked = self.num_features, self.track_running_stats
-        self.register_buffer("running_mean", function("zeros")(n, dtype=dtype) if tracked else None)
-        self.register_buffer("running_var", function("ones")(n, dtype=dtype) if tracked else None)
+        self.register_buffer("running_mean", function("zeros")(n, device=device, dtype=dtype) if tracked else None)
+        self.register_buffer("running_var", function("ones")(n, device=device, dtype=dtype) if tracked else None)
         self.register_buffer("num_batches_tracked", function("tensor")(0, dtype=int64) if tracked else None)
 
     def reset_running_stats(self) -> None:

@@ -269,3 +269,10 @@ class DataParallel(Module):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         return self.module(*inputs, **kwargs)
+
+
+class DistributedDataParallel(DataParallel):
+    """Wrapper for one of several processes, of which there are none: it cannot be made."""
+
+    def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
+        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")

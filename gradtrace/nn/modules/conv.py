@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.module import Module
@@ -32,6 +32,7 @@ class _ConvNd(Module):
         groups: int,
         bias: bool,
         padding_mode: str,
+        device: Any,
         dtype: Any,
     ) -> None:
         n = self.spatial
@@ -45,8 +46,8 @@ class _ConvNd(Module):
         self.padding_mode = padding_mode
         self._check()
         a, b = channels if self.transposed else channels[::-1]
-        self.weight = new_parameter((a, b // groups, *self.kernel_size), dtype)
-        register_bias(self, self.out_channels if bias else None, dtype)
+        self.weight = new_parameter((a, b // groups, *self.kernel_size), device, dtype)
+        register_bias(self, self.out_channels if bias else None, device, dtype)
         self.reset_parameters()
 
     def _check(self) -> None:
@@ -80,12 +81,15 @@ class _ConvNd(Module):
         return [p for p in reversed(self.padding) for _ in range(2)]
 
     def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         convolve = (F.conv1d, F.conv2d, F.conv3d)[self.spatial - 1]
         padding = self.padding
         if self.padding_mode != "zeros":
             input = F.pad(input, self._edges(), mode=self.padding_mode)
             padding = (0,) * self.spatial
-        return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def extra_repr(self) -> str:
         n = self.spatial
@@ -122,7 +126,7 @@ class _Conv(_ConvNd):
     ) -> None:
         super().__init__()
         channels = (in_channels, out_channels)
-        self._setup(channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, dtype)
+        self._setup(channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device, dtype)
 
 
 class Conv1d(_Conv):
@@ -175,6 +179,7 @@ class _ConvTranspose(_ConvNd):
             groups,
             bias,
             padding_mode,
+            device,
             dtype,
         )
 

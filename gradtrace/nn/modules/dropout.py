@@ -2,49 +2,32 @@
 
 from __future__ import annotations
 
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
-from gradtrace.nn.modules.module import Module
+from gradtrace.nn.modules.utils import FunctionModule
 
 
-class _Dropout(Module):
+class _Dropout(FunctionModule, passes="p training inplace"):
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
+        super().__init__(p, inplace)
         if p < 0 or p > 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p = p
-        self.inplace = inplace
-
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_Dropout, function="dropout"):
     """Zero elements with probability p and scale the others by 1/(1-p)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout(input, self.p, self.training, self.inplace)
 
-
-class Dropout1d(_Dropout):
+class Dropout1d(_Dropout, function="dropout1d"):
     """Zero whole channels of (N, C, L) or (C, L)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout1d(input, self.p, self.training, self.inplace)
 
-
-class Dropout2d(_Dropout):
+class Dropout2d(_Dropout, function="dropout2d"):
     """Zero whole channels of (N, C, H, W)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout2d(input, self.p, self.training, self.inplace)
 
-
-class Dropout3d(_Dropout):
+class Dropout3d(_Dropout, function="dropout3d"):
     """Zero whole channels of (N, C, D, H, W)."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(_Dropout):

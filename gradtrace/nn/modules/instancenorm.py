@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn.modules.batchnorm import _NormBase, check_dims
 

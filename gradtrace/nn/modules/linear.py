@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.module import Module
@@ -34,8 +34,8 @@ class Linear(Module):
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        self.weight = new_parameter((out_features, in_features), dtype)
-        register_bias(self, out_features if bias else None, dtype)
+        self.weight = new_parameter((out_features, in_features), device, dtype)
+        register_bias(self, out_features if bias else None, device, dtype)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -65,8 +65,8 @@ class Bilinear(Module):
         self.in1_features = in1_features
         self.in2_features = in2_features
         self.out_features = out_features
-        self.weight = new_parameter((out_features, in1_features, in2_features), dtype)
-        register_bias(self, out_features if bias else None, dtype)
+        self.weight = new_parameter((out_features, in1_features, in2_features), device, dtype)
+        register_bias(self, out_features if bias else None, device, dtype)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

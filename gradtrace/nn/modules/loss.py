@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.lazy_names import words
 from gradtrace.nn import functional as F
 from gradtrace.nn.modules.module import Module
+from gradtrace.nn.modules.utils import function_of
 from gradtrace.ops.nn.loss import legacy_reduction
 
 
@@ -19,6 +21,29 @@ def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -
 
 
 class _Loss(Module):
+    """A loss that calls a function of `nn.functional`, said in the head of its class.
+
+        class SmoothL1Loss(_Loss, function="smooth_l1_loss", passes="beta")
+
+    The function gets the inputs, and as keywords the reduction and the attributes that `passes` names.
+    """
+
+    _function = ""
+    _passes: tuple[str, ...] = ()
+
+    def __init_subclass__(cls, function: str = "", passes: str = "") -> None:
+        if function:
+            cls._function, cls._passes = function, words(passes)
+
+    def _call(self, *inputs: Any) -> Any:
+        function = function_of(self)
+        if not self._passes:
+            return function(*inputs, reduction=self.reduction)
+        return function(*inputs, reduction=self.reduction, **{name: getattr(self, name) for name in self._passes})
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return self._call(input, target)
+
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__()
         self.reduction = _reduction(size_average, reduce, reduction)
@@ -36,21 +61,15 @@ class _WeightedLoss(_Loss):
         self.register_buffer("weight", weight)
 
 
-class L1Loss(_Loss):
+class L1Loss(_Loss, function="l1_loss"):
     """Mean absolute difference."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.l1_loss(input, target, reduction=self.reduction)
 
-
-class MSELoss(_Loss):
+class MSELoss(_Loss, function="mse_loss"):
     """Mean squared difference."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.mse_loss(input, target, reduction=self.reduction)
 
-
-class SmoothL1Loss(_Loss):
+class SmoothL1Loss(_Loss, function="smooth_l1_loss", passes="beta"):
     """Squared error where |input - target| < `beta`, absolute error elsewhere."""
 
     def __init__(
@@ -63,11 +82,8 @@ class SmoothL1Loss(_Loss):
         super().__init__(size_average, reduce, reduction)
         self.beta = beta
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
-
-class HuberLoss(_Loss):
+class HuberLoss(_Loss, function="huber_loss", passes="delta"):
     """Squared error where |input - target| <= `delta`, linear elsewhere."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
@@ -76,11 +92,8 @@ class HuberLoss(_Loss):
         super().__init__(reduction=reduction)
         self.delta = delta
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
 
-
-class NLLLoss(_WeightedLoss):
+class NLLLoss(_WeightedLoss, function="nll_loss", passes="weight ignore_index"):
     """Negative log-likelihood of class indices, from log-probabilities (N, C, ...)."""
 
     def __init__(
@@ -94,11 +107,8 @@ class NLLLoss(_WeightedLoss):
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
-
-class CrossEntropyLoss(_WeightedLoss):
+class CrossEntropyLoss(_WeightedLoss, function="cross_entropy", passes="weight ignore_index label_smoothing"):
     """Cross-entropy of logits (N, C, ...) with class indices or class probabilities."""
 
     def __init__(
@@ -114,25 +124,12 @@ class CrossEntropyLoss(_WeightedLoss):
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.cross_entropy(
-            input,
-            target,
-            weight=self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-            label_smoothing=self.label_smoothing,
-        )
 
-
-class BCELoss(_WeightedLoss):
+class BCELoss(_WeightedLoss, function="binary_cross_entropy", passes="weight"):
     """Binary cross-entropy of probabilities."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
-
-class BCEWithLogitsLoss(_Loss):
+class BCEWithLogitsLoss(_Loss, function="binary_cross_entropy_with_logits", passes="weight pos_weight"):
     """Binary cross-entropy of logits; `pos_weight` weights the positive targets."""
 
     def __init__(
@@ -147,13 +144,8 @@ class BCEWithLogitsLoss(_Loss):
         self.register_buffer("weight", weight)
         self.register_buffer("pos_weight", pos_weight)
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy_with_logits(
-            input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
-        )
 
-
-class KLDivLoss(_Loss):
+class KLDivLoss(_Loss, function="kl_div", passes="log_target"):
     """Kullback-Leibler divergence, from log-probabilities."""
 
     def __init__(
@@ -166,11 +158,8 @@ class KLDivLoss(_Loss):
         super().__init__(size_average, reduce, reduction)
         self.log_target = log_target
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
-
-class PoissonNLLLoss(_Loss):
+class PoissonNLLLoss(_Loss, function="poisson_nll_loss", passes="log_input full eps"):
     """Negative log-likelihood of counts under a Poisson distribution."""
 
     def __init__(
@@ -188,12 +177,10 @@ class PoissonNLLLoss(_Loss):
         self.eps = eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        return F.poisson_nll_loss(
-            log_input, target, log_input=self.log_input, full=self.full, eps=self.eps, reduction=self.reduction
-        )
+        return self._call(log_input, target)
 
 
-class GaussianNLLLoss(_Loss):
+class GaussianNLLLoss(_Loss, function="gaussian_nll_loss", passes="full eps"):
     """Negative log-likelihood under a normal distribution with the given variances."""
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
@@ -201,32 +188,23 @@ class GaussianNLLLoss(_Loss):
         self.full = full
         self.eps = eps
 
-    def forward(self, input: Tensor, target: Tensor, var: Any) -> Tensor:
-        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+    def forward(self, input: Tensor, target: Tensor, var: Any) -> Tensor:  # type: ignore[override]
+        return self._call(input, target, var)
 
 
-class SoftMarginLoss(_Loss):
+class SoftMarginLoss(_Loss, function="soft_margin_loss"):
     """log(1 + exp(-target * input))."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.soft_margin_loss(input, target, reduction=self.reduction)
 
-
-class MultiLabelMarginLoss(_Loss):
+class MultiLabelMarginLoss(_Loss, function="multilabel_margin_loss"):
     """Hinge loss of class scores (N, C) with several labels per sample."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
-
-class MultiLabelSoftMarginLoss(_WeightedLoss):
+class MultiLabelSoftMarginLoss(_WeightedLoss, function="multilabel_soft_margin_loss", passes="weight"):
     """Binary cross-entropy of several labels per sample."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
 
-
-class MultiMarginLoss(_WeightedLoss):
+class MultiMarginLoss(_WeightedLoss, function="multi_margin_loss", passes="p margin weight"):
     """Hinge loss of class scores (N, C) with one class index per sample."""
 
     def __init__(
@@ -246,11 +224,6 @@ class MultiMarginLoss(_WeightedLoss):
         self.p = p
         self.margin = margin
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multi_margin_loss(
-            input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
-        )
-
 
 class _MarginLoss(_Loss):
     default_margin = 0.0
@@ -266,27 +239,24 @@ class _MarginLoss(_Loss):
         self.margin = self.default_margin if margin is None else margin
 
 
-class HingeEmbeddingLoss(_MarginLoss):
+class HingeEmbeddingLoss(_MarginLoss, function="hinge_embedding_loss", passes="margin"):
     """The distance of similar pairs (target 1), max(0, margin - distance) of dissimilar ones (-1)."""
 
     default_margin = 1.0
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
 
-
-class CosineEmbeddingLoss(_MarginLoss):
+class CosineEmbeddingLoss(_MarginLoss, function="cosine_embedding_loss", passes="margin"):
     """1 - cosine for similar pairs (target 1), max(0, cosine - margin) for dissimilar ones (-1)."""
 
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
+        return self._call(input1, input2, target)
 
 
-class MarginRankingLoss(_MarginLoss):
+class MarginRankingLoss(_MarginLoss, function="margin_ranking_loss", passes="margin"):
     """max(0, -target * (input1 - input2) + margin), to rank pairs of inputs."""
 
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
+        return self._call(input1, input2, target)
 
 
 def _positive_margin(name: str, margin: float) -> float:
@@ -295,7 +265,7 @@ def _positive_margin(name: str, margin: float) -> float:
     return margin
 
 
-class TripletMarginLoss(_Loss):
+class TripletMarginLoss(_Loss, function="triplet_margin_loss", passes="margin p eps swap"):
     """max(0, margin + distance(anchor, positive) - distance(anchor, negative))."""
 
     def __init__(
@@ -314,20 +284,13 @@ class TripletMarginLoss(_Loss):
         self.eps = eps
         self.swap = swap
 
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_loss(
-            anchor,
-            positive,
-            negative,
-            margin=self.margin,
-            p=self.p,
-            eps=self.eps,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
+        return self._call(anchor, positive, negative)
 
 
-class TripletMarginWithDistanceLoss(_Loss):
+class TripletMarginWithDistanceLoss(
+    _Loss, function="triplet_margin_with_distance_loss", passes="distance_function margin swap"
+):
     """TripletMarginLoss with a custom distance function."""
 
     def __init__(
@@ -347,16 +310,8 @@ class TripletMarginWithDistanceLoss(_Loss):
         self.distance_function = distance_function
         self.swap = swap
 
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_with_distance_loss(
-            anchor,
-            positive,
-            negative,
-            distance_function=self.distance_function,
-            margin=self.margin,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
+        return self._call(anchor, positive, negative)
 
 
 class CTCLoss(_Loss):
@@ -367,7 +322,7 @@ class CTCLoss(_Loss):
         self.blank = blank
         self.zero_infinity = zero_infinity
 
-    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:  # type: ignore[override]
         return F.ctc_loss(
             log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
         )

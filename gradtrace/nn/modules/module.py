@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gradtrace.engine import describe, dtypes
-from gradtrace.engine.modes import no_grad
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data import describe, dtypes
+from gradtrace.engine.data.modes import no_grad
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn.homes import Homed
 from gradtrace.nn.modules._hooks import (
     Hooked,
@@ -20,6 +20,7 @@ from gradtrace.nn.modules._hooks import (
     _global_module_hooks,
     _global_parameter_hooks,
     _registered,
+    register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -30,12 +31,13 @@ from gradtrace.nn.modules._hooks import (
 )
 from gradtrace.nn.modules._state_dict import Stateful
 from gradtrace.nn.modules._text import indent, typename
-from gradtrace.nn.parameter import Buffer, Parameter, clear_grad
+from gradtrace.nn.parameter import NO_SHARED_MEMORY, Buffer, Parameter, clear_grad, is_lazy
 
 __all__ = [
-    "Module", "register_module_buffer_registration_hook", "register_module_forward_hook",
-    "register_module_forward_pre_hook", "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
-    "register_module_module_registration_hook", "register_module_parameter_registration_hook",
+    "Module", "register_module_backward_hook", "register_module_buffer_registration_hook",
+    "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
 ]  # fmt: skip
 
 
@@ -153,7 +155,12 @@ class Module(Hooked, Stateful, metaclass=Homed):
 
     def __setattr__(self, name: str, value: Any) -> None:
         state = self.__dict__
-        if isinstance(value, Parameter):
+        parametrized: Any = getattr((state.get("_modules") or {}).get("parametrizations"), "_modules", ())
+        if name in parametrized:
+            from gradtrace.nn.utils.parametrize import list_of
+
+            list_of(self, name).right_inverse(value)
+        elif isinstance(value, Parameter):
             if "_parameters" not in state:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
             self._forget(name, state, self._buffers, self._modules)
@@ -192,7 +199,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
             raise TypeError(
                 f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
             )
-        self._modules[name] = value
+        self._modules[name] = _registered(_global_module_hooks, self, name, value)
 
     def _set_buffer(self, name: str, value: Any) -> None:
         if value is not None and not isinstance(value, Tensor):
@@ -263,9 +270,10 @@ class Module(Hooked, Stateful, metaclass=Homed):
     def get_buffer(self, target: str) -> Tensor:
         """Return the buffer at a dotted path; raise AttributeError if there is none."""
         module, last = self._get_member(target)
-        if last not in module._buffers:
+        found = getattr(module, last)
+        if last not in module._buffers or not isinstance(found, Tensor):
             raise AttributeError(f"`{last}` is not a buffer")
-        return getattr(module, last)
+        return found
 
     # ---- walking the tree: each object is met once, in order of registration
 
@@ -372,6 +380,9 @@ class Module(Hooked, Stateful, metaclass=Homed):
 
     def share_memory(self) -> Any:
         """Return self; there are no other processes to share memory with."""
+        for tensor in (*self.parameters(), *self.buffers()):
+            if is_lazy(tensor):
+                raise RuntimeError(NO_SHARED_MEMORY)
         return self
 
     def cuda(self, device: Any = None) -> Any:
@@ -386,8 +397,8 @@ class Module(Hooked, Stateful, metaclass=Homed):
                 dtype = arg.dtype
             elif isinstance(arg, (dtypes.dtype, type)):
                 dtype = arg
-            elif arg is not None and not isinstance(arg, (bool, describe.device)):
-                describe.device(arg)
+            elif not isinstance(arg, bool):
+                describe.check_device(arg)
         dtype = dtypes.as_dtype(dtype)
         if dtype is None:
             return self

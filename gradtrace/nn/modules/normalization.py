@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import attributes, new_parameter, register_bias
+from gradtrace.nn.modules.utils import FunctionModule, attributes, new_parameter, register_bias
 
 
-class _ScaleAndShift(Module):
+class _ScaleAndShift(FunctionModule):
     """A norm with a learnable scale and shift, initially ones and zeros."""
 
-    def _register(self, shape: Any, scale: bool, shift: bool, dtype: Any) -> None:
+    def _register(self, shape: Any, scale: bool, shift: bool, device: Any, dtype: Any) -> None:
         if scale:
-            self.weight = new_parameter(shape, dtype)
+            self.weight = new_parameter(shape, device, dtype)
         else:
             self.register_parameter("weight", None)
-        register_bias(self, shape if scale and shift else None, dtype)
+        register_bias(self, shape if scale and shift else None, device, dtype)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -29,7 +29,7 @@ class _ScaleAndShift(Module):
             init.zeros_(self.bias)
 
 
-class LayerNorm(_ScaleAndShift):
+class LayerNorm(_ScaleAndShift, function="layer_norm", passes="normalized_shape weight bias eps"):
     """Normalise the last dimensions, of shape `normalized_shape`, to mean 0 and variance 1."""
 
     def __init__(
@@ -45,16 +45,13 @@ class LayerNorm(_ScaleAndShift):
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        self._register(self.normalized_shape, elementwise_affine, bias, dtype)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+        self._register(self.normalized_shape, elementwise_affine, bias, device, dtype)
 
     def extra_repr(self) -> str:
         return f"{self.normalized_shape}, {attributes(self, 'eps', 'elementwise_affine')}, bias={self.bias is not None}"
 
 
-class GroupNorm(_ScaleAndShift):
+class GroupNorm(_ScaleAndShift, function="group_norm", passes="num_groups weight bias eps"):
     """Normalise groups of channels of (N, C, *) to mean 0 and variance 1."""
 
     def __init__(
@@ -75,10 +72,7 @@ class GroupNorm(_ScaleAndShift):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        self._register(num_channels, affine, bias, dtype)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+        self._register(num_channels, affine, bias, device, dtype)
 
     def extra_repr(self) -> str:
         return (
@@ -102,7 +96,7 @@ class RMSNorm(Module):
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         if elementwise_affine:
-            self.weight = new_parameter(self.normalized_shape, dtype)
+            self.weight = new_parameter(self.normalized_shape, device, dtype)
         else:
             self.register_parameter("weight", None)
         self.reset_parameters()
@@ -118,18 +112,11 @@ class RMSNorm(Module):
         return f"{self.normalized_shape}, {attributes(self, 'eps', 'elementwise_affine')}"
 
 
-class LocalResponseNorm(Module):
+class LocalResponseNorm(FunctionModule, function="local_response_norm", passes="size alpha beta k"):
     """Divide each channel by a power of the sum of squares of its neighbours."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+        super().__init__(size, alpha, beta, k)
 
     def extra_repr(self) -> str:
         return f"{self.size}, {attributes(self, 'alpha', 'beta', 'k')}"

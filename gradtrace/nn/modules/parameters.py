@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn.modules._text import typename
 from gradtrace.nn.modules.container import absolute, named_pairs
 from gradtrace.nn.modules.module import Module

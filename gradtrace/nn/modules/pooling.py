@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine.tensor import Tensor
-from gradtrace.nn import functional as F
-from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import attributes, repeated
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.nn.modules.utils import FunctionModule, function_of, repeated
 
 
-class _Pool(Module):
-    """`function` is the name in nn.functional, looked up when called, so families are imported lazily."""
-
-    function = ""
-
-    def _call(self, *args: Any, **kwargs: Any) -> Any:
-        return getattr(F, self.function)(*args, **kwargs)
-
-
-class _MaxPool(_Pool):
+class _MaxPool(
+    FunctionModule,
+    passes="kernel_size stride padding dilation ceil_mode return_indices",
+    shows="kernel_size stride padding dilation ceil_mode",
+):
     def __init__(
         self,
         kernel_size: Any,
@@ -29,48 +22,24 @@ class _MaxPool(_Pool):
         return_indices: bool = False,
         ceil_mode: bool = False,
     ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = stride if stride is not None else kernel_size
-        self.padding = padding
-        self.dilation = dilation
+        super().__init__(kernel_size, kernel_size if stride is None else stride, padding, dilation)
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
 
-    def forward(self, input: Tensor) -> Any:
-        return self._call(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.dilation,
-            ceil_mode=self.ceil_mode,
-            return_indices=self.return_indices,
-        )
 
-    def extra_repr(self) -> str:
-        return attributes(self, "kernel_size", "stride", "padding", "dilation", "ceil_mode")
-
-
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPool, function="max_pool1d"):
     """Maximum of each window; of equal values the first gets the gradient."""
 
-    function = "max_pool1d"
 
-
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPool, function="max_pool2d"):
     """Maximum of each window; of equal values the first gets the gradient."""
 
-    function = "max_pool2d"
 
-
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPool, function="max_pool3d"):
     """Maximum of each window; of equal values the first gets the gradient."""
 
-    function = "max_pool3d"
 
-
-class _MaxUnpool(_Pool):
+class _MaxUnpool(FunctionModule, shows="kernel_size stride padding"):
     spatial = 0
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
@@ -81,37 +50,35 @@ class _MaxUnpool(_Pool):
         self.padding = repeated(padding, n)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        return self._call(input, indices, self.kernel_size, self.stride, self.padding, output_size)
-
-    def extra_repr(self) -> str:
-        return attributes(self, "kernel_size", "stride", "padding")
+        function = function_of(self)
+        return function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
-class MaxUnpool1d(_MaxUnpool):
+class MaxUnpool1d(_MaxUnpool, function="max_unpool1d"):
     """Write values back to the positions that MaxPool1d took them from; zeros elsewhere."""
 
     spatial = 1
-    function = "max_unpool1d"
 
 
-class MaxUnpool2d(_MaxUnpool):
+class MaxUnpool2d(_MaxUnpool, function="max_unpool2d"):
     """Write values back to the positions that MaxPool2d took them from; zeros elsewhere."""
 
     spatial = 2
-    function = "max_unpool2d"
 
 
-class MaxUnpool3d(_MaxUnpool):
+class MaxUnpool3d(_MaxUnpool, function="max_unpool3d"):
     """Write values back to the positions that MaxPool3d took them from; zeros elsewhere."""
 
     spatial = 3
-    function = "max_unpool3d"
 
 
-class AvgPool1d(_Pool):
+class AvgPool1d(
+    FunctionModule,
+    function="avg_pool1d",
+    passes="kernel_size stride padding ceil_mode count_include_pad",
+    shows="kernel_size stride padding",
+):
     """Mean of each window."""
-
-    function = "avg_pool1d"
 
     def __init__(
         self,
@@ -121,21 +88,15 @@ class AvgPool1d(_Pool):
         ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> None:
-        super().__init__()
-        self.kernel_size = repeated(kernel_size, 1)
-        self.stride = repeated(stride if stride is not None else kernel_size, 1)
-        self.padding = repeated(padding, 1)
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-
-    def forward(self, input: Tensor) -> Tensor:
-        return self._call(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
-
-    def extra_repr(self) -> str:
-        return attributes(self, "kernel_size", "stride", "padding")
+        windows = (repeated(n, 1) for n in (kernel_size, kernel_size if stride is None else stride, padding))
+        super().__init__(*windows, ceil_mode, count_include_pad)
 
 
-class _AvgPool(_Pool):
+class _AvgPool(
+    FunctionModule,
+    passes="kernel_size stride padding ceil_mode count_include_pad divisor_override",
+    shows="kernel_size stride padding",
+):
     def __init__(
         self,
         kernel_size: Any,
@@ -145,42 +106,58 @@ class _AvgPool(_Pool):
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> None:
+        stride = kernel_size if stride is None else stride
+        super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+class AvgPool2d(_AvgPool, function="avg_pool2d"):
+    """Mean of each window."""
+
+
+class AvgPool3d(_AvgPool, function="avg_pool3d"):
+    """Mean of each window."""
+
+
+class _FractionalMaxPool(FunctionModule):
+    def __init__(
+        self,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> None:
         super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = stride if stride is not None else kernel_size
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-        self.divisor_override = divisor_override
+        name, n = type(self).__name__, 2 if self._function.endswith("2d") else 3
+        sizes = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size,)
+        if n == 3 and not all(size > 0 for size in sizes):
+            raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
+        self.kernel_size = repeated(kernel_size, n)
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = None if output_size is None else repeated(output_size, n)
+        self.output_ratio = None if output_ratio is None else repeated(output_ratio, n)
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        if self.output_ratio is not None and not all(0 < self.output_ratio[i] < 1 for i in range(n)):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._call(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
-
-    def extra_repr(self) -> str:
-        return attributes(self, "kernel_size", "stride", "padding")
+        sizes = self.output_size, self.output_ratio, self.return_indices
+        return function_of(self)(input, self.kernel_size, *sizes, _random_samples=self._random_samples)
 
 
-class AvgPool2d(_AvgPool):
-    """Mean of each window."""
-
-    function = "avg_pool2d"
+class FractionalMaxPool2d(_FractionalMaxPool, function="fractional_max_pool2d"):
+    """Maximum of each window; the distances of the windows are random."""
 
 
-class AvgPool3d(_AvgPool):
-    """Mean of each window."""
-
-    function = "avg_pool3d"
+class FractionalMaxPool3d(_FractionalMaxPool, function="fractional_max_pool3d"):
+    """Maximum of each window; the distances of the windows are random."""
 
 
-class _LPPool(_Pool):
+class _LPPool(FunctionModule, shows="norm_type kernel_size stride ceil_mode"):
     def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
         super().__init__()
         self.norm_type = norm_type
@@ -189,80 +166,47 @@ class _LPPool(_Pool):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._call(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
-
-    def extra_repr(self) -> str:
-        return attributes(self, "norm_type", "kernel_size", "stride", "ceil_mode")
+        function = function_of(self)
+        return function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
-class LPPool1d(_LPPool):
+class LPPool1d(_LPPool, function="lp_pool1d"):
     """p-norm of each window."""
 
-    function = "lp_pool1d"
 
-
-class LPPool2d(_LPPool):
+class LPPool2d(_LPPool, function="lp_pool2d"):
     """p-norm of each window."""
 
-    function = "lp_pool2d"
 
-
-class _AdaptiveMaxPool(_Pool):
+class _AdaptiveMaxPool(FunctionModule, passes="output_size return_indices", shows="output_size"):
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
-        super().__init__()
-        self.output_size = output_size
-        self.return_indices = return_indices
-
-    def forward(self, input: Tensor) -> Any:
-        return self._call(input, self.output_size, self.return_indices)
-
-    def extra_repr(self) -> str:
-        return attributes(self, "output_size")
+        super().__init__(output_size, return_indices)
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPool, function="adaptive_max_pool1d"):
     """Max pooling to a given output size."""
 
-    function = "adaptive_max_pool1d"
 
-
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPool, function="adaptive_max_pool2d"):
     """Max pooling to a given output size."""
 
-    function = "adaptive_max_pool2d"
 
-
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPool, function="adaptive_max_pool3d"):
     """Max pooling to a given output size."""
 
-    function = "adaptive_max_pool3d"
 
-
-class _AdaptiveAvgPool(_Pool):
+class _AdaptiveAvgPool(FunctionModule, passes="output_size"):
     def __init__(self, output_size: Any) -> None:
-        super().__init__()
-        self.output_size = output_size
-
-    def forward(self, input: Tensor) -> Tensor:
-        return self._call(input, self.output_size)
-
-    def extra_repr(self) -> str:
-        return attributes(self, "output_size")
+        super().__init__(output_size)
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+class AdaptiveAvgPool1d(_AdaptiveAvgPool, function="adaptive_avg_pool1d"):
     """Average pooling to a given output size."""
 
-    function = "adaptive_avg_pool1d"
 
-
-class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPool, function="adaptive_avg_pool2d"):
     """Average pooling to a given output size."""
 
-    function = "adaptive_avg_pool2d"
 
-
-class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+class AdaptiveAvgPool3d(_AdaptiveAvgPool, function="adaptive_avg_pool3d"):
     """Average pooling to a given output size."""
-
-    function = "adaptive_avg_pool3d"

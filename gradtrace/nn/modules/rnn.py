@@ -11,8 +11,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from gradtrace.engine.op import d, elementwise_op
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.op import d, elementwise_op
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.module import Module
@@ -95,7 +95,9 @@ class RNNBase(Module):
         self._check_options()
         self.dropout = float(dropout)
         self._all_weights = [
-            self._register_layer(layer, suffix, dtype) for layer in range(num_layers) for suffix in self._suffixes()
+            self._register_layer(layer, suffix, device, dtype)
+            for layer in range(num_layers)
+            for suffix in self._suffixes()
         ]
         self.reset_parameters()
 
@@ -127,7 +129,7 @@ class RNNBase(Module):
     def _suffixes(self) -> tuple[str, ...]:
         return ("", "_reverse") if self.bidirectional else ("",)
 
-    def _register_layer(self, layer: int, suffix: str, dtype: Any) -> list[str]:
+    def _register_layer(self, layer: int, suffix: str, device: Any, dtype: Any) -> list[str]:
         """Create the weights of one layer in one direction; return their names."""
         out = self.proj_size or self.hidden_size
         width = self.input_size if layer == 0 else out * len(self._suffixes())
@@ -139,12 +141,16 @@ class RNNBase(Module):
             shapes["weight_hr"] = (self.proj_size, self.hidden_size)
         names = [f"{kind}_l{layer}{suffix}" for kind in shapes]
         for name, shape in zip(names, shapes.values(), strict=True):
-            setattr(self, name, new_parameter(shape, dtype))
+            setattr(self, name, new_parameter(shape, device, dtype))
         return names
 
     @property
     def all_weights(self) -> list[list[Any]]:
         return [[tensor_of(self, name) for name in names] for names in self._all_weights]
+
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._all_weights for name in names]
 
     def flatten_parameters(self) -> None:
         """Do nothing; the weights need no flattening."""
@@ -330,10 +336,10 @@ class RNNCellBase(Module):
         self.hidden_size = hidden_size
         self.bias = bias
         gates = num_chunks * hidden_size
-        self.weight_ih = new_parameter((gates, input_size), dtype)
-        self.weight_hh = new_parameter((gates, hidden_size), dtype)
+        self.weight_ih = new_parameter((gates, input_size), device, dtype)
+        self.weight_hh = new_parameter((gates, hidden_size), device, dtype)
         for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(name, new_parameter(gates, dtype) if bias else None)
+            self.register_parameter(name, new_parameter(gates, device, dtype) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn.modules.rnn import gates_of
 from gradtrace.nn.modules.utils import function

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import attributes
+from gradtrace.nn.modules.utils import FunctionModule, attributes
 
 
 class Flatten(Module):
@@ -50,83 +50,41 @@ class Unflatten(Module):
         return attributes(self, "dim", "unflattened_size")
 
 
-class PixelShuffle(Module):
+class PixelShuffle(FunctionModule, function="pixel_shuffle", passes="upscale_factor"):
     """Rearrange (*, C r^2, H, W) to (*, C, H r, W r)."""
 
     def __init__(self, upscale_factor: int) -> None:
-        super().__init__()
-        self.upscale_factor = upscale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_shuffle(input, self.upscale_factor)
-
-    def extra_repr(self) -> str:
-        return attributes(self, "upscale_factor")
+        super().__init__(upscale_factor)
 
 
-class PixelUnshuffle(Module):
+class PixelUnshuffle(FunctionModule, function="pixel_unshuffle", passes="downscale_factor"):
     """Rearrange (*, C, H r, W r) to (*, C r^2, H, W)."""
 
     def __init__(self, downscale_factor: int) -> None:
-        super().__init__()
-        self.downscale_factor = downscale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_unshuffle(input, self.downscale_factor)
-
-    def extra_repr(self) -> str:
-        return attributes(self, "downscale_factor")
+        super().__init__(downscale_factor)
 
 
-class ChannelShuffle(Module):
+class ChannelShuffle(FunctionModule, function="channel_shuffle", passes="groups"):
     """Interleave the channels of `groups` groups."""
 
     def __init__(self, groups: int) -> None:
-        super().__init__()
-        self.groups = groups
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.channel_shuffle(input, self.groups)
-
-    def extra_repr(self) -> str:
-        return attributes(self, "groups")
+        super().__init__(groups)
 
 
-class Fold(Module):
+class Fold(FunctionModule, function="fold", passes="output_size kernel_size dilation padding stride"):
     """Sum sliding blocks (N, C k, L) into an image."""
 
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
     ) -> None:
-        super().__init__()
-        self.output_size = output_size
-        self.kernel_size = kernel_size
-        self.dilation = dilation
-        self.padding = padding
-        self.stride = stride
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
-
-    def extra_repr(self) -> str:
-        return attributes(self, "output_size", "kernel_size", "dilation", "padding", "stride")
+        super().__init__(output_size, kernel_size, dilation, padding, stride)
 
 
-class Unfold(Module):
+class Unfold(FunctionModule, function="unfold", passes="kernel_size dilation padding stride"):
     """Extract the sliding blocks of an image as (N, C k, L)."""
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.dilation = dilation
-        self.padding = padding
-        self.stride = stride
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
-
-    def extra_repr(self) -> str:
-        return attributes(self, "kernel_size", "dilation", "padding", "stride")
+        super().__init__(kernel_size, dilation, padding, stride)
 
 
 class Upsample(Module):

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine.modes import no_grad
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.modes import no_grad
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
-from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import new_parameter
+from gradtrace.nn.modules.utils import FunctionModule, new_parameter
 from gradtrace.nn.parameter import Parameter
 
 
-class _Table(Module):
+class _Table(FunctionModule):
     padding_message = ""
 
     def _setup(
-        self, rows: int, columns: int, padding_idx: int | None, weight: Tensor | None, requires_grad: bool, dtype: Any
+        self,
+        rows: int,
+        columns: int,
+        padding_idx: int | None,
+        weight: Tensor | None,
+        requires_grad: bool,
+        device: Any,
+        dtype: Any,
     ) -> None:
         self.num_embeddings = rows
         self.embedding_dim = columns
@@ -25,7 +31,7 @@ class _Table(Module):
             raise AssertionError(self.padding_message)
         self.padding_idx = padding_idx if padding_idx is None or padding_idx >= 0 else rows + padding_idx
         if weight is None:
-            self.weight = new_parameter((rows, columns), dtype, requires_grad)
+            self.weight = new_parameter((rows, columns), device, dtype, requires_grad)
             self.reset_parameters()
             return
         if list(weight.shape) != [rows, columns]:
@@ -50,7 +56,7 @@ def _rows_and_columns(embeddings: Tensor) -> tuple[int, int]:
     return embeddings.shape[0], embeddings.shape[1]
 
 
-class Embedding(_Table):
+class Embedding(_Table, function="embedding", passes="weight padding_idx max_norm norm_type scale_grad_by_freq sparse"):
     """Rows of weight (num_embeddings, embedding_dim) by index: (*) to (*, embedding_dim).
 
     The weight is initialised standard normal; the row `padding_idx` is zero and gets no gradient.
@@ -77,18 +83,7 @@ class Embedding(_Table):
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
         self.sparse = sparse
-        self._setup(num_embeddings, embedding_dim, padding_idx, _weight, not _freeze, dtype)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.embedding(
-            input,
-            self.weight,
-            self.padding_idx,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.sparse,
-        )
+        self._setup(num_embeddings, embedding_dim, padding_idx, _weight, not _freeze, device, dtype)
 
     def extra_repr(self) -> str:
         return self._options(
@@ -144,7 +139,7 @@ class EmbeddingBag(_Table):
         self.mode = mode
         self.sparse = sparse
         self.include_last_offset = include_last_offset
-        self._setup(num_embeddings, embedding_dim, padding_idx, _weight, True, dtype)
+        self._setup(num_embeddings, embedding_dim, padding_idx, _weight, True, device, dtype)
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         return F.embedding_bag(

@@ -1,15 +1,64 @@
-"""Helpers of several layer families: repeated sizes and new parameters."""
+"""What several families of layers share: layers that only call a function, repeated sizes, new parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import Any
 
 from gradtrace import ops
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.lazy_names import words
+from gradtrace.nn import functional as F
 from gradtrace.nn.modules._text import typename
 from gradtrace.nn.modules.module import Module
 from gradtrace.nn.parameter import Parameter
+
+
+class FunctionModule(Module):
+    """A layer that calls a function of `nn.functional`, said in the head of its class.
+
+        class Softplus(FunctionModule, function="softplus", passes="beta threshold")
+
+    The function gets the input, then the attributes that `passes` names. They are also the arguments of `__init__` and
+    what the layer's text shows, unless `shows` names others. The function is looked up when it is called, so that its
+    family of operators is imported only then.
+    """
+
+    _function = ""
+    _passes: tuple[str, ...] = ()
+    _fields: tuple[str, ...] = ()
+    _shows: tuple[str, ...] = ()
+
+    def __init_subclass__(cls, function: str = "", passes: str = "", shows: str = "") -> None:
+        cls._function = function or cls._function
+        if passes:
+            cls._passes = words(passes)
+            cls._fields = cls._shows = tuple(name for name in cls._passes if name != "training")
+        cls._shows = words(shows) or cls._shows
+        if function and cls._passes:
+            cls.forward = _forward(function, cls._passes)
+
+    def __init__(self, *values: Any) -> None:
+        super().__init__()
+        for name, value in zip(self._fields, values):
+            if name.startswith("__"):
+                raise AttributeError(f"'{name}' is not a field of a layer")
+            setattr(self, name, value)
+
+    def extra_repr(self) -> str:
+        return attributes(self, *self._shows)
+
+
+def _forward(name: str, passed: tuple[str, ...]) -> Callable[[Any, Tensor], Tensor]:
+    """Return the method that calls the function NAME of nn.functional on the input and the attributes in `passed`."""
+    values = attrgetter(*passed)
+    call: Any = lambda self, input: getattr(F, name)(input, *values(self))
+    if len(passed) == 1:
+        call = lambda self, input: getattr(F, name)(input, values(self))
+    call.__name__ = call.__qualname__ = "forward"
+    call.__annotations__ = {"input": "Tensor", "return": "Any" if "return_indices" in passed else "Tensor"}
+    return call
 
 
 def repeated(value: Any, n: int) -> tuple[Any, ...]:
@@ -25,17 +74,17 @@ def _ntuple(n: int) -> Any:
 _single, _pair, _triple, _quadruple = (_ntuple(n) for n in (1, 2, 3, 4))
 
 
-def new_parameter(shape: Any, dtype: Any, requires_grad: bool = True) -> Parameter:
+def new_parameter(shape: Any, device: Any, dtype: Any, requires_grad: bool = True) -> Parameter:
     """Create an uninitialised parameter."""
-    return Parameter(function("empty")(shape, dtype=dtype), requires_grad)
+    return Parameter(function("empty")(shape, device=device, dtype=dtype), requires_grad)
 
 
-def register_bias(module: Module, size: Any, dtype: Any) -> None:
+def register_bias(module: Module, size: Any, device: Any, dtype: Any) -> None:
     """Register `bias` with the given size, or as None."""
     if size is None:
         module.register_parameter("bias", None)
     else:
-        module.bias = new_parameter(size, dtype)
+        module.bias = new_parameter(size, device, dtype)
 
 
 def tensor_of(module: Any, name: str) -> Any:
@@ -51,6 +100,14 @@ def tensor_of(module: Any, name: str) -> Any:
 def attributes(module: Module, *names: str) -> str:
     """Return "name=value, ..." for extra_repr."""
     return ", ".join(f"{name}={getattr(module, name)}" for name in names)
+
+
+def function_of(layer: Any) -> Any:
+    """Return the function of nn.functional that a layer calls; raise TypeError if its class names anything else."""
+    found = ops.find(ops.api.functional, layer._function)
+    if found is None:
+        raise TypeError(f"{typename(layer)} calls '{layer._function}', which is not a function of torch.nn.functional")
+    return found
 
 
 def function(name: str) -> Any:

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from gradtrace import linalg
-from gradtrace.engine.modes import no_grad
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.modes import no_grad
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lazy_names import attach
 from gradtrace.nn.modules._text import typename
 from gradtrace.nn.modules.utils import function

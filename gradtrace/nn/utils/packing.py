@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, gather_op
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.op import gather_op
 from gradtrace.nn.modules.utils import function
 
 NOT_SORTED = (
@@ -23,10 +23,9 @@ NOT_SORTED = (
 # fmt: off
 pack_rows = gather_op("pack_padded(self; indices)", lambda a, indices: a[indices],
     "out[i, ...] = self[indices[i], ...]", node="PackPaddedSequenceBackward0",
-    self=d("~self", lambda xp, g, out, self, indices: xp.index_place(None, g, tuple(self.shape), indices)))
+    self="index_place(None, grad, self.shape, indices)")
 unpack_rows = gather_op("pad_packed(self; shape, indices, padding)", lambda a, *rest: unpacked(a, *rest),
-    "out[j] = padding; out[indices[i]] = self[i]", node="CopySlices",
-    self=d("", lambda xp, g, out, self, shape, indices, padding: xp.index(g, indices)))
+    "out[j] = padding; out[indices[i]] = self[i]", node="CopySlices", self="index(grad, indices)")
 # fmt: on
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from gradtrace.engine.modes import no_grad
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.modes import no_grad
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn.modules import conv
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.parameter import Parameter
-from gradtrace.nn.utils._targets import put_tensor
+from gradtrace.nn.modules.utils import tensor_of
+from gradtrace.nn.parameter import Parameter, is_lazy
+from gradtrace.nn.utils._targets import check_tensor, put_tensor
 from gradtrace.nn.utils.parametrize import register_parametrization
 
 __all__ = ["spectral_norm", "weight_norm"]
@@ -99,7 +100,7 @@ def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
     """Divide a weight by its largest singular value, found by power iteration."""
-    made = _SpectralNorm(getattr(module, name), n_power_iterations, output_dim(module, dim), eps)
+    made = _SpectralNorm(tensor_of(module, name), n_power_iterations, output_dim(module, dim), eps)
     return register_parametrization(module, name, made)
 
 
@@ -113,7 +114,7 @@ class WeightNormHook:
         self.name, self.dim = name, dim
 
     def compute_weight(self, module: Module) -> Any:
-        g, v = (getattr(module, f"{self.name}_{part}") for part in "gv")
+        g, v = (tensor_of(module, f"{self.name}_{part}") for part in "gv")
         return v * (g / norm_except_dim(v, self.dim))
 
     def __call__(self, module: Module, inputs: Any) -> None:
@@ -129,7 +130,7 @@ def weight_norm_by_hook(module: Module, name: str = "weight", dim: int | None = 
     )
     refuse_second(module, name, WeightNormHook, "weight_norm")
     hook = WeightNormHook(name, -1 if dim is None else dim)
-    weight: Any = module._parameters.pop(name)
+    weight: Any = check_tensor(module._parameters.pop(name))
     module.register_parameter(f"{name}_g", Parameter(norm_except_dim(weight, hook.dim).data))
     module.register_parameter(f"{name}_v", Parameter(weight.data))
     hook(module, ())
@@ -140,6 +141,11 @@ def weight_norm_by_hook(module: Module, name: str = "weight", dim: int | None = 
 def refuse_second(module: Module, name: str, kind: type, title: str) -> None:
     if hook_of(module, name, kind)[1] is not None:
         raise RuntimeError(f"Cannot register two {title} hooks on the same parameter {name}")
+    if is_lazy(tensor_of(module, name)):
+        raise ValueError(
+            f"The module passed to `{kind.__name__.removesuffix('Hook')}` can't have uninitialized parameters. Make "
+            f"sure to run the dummy forward before applying {title.replace('_norm', '')} normalization"
+        )
 
 
 def hook_of(module: Module, name: str, kind: type) -> tuple[Any, Any]:
@@ -175,7 +181,7 @@ class SpectralNormHook:
         self.name, self.n_power_iterations, self.dim, self.eps = name, n_power_iterations, dim, eps
 
     def compute_weight(self, module: Module, iterate: bool) -> Any:
-        weight, u, v = (getattr(module, f"{self.name}_{part}") for part in ("orig", "u", "v"))
+        weight, u, v = (tensor_of(module, f"{self.name}_{part}") for part in ("orig", "u", "v"))
         matrix = as_matrix(weight, self.dim)
         if iterate:
             with no_grad():
@@ -195,7 +201,7 @@ def spectral_norm_by_hook(
     """Divide a weight by its largest singular value before each call (torch.nn.utils.spectral_norm)."""
     refuse_second(module, name, SpectralNormHook, "spectral_norm")
     hook = SpectralNormHook(name, n_power_iterations, output_dim(module, dim), eps)
-    weight: Any = module._parameters.pop(name)
+    weight: Any = check_tensor(module._parameters.pop(name))
     with no_grad():
         sizes = as_matrix(weight, hook.dim).shape
         u, v = (F.normalize(weight.new_empty(n).normal_(0, 1), dim=0, eps=eps) for n in sizes)

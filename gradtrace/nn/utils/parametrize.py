@@ -6,19 +6,25 @@ class; `Module.__getattr__` computes a parametrised tensor at each access.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from gradtrace.engine.modes import no_grad
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.modes import no_grad
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.nn.modules._text import typename
 from gradtrace.nn.modules.container import ModuleDict, ModuleList
 from gradtrace.nn.modules.module import Module
 from gradtrace.nn.modules.utils import tensor_of
 from gradtrace.nn.parameter import Parameter
-from gradtrace.nn.utils._targets import put_tensor
+from gradtrace.nn.utils._targets import check_tensor, put_tensor
 
-__all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations"]
+__all__ = [
+    "ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
+    "transfer_parametrizations_and_params", "type_before_parametrizations",
+]  # fmt: skip
+
+CHANGED = "Registering a parametrization may not change the {} of the tensor, unless {} flag is enabled."
 
 _cache: dict[tuple[int, str], Tensor] | None = None
 
@@ -39,15 +45,28 @@ class ParametrizationList(ModuleList):
 
     def __init__(self, modules: list[Module], original: Tensor, unsafe: bool = False) -> None:
         super().__init__(modules)
+        check_tensor(original)
         self.unsafe = unsafe
         value: Any = original
         with no_grad():
             for module in reversed(modules):
                 if hasattr(module, "right_inverse"):
                     value = module.right_inverse(value)
+        wanted = "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
+        if not isinstance(value, (Tensor, Sequence)):
+            raise ValueError(wanted + type(value).__name__)
         self.is_tensor = isinstance(value, Tensor)
         self.ntensors = 1 if self.is_tensor else len(value)
-        if self.is_tensor:
+        for i, part in enumerate(() if self.is_tensor else value):
+            if not isinstance(part, Tensor):
+                raise ValueError(f"{wanted}element {i} of the sequence with type {type(part).__name__}.")
+        shape, dtype = original.shape, original.dtype
+        if isinstance(value, Tensor):
+            if value.dtype is not dtype:
+                raise ValueError(
+                    "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
+                    f"original.dtype: {dtype}\nright_inverse(original).dtype: {value.dtype}"
+                )
             original.data = value.data
             self._register("original", original)
         else:
@@ -55,27 +74,16 @@ class ParametrizationList(ModuleList):
                 made = Parameter(part.detach(), original.requires_grad) if isinstance(original, Parameter) else part
                 self._register(f"original{i}", made)
         if not unsafe:
-            self._check(original)
+            changed = (
+                "Registering a parametrization may not change the {0} of the tensor, unless `unsafe` flag is enabled."
+            )
+            _check(self(), shape, dtype, changed, "\nunparametrized {0}: {1}\nparametrized {0}: {2}")
 
     def _register(self, name: str, value: Tensor) -> None:
         if isinstance(value, Parameter):
             self.register_parameter(name, value)
         else:
             self.register_buffer(name, value)
-
-    def _check(self, original: Tensor) -> None:
-        value = self()
-        if not isinstance(value, Tensor):
-            raise ValueError(f"A parametrization must return a tensor. Got {type(value).__name__}.")
-        for what, before, after in (
-            ("dtype", original.dtype, value.dtype),
-            ("shape", original.shape, value.shape),
-        ):
-            if before != after and (self.is_tensor or what == "dtype"):
-                raise ValueError(
-                    f"Registering a parametrization may not change the {what} of the tensor, unless `unsafe` flag is "
-                    f"enabled.\nunparametrized {what}: {before}\nparametrized {what}: {after}"
-                )
 
     def right_inverse(self, value: Any) -> None:
         """Set the originals so that the parametrised tensor becomes `value`."""
@@ -85,11 +93,13 @@ class ParametrizationList(ModuleList):
                     raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
                 value = module.right_inverse(value)
             for own, part in zip(self._originals(), (value,) if self.is_tensor else value, strict=True):
-                own.data = part.data
+                own.data = check_tensor(part).data
+
+    def _names(self) -> list[str]:
+        return ["original"] if self.is_tensor else [f"original{i}" for i in range(self.ntensors)]
 
     def _originals(self) -> list[Any]:
-        names = ["original"] if self.is_tensor else [f"original{i}" for i in range(self.ntensors)]
-        return [getattr(self, name) for name in names]
+        return [tensor_of(self, name) for name in self._names()]
 
     def forward(self) -> Any:
         first, *others = self
@@ -99,14 +109,49 @@ class ParametrizationList(ModuleList):
         return value
 
 
+def list_of(module: Any, name: str) -> ParametrizationList:
+    """Return the parametrisations of a tensor; raise TypeError if the module's tables hold anything else there."""
+    listed = vars(module)["_modules"]["parametrizations"] if isinstance(module, Module) else None
+    found = listed._modules[name] if type(listed) is ModuleDict else None
+    if type(found) is not ParametrizationList:
+        raise TypeError(f"'{name}' of {type(module).__name__} must have a ParametrizationList")
+    return found
+
+
+def _check(value: Any, shape: Any, dtype: Any, changed: str, both: str, what: str = "A parametrization") -> None:
+    """Raise ValueError unless `value` is a tensor of this shape and dtype."""
+    if not isinstance(value, Tensor):
+        raise ValueError(f"{what} must return a tensor. Got {type(value).__name__}.")
+    for kind, before, after in (("dtype", dtype, value.dtype), ("shape", shape, value.shape)):
+        if before != after:
+            raise ValueError((changed + both).format(kind, before, after))
+
+
+def _check_added(parametrization: Any, tensor: Tensor, name: str) -> None:
+    """Raise ValueError unless a further parametrisation, and its right inverse, keep the tensor's shape and dtype."""
+    added, shape, dtype = parametrization(tensor), tensor.shape, tensor.dtype
+    both = f"\nmodule.{name}.{{0}}: {{1}}\nparametrization(module.{name}).{{0}}: {{2}}"
+    _check(added, shape, dtype, CHANGED.format("{0}", "the `unsafe`"), both)
+    if hasattr(parametrization, "right_inverse"):
+        _check(
+            parametrization.right_inverse(added),
+            shape,
+            dtype,
+            "The tensor returned by parametrization.right_inverse must have the same {0} as "
+            f"module.{name}, unless the `unsafe` flag is enabled.",
+            f"\nmodule.{name}.{{0}}: {{1}}\nreturned {{0}}: {{2}}",
+            "parametrization.right_inverse",
+        )
+
+
 def value_of(module: Module, name: str) -> Any:
     """Return the value of a parametrised tensor; inside `cached` it is computed only once."""
-    parametrizations: Any = module._modules["parametrizations"]
+    found = list_of(module, name)
     if _cache is None:
-        return parametrizations[name]()
+        return found()
     key = id(module), name
     if key not in _cache:
-        _cache[key] = parametrizations[name]()
+        _cache[key] = found()
     return _cache[key]
 
 
@@ -122,14 +167,15 @@ def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
     """Replace a parameter or buffer of a module by `parametrization` applied to its original value."""
+    if not isinstance(module, Module):
+        raise TypeError(f"{typename(module)} is not a Module")
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
-        listed: Any = module._modules["parametrizations"]
-        found: Any = listed[tensor_name]
-        if hasattr(parametrization, "right_inverse"):
-            with no_grad():
-                found.right_inverse(parametrization.right_inverse(tensor_of(module, tensor_name)))
+        found = list_of(module, tensor_name)
+        if not unsafe:
+            _check_added(parametrization, tensor_of(module, tensor_name), tensor_name)
         found.append(parametrization)
+        found.unsafe |= unsafe
         return module
     original = module._parameters.get(tensor_name, module._buffers.get(tensor_name))
     if original is None:
@@ -152,7 +198,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     parametrizations: Any = module._modules["parametrizations"]
-    found = parametrizations[tensor_name]
+    found = list_of(module, tensor_name)
     if not leave_parametrized and not found.is_tensor:
         raise ValueError(
             "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a "
@@ -161,10 +207,44 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     original = found._originals()[0]
     if leave_parametrized:
         with no_grad():
-            value = value_of(module, tensor_name)
-        original = type(original)(value.detach())
+            value = check_tensor(value_of(module, tensor_name))
+        if found.is_tensor:
+            original.data = value.detach()
+        else:
+            trained = any(one.requires_grad for one in found._originals())
+            original = Parameter(value.detach()) if trained else value.detach()
     del parametrizations[tensor_name]
     if not parametrizations:
         del module._modules["parametrizations"]
-    put_tensor(module, tensor_name, original)
+    if isinstance(original, Parameter):
+        put_tensor(module, tensor_name, original)
+    else:
+        module.register_buffer(tensor_name, original)
     return module
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """Return the module's class, which parametrisations do not change."""
+    return type(module)
+
+
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Give `to_module` the parametrisations of one or all tensors of `from_module`, and the same originals.
+
+    Raises TypeError where the tables of a module hold anything but parametrisations and tensors.
+    """
+    listed: Any = from_module._modules["parametrizations"] if is_parametrized(from_module) else ()
+    for name in list(listed) if tensor_name is None else [tensor_name] if listed else []:
+        found = list_of(from_module, name)
+        if not hasattr(to_module, name):
+            put_tensor(to_module, name, Parameter(tensor_of(from_module, name).detach()))
+        for parametrization in list(found):
+            register_parametrization(to_module, name, parametrization)
+        target = list_of(to_module, name)
+        for own, original in zip(found._names(), found._originals()):
+            target._parameters.pop(own, None)
+            target._buffers.pop(own, None)
+            target._register(own, original)
+    return to_module

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn.modules.module import Module
 from gradtrace.nn.modules.utils import function, tensor_of
-from gradtrace.nn.utils._targets import put_tensor
+from gradtrace.nn.utils._targets import check_tensor, put_tensor
 
 __all__ = [
     "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "RandomStructured",
@@ -242,7 +242,7 @@ def remove(module: Module, name: str) -> Module:
     del module._forward_pre_hooks[key], module._buffers[f"{name}_mask"]
     if name in vars(module):
         delattr(module, name)
-    original.data = value.data  # type: ignore[union-attr]
+    check_tensor(original).data = check_tensor(value).data
     put_tensor(module, name, original)
     return module
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn.modules.utils import function
 from gradtrace.nn.utils.packing import (
     PackedSequence,

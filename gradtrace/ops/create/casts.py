@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine import describe, dtypes
-from gradtrace.engine.broadcast import check_takes
-from gradtrace.engine.describe import device
-from gradtrace.engine.inplace import inplace
-from gradtrace.engine.lazy import np
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.calls.inplace import inplace
+from gradtrace.engine.data import describe, dtypes
+from gradtrace.engine.data.describe import check_device
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.broadcast import check_takes
 from gradtrace.ops.api import public
-from gradtrace.ops.create.factories import assign, cast, check_device, fill, fill_tensor, zero
+from gradtrace.ops.create.factories import assign, cast, fill, fill_tensor, zero
 
 
-@public("to", forms="m")
+@public(forms="m")
 def to(
     self: Tensor,
     *args: Any,
@@ -75,26 +75,26 @@ def torch_type(self: Tensor, dtype: dtypes.dtype | str | None = None, non_blocki
     return to(self, dtype)
 
 
-@public("type_as", forms="m")
+@public(forms="m")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """Cast to the dtype of another tensor (Tensor.type_as)."""
     return to(self, other.dtype)
 
 
-@public("cpu", forms="m")
+@public(forms="m")
 def cpu(self: Tensor, memory_format: object = None) -> Tensor:
     """Return the tensor itself; all tensors are on the CPU (Tensor.cpu)."""
     return self
 
 
-@public("cuda", forms="m")
+@public(forms="m")
 def cuda(self: Tensor, *args: object, **kwargs: object) -> Tensor:
     """Raise RuntimeError: CUDA is not available."""
-    device("cuda")
+    check_device("cuda")
     return self
 
 
-@public("copy_", forms="m")
+@public(forms="m")
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Copy the values of `other`, broadcast and cast, into this tensor (Tensor.copy_)."""
     if isinstance(other, (int, float)):
@@ -105,7 +105,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     return inplace(assign, self, other)
 
 
-@public("fill_", forms="m")
+@public(forms="m")
 def fill_(self: Tensor, value: Tensor | float) -> Tensor:
     """Set every element to one value (Tensor.fill_)."""
     if isinstance(value, Tensor):
@@ -117,7 +117,7 @@ def fill_(self: Tensor, value: Tensor | float) -> Tensor:
     return inplace(fill, self, value)
 
 
-@public("zero_", forms="m")
+@public(forms="m")
 def zero_(self: Tensor) -> Tensor:
     """Set every element to 0 (Tensor.zero_)."""
     return inplace(zero, self)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
-from gradtrace.engine import dtypes
-from gradtrace.engine.describe import CPU, Size, device
-from gradtrace.engine.dtypes import as_dtype
-from gradtrace.engine.lazy import is_array, np
-from gradtrace.engine.op import PASS_ON, ZERO_GRAD, elementwise_op, fill_op
-from gradtrace.engine.tensor import Tensor, hooks_into_ops
-from gradtrace.engine.types import Array, Ints, NumpyDtype, Shape
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.describe import Size, check_device
+from gradtrace.engine.data.dtypes import as_dtype
+from gradtrace.engine.data.higher import higher
+from gradtrace.engine.data.lazy import is_array, np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array, Ints, NumpyDtype, Shape
+from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, elementwise_op, fill_op
+from gradtrace.engine.operators.strided_view import dense_copy, empty_like
 from gradtrace.ops.api import public, sizes
 
 # PyTorch copies into an empty tensor, which the graph shows as an operand without history.
@@ -19,7 +21,7 @@ copy = elementwise_op("copy(empty, self)", lambda empty, a: np.array(a), "self",
     empty=ZERO_GRAD, self=PASS_ON)
 in_c_order = elementwise_op("contiguous(self)", lambda a: np.array(a, order="C"), "self", identity="self",
     scalar=lambda a: a, node="CloneBackward0", self=PASS_ON)
-clone = elementwise_op("clone(self)", lambda a: np.array(a, order="C" if 0 in a.strides else "K"), "self",
+clone = elementwise_op("clone(self)", dense_copy, "self",
     identity="self", scalar=lambda a: a, self=PASS_ON)
 cast = elementwise_op("cast(self; np_dtype)", lambda a, np_dtype: np.asarray(a).astype(np_dtype), "self",
     identity="self", public="to", node="ToCopyBackward0", self=PASS_ON)
@@ -52,12 +54,6 @@ def full_of(shape: Shape, value: float, dtype: NumpyDtype) -> Array:
         raise RuntimeError(f"value cannot be converted to type {name} without overflow") from None
 
 
-def check_device(value: Any) -> None:
-    """Raise for every device except the CPU."""
-    if value is not None and value is not CPU:
-        device(value)
-
-
 def finish(raw: Any, requires_grad: bool = False, place: object = None) -> Tensor:
     """Return a new leaf tensor around raw data; a 0-d float64 array becomes a Python float."""
     check_device(place)
@@ -75,7 +71,7 @@ def np_of(dtype: dtypes.dtype | None, default: dtypes.dtype | None = None) -> Nu
     return (as_dtype(dtype) or default or dtypes.get_default_dtype()).np
 
 
-@public("tensor", forms="f")
+@public(forms="f")
 def tensor(
     data: Any,
     *,
@@ -220,9 +216,10 @@ def shared_array(array: Array) -> Tensor:
     return Tensor._wrap(array)
 
 
-@public("as_tensor", forms="f")
+@public(forms="f")
 def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: object = None) -> Tensor:
     """Return `data` itself if it is a tensor of this dtype, else a new tensor; an array shares its memory."""
+    check_device(device)
     wanted = as_dtype(dtype)
     if isinstance(data, Tensor):
         return data if wanted is None else data.to(wanted)
@@ -231,7 +228,7 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: object = Non
     return tensor(data, dtype=wanted, device=device)
 
 
-@public("asarray", forms="f")
+@public(forms="f")
 def asarray(
     obj: Any,
     *,
@@ -259,7 +256,7 @@ def asarray(
     return out.set_requires_grad(True) if requires_grad else out
 
 
-@public("from_numpy", forms="f")
+@public(forms="f")
 def from_numpy(ndarray: Array) -> Tensor:
     """Create a tensor that shares memory with a numpy array (torch.from_numpy)."""
     if not is_array(ndarray):
@@ -288,7 +285,7 @@ def legacy_data(args: tuple[Any, ...]) -> Ints:
     return tuple(int(n) for n in args) or (0,)
 
 
-hooks_into_ops["legacy_tensor"] = legacy_tensor
+higher["legacy_tensor"] = legacy_tensor
 
 
 def _filled(name: str, value: float) -> None:
@@ -358,9 +355,8 @@ _filled("empty", 0)
 
 
 def filled_like(input: Tensor, values: Any, kind: NumpyDtype) -> Array:
-    """Return an array of `values` with the input's order of dims in memory, C order if its elements share memory."""
-    like = input.laid_out()
-    out = np.empty_like(like, kind, order="C" if 0 in like.strides else "K")
+    """Return an array of `values` with the input's order of dims in memory."""
+    out = empty_like(input.laid_out(), kind)
     out[...] = values
     return out
 
@@ -374,7 +370,7 @@ def dtype_of_fill(value: Any) -> dtypes.dtype:
     return dtypes.int64 if is_integer else dtypes.get_default_dtype()
 
 
-@public("full", forms="f")
+@public(forms="f")
 def full(
     size: Sequence[int],
     fill_value: Tensor | float,
@@ -393,7 +389,7 @@ def full(
     )
 
 
-@public("full_like", forms="f", vmap="like")
+@public(forms="f", vmap="like")
 def full_like(
     input: Tensor,
     fill_value: Tensor | float,
@@ -408,7 +404,7 @@ def full_like(
     return finish(filled_like(input, full_of((), plain_number(fill_value), kind), kind), requires_grad, device)
 
 
-@public("new_full", forms="m", vmap="like")
+@public(forms="m", vmap="like")
 def new_full(
     self: Tensor,
     size: Sequence[int],
@@ -419,18 +415,18 @@ def new_full(
     device: object = None,
 ) -> Tensor:
     """`full` with the dtype of this tensor (Tensor.new_full)."""
-    return full(size, fill_value, dtype=dtype or self.dtype, requires_grad=requires_grad)
+    return full(size, fill_value, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
 
-@public("new_tensor", forms="m")
+@public(forms="m")
 def new_tensor(
     self: Tensor, data: Any, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False, device: object = None
 ) -> Tensor:
     """Create a tensor from `data` with the dtype of this tensor (Tensor.new_tensor)."""
-    return tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad)
+    return tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
 
-@public("scalar_tensor", forms="f")
+@public(forms="f")
 def scalar_tensor(
     s: Tensor | float, *, dtype: dtypes.dtype | None = None, device: object = None, requires_grad: bool = False
 ) -> Tensor:
@@ -438,7 +434,7 @@ def scalar_tensor(
     return full((), s, dtype=dtype or dtypes.get_default_dtype(), device=device, requires_grad=requires_grad)
 
 
-@public("eye", forms="f")
+@public(forms="f")
 def eye(
     n: int,
     m: int | None = None,

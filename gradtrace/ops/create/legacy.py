@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine import dtypes
-from gradtrace.engine.describe import Size
-from gradtrace.engine.lazy import np
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.describe import Size, check_device
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.ops import api
 from gradtrace.ops.create.factories import checked_sizes, is_sequence, legacy_data, tensor
 
@@ -33,6 +33,14 @@ class LegacyType(type):
         if len(args) == 1 and is_sequence(args[0]):
             return tensor(args[0], dtype=cls.dtype)
         return Tensor._wrap(np.zeros(checked_sizes(legacy_data(args)), cls.dtype.np))
+
+
+@api.public(forms="m")
+def new(self: Tensor, *args: Any, device: object = None) -> Tensor:
+    """Create a tensor of this dtype from data, or of the given sizes, which is empty without any (Tensor.new)."""
+    check_device(device)
+    made: Tensor = api.functions[f"{self.dtype.scalar_type}Tensor"](*args)
+    return made
 
 
 def set_default_tensor_type(t: Any) -> None:

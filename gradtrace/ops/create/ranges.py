@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any
-from gradtrace.engine import dtypes
-from gradtrace.engine.dtypes import as_dtype
-from gradtrace.engine.lazy import np
-from gradtrace.engine.rounding import fused_multiply_add
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, NumpyDtype
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.dtypes import as_dtype
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array, NumpyDtype
+from gradtrace.engine.operators.rounding import fused_multiply_add
 from gradtrace.ops.api import public
 from gradtrace.ops.create.factories import finish, plain_number
 
@@ -22,7 +22,7 @@ def range_dtype(name: str, dtype: Any, default: dtypes.dtype) -> NumpyDtype:
     return found.np
 
 
-@public("arange", forms="f")
+@public(forms="f")
 def arange(
     start: Tensor | float | None = None,
     end: Tensor | float | None = None,
@@ -97,7 +97,7 @@ def steps_up(start: float, step: float, count: int, kind: NumpyDtype) -> Array:
     return values
 
 
-@public("linspace", forms="f")
+@public(forms="f")
 def linspace(
     start: Tensor | float,
     end: Tensor | float,
@@ -128,7 +128,7 @@ def linspace(
     return finish(values.astype(kind), requires_grad, device)
 
 
-@public("logspace", forms="f")
+@public(forms="f")
 def logspace(
     start: Tensor | float,
     end: Tensor | float,

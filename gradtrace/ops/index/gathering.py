@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
-from gradtrace.engine import dtypes
-from gradtrace.engine.broadcast import broadcast, check_takes
-from gradtrace.engine.dtypes import python_number
-from gradtrace.engine.inplace import inplace, place_kernel, refuse_unless_tracked
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import PASS_ON, ZERO_GRAD, d, elementwise_op, gather_op
-from gradtrace.engine.saved import watch
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
-from gradtrace.ops.api import check_dim, not_a_tensor, public
+from gradtrace.engine.calls.inplace import inplace, place_kernel, refuse_unless_tracked
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.dtypes import python_number
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array
+from gradtrace.engine.operators.broadcast import broadcast, check_takes
+from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, d, elementwise_op, gather_op
+from gradtrace.engine.reverse.saved import watch
+from gradtrace.ops.api import Choice, check_dim, in_both_forms, not_a_tensor, public
 from gradtrace.ops.create.factories import cast
 from gradtrace.ops.index.index_checks import added_index, flat_positions, gather_index, scatter_index, select_index
 from gradtrace.ops.index.indexing import index_arrays
@@ -46,12 +46,11 @@ def index_add_kernel(a: Array, source: Array, dim: int, i: Array, alpha: float) 
 # fmt: off
 masked_fill = elementwise_op("masked_fill(self; mask, value)",
     lambda a, mask, value: np.where(mask, np.asarray(value).astype(a.dtype), a), "where(mask, value, self)",
-    zero="mask", overlap="idempotent", aten="masked_fill_.Scalar", c_order=True,
-    self=d("mask", lambda xp, g, out, self, mask, value: xp.zeroed(g, mask)))
+    zero="mask", overlap="idempotent", aten="masked_fill_.Scalar", c_order=True, self=d("mask", "zeroed(grad, mask)"))
 masked_fill_tensor = elementwise_op("masked_fill_tensor(self, value; mask)",
     lambda a, value, mask: np.where(mask, value.astype(a.dtype), a), "where(mask, value, self)", zero="mask",
     overlap="idempotent number", aten="masked_fill_.Tensor", c_order=True, node="MaskedFillBackward1",
-    self=d("mask", lambda xp, g, out, self, value, mask: xp.zeroed(g, mask)),
+    self=d("mask", "zeroed(grad, mask)"),
     value=d("mask", lambda xp, g, out, self, value, mask: xp.where(mask, g, xp.zeros_like(g))))
 masked_select = gather_op("masked_select(self; mask)",
     lambda a, mask: np.broadcast_arrays(a, mask)[0][np.broadcast_to(mask, np.broadcast_shapes(a.shape, mask.shape))],
@@ -62,11 +61,10 @@ mask_place = gather_op("mask_place(onto, source; mask)", mask_kernel, "out[mask]
     node="MaskedScatterBackward0",
     onto=NO_GRAD, source=d("", lambda xp, g, out, onto, source, mask: xp.index(g, (mask,))))
 take_record = gather_op("take(self; index)", lambda a, index: a.reshape(-1)[index], "out[i] = flat(self)[index[i]]",
-    self=d("~self index", lambda xp, g, out, self, index: xp.put_flat(None, g, index, tuple(self.shape))))
+    self=d("~self index", "put_flat(None, grad, index, self.shape)"))
 put_flat = gather_op("put_flat(zeros, source; index, shape)",
     lambda zeros, source, index, shape: place_kernel(source, index, shape), "out[index[i]] = source[i]",
-    node="PutBackward0", zeros=ZERO_GRAD,
-    source=d("", lambda xp, g, out, zeros, source, index, shape: xp.take(g, index)))
+    node="PutBackward0", zeros=ZERO_GRAD, source="take(grad, index)")
 # fmt: on
 
 
@@ -145,22 +143,8 @@ def gathered(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = Fals
     return watch(gather(input, dim, gather_index(input, dim, index)), index)
 
 
-def scatter_choice(
-    self: Tensor, dim: int, index: Tensor, src: Tensor | float | None, reduce: str | None = None
-) -> tuple[Any, tuple[Any, ...]]:
-    dim = check_dim(dim, self.ndim)
-    i = scatter_index(self, dim, index, src)
-    if reduce is None:
-        return (scatter, (src, dim, i)) if isinstance(src, Tensor) else (scatter_value, (dim, i, src))
-    if reduce not in ("add", "multiply"):
-        raise RuntimeError("reduce argument must be either add or multiply.")
-    if not isinstance(src, Tensor):
-        src = Tensor._wrap(np.full(i.shape, src, self.dtype.np))
-    return scatter_by, (dim, i, src.shared(), reduce)
-
-
-@public("scatter", vmap="samples")
-def scattered(
+@in_both_forms("scatter", vmap="samples")
+def choose_scatter(
     input: Tensor,
     dim: int,
     index: Tensor,
@@ -168,39 +152,27 @@ def scattered(
     value: Tensor | float | None = None,
     *,
     reduce: str | None = None,
-) -> Tensor:
+) -> Choice:
     """Return a copy with src written (or added, or multiplied) at the index along dim (torch.scatter)."""
-    record, rest = scatter_choice(input, dim, index, src if src is not None else value, reduce)
-    return watch(record(input, *rest), index)
+    src = src if src is not None else value
+    dim = check_dim(dim, input.ndim)
+    i = scatter_index(input, dim, index, src)
+    if reduce is None and isinstance(src, Tensor):
+        return scatter, (input, src, dim, i), index
+    if reduce is None:
+        return scatter_value, (input, dim, i, src), index
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    if not isinstance(src, Tensor):
+        src = Tensor._wrap(np.full(i.shape, src, input.dtype.np))
+    return scatter_by, (input, dim, i, src.shared(), reduce), index
 
 
-@public("scatter_", forms="m", vmap="samples")
-def scatter_(
-    self: Tensor,
-    dim: int,
-    index: Tensor,
-    src: Tensor | float | None = None,
-    value: Tensor | float | None = None,
-    *,
-    reduce: str | None = None,
-) -> Tensor:
-    """In-place form of scatter (Tensor.scatter_)."""
-    record, rest = scatter_choice(self, dim, index, src if src is not None else value, reduce)
-    return watch(inplace(record, self, *rest), index)
-
-
-@public("scatter_add", vmap="samples")
-def scatter_added(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+@in_both_forms("scatter_add", vmap="samples")
+def choose_scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Choice:
     """Return a copy with src added at the index along dim (torch.scatter_add)."""
     dim = check_dim(dim, input.ndim)
-    return watch(scatter_add(input, src, dim, scatter_index(input, dim, index, src)), index)
-
-
-@public("scatter_add_", forms="m", vmap="samples")
-def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """In-place form of scatter_add (Tensor.scatter_add_)."""
-    dim = check_dim(dim, self.ndim)
-    return watch(inplace(scatter_add, self, src, dim, scatter_index(self, dim, index, src)), index)
+    return scatter_add, (input, src, dim, scatter_index(input, dim, index, src)), index
 
 
 @public("index_select", vmap="samples")
@@ -212,30 +184,17 @@ def index_selected(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return watch(index_select(input, dim, select_index(input, dim, index)), index)
 
 
-@public("index_add", vmap="samples")
-def index_added(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
+@in_both_forms("index_add", vmap="samples")
+def choose_index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Choice:
     """Return a copy with the slices of source added at the index (torch.index_add)."""
     dim = check_dim(dim, input.ndim)
-    return watch(index_add(input, source, dim, added_index(input, dim, index, source), alpha), index)
+    return index_add, (input, source, dim, added_index(input, dim, index, source), alpha), index
 
 
-@public("index_add_", forms="m", vmap="samples")
-def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
-    """In-place form of index_add (Tensor.index_add_)."""
-    dim = check_dim(dim, self.ndim)
-    return watch(inplace(index_add, self, source, dim, added_index(self, dim, index, source), alpha), index)
-
-
-@public("index_put", vmap="samples")
-def index_put_out(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
+@in_both_forms("index_put", vmap="samples")
+def choose_index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Choice:
     """Return a copy with values written (or added) at the indices (torch.index_put)."""
-    return watch(index_put(input, values, put_indices(input, indices, values), accumulate), *indices)
-
-
-@public("index_put_", forms="m", vmap="samples")
-def index_put_(self: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
-    """In-place form of index_put (Tensor.index_put_)."""
-    return watch(inplace(index_put, self, values, put_indices(self, indices, values), accumulate), *indices)
+    return index_put, (input, values, put_indices(input, indices, values), accumulate), *indices
 
 
 def put_indices(self: Tensor, indices: Sequence[Tensor], values: Tensor) -> tuple[Any, ...]:
@@ -271,7 +230,7 @@ def masked_filled(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     return watch(record(input, *rest), mask)
 
 
-@public("masked_fill_", forms="m", vmap="samples")
+@public(forms="m", vmap="samples")
 def masked_fill_(self: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     """In-place form of masked_fill (Tensor.masked_fill_)."""
     refuse_unless_tracked(self, value)
@@ -289,13 +248,13 @@ def masked_selected(input: Tensor, mask: Tensor) -> Tensor:
     return watch(masked_select(input, mask.shared()), mask)
 
 
-@public("take", vmap="samples")
+@public(vmap="samples")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Select elements by flat position (torch.take)."""
     return watch(take_record(input, flat_positions("take", input, index)), index)
 
 
-@public("nonzero", vmap="dynamic")
+@public(vmap="dynamic")
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Indices of the non-zero elements: (n, ndim), or a tuple of one tensor for each dim (torch.nonzero)."""
     result = np.nonzero(np.atleast_1d(input.shared()))
@@ -304,7 +263,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     return Tensor._wrap(np.stack(result, 1) if input.ndim else np.zeros((len(result[0]), 0), np.int64))
 
 
-@public("one_hot", forms="n", vmap="samples")
+@public(forms="n", vmap="samples")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """One-hot encode class indices as int64 (torch.nn.functional.one_hot)."""
     classes = tensor.shared()

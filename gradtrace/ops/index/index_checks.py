@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gradtrace.engine.lazy import np
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Ints
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array, Ints
 from gradtrace.ops.api import check_dim
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine.dtypes import python_number
-from gradtrace.engine.inplace import inplace
-from gradtrace.engine.lazy import is_array, np
-from gradtrace.engine.saved import watch
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Ints
+from gradtrace.engine.calls.inplace import inplace
+from gradtrace.engine.data.dtypes import python_number
+from gradtrace.engine.data.lazy import is_array, np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array, Ints
+from gradtrace.engine.reverse.saved import watch
 from gradtrace.ops.create.factories import assign, fill_tensor, from_nested
 from gradtrace.ops.index.index_checks import in_range
 from gradtrace.ops.index.records import index, index_put, select, slice_record

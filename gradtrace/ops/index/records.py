@@ -7,9 +7,9 @@ grad_fn. Lists, integer tensors and masks copy (IndexBackward0).
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import PASS_ON, d, gather_op, structural_op, view_op
-from gradtrace.engine.types import Array, Shape
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.types import Array, Shape
+from gradtrace.engine.operators.op import PASS_ON, d, gather_op, structural_op, view_op
 
 
 def along(dim: int, item: Any) -> tuple[Any, ...]:
@@ -100,40 +100,37 @@ def scatter_kernel(
 # With the Ellipsis numpy returns a view even of a single element, not a scalar.
 # fmt: off
 select = view_op("select(self; dim, index)", lambda a, dim, index: a[(*along(dim, index), ...)],
-    "out = self[..., index, ...]", dims="dim", zero="choice",
-    self=d("~self", lambda xp, g, out, self, dim, index: xp.select_place(g, tuple(self.shape), dim, index)))
+    "out = self[..., index, ...]", dims="dim", zero="choice", self="select_place(grad, self.shape, dim, index)")
 select_place = structural_op("select_place(self; shape, dim, index)", place_along,
     "out[..., i, ...] = self if i == index else 0",
-    node="SelectBackwardBackward0", self=d("", lambda xp, g, out, self, shape, dim, index: xp.select(g, dim, index)))
+    node="SelectBackwardBackward0", self="select(grad, dim, index)")
 slice_record = view_op("slice(self; dim, start, stop, step)",
     lambda a, dim, start, stop, step: a[along(dim, slice(start, stop, step))],
     "out[..., i, ...] = self[..., start + step * i, ...]", dims="dim", zero="choice",
-    self=d("~self", lambda xp, g, out, self, dim, start, stop, step:
-        xp.slice_place(g, tuple(self.shape), dim, start, stop, step)))
+    self="slice_place(grad, self.shape, dim, start, stop, step)")
 slice_place = structural_op("slice_place(self; shape, dim, start, stop, step)",
     lambda g, shape, dim, start, stop, step: place_along(g, shape, dim, slice(start, stop, step)),
     "out[..., start + step * i, ...] = self[..., i, ...]", node="SliceBackwardBackward0",
-    self=d("", lambda xp, g, out, self, shape, dim, start, stop, step: xp.slice(g, dim, start, stop, step)))
+    self="slice(grad, dim, start, stop, step)")
 index = gather_op("index(self; indices)", lambda a, indices: a[indices], "out[i] = self[indices[i]]", zero="choice",
-    self=d("~self indices", lambda xp, g, out, self, indices: xp.index_place(None, g, tuple(self.shape), indices)))
+    self=d("~self indices", "index_place(None, grad, self.shape, indices)"))
 index_place = gather_op("index_place(onto, values; shape, indices)",
     lambda onto, g, shape, indices: add_at(shape, indices, g), "out[j] = sum[i](values[i] if indices[i] == j else 0)",
     node="IndexPutImplBackward0",
-    onto=NO_GRAD, values=d("", lambda xp, g, out, onto, values, shape, indices: xp.index(g, indices)))
+    onto=NO_GRAD, values="index(grad, indices)")
 index_rows = gather_op("index_rows(onto, source; shape, dim, index)",
     lambda onto, g, shape, dim, index: add_at(shape, along(dim, index) if shape else (...,), g),
     "out[..., j, ...] = sum[i](source[..., i, ...] if index[i] == j else 0)", node="IndexAddBackward0",
-    onto=NO_GRAD,
-    source=d("", lambda xp, g, out, onto, source, shape, dim, index: xp.index_select(g, dim, index)))
+    onto=NO_GRAD, source="index_select(grad, dim, index)")
 index_put = gather_op("index_put(self, values; indices, accumulate)",
     put_kernel,
     "out[indices[i]] = self[indices[i]] + values[i] if accumulate else values[i]", overlap="idempotent reads",
     self=d("indices", lambda xp, g, out, self, values, indices, accumulate:
         g if accumulate else xp.index_put(g, xp.zeros_like(xp.index(g, indices)), indices, False)),
-    values=d("indices", lambda xp, g, out, self, values, indices, accumulate: xp.index(g, indices)))
+    values=d("indices", "index(grad, indices)"))
 gather = gather_op("gather(self; dim, index)", lambda a, dim, index: take_entries(narrowed(a, index, dim), index, dim),
     "out[..., i, ...] = self[..., index[..., i, ...], ...]", zero="choice",
-    self=d("self index", lambda xp, g, out, self, dim, index: xp.gather_place(None, g, tuple(self.shape), dim, index)))
+    self=d("self index", "gather_place(None, grad, self.shape, dim, index)"))
 # fmt: on
 
 
@@ -150,28 +147,26 @@ _place("order_place", "ScatterBackward0")  # each position occurs once
 # fmt: off
 scatter = gather_op("scatter(self, src; dim, index)", scatter_kernel,
     "out[..., index[..., i, ...], ...] = src[..., i, ...]", overlap="reads", c_order=True,
-    self=d("index", lambda xp, g, out, self, src, dim, index: xp.scatter_value(g, dim, index, 0.0)),
-    src=d("index", lambda xp, g, out, self, src, dim, index: xp.gather(g, dim, index)))
+    self=d("index", "scatter_value(grad, dim, index, 0.0)"), src=d("index", "gather(grad, dim, index)"))
 scatter_value = gather_op("scatter_value(self; dim, index, value)",
     lambda a, dim, index, value: scatter_kernel(a, None, dim, index, value),
     "out[..., index[..., i, ...], ...] = value", c_order=True, node="ScatterBackward1",
-    self=d("index", lambda xp, g, out, self, dim, index, value: xp.scatter_value(g, dim, index, 0.0)))
+    self=d("index", "scatter_value(grad, dim, index, 0.0)"))
 scatter_add = gather_op("scatter_add(self, src; dim, index)",
     lambda a, src, dim, index: scatter_kernel(a, src, dim, index, add=True),
     "out[..., j, ...] = self[..., j, ...] + sum[i](src[..., i, ...] if index[..., i, ...] == j else 0)",
-    overlap="reads", c_order=True, self=PASS_ON,
-    src=d("index", lambda xp, g, out, self, src, dim, index: xp.gather(g, dim, index)))
+    overlap="reads", c_order=True, self=PASS_ON, src=d("index", "gather(grad, dim, index)"))
 fit = structural_op("fit(self; shape)", fit_kernel, "out[i] = self[i] if i < n else 0",
-    node="SliceBackward0", self=d("~self", lambda xp, g, out, self, shape: xp.fit(g, tuple(self.shape))))
+    node="SliceBackward0", self="fit(grad, self.shape)")
 index_select = gather_op("index_select(self; dim, index)", take_slices,
     "out[..., i, ...] = self[..., index[i], ...]", dims="dim", zero="choice",
-    self=d("~self index", lambda xp, g, out, self, dim, index: xp.index_rows(None, g, tuple(self.shape), dim, index)))
+    self=d("~self index", "index_rows(None, grad, self.shape, dim, index)"))
 # fmt: on
 
 
 def narrowed(a: Array, index_array: Array, dim: int) -> Array:
     """Return `a` cropped to the sizes of the index in all dims except `dim`."""
-    if a.ndim == 0:
+    if a.ndim == 0 or not index_array.size:  # an empty index may have any number of dims
         return a
     bounds = tuple(slice(None) if i == dim else slice(0, n) for i, n in enumerate(index_array.shape))
     return a[bounds]

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
-from gradtrace.engine import dtypes
-from gradtrace.engine.broadcast import broadcast
-from gradtrace.engine.function import delayed_error
-from gradtrace.engine.inplace import inplace
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Derivative, OneResult, d, gather_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, NumpyDtype, Operand, Shape
-from gradtrace.ops.api import check_dim, public
+from gradtrace.engine.calls.function import delayed_error
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, NumpyDtype, Operand, Shape
+from gradtrace.engine.operators.broadcast import broadcast
+from gradtrace.engine.operators.op import Derivative, d, gather_op
+from gradtrace.ops.api import Choice, check_dim, in_both_forms, public
 from gradtrace.ops.index.gathering import gathered
 from gradtrace.ops.index.index_checks import copied_index, filled_index, flat_positions, scatter_index
 from gradtrace.ops.index.records import along, grid
 from gradtrace.ops.shape.expansion import broadcast_shapes
 
-Choice = tuple[OneResult, tuple[Any, ...]]  # a record and its arguments after the first
 SEVERAL_ZEROS = {
     name: f"{name}(): Double backward is unsupported for {of} when >1 zeros in {of} are scattered to the same position "
     "in self"
@@ -155,16 +152,15 @@ index_reduce_record = gather_op("index_reduce(self, src; dim, index, reduce, inc
     "out[..., index[i], ...] = reduce(self[..., index[i], ...], src[..., i, ...])", joint=reduced("index_reduce"))
 index_fill_record = gather_op("index_fill(self; dim, index, value)",
     lambda a, dim, index, value: fill_at(a, value, dim, index), "out[..., index[i], ...] = value",
-    overlap="idempotent", self=d("index", lambda xp, g, out, self, dim, index, value: xp.index_fill(g, dim, index, 0)))
+    overlap="idempotent", self=d("index", "index_fill(grad, dim, index, 0)"))
 index_fill_tensor = gather_op("index_fill_tensor(self, value; dim, index)", fill_at, "out[..., index[i], ...] = value",
-    overlap="idempotent", node="IndexFillBackward1",
-    self=d("index", lambda xp, g, out, self, value, dim, index: xp.index_fill(g, dim, index, 0)),
+    overlap="idempotent", node="IndexFillBackward1", self=d("index", "index_fill(grad, dim, index, 0)"),
     value=d("index", lambda xp, g, out, self, value, dim, index:
         xp.index_select(g, dim, distinct(index, tuple(g.shape), dim))))
 index_copy_record = gather_op("index_copy(self, source; dim, index)", fill_at,
     "out[..., index[i], ...] = source[..., i, ...]",
-    overlap="reads", self=d("index", lambda xp, g, out, self, source, dim, index: xp.index_fill(g, dim, index, 0)),
-    source=d("index", lambda xp, g, out, self, source, dim, index: xp.index_select(g, dim, index)))
+    overlap="reads", self=d("index", "index_fill(grad, dim, index, 0)"),
+    source=d("index", "index_select(grad, dim, index)"))
 masked_scatter_record = gather_op("masked_scatter(self, source; mask)", masked_scatter_kernel,
     "out[mask] = source; out[not mask] = self[not mask]",
     self=d("mask", lambda xp, g, out, self, source, mask: xp.where(mask, xp.zeros_like(g), g)),
@@ -182,110 +178,90 @@ put_record = gather_op("put(self, source; index, accumulate)", put_kernel,
 # ---- public names
 
 
-def expose_both(name: str, choose: Callable[..., Choice], doc: str) -> None:
-    """Make function and in-place method `name` public; `choose` checks arguments and returns record and arguments."""
-
-    def function(input: Tensor, *args: Any, **options: Any) -> Tensor:
-        record, rest = choose(input, *args, **options)
-        return record(input, *rest)
-
-    def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
-        record, rest = choose(self, *args, **options)
-        return inplace(record, self, *rest)
-
-    function.__doc__, method.__doc__ = doc, f"In-place form of {name}."
-    public(name, vmap="samples")(function)
-    public(name + "_", forms="m", vmap="samples")(method)
-
-
+@in_both_forms("scatter_reduce", vmap="samples")
 def choose_scatter_reduce(
-    self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Choice:
+    """Reduce the values of src into the elements that index selects (torch.scatter_reduce)."""
     if reduce not in UFUNC:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    dim = check_dim(dim, self.ndim)
-    return scatter_reduce_record, (src, dim, scatter_index(self, dim, index, src), reduce, include_self)
+    dim = check_dim(dim, input.ndim)
+    return scatter_reduce_record, (input, src, dim, scatter_index(input, dim, index, src), reduce, include_self)
 
 
-def choose_index_fill(self: Tensor, dim: int, index: Tensor, value: Tensor | float) -> Choice:
+@in_both_forms("index_fill", vmap="samples")
+def choose_index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | float) -> Choice:
+    """Return a copy with a value at the given indices (torch.index_fill)."""
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(
                 "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                 f"{value.ndim} dimension(s)."
             )
-        dim = check_dim(dim, self.ndim)
-        return index_fill_tensor, (value, dim, filled_index(self, dim, index))
-    dim = check_dim(dim, self.ndim)
-    return index_fill_record, (dim, filled_index(self, dim, index), value)
+        dim = check_dim(dim, input.ndim)
+        return index_fill_tensor, (input, value, dim, filled_index(input, dim, index))
+    dim = check_dim(dim, input.ndim)
+    return index_fill_record, (input, dim, filled_index(input, dim, index), value)
 
 
-def choose_index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Choice:
-    dim = check_dim(dim, self.ndim)
-    return index_copy_record, (source, dim, copied_index(self, dim, index, source))
+@in_both_forms("index_copy", vmap="samples")
+def choose_index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Choice:
+    """Return a copy with slices of source at the indices (torch.index_copy)."""
+    dim = check_dim(dim, input.ndim)
+    return index_copy_record, (input, source, dim, copied_index(input, dim, index, source))
 
 
+@in_both_forms("index_reduce", vmap="samples")
 def choose_index_reduce(
-    self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Choice:
+    """Reduce slices of source into the given indices (torch.index_reduce)."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
-    dim = check_dim(dim, self.ndim)
+    dim = check_dim(dim, input.ndim)
     shape = [1] * source.ndim
     if source.ndim:
         shape[dim] = -1
     spread = np.broadcast_to(index.array.reshape(shape), tuple(source.shape))
-    return index_reduce_record, (source, dim, spread, reduce, include_self)
+    return index_reduce_record, (input, source, dim, spread, reduce, include_self)
 
 
-def choose_masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Choice:
+@in_both_forms("masked_scatter", vmap="samples")
+def choose_masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Choice:
+    """Return a copy with the elements of source, in order, where the mask is True (torch.masked_scatter)."""
     if mask.dtype.name != "bool":
         raise RuntimeError(
             f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_type}"
         )
-    if self.dtype is not source.dtype:
+    if input.dtype is not source.dtype:
         raise RuntimeError(
             "masked_scatter: expected self and source to have same dtypes but got"
-            f"{self.dtype.scalar_type} and {source.dtype.scalar_type}"
+            f"{input.dtype.scalar_type} and {source.dtype.scalar_type}"
         )
-    full = np.broadcast_to(mask.array, broadcast(tuple(mask.shape), tuple(self.shape)))
+    full = np.broadcast_to(mask.array, broadcast(tuple(mask.shape), tuple(input.shape)))
     if int(full.sum()) > source.numel():
         raise RuntimeError("Number of elements of source < number of ones in mask")
-    return masked_scatter_record, (source, full)
+    return masked_scatter_record, (input, source, full)
 
 
-def choose_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Choice:
-    if self.dtype is not source.dtype:
+@in_both_forms("put", vmap="samples")
+def choose_put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Choice:
+    """Return a copy with source at positions of the flattened tensor (Tensor.put)."""
+    if input.dtype is not source.dtype:
         raise RuntimeError(
             "put_(): self and source expected to have the same dtype, but got self.dtype = "
-            f"{self.dtype.scalar_type} and source.dtype = {source.dtype.scalar_type}"
+            f"{input.dtype.scalar_type} and source.dtype = {source.dtype.scalar_type}"
         )
-    positions = flat_positions("put_", self, index)
+    positions = flat_positions("put_", input, index)
     if positions.size != source.numel():
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.numel()}, index.numel() = {positions.size}"
         )
-    return put_record, (source, positions, accumulate)
+    return put_record, (input, source, positions, accumulate)
 
 
-expose_both(
-    "scatter_reduce",
-    choose_scatter_reduce,
-    "Reduce the values of src into the elements that index selects (torch.scatter_reduce).",
-)
-expose_both("index_fill", choose_index_fill, "Return a copy with a value at the given indices (torch.index_fill).")
-expose_both("index_copy", choose_index_copy, "Return a copy with slices of source at the indices (torch.index_copy).")
-expose_both("index_reduce", choose_index_reduce, "Reduce slices of source into the given indices (torch.index_reduce).")
-expose_both(
-    "masked_scatter",
-    choose_masked_scatter,
-    "Return a copy with the elements of source, in order, where the mask is True (torch.masked_scatter).",
-)
-expose_both("put", choose_put, "Return a copy with source at positions of the flattened tensor (Tensor.put).")
-
-
-@public("take_along_dim", vmap="samples")
+@public(vmap="samples")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """Select the entries at `indices` along dim, with shapes broadcast (torch.take_along_dim)."""
     if indices.dtype is not dtypes.int64:

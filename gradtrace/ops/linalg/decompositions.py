@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any, Sequence
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, linalg_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Operand
+from gradtrace.engine.operators.op import d, linalg_op
 from gradtrace.ops.arguments import linalg_function, need_float, require_float, torch_function
 from gradtrace.ops.linalg.matrix import transposed
 from gradtrace.ops.linalg.solve import (
@@ -258,13 +258,13 @@ def eigen(input: Tensor, uplo: str) -> tuple[Tensor, Tensor]:
     return eigh_record(input, uplo.upper() == "L")
 
 
-@linalg_function("eigh")
+@linalg_function()
 def eigh(input: Tensor, UPLO: str = "L") -> Result:
     """Eigenvalues and eigenvectors of symmetric matrices, from one triangle of each (torch.linalg.eigh)."""
     return result_type("linalg_eigh", "eigenvalues", "eigenvectors")(eigen(input, UPLO))
 
 
-@linalg_function("eigvalsh", vmap="samples")
+@linalg_function(vmap="samples")
 def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
     """Eigenvalues of symmetric matrices, in ascending order (torch.linalg.eigvalsh)."""
     return eigen(input, UPLO)[0]
@@ -286,13 +286,13 @@ def linalg_svd(input: Tensor, full_matrices: bool = True, *, driver: str | None 
     return result_type("linalg_svd", "U", "S", "Vh")(singular(input, full_matrices))
 
 
-@linalg_function("svdvals", vmap="samples")
+@linalg_function(vmap="samples")
 def svdvals(input: Tensor, *, driver: str | None = None) -> Tensor:
     """Singular values, in descending order (torch.linalg.svdvals)."""
     return singular(input, False)[1]
 
 
-@torch_function("svd")
+@torch_function()
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Result:
     """Singular value decomposition (U, S, V) with input = U @ diag(S) @ V.T (torch.svd, the older form)."""
     u, s, vh = singular(input, not some)
@@ -320,21 +320,31 @@ def linalg_qr(input: Tensor, mode: str = "reduced") -> Result:
     return result_type("linalg_qr", "Q", "R")(factored(input, mode))
 
 
-@torch_function("qr")
+@torch_function()
 def qr(input: Tensor, some: bool = True) -> Result:
     """QR decomposition (Q, R) (torch.qr, the older form)."""
     return result_type("qr", "Q", "R")(factored(input, "reduced" if some else "complete"))
 
 
-def tolerances(input: Tensor, atol: Tensor | float | None, rtol: Tensor | float | None) -> tuple[float, float]:
-    """Return the absolute and the relative threshold below which a singular value counts as 0."""
-    atol, rtol = (None if t is None else float(t) for t in (atol, rtol))
-    if rtol is None:
-        rtol = 0.0 if atol else float(np.finfo(input.dtype.np).eps) * max(input.shape[-2:])
-    return atol or 0.0, rtol
+def tolerances(input: Tensor, atol: Tensor | float | None, rtol: Tensor | float | None) -> tuple[Any, Any]:
+    """Return the absolute and the relative threshold below which a singular value counts as 0.
+
+    Each is a number, or an array (..., 1) with one for each matrix.
+    """
+    least, relative = threshold(atol), threshold(rtol)
+    if relative is None:
+        by_type = float(np.finfo(input.dtype.np).eps) * max(input.shape[-2:])
+        relative = np.where(least > 0, 0.0, by_type) if isinstance(least, np.ndarray) else 0.0 if least else by_type
+    return 0.0 if least is None else least, relative
 
 
-@linalg_function("pinv", vmap="samples")
+def threshold(value: Tensor | float | None) -> Any:
+    if isinstance(value, Tensor) and value.ndim:
+        return value.array[..., None]
+    return None if value is None else float(value)
+
+
+@linalg_function(vmap="samples")
 def pinv(
     input: Tensor,
     rcond: Tensor | float | None = None,
@@ -352,13 +362,13 @@ def pinv(
     return pinv_record(input, *tolerances(input, atol, rcond if rtol is None else rtol), hermitian)
 
 
-@torch_function("pinverse")
+@torch_function()
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The Moore-Penrose inverse (torch.pinverse)."""
     return pinv(input, rcond)
 
 
-@linalg_function("lstsq", B="other")
+@linalg_function(B="other")
 def lstsq(input: Tensor, other: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Result:
     """Minimum-norm least-squares solution: (solution, residuals, rank, singular_values) (torch.linalg.lstsq)."""
     check_matrix("torch.linalg.lstsq", input, "input")
@@ -373,7 +383,7 @@ def lstsq(input: Tensor, other: Tensor, rcond: float | None = None, *, driver: s
     return result_type("linalg_lstsq", "solution", "residuals", "rank", "singular_values")(result)
 
 
-@linalg_function("matrix_rank", vmap="samples")
+@linalg_function(vmap="samples")
 def matrix_rank(
     input: Tensor,
     tol: Tensor | float | None = None,
@@ -386,11 +396,11 @@ def matrix_rank(
     check_matrix("torch.linalg.matrix_rank", input, "input")
     require_float(input, "This function doesn't handle types other than float and double")
     if tol is not None:
-        return matrix_rank_record(input, float(tol), 0.0, hermitian)
+        return matrix_rank_record(input, threshold(tol), 0.0, hermitian)
     return matrix_rank_record(input, *tolerances(input, atol, rtol), hermitian)
 
 
-@linalg_function("cond", vmap="samples")
+@linalg_function(vmap="samples")
 def cond(input: Tensor, p: float | str | None = None) -> Tensor:
     """Condition number in the norm `p`, by default the ratio of singular values (torch.linalg.cond)."""
     from gradtrace.ops.linalg.vector_norm import norm_of_matrix

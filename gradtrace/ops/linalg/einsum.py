@@ -7,7 +7,7 @@ and a permute; then operands are multiplied from left to right, each pair by one
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.ops.api import public
 from gradtrace.ops.linalg.matrix import bmm
 
@@ -15,7 +15,7 @@ ELLIPSIS = "..."
 Subscripts = list[str]
 
 
-@public("einsum", forms="f")
+@public(forms="f")
 def einsum(*args: Any) -> Tensor:
     """Evaluate einsum("ij,jk->ik", a, b), or operands each followed by a list of ints as subscripts (torch.einsum)."""
     if args and isinstance(args[0], Tensor):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, linalg_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, NumpyDtype, Operand
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, NumpyDtype, Operand
+from gradtrace.engine.operators.op import d, linalg_op
 from gradtrace.ops.arguments import linalg_function, torch_function
 from gradtrace.ops.linalg.matrix import transposed
 from gradtrace.ops.linalg.solve import (
@@ -230,14 +230,14 @@ def need_pivoting(pivot: bool) -> None:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
 
 
-@linalg_function("lu_factor", vmap="samples")
+@linalg_function(vmap="samples")
 def lu_factor(input: Tensor, *, pivot: bool = True) -> Result:
     """LU factorisation (LU, pivots), packed; raise RuntimeError for a zero pivot (torch.linalg.lu_factor)."""
     pair = factorised("linalg.lu_factor", input, pivot, True)[:2]
     return result_type("linalg_lu_factor", "LU", "pivots")(pair)
 
 
-@linalg_function("lu_factor_ex")
+@linalg_function()
 def lu_factor_ex(input: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Result:
     """LU factorisation (LU, pivots, info) that does not raise for a zero pivot (torch.linalg.lu_factor_ex)."""
     result = factorised("linalg.lu_factor_ex", input, pivot, check_errors)
@@ -253,14 +253,14 @@ def linalg_lu(input: Tensor, *, pivot: bool = True) -> Result:
     return result_type("linalg_lu", "P", "L", "U")(lu_record(input))
 
 
-@torch_function("lu")
+@torch_function()
 def lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
     """LU factorisation (LU, pivots) or (LU, pivots, info) (torch.lu, the older form)."""
     result = factorised("linalg.lu_factor_ex", input, pivot, not get_infos)
     return result_type("_lu_with_info", "LU", "pivots", "info")(result) if get_infos else result[:2]
 
 
-@torch_function("lu_unpack", forms="f", renamed={"LU_data": "input", "LU_pivots": "pivots"})
+@torch_function(forms="f", renamed={"LU_data": "input", "LU_pivots": "pivots"})
 def lu_unpack(input: Tensor, pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Result:
     """Unpack an LU factorisation into (P, L, U) (torch.lu_unpack)."""
     return result_type("lu_unpack", "P", "L", "U")(lu_unpack_record(input, pivots, unpack_data, unpack_pivots))
@@ -278,13 +278,13 @@ def linalg_lu_solve(
     return lu_solve_record(input, pivots, other.mT, not adjoint).mT
 
 
-@torch_function("lu_solve", renamed={"b": "input", "LU_data": "LU", "LU_pivots": "pivots"})
+@torch_function(renamed={"b": "input", "LU_data": "LU", "LU_pivots": "pivots"})
 def lu_solve(input: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
     """Solve A @ X = input from the packed LU factors of A (torch.lu_solve, the older form)."""
     return linalg_lu_solve(LU, pivots, input)
 
 
-@linalg_function("householder_product")
+@linalg_function()
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """First n columns of H1 H2 ... Hk, with vectors below the diagonal of input (torch.linalg.householder_product)."""
     check_matrix("torch.linalg.householder_product", input, "input")
@@ -295,7 +295,7 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     return householder_record(input, tau)
 
 
-@torch_function("orgqr", renamed={"input2": "tau"})
+@torch_function(renamed={"input2": "tau"})
 def orgqr(input: Tensor, tau: Tensor) -> Tensor:
     """torch.linalg.householder_product under its LAPACK name (torch.orgqr)."""
     return householder_product(input, tau)

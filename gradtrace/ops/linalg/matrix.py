@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine import dtypes
-from gradtrace.engine.inplace import inplace
-from gradtrace.engine.lazy import np
-from gradtrace.engine.node import Meta
-from gradtrace.engine.op import Op, contraction_op, d, records
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Ints, Operand, Rule, Shape
+from gradtrace.engine.calls.inplace import inplace
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.node import Meta
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Ints, Operand, Rule, Shape
+from gradtrace.engine.operators.op import Op, contraction_op, d, records
 from gradtrace.ops.api import named, not_a_tensor
 from gradtrace.ops.arguments import torch_function
 
@@ -308,7 +308,7 @@ for _record in (addmm, addmv, addr, addbmm, baddbmm):
     _added(_record)
 
 
-@torch_function("matmul", forms="fml", renamed={"tensor2": "other", "mat2": "other"})
+@torch_function(forms="fml", renamed={"tensor2": "other", "mat2": "other"})
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Product of vectors, matrices, or batches of matrices with broadcast batch dims (torch.matmul)."""
     if not isinstance(other, Tensor):
@@ -384,7 +384,7 @@ def broadcast_batches(a: Ints, b: Ints) -> Ints:
     return tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
 
 
-@torch_function("linear", forms="n", vmap="samples")
+@torch_function(forms="n", vmap="samples")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return input @ weight.T + bias for input (..., in), weight (out, in), bias (out) (torch.nn.functional.linear)."""
     if not input.ndim or not weight.ndim:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, linalg_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Operand
+from gradtrace.engine.operators.op import d, linalg_op
 from gradtrace.ops.api import functions, public
 from gradtrace.ops.arguments import linalg_function, torch_function
 from gradtrace.ops.create.factories import assign, clone
@@ -65,14 +65,14 @@ matrix_exp = linalg_op("matrix_exp(self)", exp_kernel, "sum[k, 0, inf](self**k /
 # fmt: on
 
 
-@linalg_function("matrix_exp", "fml")
+@linalg_function("matrix_exp", forms="fml")
 def exponential(input: Tensor) -> Tensor:
     """Matrix exponential of (..., n, n) (torch.linalg.matrix_exp)."""
     check_square_floats("linalg.matrix_exp", input)
     return matrix_exp(input)
 
 
-@linalg_function("matrix_power", "fml", vmap="samples")
+@linalg_function("matrix_power", forms="fml", vmap="samples")
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """Raise square matrices to the n-th power; a negative n inverts them (torch.linalg.matrix_power)."""
     if not isinstance(n, int) or isinstance(n, bool):
@@ -124,7 +124,7 @@ def best_splits(sizes: list[int]) -> list[list[int]]:
     return split
 
 
-@public("multi_dot", forms="l")
+@public(forms="l")
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Multiply a chain of matrices in the cheapest order; the ends may be vectors (torch.linalg.multi_dot)."""
     chain = list(tensors)
@@ -149,13 +149,13 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     return product(0, len(chain) - 1).view(shape)
 
 
-@public("chain_matmul", forms="f")
+@public(forms="f")
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """multi_dot with the matrices as separate arguments (torch.chain_matmul)."""
     return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
 
 
-@torch_function("vecdot", forms="l", renamed={"y": "other"})
+@torch_function(forms="l", renamed={"y": "other"})
 def vecdot(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Dot products along `dim` (torch.linalg.vecdot)."""
     if not input.is_floating_point():
@@ -180,7 +180,7 @@ def linalg_vander(input: Tensor, *, N: int | None = None) -> Tensor:
     return functions["cat"]([ones, powers], -1)
 
 
-@torch_function("vander", forms="f")
+@torch_function(forms="f")
 def vander(input: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """Vandermonde matrix of a vector, with descending powers unless `increasing` (torch.vander)."""
     if input.ndim != 1:

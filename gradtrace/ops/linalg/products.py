@@ -8,13 +8,13 @@ from __future__ import annotations
 import warnings
 
 from gradtrace.annotations import Any
-from gradtrace.engine import dtypes
-from gradtrace.engine.inplace import inplace, refuse_unless_tracked
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import PASS_ON, Op, arith_op, contraction_op, d, elementwise_op
-from gradtrace.engine.rounding import blend, multiply_add
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand, Raw
+from gradtrace.engine.calls.inplace import inplace, refuse_unless_tracked
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Operand, Raw
+from gradtrace.engine.operators.op import PASS_ON, Op, arith_op, contraction_op, d, elementwise_op
+from gradtrace.engine.operators.rounding import blend, multiply_add
 from gradtrace.ops.api import is_int, named, public
 from gradtrace.ops.arguments import count, need_float, one_dim, require_float, torch_function
 from gradtrace.ops.fused import not_differentiable
@@ -55,9 +55,7 @@ def addcmul_kernel(a: Array, b: Array, c: Array, value: float) -> Array:
 # fmt: off
 cross = contraction_op("cross(self, other; dim)", cross_kernel,
     "out[i] = self[j] * other[k] - self[k] * other[j]; j = (i + 1) % 3; k = (i + 2) % 3", node="LinalgCrossBackward0",
-    promote="arith", unsupported_dtypes="b cross",
-    self=d("other", lambda xp, g, out, self, other, dim: xp.cross(other, g, dim)),
-    other=d("self", lambda xp, g, out, self, other, dim: xp.cross(g, self, dim)))
+    promote="arith", unsupported_dtypes="b cross", self="cross(other, grad, dim)", other="cross(grad, self, dim)")
 cdist = contraction_op("cdist(x1, x2; p)", cdist_kernel, "out[i, j] = sum[k](abs(x1[i, k] - x2[j, k])**p)**(1 / p)",
     cost=("pairs", 3), promote="arith",
     x1=d("x1 x2 out", lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, x1, x2, out, p, 0),
@@ -96,7 +94,7 @@ def outer(input: Tensor, other: Tensor) -> Tensor:
     return input.reshape(-1, 1) * other
 
 
-@torch_function("inner")
+@torch_function()
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sums of products over the last dims of both tensors (torch.inner)."""
     if not input.ndim or not other.ndim:
@@ -109,7 +107,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return tensordot(input, other, ([-1], [-1]))
 
 
-@torch_function("kron")
+@torch_function()
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Kronecker product (torch.kron)."""
     n = max(input.ndim, other.ndim)
@@ -119,7 +117,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return unsafe_view(left * right, tuple(x * y for x, y in zip(a, b, strict=True)))
 
 
-@public("tensordot", forms="f")
+@public(forms="f")
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Contract the last `dims` dims of a with the first of b, or two lists of dims (torch.tensordot)."""
     first, second = contracted_dims(a, b, dims)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any, Sequence
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import contraction_op, d, linalg_op, records
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Ints, Operand
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Ints, Operand
+from gradtrace.engine.operators.op import contraction_op, d, linalg_op, records
 from gradtrace.ops.api import expose, linalg
 from gradtrace.ops.arguments import linalg_function, require_float, torch_function
 from gradtrace.ops.linalg.matrix import transposed
@@ -251,7 +251,7 @@ def inverse(name: str, a: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
     return out, info
 
 
-@linalg_function("inv", vmap="samples")
+@linalg_function(vmap="samples")
 def inv(input: Tensor) -> Tensor:
     """Inverse of square matrices (..., n, n); raise LinAlgError for a singular one (torch.linalg.inv)."""
     return inverse("linalg.inv", input, True)[0]
@@ -266,7 +266,7 @@ def inv_and_info(input: Tensor, *, check_errors: bool = False) -> Result:
     return result_type("linalg_inv_ex", "inverse", "info")(inverse("linalg.inv_ex", input, check_errors))
 
 
-@linalg_function("det", "fml")
+@linalg_function("det", forms="fml")
 def determinant(input: Tensor) -> Tensor:
     """Determinants of (..., n, n), shape (...) (torch.linalg.det)."""
     check_square_floats("linalg.det", input)
@@ -290,7 +290,7 @@ def old_slogdet(input: Tensor) -> Result:
     return result_type("slogdet", "sign", "logabsdet")(sign_and_log("linalg.slogdet", input))
 
 
-@torch_function("logdet")
+@torch_function()
 def logdet(input: Tensor) -> Tensor:
     """Logarithms of determinants, nan for negative ones (torch.logdet)."""
     sign, logabs = sign_and_log("logdet", input)
@@ -331,7 +331,7 @@ def solved(name: str, a: Tensor, b: Tensor, left: bool, check_errors: bool) -> t
     return x, info
 
 
-@linalg_function("solve", B="other", vmap="samples")
+@linalg_function(B="other", vmap="samples")
 def solve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
     """Solve input @ X = other, or X @ input = other if not `left`, for vectors or matrices (torch.linalg.solve)."""
     return solved("linalg.solve", input, other, left, True)[0]
@@ -343,7 +343,7 @@ def solve_and_info(input: Tensor, other: Tensor, *, left: bool = True, check_err
     return result_type("linalg_solve_ex", "result", "info")(solved("linalg.solve_ex", input, other, left, check_errors))
 
 
-@torch_function("tensorinv", forms="l")
+@torch_function(forms="l")
 def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
     """Inverse for tensordot over `ind` dims (torch.linalg.tensorinv)."""
     if ind <= 0:
@@ -358,7 +358,7 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
     return inv(input.reshape(n, m)).reshape((*last, *first))
 
 
-@torch_function("tensorsolve", forms="l", renamed={"B": "other"})
+@torch_function(forms="l", renamed={"B": "other"})
 def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
     """Solve tensordot(input, X) = other after moving `dims` of input to the end (torch.linalg.tensorsolve)."""
     if dims is not None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Sequence
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, linalg_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Operand
+from gradtrace.engine.operators.op import d, linalg_op
 from gradtrace.ops.api import NOT_GIVEN
 from gradtrace.ops.arguments import linalg_function, missing_arguments, torch_function
 from gradtrace.ops.linalg.matrix import transposed
@@ -179,7 +179,7 @@ def linalg_solve_triangular(
     return solve_triangular_record(input, other, upper, left, unitriangular)
 
 
-@torch_function("triangular_solve", renamed={"A": "other", "b": "input"})
+@torch_function(renamed={"A": "other", "b": "input"})
 def triangular_solve(
     input: Tensor, other: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Result:
@@ -223,7 +223,7 @@ def linalg_cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool
     return result_type("linalg_cholesky_ex", "L", "info")(pair)
 
 
-@torch_function("cholesky", vmap="samples")
+@torch_function(vmap="samples")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """Cholesky factor (torch.cholesky, the older form)."""
     check_square_floats("cholesky", input)
@@ -233,14 +233,14 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     return old_cholesky_record(input, upper)
 
 
-@torch_function("cholesky_inverse", renamed={"L": "input"})
+@torch_function(renamed={"L": "input"})
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """Inverse of a matrix from its Cholesky factor (torch.cholesky_inverse)."""
     check_square("cholesky_inverse", input)
     return cholesky_inverse_record(input, upper)
 
 
-@torch_function("cholesky_solve", renamed={"B": "input", "L": "input2"})
+@torch_function(renamed={"B": "input", "L": "input2"})
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """Solve A @ X = input from the Cholesky factor input2 of A (torch.cholesky_solve)."""
     for one, name in ((input, "b"), (input2, "u")):

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine import dtypes
-from gradtrace.engine.inplace import inplace
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, normalization_op, reduction_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Dims, Ints, NumpyDtype, Operand
+from gradtrace.engine.calls.inplace import inplace
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Dims, Ints, NumpyDtype, Operand
+from gradtrace.engine.operators.op import d, normalization_op, reduction_op
 from gradtrace.ops import load
 from gradtrace.ops.api import is_int, linalg
 from gradtrace.ops.arguments import count, one_dim, require_float, some_dims, torch_function
@@ -244,7 +244,7 @@ def linalg_norm(
     return norm_of_vector(input, ord, dim, keepdim, dtype=dtype)
 
 
-@torch_function("norm")
+@torch_function()
 def norm(
     input: Tensor,
     p: float | str | None = "fro",

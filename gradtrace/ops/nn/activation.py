@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.inplace import inplace as in_place
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Derivative, OneResult, arith_op, d, elementwise_op, structural_op
-from gradtrace.engine.rounding import in_float64
-from gradtrace.engine.select import select
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand
+from gradtrace.engine.calls.inplace import inplace as in_place
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Operand
+from gradtrace.engine.operators.op import OneResult, arith_op, d, elementwise_op, structural_op
+from gradtrace.engine.operators.rounding import in_float64
+from gradtrace.engine.operators.select import select
 from gradtrace.ops import scalars
 from gradtrace.ops.api import check_dim, expose, named, not_a_tensor, public
 from gradtrace.ops.nn.activation_backward import CUBIC, KAPPA, ROOT_HALF
@@ -75,33 +75,29 @@ def softshrink_kernel(x: Array, lambd: float) -> Array:
 
 # ---- records; each rule calls the backward operator of the same name (activation_backward.py)
 
-
-def back(name: str) -> Derivative:
-    """Return a rule that calls NAME_backward on the gradient and the input."""
-    return d("self", lambda xp, g, out, self, *numbers: getattr(xp, name)(g, self, *numbers))
-
-
 # fmt: off
 gelu_record = elementwise_op("gelu(self; approximate)", gelu_kernel,
     "self / 2 * (1 + erf(self / sqrt(2))) if approximate == 'none' "
         "else self / 2 * (1 + tanh(sqrt(2 / pi) * (self + 0.044715 * self**3)))", zero="saturated",
-    scalar=gelu_of_float, unsupported_dtypes="bi GeluKernelImpl", self=back("gelu_backward"))
+    scalar=gelu_of_float, unsupported_dtypes="bi GeluKernelImpl", self="gelu_backward(grad, self, approximate)")
 silu_record = elementwise_op("silu(self)", silu_kernel, "self / (1 + exp(-self))", scalar=scalars.silu,
     unsupported_dtypes="bi silu_cpu", self=d("self", silu_grad))
 softplus_record = elementwise_op("softplus(self; beta, threshold)", softplus_kernel,
     "where(beta * self > threshold, self, log(1 + exp(beta * self)) / beta)", zero="saturated",
     symbolic=lambda s, a: s.log(1 + s.exp(a)), scalar=scalars.softplus, unsupported_dtypes="bi softplus_cpu",
-    self=back("softplus_backward"))
+    self="softplus_backward(grad, self, beta, threshold)")
 mish_record = elementwise_op("mish(self)", lambda x: x * tanh(softplus_kernel(x, 1.0, 20.0)),
     "self * tanh(log(1 + exp(self)))", unsupported_dtypes="bi mish_cpu",
     self=d("self", lambda xp, g, out, self: mish_grad(xp, g, self, xp.softplus(self, 1.0, 20.0)), lambda xp, g, out,
         self: mish_grad(xp, g, self, xp.log1p(xp.exp(self)))))
 leaky_relu_record = elementwise_op("leaky_relu(self; slope)", lambda x, slope: select(x > 0, x, x * slope),
     "where(self > 0, self, slope * self)", zero="rectifier", scalar=scalars.leaky_relu,
-    inplace_node="LeakyReluBackward1", unsupported_dtypes="bi leaky_relu_cpu", self=back("leaky_relu_backward"))
+    inplace_node="LeakyReluBackward1", unsupported_dtypes="bi leaky_relu_cpu",
+    self="leaky_relu_backward(grad, self, slope)")
 elu_record = elementwise_op("elu(self; alpha, scale, input_scale)", elu_kernel,
     "scale * where(self > 0, self, alpha * (exp(input_scale * self) - 1))", zero="rectifier", scalar=scalars.elu,
-    inplace_node="EluBackward1", unsupported_dtypes="bi elu_cpu", self=back("elu_backward"))
+    inplace_node="EluBackward1", unsupported_dtypes="bi elu_cpu",
+    self="elu_backward(grad, self, alpha, scale, input_scale)")
 # PyTorch has a float32 in celu's rule, too.
 celu_record = elementwise_op("celu(self; alpha)", lambda x, alpha: elu_kernel(x, alpha, 1.0, 1 / alpha),
     "where(self > 0, self, alpha * (exp(self / alpha) - 1))", inplace_node="CeluBackward1",
@@ -109,32 +105,31 @@ celu_record = elementwise_op("celu(self; alpha)", lambda x, alpha: elu_kernel(x,
     self=d("self", lambda xp, g, out, self, alpha: xp.elu_backward(g, self, alpha, 1.0, 1 / float(np.float32(alpha)))))
 hardtanh_record = elementwise_op("hardtanh(self; low, high)",
     lambda x, low, high: np.clip(x, low, high).astype(x.dtype), "min(max(self, low), high)", zero="clamp",
-    unsupported_dtypes="b Bool inputs not supported for hardtanh", self=back("hardtanh_backward"))
+    unsupported_dtypes="b Bool inputs not supported for hardtanh", self="hardtanh_backward(grad, self, low, high)")
 hardswish_record = elementwise_op("hardswish(self)", lambda x: (x * np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
     "self * min(max(self + 3, 0), 6) / 6", zero="saturated", unsupported_dtypes="bi hardswish_cpu",
-    self=back("hardswish_backward"))
+    self="hardswish_backward(grad, self)")
 hardsigmoid_record = elementwise_op("hardsigmoid(self)", lambda x: (np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
     "min(max(self + 3, 0), 6) / 6", zero="clamp", unsupported_dtypes="bi hardsigmoid_cpu",
-    self=back("hardsigmoid_backward"))
+    self="hardsigmoid_backward(grad, self)")
 logsigmoid_record = elementwise_op("log_sigmoid(self)", lambda x: np.minimum(x, 0) - log1p(exponential(-np.abs(x))),
     "-log(1 + exp(-self))", c_order=True, scalar=scalars.log_sigmoid, unsupported_dtypes="bi log_sigmoid_cpu",
-    self=back("log_sigmoid_backward"))
+    self="log_sigmoid_backward(grad, self)")
 prelu_record = arith_op("prelu(self, weight)", lambda x, w: select(x > 0, x, x * w),
     "where(self > 0, self, weight * self)", node="PreluKernelBackward0", unsupported_dtypes="bi prelu_cpu",
-    self=d("self weight", lambda xp, g, out, self, weight: xp.prelu_input_backward(g, self, weight)),
-    weight=d("self weight", lambda xp, g, out, self, weight: xp.prelu_weight_backward(g, self, weight)))
+    self="prelu_input_backward(grad, self, weight)", weight="prelu_weight_backward(grad, self, weight)")
 threshold_record = elementwise_op("threshold(self; threshold, value)",
     lambda x, threshold, value: np.where(x <= threshold, np.asarray(value, x.dtype), x),
     "where(self > threshold, self, value)", zero="rectifier", inplace_node="ThresholdBackward1",
-    self=d("self", lambda xp, g, out, self, threshold, value: xp.threshold_backward(g, self, threshold)))
+    self="threshold_backward(grad, self, threshold)")
 softshrink_record = elementwise_op("softshrink(self; lambd)", softshrink_kernel,
     "where(self > lambd, self - lambd, where(self < -lambd, self + lambd, 0))", zero="rectifier",
-    unsupported_dtypes="bi softshrink_check", self=back("softshrink_backward"))
+    unsupported_dtypes="bi softshrink_check", self="softshrink_backward(grad, self, lambd)")
 hardshrink_record = elementwise_op("hardshrink(self; lambd)",
     lambda x, lambd: np.where((x >= -lambd) & (x <= lambd), np.zeros_like(x), x), "where(abs(self) > lambd, self, 0)",
-    zero="rectifier", unsupported_dtypes="bi hardshrink_cpu", self=back("hardshrink_backward"))
+    zero="rectifier", unsupported_dtypes="bi hardshrink_cpu", self="hardshrink_backward(grad, self, lambd)")
 glu_record = structural_op("glu(self; dim)", glu_kernel, "a / (1 + exp(-b)); (a, b) = chunk(self, 2, dim)", dims="dim",
-    unsupported_dtypes="bi glu_cpu", self=back("glu_backward"))
+    unsupported_dtypes="bi glu_cpu", self="glu_backward(grad, self, dim)")
 # fmt: on
 
 
@@ -146,6 +141,27 @@ def apply(record: OneResult, input: object, inplace: bool, *numbers: Any) -> Ten
     if not isinstance(input, Tensor):
         raise not_a_tensor(record.name, "input", 1, input)
     return in_place(record, input, *numbers) if inplace else record(input, *numbers)
+
+
+ISSUE = (
+    " File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu backward "
+    "calculation with negative slope"
+)
+
+
+def without_backward(output: Tensor, name: str) -> Tensor:
+    """Return the output of an in-place activation with a negative slope, whose input cannot be found from it."""
+
+    def refuse(grads: Any) -> None:
+        raise RuntimeError(
+            f"In-place {name} backward calculation is triggered with a negative slope which is not supported. This is "
+            "caused by calling in-place forward function with a negative slope, please call out-of-place version "
+            f"instead.{ISSUE if name != 'elu' else ''}"
+        )
+
+    if output.grad_fn is not None:
+        output.grad_fn.register_prehook(refuse)
+    return output
 
 
 def _with_inplace(name: str, record: OneResult, doc: str, *numbers: float, forms: str = "n") -> Callable[..., Tensor]:
@@ -173,13 +189,13 @@ _with_inplace("hardswish", hardswish_record, "x relu6(x + 3) / 6")
 _with_inplace("hardsigmoid", hardsigmoid_record, "relu6(x + 3) / 6")
 
 
-@public("relu", forms="n")
+@public(forms="n")
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return input where positive, else 0 (torch.nn.functional.relu)."""
     return apply(relu_record, input, True) if inplace else rectified(input)
 
 
-@public("gelu", forms="n")
+@public(forms="n")
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """Return x * Phi(x), or its tanh approximation (torch.nn.functional.gelu)."""
     if approximate not in ("none", "tanh"):
@@ -187,33 +203,36 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     return apply(gelu_record, input, False, approximate)
 
 
-@public("softplus", forms="n")
+@public(forms="n")
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """log(1 + exp(beta x)) / beta, or x where beta x > threshold (torch.nn.functional.softplus)."""
     return apply(softplus_record, input, False, beta, threshold)
 
 
-@public("leaky_relu", forms="n")
+@public(forms="n")
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """Return x where positive, else negative_slope * x (torch.nn.functional.leaky_relu)."""
-    return apply(leaky_relu_record, input, inplace, negative_slope)
+    out = apply(leaky_relu_record, input, inplace, negative_slope)
+    return without_backward(out, "leakyReLu") if inplace and negative_slope < 0 else out
 
 
-@public("elu", forms="n")
+@public(forms="n")
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """Return x where positive, else alpha (exp(x) - 1) (torch.nn.functional.elu)."""
-    return apply(elu_record, input, inplace, alpha, 1.0, 1.0)
+    out = apply(elu_record, input, inplace, alpha, 1.0, 1.0)
+    return without_backward(out, "elu") if inplace and alpha < 0 else out
 
 
-@public("celu", forms="fn")
+@public(forms="fn")
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """max(0, x) + min(0, alpha (exp(x / alpha) - 1)) (torch.nn.functional.celu)."""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return apply(celu_record, input, inplace, alpha)
+    out = apply(celu_record, input, inplace, alpha)
+    return without_backward(out, "elu") if inplace and alpha < 0 else out
 
 
-@public("hardtanh", forms="n")
+@public(forms="n")
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """Clamp x to [min_val, max_val] (torch.nn.functional.hardtanh)."""
     if min_val > max_val:
@@ -221,19 +240,19 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     return apply(hardtanh_record, input, inplace, min_val, max_val)
 
 
-@public("logsigmoid", forms="n")
+@public(forms="n")
 def logsigmoid(input: Tensor) -> Tensor:
     """Return log(sigmoid(x)) without overflow (torch.nn.functional.logsigmoid)."""
     return apply(logsigmoid_record, input, False)
 
 
-@public("threshold", forms="fn")
+@public(forms="fn")
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Return x where it exceeds the threshold, else value (torch.nn.functional.threshold)."""
     return apply(threshold_record, input, inplace, threshold, value)
 
 
-@public("softshrink", forms="n")
+@public(forms="n")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Shrink x towards 0 by lambd; 0 within -lambd..lambd (torch.nn.functional.softshrink)."""
     if lambd < 0:
@@ -244,25 +263,25 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return apply(softshrink_record, input, False, lambd)
 
 
-@public("hardshrink", forms="fmn")
+@public(forms="fmn")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Return x outside -lambd..lambd, else 0 (torch.nn.functional.hardshrink)."""
     return apply(hardshrink_record, input, False, lambd)
 
 
-@public("softsign", forms="n")
+@public(forms="n")
 def softsign(input: Tensor) -> Tensor:
     """x / (1 + |x|) (torch.nn.functional.softsign)."""
     return input / (input.abs() + 1)
 
 
-@public("tanhshrink", forms="n")
+@public(forms="n")
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x) (torch.nn.functional.tanhshrink)."""
     return input - input.tanh()
 
 
-@public("glu", forms="n")
+@public(forms="n")
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """Multiply the first half along dim by the sigmoid of the second (torch.nn.functional.glu)."""
     if input.ndim == 0:
@@ -273,7 +292,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return apply(glu_record, input, False, wrapped)
 
 
-@public("prelu", forms="fmn")
+@public(forms="fmn")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """Return x where positive, else weight * x; one weight, or one per channel (dim 1) (torch.nn.functional.prelu)."""
     if weight.numel() != 1:
@@ -295,7 +314,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return prelu_record(input, weight.reshape(shape) if tuple(weight.shape) != shape else weight)
 
 
-@public("rrelu", forms="fn", vmap="random")
+@public(forms="fn", vmap="random")
 def rrelu(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -303,7 +322,8 @@ def rrelu(
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
-        return apply(rrelu_middle, input, inplace, (lower + upper) / 2)
+        out = apply(rrelu_middle, input, inplace, (lower + upper) / 2)
+        return without_backward(out, "leakyReLu") if inplace and lower + upper < 0 else out
     from gradtrace.ops.random.generator import draw
 
     negative = input.array <= 0
@@ -315,13 +335,12 @@ def rrelu(
 
 # fmt: off
 rrelu_record = elementwise_op("rrelu(self; slopes)", lambda x, slopes: x * slopes, "slopes * self",
-    node="RreluWithNoiseBackward0", inplace_node="RreluWithNoiseBackward1",
-    self=d("self", lambda xp, g, out, self, slopes: xp.rrelu_backward(g, self, slopes)))
+    node="RreluWithNoiseBackward0", inplace_node="RreluWithNoiseBackward1", self="rrelu_backward(grad, self, slopes)")
 rrelu_middle = elementwise_op("rrelu_middle(self; slope)", lambda x, slope: select(x > 0, x, x * slope),
     "where(self > 0, self, slope * self)", node="RreluWithNoiseBackward0", inplace_node="RreluWithNoiseBackward1",
-    unsupported_dtypes="bi leaky_relu_cpu", self=back("rrelu_middle_backward"))
+    unsupported_dtypes="bi leaky_relu_cpu", self="rrelu_middle_backward(grad, self, slope)")
 times_array = elementwise_op("times_array(self; array)", lambda x, array: x * array, "self * array",
-    node="MulBackward0", self=d("", lambda xp, g, out, self, array: xp.times_array(g, array)))
+    node="MulBackward0", self="times_array(grad, array)")
 # fmt: on
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.lazy import np
-from gradtrace.engine.namespace import ARRAY, SCALAR
-from gradtrace.engine.op import ZERO_GRAD, Derivative, d, elementwise_op
-from gradtrace.engine.rounding import in_float64
-from gradtrace.engine.select import select as either
-from gradtrace.engine.select import where_kept
-from gradtrace.engine.types import XP, Array, Operand
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.types import XP, Array, Operand
+from gradtrace.engine.operators.namespace import ARRAY, SCALAR
+from gradtrace.engine.operators.op import ZERO_GRAD, d, elementwise_op
+from gradtrace.engine.operators.rounding import in_float64
+from gradtrace.engine.operators.select import select as either
+from gradtrace.engine.operators.select import where_kept
 from gradtrace.ops import scalars
 from gradtrace.ops.fused import fused
 
@@ -33,11 +33,6 @@ def select(xp: XP, condition: Operand, a: Operand, g: Operand) -> Operand:
     return xp.where(condition, a, xp.zeros_like(g))
 
 
-def again(name: str) -> Derivative:
-    """Return the derivative of the record `name`, which is linear in g, by g: the same record."""
-    return d("self", lambda xp, gg, out, g, *rest: getattr(xp, name)(gg, *rest))
-
-
 def masked(
     name: str,
     numbers: str,
@@ -49,7 +44,7 @@ def masked(
     """Return a record "NAME_backward(g, self; numbers)" that is linear in g and has no gradient for its input."""
     backward = f"{name}_backward"
     elementwise_op(f"{backward}(g, self; {numbers})", lambda g, x, *more: kernel(g, x, *more).astype(g.dtype), formula,
-        scalar=scalar, node=node, self=ZERO_GRAD, g=again(backward))  # fmt: skip
+        scalar=scalar, node=node, self=ZERO_GRAD, g=f"{backward}(grad, self, {numbers})")  # fmt: skip
 
 
 # fmt: off
@@ -116,23 +111,24 @@ def log_sigmoid_curve(xp: XP, g: Operand, x: Operand) -> Operand:
 elementwise_op("elu_backward(g, self; alpha, scale, input_scale)",
     lambda g, x, a, s, i: either(x <= 0, g * i * (a * s) * exponential(np.minimum(x, 0) * i), g * s).astype(g.dtype),
     "g * scale * where(self > 0, 1, alpha * input_scale * exp(input_scale * self))", scalar=scalars.elu_backward,
-    g=again("elu_backward"),
+    g="elu_backward(grad, self, alpha, scale, input_scale)",
     self=d("g self", lambda xp, gg, out, g, self, a, s, i:
         select(xp, self < 0, gg * g * elu_slope(xp, self, i, a * s * i * i), gg)))
 elementwise_op("hardswish_backward(g, self)", hardswish_grad,
-    "g * where(self <= -3, 0, where(self < 3, self / 3 + 1 / 2, 1))",
-    g=again("hardswish_backward"),
+    "g * where(self <= -3, 0, where(self < 3, self / 3 + 1 / 2, 1))", g="hardswish_backward(grad, self)",
     self=d("g self", lambda xp, gg, out, g, self: select(xp, xp.logical_and(self > -3, self < 3), gg * g / 3, gg)))
 elementwise_op("softplus_backward(g, self; beta, threshold)", softplus_grad,
     "where(beta * self > threshold, g, g / (1 + exp(-beta * self)))",
     scalar=lambda g, x, beta, threshold: g if x * beta > threshold else g * scalars.sigmoid(x * beta),
-    g=again("softplus_backward"),
+    g="softplus_backward(grad, self, beta, threshold)",
     self=d("g self", lambda xp, gg, out, g, self, *more: softplus_curve(xp, gg * g, self, *more)))
 elementwise_op("log_sigmoid_backward(g, self)", log_sigmoid_grad, "g / (1 + exp(self))",
-    scalar=lambda g, x: g * scalars.sigmoid(-x),
-    g=again("log_sigmoid_backward"),
+    scalar=lambda g, x: g * scalars.sigmoid(-x), g="log_sigmoid_backward(grad, self)",
     self=d("g self", lambda xp, gg, out, g, self: log_sigmoid_curve(xp, gg * g, self)))
 fused("gelu_backward(g, self; approximate)", gelu_grad, kind="elementwise",
+    formula="g * ((1 + erf(self / sqrt(2))) / 2 + self * exp(-(self**2) / 2) / sqrt(2 * pi)) if approximate == 'none' "
+        "else g / 2 * (1 + tanh(z) + self * (1 - tanh(z)**2) * sqrt(2 / pi) * (1 + 0.134145 * self**2)); "
+        "z = sqrt(2 / pi) * (self + 0.044715 * self**3)",
     scalar=lambda g, x, approximate: gelu_grad(SCALAR, g, x, approximate))
 # fmt: on
 
@@ -160,7 +156,8 @@ def below_zero(xp: XP, x: Operand, a: Operand) -> Operand:
 
 
 # fmt: off
-fused("glu_backward(g, self; dim)", glu_grad, kind="structural")
+fused("glu_backward(g, self; dim)", glu_grad, kind="structural",
+    formula="cat((g * s, g * a * s * (1 - s)), dim); s = 1 / (1 + exp(-b)); (a, b) = chunk(self, 2, dim)")
 # PyTorch's operator has two results. At 0 its first derivative is that of the negative side, its second one 0.
 elementwise_op("prelu_input_backward(g, self, weight)", lambda g, x, weight: prelu_input_grad(ARRAY, g, x, weight),
     "where(self > 0, g, weight * g)", node="PreluKernelBackwardBackward0",
@@ -171,6 +168,5 @@ elementwise_op("prelu_weight_backward(g, self, weight)", lambda g, x, weight: pr
     g=d("self", lambda xp, gg, out, g, self, weight: below_zero(xp, self, gg * self)),
     self=d("g self", lambda xp, gg, out, g, self, weight: below_zero(xp, self, gg * g)), weight=ZERO_GRAD)
 elementwise_op("rrelu_backward(g, self; slopes)", lambda g, x, slopes: g * slopes, "slopes * g",
-    node="RreluWithNoiseBackwardBackward0",
-    g=again("rrelu_backward"), self=ZERO_GRAD)
+    node="RreluWithNoiseBackwardBackward0", g="rrelu_backward(grad, self, slopes)", self=ZERO_GRAD)
 # fmt: on

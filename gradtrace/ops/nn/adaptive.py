@@ -6,15 +6,15 @@ Window o of n inputs is floor(o n / out) .. ceil((o + 1) n / out). A 1-d input i
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, d, window_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Ints
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array, Ints
+from gradtrace.engine.operators.op import OneResult, d, window_op
 from gradtrace.ops.api import expose, named
 from gradtrace.ops.arguments import need_float, require_float
 from gradtrace.ops.nn.conv_arguments import lengths
 from gradtrace.ops.nn.patches import PerDim, size_of, widen_half
-from gradtrace.ops.nn.pool import divided, index_record, zero_input_grad
+from gradtrace.ops.nn.pool import divided, index_record, refuse_empty, watched, zero_input_grad
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.nn.pool_windows import Taps, adaptive, add_windows, dual, find_maxima, irregular, regular
 from gradtrace.ops.reduce.sums import mean_dim
@@ -45,6 +45,7 @@ def average_kernel(a: Array, outs: Ints) -> Array:
 
 
 def average_back(g: Array, sizes: Ints) -> Array:
+    refuse_empty(f"adaptive_avg_pool{len(sizes)}d", g, len(sizes))
     outs = g.shape[-len(sizes) :]
     total = divided(widen_half(g), cells(sizes, outs))
     for i, n in enumerate(sizes):
@@ -133,6 +134,8 @@ def check_shape(name: str, input: Tensor, outs: Ints) -> None:
     if min(outs) < 0:
         out_shape = shape[:-n] + list(outs)
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(outs)}: {out_shape}")
+    if size_of((*shape[:-n], *outs)) >= 2**60:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={shape[:-n] + list(outs)}")
     need_float(input, name)
 
 
@@ -174,7 +177,7 @@ def max_with_indices1d(input: Tensor, output_size: PerDim) -> tuple[Tensor, Tens
     dim = input.ndim - 1
     image = unsqueeze(input, dim)
     check_shape("adaptive_max_pool2d", image, outs)
-    values, index = maxima[2](image, outs)
+    values, index = watched(maxima[2](image, outs))
     return squeeze_dim(values, dim), squeeze_dim(index, dim)
 
 
@@ -184,7 +187,7 @@ def max_with_indices(n: int) -> Callable[..., tuple[Tensor, Tensor]]:
     def function(input: Tensor, output_size: PerDim) -> tuple[Tensor, Tensor]:
         outs = check_output_size(name, input, output_size, n)
         check_shape(name, input, outs)
-        return maxima[n](input, outs)
+        return watched(maxima[n](input, outs))
 
     return function
 

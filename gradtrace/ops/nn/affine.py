@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Sequence
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import contraction_op, d
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Ints, NumpyDtype
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array, Ints, NumpyDtype
+from gradtrace.engine.operators.op import contraction_op
 from gradtrace.ops.api import expose
 from gradtrace.ops.nn.grid import check_affine, corners_or_warn
 from gradtrace.ops.nn.patches import size_of
@@ -27,11 +27,11 @@ affine_grid_record = contraction_op("affine_grid(theta; sizes, corners)",
     lambda theta, sizes, corners: np.matmul(base_grid(sizes, corners, theta.dtype), theta.swapaxes(1, 2))
         .reshape(len(theta), *sizes, len(sizes)),
     "out[n, h, w] = theta[n] @ (x[w], y[h], 1)", node="AffineGridGeneratorBackward0",
-    theta=d("", lambda xp, g, out, theta, sizes, corners: xp.affine_grid_back(g, sizes, corners)))
+    theta="affine_grid_back(grad, sizes, corners)")
 affine_grid_back = contraction_op("affine_grid_back(g; sizes, corners)",
     lambda g, sizes, corners:
         np.matmul(g.reshape(len(g), -1, len(sizes)).swapaxes(1, 2), base_grid(sizes, corners, g.dtype)),
-    node="BmmBackward0", g=d("", lambda xp, gg, out, g, sizes, corners: xp.affine_grid(gg, sizes, corners)))
+    node="BmmBackward0", g="affine_grid(grad, sizes, corners)")
 # fmt: on
 
 

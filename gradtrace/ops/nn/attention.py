@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any, Sequence
-from gradtrace.engine.lazy import np
-from gradtrace.engine.namespace import ARRAY
-from gradtrace.engine.op import contraction_op, d, normalization_op, records
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Operand
+from gradtrace.engine.operators.namespace import ARRAY
+from gradtrace.engine.operators.op import contraction_op, d, normalization_op, records
 from gradtrace.ops.api import public
 from gradtrace.ops.arguments import require_float
 from gradtrace.ops.nn.softmax import softmax_kernel
@@ -123,7 +123,7 @@ def check(query: Tensor, key: Tensor, value: Tensor) -> None:
         )
 
 
-@public("scaled_dot_product_attention", forms="n", vmap="samples")
+@public(forms="n", vmap="samples")
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.engine.broadcast import broadcast
-from gradtrace.engine.lazy import np
-from gradtrace.engine.namespace import ARRAY
-from gradtrace.engine.op import d, loss_op
-from gradtrace.engine.rounding import in_float64
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Operand
+from gradtrace.engine.operators.broadcast import broadcast
+from gradtrace.engine.operators.namespace import ARRAY
+from gradtrace.engine.operators.op import d, loss_op
+from gradtrace.engine.operators.rounding import in_float64
 from gradtrace.ops.api import public
 from gradtrace.ops.arguments import need_float
 from gradtrace.ops.nn.loss import reduction_named, weighted_loss
@@ -77,7 +77,7 @@ def pos_weight_slope(xp: XP, x: Operand, target: Operand, pos_weight: Operand) -
     return (weighted + 1 - target) * xp.sigmoid(x) - weighted
 
 
-@public("binary_cross_entropy", forms="n", vmap="samples")
+@public(forms="n", vmap="samples")
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -104,7 +104,7 @@ def binary_cross_entropy(
     return bce(input, target, None if weight is None else weight.array, reduction)
 
 
-@public("binary_cross_entropy_with_logits", forms="n", vmap="samples")
+@public(forms="n", vmap="samples")
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import ZERO_GRAD, OneResult, d, loss_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Operand
+from gradtrace.engine.operators.op import ZERO_GRAD, OneResult, d, loss_op
 from gradtrace.ops.api import check_tensors, public
 from gradtrace.ops.arguments import require_float
 from gradtrace.ops.nn.loss import reduction_named
@@ -104,7 +104,7 @@ nll_record = _nll("nll_loss", "reduction[n](-weight[target[n]] * self[n, target[
 nll2d_record = _nll("nll_loss2d", "reduction[n, x](-weight[target[n, x]] * self[n, target[n, x], x])")
 
 
-@public("nll_loss", forms="n", vmap="samples")
+@public(forms="n", vmap="samples")
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -140,7 +140,7 @@ def loss_of_classes(input: Tensor, target: Tensor, weight: Tensor | None, ignore
     return result.view(*target.shape) if apart else result
 
 
-@public("cross_entropy", forms="n", vmap="samples")
+@public(forms="n", vmap="samples")
 def cross_entropy(
     input: Tensor,
     target: Tensor,

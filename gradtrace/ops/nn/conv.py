@@ -7,10 +7,10 @@ One record handles any number of spatial dims. Its derivatives are records of th
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Sequence
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import contraction_op, d
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Ints, Operand, Shape
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Ints, Operand, Shape
+from gradtrace.engine.operators.op import contraction_op, d
 from gradtrace.ops.api import expose, named, not_a_tensor
 from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.nn.conv_arguments import (

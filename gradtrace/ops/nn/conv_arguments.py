@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Ints
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Ints
 from gradtrace.ops.nn.patches import padded_sizes
 
 NAMES = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")

@@ -8,10 +8,10 @@ the gradient is exp(log_probs) minus the states' posteriors, which is correct if
 from __future__ import annotations
 
 from gradtrace.annotations import Sequence
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, loss_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Ints
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array, Ints
+from gradtrace.engine.operators.op import loss_op
 from gradtrace.ops.api import functional, public
 from gradtrace.ops.nn.loss import reduction_named
 from gradtrace.ops.pointwise.choice import where
@@ -90,7 +90,7 @@ ctc_backward = loss_op("_ctc_loss_backward(g, log_probs; labels, lengths, blank,
 ctc = loss_op("_ctc_loss(log_probs; labels, lengths, blank, zero_infinity)",
     negative_logs,
     "-log(sum[a](prod[t](exp(log_probs[t, a[t]])))); collapse(a) == labels", unsupported_dtypes="bi ctc_loss_cpu",
-    log_probs=d("log_probs", lambda xp, g, out, log_probs, *how: xp._ctc_loss_backward(g, log_probs, *how)))
+    log_probs="_ctc_loss_backward(grad, log_probs, labels, lengths, blank, zero_infinity)")
 # fmt: on
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Sequence
-from gradtrace.engine import dtypes
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import contraction_op, d, reduction_op
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Operand
+from gradtrace.engine.operators.op import contraction_op, d, reduction_op
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.fused import not_differentiable
 from gradtrace.ops.linalg.vector_norm import distance_grad, norm_grad, norm_kernel
@@ -23,26 +23,23 @@ norm_of = reduction_op("norm_of(self; p, dims, keepdim)", norm_kernel, "sum[i](a
     self=d("self out", norm_grad))
 trilinear = contraction_op("trilinear(a, weight, b)",
     lambda a, w, b: np.einsum("ni,oij,nj->no", a, w, b, optimize=True),
-    "out[n, o] = sum[i, j](a[n, i] * weight[o, i, j] * b[n, j])", zero="product",
-    a=d("weight b", lambda xp, g, out, a, weight, b: xp.bilinear_rows(g, weight, b)),
-    weight=d("a b", lambda xp, g, out, a, weight, b: xp.outer_sum(g, a, b)),
+    "out[n, o] = sum[i, j](a[n, i] * weight[o, i, j] * b[n, j])", zero="product", a="bilinear_rows(grad, weight, b)",
+    weight="outer_sum(grad, a, b)",
     b=d("a weight", lambda xp, g, out, a, weight, b: xp.bilinear_rows(g, xp.transpose(weight, 1, 2), a)))
 # sum_oj g[n,o] w[o,i,j] b[n,j], and sum_n g[n,o] a[n,i] b[n,j]: derivatives of trilinear and of each other.
 bilinear_rows = contraction_op("bilinear_rows(g, weight, b)",
     lambda g, w, b: np.einsum("no,oij,nj->ni", g, w, b, optimize=True),
     "out[n, i] = sum[o, j](g[n, o] * weight[o, i, j] * b[n, j])", node="TrilinearBackward0",
-    g=d("weight b", lambda xp, h, out, g, weight, b: xp.trilinear(h, weight, b)),
-    weight=d("g b", lambda xp, h, out, g, weight, b: xp.outer_sum(g, h, b)),
+    g="trilinear(grad, weight, b)", weight="outer_sum(g, grad, b)",
     b=d("g weight", lambda xp, h, out, g, weight, b: xp.bilinear_rows(g, xp.transpose(weight, 1, 2), h)))
 outer_sum = contraction_op("outer_sum(g, a, b)", lambda g, a, b: np.einsum("no,ni,nj->oij", g, a, b, optimize=True),
-    "out[o, i, j] = sum[n](g[n, o] * a[n, i] * b[n, j])", node="TrilinearBackward0",
-    g=d("a b", lambda xp, h, out, g, a, b: xp.trilinear(a, h, b)),
-    a=d("g b", lambda xp, h, out, g, a, b: xp.bilinear_rows(g, h, b)),
+    "out[o, i, j] = sum[n](g[n, o] * a[n, i] * b[n, j])", node="TrilinearBackward0", g="trilinear(a, grad, b)",
+    a="bilinear_rows(g, grad, b)",
     b=d("g a", lambda xp, h, out, g, a, b: xp.bilinear_rows(g, xp.transpose(h, 1, 2), a)))
 # fmt: on
 
 
-@public("normalize", forms="n")
+@public(forms="n")
 def normalize(
     input: Tensor, p: float = 2.0, dim: int | Sequence[int] = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
@@ -50,7 +47,7 @@ def normalize(
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
 
-@public("cosine_similarity", forms="fn", vmap="samples")
+@public(forms="fn", vmap="samples")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Cosine similarity of vectors along dim, with norms of at least eps (torch.nn.functional.cosine_similarity)."""
     common = dtypes.result_type((x1._data, True), (x2._data, True))
@@ -73,14 +70,14 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return (x1 / first * (x2 / second)).sum(dim)
 
 
-@public("pairwise_distance", forms="fn")
+@public(forms="fn")
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """norm(x1 - x2 + eps, p) over the last dim (torch.nn.functional.pairwise_distance)."""
     difference = add_number(x1 - x2, eps)
     return norm_of(difference, float(p), (max(x1.ndim, x2.ndim) - 1,), keepdim)
 
 
-@public("pdist", forms="fn")
+@public(forms="fn")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """Distances between all pairs of rows (N, M), in shape (N (N - 1) / 2) (torch.nn.functional.pdist)."""
     if input.ndim != 2:
@@ -100,12 +97,12 @@ def pdist_grad(xp: XP, g: Operand, x: Operand, out: Operand, p: float, first: Ar
 pdist_record = contraction_op("pdist(self; p, first, second)",
     lambda x, p, i, j: norm_kernel(x[i] - x[j], p, (1,), False),
     "out[i, j] = sum[k](abs(self[i, k] - self[j, k])**p)**(1 / p); i < j", cost=("pairs", 3),
-    self=d("self out", lambda xp, g, out, self, p, first, second: xp.pdist_backward(g, self, out, p, first, second)))
+    self="pdist_backward(grad, self, out, p, first, second)")
 # fmt: on
 not_differentiable("pdist_backward(g, self, pdist; p, first, second)", pdist_grad, kind="contraction")
 
 
-@public("bilinear", forms="fn")
+@public(forms="fn")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return input1^T weight[o] input2 + bias for each output o (torch.nn.functional.bilinear)."""
     if input1.ndim != input2.ndim:
@@ -127,7 +124,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     return out if bias is None else out + bias
 
 
-@public("cosine_embedding_loss", forms="fn")
+@public(forms="fn")
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -155,7 +152,7 @@ def cosine_embedding_loss(
     return reduced(near + far, reduction)
 
 
-@public("triplet_margin_loss", forms="fn")
+@public(forms="fn")
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -179,7 +176,7 @@ def triplet_margin_loss(
     return reduced((add_number(near, margin) - far).clamp_min(0), reduction)
 
 
-@public("triplet_margin_with_distance_loss", forms="n")
+@public(forms="n")
 def triplet_margin_with_distance_loss(
     anchor: Tensor,
     positive: Tensor,

@@ -6,9 +6,9 @@ The masks are drawn by `Tensor.bernoulli_`. During training, kept elements are s
 from __future__ import annotations
 
 from gradtrace.annotations import Callable
-from gradtrace.engine.lazy import np
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array
 from gradtrace.ops.api import public
 from gradtrace.ops.arguments import require_float
 from gradtrace.ops.random import distributions
@@ -63,7 +63,7 @@ def kept_or_alpha(input: Tensor, kept: Array, p: float, inplace: bool) -> Tensor
     return scaled.add_(shift) if inplace else scaled + shift
 
 
-@public("dropout", forms="n", vmap="random")
+@public(forms="n", vmap="random")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero elements with probability p and scale the others by 1 / (1 - p) (torch.nn.functional.dropout)."""
     return drop(input, p, training, inplace)
@@ -100,19 +100,19 @@ for _name, _low, _high in (("dropout1d", 2, 3), ("dropout2d", 3, 4), ("dropout3d
     _channels(_name, _low, _high)
 
 
-@public("alpha_dropout", forms="n", vmap="random")
+@public(forms="n", vmap="random")
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that preserves the mean and variance of selu outputs (torch.nn.functional.alpha_dropout)."""
     return drop(input, p, training, inplace, alpha=True)
 
 
-@public("feature_alpha_dropout", forms="n", vmap="random")
+@public(forms="n", vmap="random")
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Alpha dropout of whole channels (torch.nn.functional.feature_alpha_dropout)."""
     return drop(input, p, training, inplace, channels=True, alpha=True)
 
 
-@public("gumbel_softmax", forms="n", vmap="random")
+@public(forms="n", vmap="random")
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """Sample the Gumbel-softmax distribution (https://arxiv.org/abs/1611.01144), one-hot if `hard`."""
     like = np.empty(logits.shape, logits.dtype.np)

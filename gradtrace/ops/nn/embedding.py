@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine.inplace import change_data
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, gather_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, NumpyDtype, Operand, Shape
+from gradtrace.engine.calls.inplace import change_data
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Operand, Shape
+from gradtrace.engine.operators.op import d, gather_op
 from gradtrace.ops.api import public
-
-
-def embedding_weights(indices: Array, padding: int, by_frequency: bool, dtype: NumpyDtype) -> Array:
-    """Return a factor for each lookup's gradient: 0 for padding, else 1, or 1 / (uses of the row) if `by_frequency`."""
-    factor = (indices != padding).astype(dtype)
-    if by_frequency:
-        _, inverse, counts = np.unique(indices, return_inverse=True, return_counts=True)
-        factor /= counts[inverse].reshape(indices.shape).astype(dtype)
-    return factor[..., None]
 
 
 def scatter_rows(g: Array, shape: Shape, indices: Array) -> Array:
@@ -33,8 +24,14 @@ def embedding_grad(
 
 
 def embedding_rows(g: Array, shape: Shape, indices: Array, padding: int, by_frequency: bool) -> Array:
-    factor = embedding_weights(indices, padding, by_frequency, g.dtype)
-    return scatter_rows(g * factor if bool((factor != 1).any()) else g, shape, indices)
+    """Add up the gradients of each row's lookups, divided by their number if `by_frequency`; skip those of padding."""
+    kept = indices != padding
+    if not kept.all():
+        g, indices = g[kept], indices[kept]
+    if by_frequency:
+        _, inverse, counts = np.unique(indices, return_inverse=True, return_counts=True)
+        g = g / counts[inverse].reshape(indices.shape).astype(g.dtype)[..., None]
+    return scatter_rows(g, shape, indices)
 
 
 def looked_up_again(xp: XP, gg: Operand, indices: Array, padding: int) -> Operand:
@@ -58,7 +55,10 @@ embedding_rows_record = gather_op("embedding_rows(g; shape, indices, padding, by
 def sum_of_bags(
     weight: Array, factors: Array | None, index: Array, bag: Array, share: Array, frequency: Array | None, count: int
 ) -> Array:
-    """Return the sum of each bag's rows, each row multiplied by its share and factor."""
+    """Return the sum of each bag's rows, each row multiplied by its share and factor; a share of 0 drops the row."""
+    kept = share != 0
+    if not kept.all():
+        index, bag, share, factors = index[kept], bag[kept], share[kept], None if factors is None else factors[kept]
     rows = weight[index] * share[:, None]
     return scatter_rows(rows if factors is None else rows * factors[:, None], (count, weight.shape[1]), bag)
 
@@ -78,7 +78,24 @@ def bag_rows_grad(
     rows = xp.times_array(xp.index(g, (bag,)), (share if frequency is None else share / frequency)[:, None])
     if factors is not None:
         rows = rows * xp.unsqueeze(factors, 1)
-    return xp.embedding_rows(rows, tuple(weight.shape), index, -1, False)
+    return xp.embedding_rows(rows, tuple(weight.shape), np.where(share == 0, -1, index), -1, False)
+
+
+def bag_factors_grad(
+    xp: XP,
+    g: Operand,
+    out: object,
+    weight: Operand,
+    factors: Operand,
+    index: Array,
+    bag: Array,
+    share: Array,
+    frequency: Any,
+    count: int,
+) -> Operand:
+    products = xp.index(g, (bag,)) * xp.index(weight, (index,))
+    dropped = share == 0
+    return xp.sum_dim(xp.zeroed(products, dropped[:, None]) if dropped.any() else products, (1,))
 
 
 def largest_places(weight: Array, index: Array, bag: Array, count: int) -> Array:
@@ -109,23 +126,25 @@ embedding_bag_sum = gather_op("embedding_bag_sum(weight, factors; index, bag, sh
     "out[b, j] = sum[i](factors[i] * weight[index[i], j] if bag[i] == b else 0)", zero="padding",
     node="EmbeddingBagBackward0",
     weight=d("~weight factors", bag_rows_grad),
-    factors=d("weight", lambda xp, g, out, weight, factors, index, bag, share, frequency, count:
-        xp.sum_dim(xp.times_array(xp.index(g, (bag,)) * xp.index(weight, (index,)), share[:, None]), (1,))))
+    factors=d("weight", bag_factors_grad))
 embedding_bag_max = gather_op("embedding_bag_max(weight; index, bag, count)", max_of_bags,
     "out[b, j] = max[i](weight[index[i], j] if bag[i] == b else -inf)", zero="choice", node="EmbeddingBagBackward0",
     weight=d("weight", max_of_bags_grad))
 # fmt: on
 
 
-def checked_indices(input: Tensor, rows: int) -> Array:
+def checked_indices(input: Tensor, rows: int, name: str = "embedding") -> Array:
     if input.dtype.is_floating_point or input.dtype.name == "bool":
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"torch.{input.dtype.scalar_type}Tensor instead (while checking arguments for embedding)"
+            f"torch.{input.dtype.scalar_type}Tensor instead (while checking arguments for {name})"
         )
     indices: Array = input.array
-    if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= rows):
+    wrong = indices[(indices < 0) | (indices >= rows)]
+    if wrong.size and name == "embedding":
         raise IndexError("index out of range in self")
+    if wrong.size:
+        raise RuntimeError(f"{name}: Expected idx >= 0 && idx < num_embeddings but found idx to be {wrong[0]}")
     return indices
 
 
@@ -151,7 +170,7 @@ def renormalise(weight: Tensor, indices: Array, max_norm: float, norm_type: floa
     change_data(weight, fresh)
 
 
-@public("embedding", forms="n", vmap="samples")
+@public(forms="n", vmap="samples")
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -173,7 +192,7 @@ def embedding(
     return embedding_record(weight, indices, padding, scale_grad_by_freq)
 
 
-@public("embedding_bag", forms="n", vmap="samples")
+@public(forms="n", vmap="samples")
 def embedding_bag(
     input: Tensor,
     weight: Tensor,
@@ -204,8 +223,22 @@ def embedding_bag(
             f"same shape as the input ({input.shape})"
         )
     starts, stop = bag_starts(input, offsets, include_last_offset)
-    index = checked_indices(input, weight.shape[0]).reshape(-1)
-    kept = index != padding_row(padding_idx, weight.shape[0])
+    if weight.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+    rows = weight.shape[0]
+    if padding_idx is not None and not -rows <= padding_idx < rows:
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}"
+        )
+    if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
+        kinds = (f"torch.{t.dtype.scalar_type}Tensor" for t in (weight, per_sample_weights))
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+            f"'per_sample_weights'; but type {' does not equal '.join(kinds)} (while checking arguments for "
+            "embedding_bag)"
+        )
+    index = checked_indices(input, rows, "embedding_bag").reshape(-1)
+    kept = index != padding_row(padding_idx, rows)
     if max_norm is not None:
         renormalise(weight, index, max_norm, norm_type)
     bag = np.searchsorted(starts, np.arange(len(index)), side="right") - 1
@@ -234,6 +267,8 @@ def bag_starts(input: Tensor, offsets: Tensor | None, include_last: bool) -> tup
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
     if offsets is None:
         raise ValueError("offsets has to be a 1D Tensor but got None")
+    if offsets.ndim != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
     starts: Array = offsets.array
     if include_last and not starts.size:
         raise RuntimeError("include_last_offset: number of offset should be at least 1")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, window_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Ints
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array, Ints
+from gradtrace.engine.operators.op import d, window_op
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import need_float
 from gradtrace.ops.nn.conv_arguments import lengths
@@ -37,7 +37,7 @@ im2col = window_op("im2col(self; kernel, dilation, padding, stride)", columns_ke
     self=d("~self", lambda xp, g, out, self, *window: xp.col2im(g, tuple(self.shape[-2:]), *window)))
 col2im = window_op("col2im(self; sizes, kernel, dilation, padding, stride)", image_kernel,
     "out[n, c, y] = sum[k, x](self[n, c * K + k, x]); stride * x + dilation * k - padding == y",
-    self=d("", lambda xp, g, out, self, sizes, *window: xp.im2col(g, *window)))
+    self="im2col(grad, kernel, dilation, padding, stride)")
 # fmt: on
 
 

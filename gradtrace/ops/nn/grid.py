@@ -11,11 +11,11 @@ import warnings
 from itertools import product
 
 from gradtrace.annotations import Any, Iterable, NamedTuple, Sequence
-from gradtrace.engine.lazy import np
-from gradtrace.engine.namespace import ARRAY as xp
-from gradtrace.engine.op import OneResult, d, gather_op, window_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Ints, Operand
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Ints, Operand
+from gradtrace.engine.operators.namespace import ARRAY as xp
+from gradtrace.engine.operators.op import OneResult, d, gather_op, window_op
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import need_float
 from gradtrace.ops.nn.patches import size_of, widen_half
@@ -247,7 +247,7 @@ def pick_back(g: Array, index: Array, size: int) -> Array:
 gather_op("grid_pick(self; index)", pick, "flat(out)[i] = flat(self)[index[i]]", node="GatherBackward0",
     self=d("~self", lambda xp, g, out, self, index: xp.grid_pick_back(g, index, self.shape[2])))
 gather_op("grid_pick_back(g; index, size)", pick_back, "out[j] = sum[i](g[i] if index[i] == j else 0)",
-    node="ScatterAddBackward0", g=d("", lambda xp, gg, out, g, index, size: xp.grid_pick(gg, index)))
+    node="ScatterAddBackward0", g="grid_pick(grad, index)")
 # fmt: on
 
 

@@ -7,11 +7,11 @@ taken over the dims `over`, and the weight and bias have the input's dims except
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Iterable, Sequence
-from gradtrace.engine.inplace import write
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import SeveralResults, d, normalization_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Ints, Operand, Rule
+from gradtrace.engine.calls.inplace import write
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Ints, Operand, Rule
+from gradtrace.engine.operators.op import SeveralResults, d, normalization_op
 from gradtrace.ops.api import functions
 from gradtrace.ops.arguments import count, kept_shape, need_float, torch_function
 from gradtrace.ops.create.factories import cast, clone
@@ -155,7 +155,7 @@ def normalise_record(
 
     return normalization_op(f"{name}(input, weight, bias; seen, over, others, eps)", normalise_kernel,
         "weight * (input - mean) / sqrt(var + eps) + bias", outputs=3, differentiable=(0,), undefined_grad="none",
-        joint=d(needs, rule, traced))  # fmt: skip
+        public=name.removeprefix("native_"), joint=d(needs, rule, traced))  # fmt: skip
 
 
 def adapt_exact_grad(input_grad: Callable[..., Array], of_layer: bool) -> Callable[..., Array]:
@@ -203,7 +203,7 @@ group_normal = normalise_record("native_group_norm", "input weight out1 out2",
     lambda xp, wanted, g, out, input, weight, bias, *rest:
         normalise_grads(xp, wanted, g[0], input, weight, None, *rest))
 batch_fixed = normalization_op("batch_norm_fixed(input, weight, bias, mean, var; eps)", running_stats_kernel,
-    "weight * (input - mean) / sqrt(var + eps) + bias", node="NativeBatchNormBackward0",
+    "weight * (input - mean) / sqrt(var + eps) + bias", node="NativeBatchNormBackward0", public="batch_norm",
     nondifferentiable=("mean", "var"),
     joint=d("input weight mean var", lambda xp, wanted, g, out, input, weight, bias, mean, var, eps:
         [*running_stats_grads(xp, g, input, weight, None, None, mean, var, wanted, eps), None, None],
@@ -215,7 +215,7 @@ batch_fixed = normalization_op("batch_norm_fixed(input, weight, bias, mean, var;
 # ---- batch norm
 
 
-@torch_function("batch_norm", forms="n", vmap="samples")
+@torch_function(forms="n", vmap="samples")
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -290,7 +290,7 @@ def torch_batch_norm(
     return normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
-@torch_function("native_batch_norm", forms="f")
+@torch_function(forms="f")
 def native_batch_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -308,7 +308,7 @@ def native_batch_norm(
     return out, mean.reshape(-1), (var + eps).rsqrt().reshape(-1)
 
 
-@torch_function("instance_norm", forms="n", vmap="samples")
+@torch_function(forms="n", vmap="samples")
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -367,7 +367,7 @@ def normalise_layer(
     return layer_normal(input, weight, bias, tuple(input.shape), over, tuple(range(lead)), eps)
 
 
-@torch_function("layer_norm", forms="fn", vmap="samples")
+@torch_function(forms="fn", vmap="samples")
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -383,7 +383,7 @@ def layer_norm(
     return normalise_layer(input, normalized_shape, weight, bias, eps)[0]
 
 
-@torch_function("native_layer_norm", forms="f")
+@torch_function(forms="f")
 def native_layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Any, Any, Any]:
@@ -392,7 +392,7 @@ def native_layer_norm(
     return out, mean, (var + eps).rsqrt()
 
 
-@torch_function("group_norm", forms="fn")
+@torch_function(forms="fn")
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -416,7 +416,7 @@ def group_norm(
 # ---- composed
 
 
-@torch_function("rms_norm", forms="fn")
+@torch_function(forms="fn")
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
@@ -437,7 +437,7 @@ def rms_norm(
     return out if out.dtype is dtype else cast(out, dtype.np)
 
 
-@torch_function("local_response_norm", forms="n")
+@torch_function(forms="n")
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """Divide input by a power of the mean square of `size` neighbouring channels (F.local_response_norm)."""
     if input.ndim < 3:

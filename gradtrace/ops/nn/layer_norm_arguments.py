@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Ints
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Ints
 from gradtrace.ops.arguments import count, need_float
 from gradtrace.ops.nn.pool_arguments import check_tensor
 

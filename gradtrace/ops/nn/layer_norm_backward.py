@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any
-from gradtrace.engine.lazy import np
-from gradtrace.engine.types import Array, Ints
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.types import Array, Ints
 
 F32: Any = np.float32
 
@@ -22,8 +22,9 @@ def fused_add(a: Array, b: Array, c: Array) -> Array:
 
 
 def is_short(x: Array, over: Ints) -> bool:
-    """Return whether x is float32 and its normalised rows have fewer elements than a vector register (8)."""
-    return x.dtype == F32 and over[-1:] == (x.ndim - 1,) and 0 < math.prod(x.shape[dim] for dim in over) < 8
+    """Return whether x is float32, `over` its last dims, and these rows shorter than a vector register (8)."""
+    last = tuple(range(x.ndim - len(over), x.ndim))
+    return x.dtype == F32 and tuple(over) == last and 0 < math.prod(x.shape[dim] for dim in over) < 8
 
 
 def moments(x: Array, over: Ints) -> tuple[Array, Array]:

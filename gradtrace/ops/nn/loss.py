@@ -11,11 +11,11 @@ import math
 import warnings
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, Op, d, loss_op
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Operand
+from gradtrace.engine.operators.op import OneResult, Op, d, loss_op
 from gradtrace.ops.api import check_tensors, public
 from gradtrace.ops.create.factories import cast
 from gradtrace.ops.fused import fused
@@ -29,6 +29,9 @@ def reduction_named(reduction: str, size_average: bool | None = None, reduce: bo
     """Return the reduction, which the two legacy arguments override; raise ValueError for an unknown one."""
     if size_average is not None or reduce is not None:
         return legacy_reduction(size_average, reduce)
+    if reduction == "elementwise_mean":
+        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=3)
+        return "mean"
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return reduction
@@ -134,7 +137,8 @@ soft_margin = loss_op("soft_margin_loss(self, target; reduction)",
     "reduction[i](log(1 + exp(-target[i] * self[i])))", promote="arith", unsupported_dtypes="bi log_vml_cpu",
     self=d("self target", lambda xp, g, out, self, target, reduction:
         xp.soft_margin_loss_backward(g, self, target, math.prod(self.shape) if reduction == "mean" else 1)))
-fused("soft_margin_loss_backward(g, self, target; n)", soft_margin_slope, kind="loss", nondifferentiable=("target",))
+fused("soft_margin_loss_backward(g, self, target; n)", soft_margin_slope, kind="loss", nondifferentiable=("target",),
+    formula="-target * g / (n * (1 + exp(target * self)))")
 smooth_l1 = bounded("smooth_l1_loss", "smooth_l1_cpu",
     lambda z, beta: np.where(z < beta, 0.5 * z * z / beta, z - 0.5 * beta),
     lambda xp, x, beta: xp.where(xp.abs(x) >= beta, xp.sign(x), x / beta),
@@ -177,7 +181,7 @@ def in_dtype_of(input: Tensor, target: Tensor) -> Tensor:
     return target if target.dtype is input.dtype else cast(target, input.dtype.np)
 
 
-@public("mse_loss", forms="n")
+@public(forms="n")
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -194,7 +198,7 @@ def mse_loss(
     return reduced_by_weight(mse(input, target, 0.0, "none"), weight, reduction)
 
 
-@public("l1_loss", forms="n")
+@public(forms="n")
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -210,7 +214,7 @@ def l1_loss(
     return reduced(each, reduction) if weight is None else reduced_by_weight(each, weight, reduction)
 
 
-@public("smooth_l1_loss", forms="n")
+@public(forms="n")
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -229,7 +233,7 @@ def smooth_l1_loss(
     return smooth_l1(input, target, float(beta), reduction)
 
 
-@public("huber_loss", forms="n")
+@public(forms="n")
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
@@ -244,7 +248,7 @@ def huber_loss(
     return reduced_by_weight(huber(input, target, float(delta), "none"), weight, reduction)
 
 
-@public("soft_margin_loss", forms="n")
+@public(forms="n")
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
@@ -260,7 +264,7 @@ def soft_margin_loss(
     return soft_margin(input, target, reduction)
 
 
-@public("kl_div", forms="n")
+@public(forms="n")
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -282,7 +286,7 @@ def kl_div(
     return reduced(target.xlogy(target) - product, reduction)
 
 
-@public("poisson_nll_loss", forms="fn")
+@public(forms="fn")
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -307,7 +311,7 @@ def poisson_nll_loss(
     return reduced(loss, reduction)
 
 
-@public("gaussian_nll_loss", forms="n", vmap="samples")
+@public(forms="n", vmap="samples")
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gradtrace.engine import dtypes
-from gradtrace.engine.broadcast import broadcast, check_takes
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Shape
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Shape
+from gradtrace.engine.operators.broadcast import broadcast, check_takes
 
 
 def check_has_size(*given: object) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, loss_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Shape
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array, Shape
+from gradtrace.engine.operators.op import loss_op
 from gradtrace.ops.api import check_tensors, public
 from gradtrace.ops.arguments import need_float
 from gradtrace.ops.nn.loss import reduce_array, reduced, reduction_named
@@ -13,7 +13,7 @@ from gradtrace.ops.numbers import add_number
 from gradtrace.ops.pointwise.arithmetic import number_minus
 
 
-@public("margin_ranking_loss", forms="fn")
+@public(forms="fn")
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -33,7 +33,7 @@ def margin_ranking_loss(
     return reduced(add_number(-target * (input1 - input2), margin).clamp_min(0), reduction)
 
 
-@public("hinge_embedding_loss", forms="fn")
+@public(forms="fn")
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -51,7 +51,7 @@ def hinge_embedding_loss(
     return reduced(far + near, reduction)
 
 
-@public("multilabel_soft_margin_loss", forms="n")
+@public(forms="n")
 def multilabel_soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -122,21 +122,20 @@ multi_margin = loss_op("multi_margin_loss(self; target, p, margin, weight, reduc
         reduced_rows(multi_margin_parts(x, target, p, margin, weight)[0], target.shape, reduction),
     "reduction[n](sum[j](max(0, margin - self[n, y] + self[n, j])**p) / C); y = target[n]; j != y",
     unsupported_dtypes="bi multi_margin_loss_cpu_kernel",
-    self=d("self", lambda xp, g, out, self, *rest: xp.multi_margin_loss_backward(g, self, *rest)))
+    self="multi_margin_loss_backward(grad, self, target, p, margin, weight, reduction)")
 loss_op("multi_margin_loss_backward(g, self; target, p, margin, weight, reduction)",
     lambda g, x, target, p, margin, weight, reduction:
         rows_grad(g, multi_margin_parts(x, target, p, margin, weight)[1], reduction), undefined=True)
 multilabel_margin = loss_op("multilabel_margin_loss(self; target, reduction)",
     lambda x, target, reduction: reduced_rows(multilabel_parts(x, target)[0], x.shape[:-1], reduction),
     "reduction[n](sum[j, k](max(0, 1 - (self[n, target[n, j]] - self[n, k]))) / C); k not in target[n]",
-    self=d("self", lambda xp, g, out, self, target, reduction:
-        xp.multilabel_margin_loss_backward(g, self, target, reduction)))
+    self="multilabel_margin_loss_backward(grad, self, target, reduction)")
 loss_op("multilabel_margin_loss_backward(g, self; target, reduction)",
     lambda g, x, target, reduction: rows_grad(g, multilabel_parts(x, target)[1], reduction), undefined=True)
 # fmt: on
 
 
-@public("multi_margin_loss", forms="n", vmap="samples")
+@public(forms="n", vmap="samples")
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -157,7 +156,7 @@ def multi_margin_loss(
     return multi_margin(input, labels, p, margin, None if weight is None else weight.array, reduction)
 
 
-@public("multilabel_margin_loss", forms="n", vmap="samples")
+@public(forms="n", vmap="samples")
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:

@@ -6,10 +6,10 @@ As in PyTorch, pads are pairs that start with the last dim; a negative pad crops
 from __future__ import annotations
 
 from gradtrace.annotations import Sequence
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, d, structural_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Ints, Kernel
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array, Ints, Kernel
+from gradtrace.engine.operators.op import OneResult, d, structural_op
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.index.records import slice_record
@@ -103,7 +103,7 @@ repeating = {
 # ---- the public names
 
 
-@torch_function("pad", forms="n")
+@torch_function(forms="n")
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """Pad the last dims of input with pairs (before, after), starting with the last dim (torch.nn.functional.pad).
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from itertools import product
 
 from gradtrace.annotations import Any, Iterable, Sequence
-from gradtrace.engine.lazy import np
-from gradtrace.engine.state import state
-from gradtrace.engine.types import Array, Ints, Shape
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.types import Array, Ints, Shape
 
 PerDim = int | Sequence[int]  # an argument with one number for all dims, or one for each
 BLOCK = 1 << 19  # elements copied at once, so that they stay in the cache while they are multiplied

@@ -7,11 +7,12 @@ in a window is its maximum, and nan is greater than all. Padding counts as -inf 
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, SeveralResults, d, gather_op, window_op
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Ints, Kernel, Operand
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Ints, Kernel, Operand
+from gradtrace.engine.operators.op import OneResult, SeveralResults, d, gather_op, window_op
+from gradtrace.engine.reverse.saved import watch
 from gradtrace.ops.api import expose, named
 from gradtrace.ops.nn.patches import PerDim, size_of, widen_half
 from gradtrace.ops.nn.pool_arguments import (
@@ -23,7 +24,7 @@ from gradtrace.ops.nn.pool_arguments import (
     count_windows,
     window,
 )
-from gradtrace.ops.nn.pool_windows import Taps, add_windows, find_maxima, regular
+from gradtrace.ops.nn.pool_windows import Taps, add_windows, along, find_maxima, regular
 from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
 
 # ---- kernels
@@ -56,8 +57,11 @@ def max_kernel(
         out = count_windows(a.shape[dim], one, ceil_mode)
         starts = np.arange(out) * one[1] - one[2]
         first = np.where(starts < 0, starts % one[3], starts)
-        taps = regular(a.shape[dim], out, *one)
+        taps, beyond = regular(a.shape[dim], out, *one), np.flatnonzero(first >= a.shape[dim])
+        first[beyond] = 0
         best, index = find_maxima(best, index, dim, size_of(sizes[dim + 1 :]), taps, first)
+        if len(beyond) and a.dtype.kind == "f":  # with a dilation a window may have only padding
+            best[along(dim, beyond)] = -np.inf
     return best, index
 
 
@@ -134,10 +138,27 @@ def zero_input_grad(xp: XP, gg: Operand, out: Operand, g: Operand, self: Operand
     return xp.zeros_like(self)
 
 
+def refuse_empty(name: str, g: Array, n: int) -> None:
+    """Raise RuntimeError for a gradient without elements in one of its last n dims."""
+    for dim in range(g.ndim - n, g.ndim):
+        if not g.shape[dim]:
+            raise RuntimeError(
+                f"{name}_backward(): Expected grad_output to have non-zero size for non-batch dimensions, but "
+                f"grad_output has sizes {list(g.shape)} with dimension {dim} being empty"
+            )
+
+
 def index_record(signature: str, kernel: Kernel, node: str, n: int, formula: str) -> SeveralResults:
     """Return a record with the results (values, indices); the gradient of values goes to the positions in indices."""
-    back = signature.partition("(")[0] + "_back"
-    window_op(f"{back}(g, self; index, sizes)", lambda g, _, *places: planes_put(g, *places), node=node + "Backward0",
+    name = signature.partition("(")[0]
+    back = name + "_back"
+
+    def back_kernel(g: Array, _: object, index: Array, sizes: Ints) -> Array:
+        if name.startswith("adaptive"):
+            refuse_empty(name, g, n)
+        return planes_put(g, index, sizes)
+
+    window_op(f"{back}(g, self; index, sizes)", back_kernel, node=node + "Backward0",
         g=d("", lambda xp, gg, out, g, self, index, sizes: xp.planes_take(gg, index, n)),
         self=d("self", zero_input_grad))  # fmt: skip
     return window_op(signature, kernel, formula, zero="choice", node=node + "0", outputs=2, differentiable=(0,),
@@ -184,7 +205,13 @@ def maxima_of_windows(n: int, input: Tensor, ceil_mode: bool, *given: Any) -> tu
     check_filled(input, n)
     check_room(input, n, out)
     check_bool(input, name)
-    return maxima[n](input, *where, ceil_mode)
+    return watched(maxima[n](input, *where, ceil_mode))
+
+
+def watched(pair: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    """Return values and indices; backward refuses indices that were changed in place."""
+    watch(*pair)
+    return pair
 
 
 def maxima_of_line(input: Tensor, ceil_mode: bool, *given: Any) -> tuple[Tensor, Tensor]:
@@ -194,7 +221,7 @@ def maxima_of_line(input: Tensor, ceil_mode: bool, *given: Any) -> tuple[Tensor,
     if out < 1:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
     dim = input.ndim - 1
-    values, index = maxima[2](unsqueeze(input, dim), (1, k), (1, s), (0, p), (1, e), ceil_mode)
+    values, index = watched(maxima[2](unsqueeze(input, dim), (1, k), (1, s), (0, p), (1, e), ceil_mode))
     return squeeze_dim(values, dim), squeeze_dim(index, dim)
 
 

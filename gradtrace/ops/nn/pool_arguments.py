@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Sequence
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Ints
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Ints
 from gradtrace.ops.api import not_a_tensor
 from gradtrace.ops.arguments import need_float
 from gradtrace.ops.nn.conv_arguments import lengths

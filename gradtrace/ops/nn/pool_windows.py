@@ -8,8 +8,8 @@ processed tap by tap and dim by dim: a k x k window costs 2k passes, and no Pyth
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine.lazy import np
-from gradtrace.engine.types import Array
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.types import Array
 
 Taps = list[tuple[Any, Any]]
 

@@ -9,10 +9,10 @@ import math
 import warnings
 
 from gradtrace.annotations import Any, Sequence
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, d, window_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Ints, Kernel, NumpyDtype
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array, Ints, Kernel, NumpyDtype
+from gradtrace.engine.operators.op import OneResult, d, window_op
 from gradtrace.lazy_names import words
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import need_float

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.lazy import np
-from gradtrace.engine.types import Array, NumpyDtype
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.types import Array, NumpyDtype
 
 Table = tuple[Any, Any]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, structural_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array
+from gradtrace.engine.operators.op import d, structural_op
 from gradtrace.ops.api import expose
 from gradtrace.ops.nn.pool_arguments import check_tensor
 
@@ -36,10 +36,10 @@ def between_groups(a: Array, groups: int) -> Array:
 # fmt: off
 pixel_shuffle_record = structural_op("pixel_shuffle(self; factor)", to_pixels,
     "out[n, c, h * r + i, w * r + j] = self[n, c * r**2 + i * r + j, h, w]; r = factor",
-    self=d("", lambda xp, g, out, self, factor: xp.pixel_unshuffle(g, factor)))
+    self="pixel_unshuffle(grad, factor)")
 pixel_unshuffle_record = structural_op("pixel_unshuffle(self; factor)", to_channels,
     "out[n, c * r**2 + i * r + j, h, w] = self[n, c, h * r + i, w * r + j]; r = factor",
-    self=d("", lambda xp, g, out, self, factor: xp.pixel_shuffle(g, factor)))
+    self="pixel_shuffle(grad, factor)")
 
 
 channel_shuffle_record = structural_op("channel_shuffle(self; groups)", between_groups,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 
 from gradtrace.annotations import Callable, Sequence
-from gradtrace.engine import dtypes
-from gradtrace.engine.dtypes import as_dtype
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, d, normalization_op, reduction_op
-from gradtrace.engine.rounding import in_float64
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Ints
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.dtypes import as_dtype
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array, Ints
+from gradtrace.engine.operators.op import OneResult, d, normalization_op, reduction_op
+from gradtrace.engine.operators.rounding import in_float64
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import one_dim, some_dims, torch_function
 from gradtrace.ops.create.factories import cast
@@ -63,16 +63,15 @@ logsumexp = reduction_op("logsumexp(self; dim, keepdim)", log_sum_exp, "log(sum[
         * xp.exp(self - broadcast_back(xp, out, self.shape, dim, keepdim))))
 softmax = normalization_op("softmax(self; dim)", softmax_kernel,
     "out[..., i, ...] = exp(self[..., i, ...]) / sum[k](exp(self[..., k, ...]))", dims="dim", zero="saturated",
-    c_order=True, self=d("out", lambda xp, g, out, self, dim: xp.softmax_backward(g, out, dim)))
+    c_order=True, self="softmax_backward(grad, out, dim)")
 softmax_backward = normalization_op("softmax_backward(g, result; dim)", softmax_grad,
     "out[..., i, ...] = result[..., i, ...] * (g[..., i, ...] - sum[k](g[..., k, ...] * result[..., k, ...]))",
-    node="SoftmaxBackwardDataBackward0",
-    g=d("result", lambda xp, gg, out, g, result, dim: xp.softmax_backward(gg, result, dim)),
+    node="SoftmaxBackwardDataBackward0", g="softmax_backward(grad, result, dim)",
     result=d("g result", lambda xp, gg, out, g, result, dim:
         g * gg - xp.sum_dim(result * g, dim, True) * gg - g * xp.sum_dim(result * gg, dim, True)))
 log_softmax = normalization_op("log_softmax(self; dim)", log_softmax_kernel,
     "out[..., i, ...] = self[..., i, ...] - log(sum[k](exp(self[..., k, ...])))", dims="dim", zero="saturated",
-    c_order=True, self=d("out", lambda xp, g, out, self, dim: xp.log_softmax_backward(g, out, dim)))
+    c_order=True, self="log_softmax_backward(grad, out, dim)")
 log_softmax_backward = normalization_op("log_softmax_backward(g, result; dim)", log_softmax_grad,
     "out[..., i, ...] = g[..., i, ...] - exp(result[..., i, ...]) * sum[k](g[..., k, ...])",
     node="LogSoftmaxBackwardDataBackward0",

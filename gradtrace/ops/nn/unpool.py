@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Callable, Sequence
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, d, gather_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Ints
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array, Ints
+from gradtrace.engine.operators.op import OneResult, d, gather_op
 from gradtrace.ops.api import expose, named
 from gradtrace.ops.nn.conv_arguments import lengths
 from gradtrace.ops.nn.patches import PerDim, size_of
@@ -89,6 +89,9 @@ def _unpool(n: int) -> Callable[..., Tensor]:
         output_size: Sequence[int] | None = None,
     ) -> Tensor:
         kernel = lengths(name, "kernel_size", kernel_size, n)
+        if len(kernel) != n:
+            wanted = f"{('one', 'two', 'three')[n - 1]} elements ({', '.join(('depth', 'height', 'width')[-n:])})"
+            raise RuntimeError(f"There should be exactly {wanted} in output_size, but got {len(kernel)} elements.")
         step = kernel if stride is None else lengths(name, "stride", stride, n)
         sizes = unpooled_sizes(input, kernel, step, lengths(name, "padding", padding, n), output_size)
         if n > 1:

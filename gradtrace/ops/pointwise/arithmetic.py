@@ -5,23 +5,23 @@ A record lists its signature and kernel, then for each argument what its derivat
 
 from __future__ import annotations
 
-import operator as py
+import _operator as py  # operator takes 0.4 ms to import
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine import call
-from gradtrace.engine.dtypes import python_number
-from gradtrace.engine.inplace import inplace
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import PASS_ON, arith_op, d, float_op
-from gradtrace.engine.rounding import multiply_add, power_once
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Raw
+from gradtrace.engine.calls import call
+from gradtrace.engine.calls.inplace import inplace
+from gradtrace.engine.data.dtypes import python_number
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array, Raw
+from gradtrace.engine.operators.op import PASS_ON, arith_op, d, float_op
+from gradtrace.engine.operators.rounding import multiply_add, power_once
 from gradtrace.ops import (
     numbers,  # noqa: F401 - the records that `number=` names
     scalars,
 )
-from gradtrace.ops.api import NOT_GIVEN, binary, named, not_a_tensor, operator, public, unary
+from gradtrace.ops.api import NOT_GIVEN, binary, first_number, named, not_a_tensor, operator, public, unary
 
 # ---- kernels for arrays, where numpy's functions differ from PyTorch's kernels
 
@@ -56,7 +56,7 @@ def minus_scaled(a: Array, b: Array, alpha: float) -> Array:
 
 
 def scaled(b: Array, alpha: float) -> Array:
-    return np.logical_and(b, alpha) if b.dtype.kind == "b" else np.multiply(b, alpha)
+    return np.logical_and(b, alpha) if is_bool(b) else np.multiply(b, alpha)
 
 
 def negate(a: Raw) -> Array:
@@ -221,8 +221,7 @@ def no_rounding_of_bools(raws: list[Any]) -> None:
 div_mode = arith_op("div_mode(self, other; mode)", rounded_division,
     "floor(self / other) if mode == 'floor' else trunc(self / other)", public="div", aten="div_.Tensor_mode",
     scalar=scalars.div_mode, node="DivBackward2", unsupported_dtypes=no_rounding_of_bools,
-    self=d("other", lambda xp, g, out, self, other, mode: xp.zeros_like(g)),
-    other=d("self other", lambda xp, g, out, self, other, mode: xp.zeros_like(g)))
+    self=d("other", "zeros_like(grad)"), other=d("self other", "zeros_like(grad)"))
 # With rounding_mode=None the division is the same, but its node has another name.
 div_none = float_op("div_none(self, other)", "true_divide", "self / other", scalar=py.truediv, node="DivBackward2",
     self=d("other", lambda xp, g, out, self, other: g / other),
@@ -237,9 +236,10 @@ neg = arith_op("neg(self)", negate, "-self", symbolic=True, scalar=py.neg, self=
 @public("add")
 def torch_add(input: Tensor | float, other: Tensor | float, *, alpha: float = NOT_GIVEN) -> Tensor:
     """Return input + alpha * other, broadcast (torch.add)."""
-    require_tensor("add", input, other)
+    input = first_operand("add", input, other)
     if alpha is NOT_GIVEN:
         return add(input, other)
+    input = input if isinstance(input, Tensor) else first_number("add", input, 0)
     check_alpha(input, other, alpha)
     return add(input, other) if alpha == 1 else add_scaled(input, other, alpha)
 
@@ -247,15 +247,16 @@ def torch_add(input: Tensor | float, other: Tensor | float, *, alpha: float = NO
 @public("sub", "subtract")
 def torch_sub(input: Tensor | float, other: Tensor | float, *, alpha: float = NOT_GIVEN) -> Tensor:
     """Return input - alpha * other, broadcast (torch.sub)."""
-    require_tensor("sub", input, other)
+    input = first_operand("sub", input, other)
     if alpha is NOT_GIVEN:
         return sub(input, other)
+    input = input if isinstance(input, Tensor) else first_number("sub", input, 0)
     refuse_bools([t._data if isinstance(t, Tensor) else t for t in (input, other)])
     check_alpha(input, other, alpha)
     return sub(input, other) if alpha == 1 else sub_scaled(input, other, alpha)
 
 
-@public("rsub", forms="f")
+@public(forms="f")
 def rsub(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     """Return other - alpha * input (torch.rsub)."""
     require_tensor("rsub", input, other)
@@ -267,7 +268,7 @@ def rsub(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
 @public("div", "divide")
 def torch_div(input: Tensor | float, other: Tensor | float, *, rounding_mode: str | None = NOT_GIVEN) -> Tensor:
     """Return input / other, broadcast; `rounding_mode` is None, "trunc" or "floor" (torch.div)."""
-    require_tensor("div", input, other)
+    input = first_operand("div", input, other)
     if rounding_mode is NOT_GIVEN:
         return div(input, other)
     if rounding_mode is None:
@@ -288,6 +289,14 @@ def check_alpha(input: Tensor | float, other: Tensor | float, alpha: float) -> N
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
 
 
+def first_operand(name: str, input: Any, other: object) -> Any:
+    """Return the first operand of a function that takes numbers for both; raise TypeError for anything else."""
+    if not isinstance(input, Tensor):
+        return first_number(name, input, other)
+    require_tensor(name, input, other)
+    return input
+
+
 def require_tensor(name: str, input: object, other: object) -> None:
     if not isinstance(input, Tensor):
         raise not_a_tensor(name, "input", 1, input)
@@ -295,17 +304,17 @@ def require_tensor(name: str, input: object, other: object) -> None:
         raise not_a_tensor(name, "other", 2, other)
 
 
-binary(mul, "multiply")
+binary(mul, "multiply", two_numbers=True)
 
 
-@public("true_divide")
+@public()
 def true_divide(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Return input / other, broadcast (torch.true_divide)."""
-    require_tensor("true_divide", input, other)
+    input = first_operand("true_divide", input, other)
     return div(input, other)
 
 
-binary(floor_divide)
+binary(floor_divide, two_numbers=True)
 
 
 def inplace_method(name: str, choose: Callable[..., Any]) -> None:

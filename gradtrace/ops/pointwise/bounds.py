@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.engine import dtypes
-from gradtrace.engine.inplace import inplace
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, arith_op, d, elementwise_op, records
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand, Raw
+from gradtrace.engine.calls.inplace import inplace
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Operand, Raw
+from gradtrace.engine.operators.op import Op, arith_op, d, elementwise_op, records
 from gradtrace.ops import scalars
-from gradtrace.ops.api import not_a_tensor, public, unary
+from gradtrace.ops.api import Choice, in_both_forms, not_a_tensor, public, unary
 
 
 def clamp_kernel(x: Array, low: Raw | None, high: Raw | None) -> Array:
@@ -124,14 +124,14 @@ def clamped_above(input: Tensor, max: Tensor | float) -> Tensor:
     return clamp_max_tensor(input, max) if isinstance(max, Tensor) else clamp_max(in_bounds_dtype(input, max), max)
 
 
-@public("nan_to_num")
-def without_nan(
+@in_both_forms("nan_to_num")
+def choose_nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-) -> Tensor:
+) -> Choice:
     """Replace nan and infinities by numbers (torch.nan_to_num)."""
     if not isinstance(input, Tensor):
         raise not_a_tensor("nan_to_num", "input", 1, input)
-    return nan_to_num(input, nan or 0.0, posinf, neginf)
+    return nan_to_num, (input, nan or 0.0, posinf, neginf)
 
 
 def _clamp_inplace(self: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
@@ -151,17 +151,10 @@ def _clamp_max_inplace(self: Tensor, max: Tensor | float) -> Tensor:
     return inplace(clamp_max_tensor if isinstance(max, Tensor) else clamp_max, self, max)
 
 
-def _nan_to_num_inplace(
-    self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-) -> Tensor:
-    return inplace(nan_to_num, self, nan or 0.0, posinf, neginf)
-
-
 for _name, _function in (
     ("clamp_", _clamp_inplace),
     ("clip_", _clamp_inplace),
     ("clamp_min_", _clamp_min_inplace),
     ("clamp_max_", _clamp_max_inplace),
-    ("nan_to_num_", _nan_to_num_inplace),
 ):
     setattr(Tensor, _name, _function)

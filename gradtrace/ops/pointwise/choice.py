@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import arith_op, d, elementwise_op, fill_op
-from gradtrace.engine.select import select, where_kept
-from gradtrace.engine.types import XP, Operand
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.types import XP, Operand
+from gradtrace.engine.operators.op import arith_op, d, elementwise_op, fill_op
+from gradtrace.engine.operators.select import select, where_kept
 from gradtrace.ops import scalars
 from gradtrace.ops.api import binary
 from gradtrace.ops.pointwise.arithmetic import first_extreme
@@ -37,7 +37,7 @@ where = elementwise_op("where(condition, self, other)", select, "where(condition
 # masked_fill with 0, for use in rules.
 zeroed = elementwise_op("zeroed(self; mask)", lambda a, mask: where_kept(np.logical_not(mask), a),
     "where(mask, 0, self)", zero="mask", public="masked_fill", scalar=lambda a, mask: 0.0 if mask else a,
-    node="MaskedFillBackward0", self=d("mask", lambda xp, g, out, self, mask: xp.zeroed(g, mask)))
+    node="MaskedFillBackward0", self=d("mask", "zeroed(grad, mask)"))
 zeros_like = fill_op("zeros_like(self)", "zeros_like", "0", constant=0.0, scalar=lambda x: 0.0)
 ones_like = fill_op("ones_like(self)", "ones_like", "1", constant=1.0, scalar=lambda x: 1.0)
 # fmt: on

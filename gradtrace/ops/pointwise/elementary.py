@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import ZERO_GRAD, arith_op, d, elementwise_op, float_op
-from gradtrace.engine.rounding import in_float64
-from gradtrace.engine.select import where_kept
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array
+from gradtrace.engine.operators.op import ZERO_GRAD, arith_op, d, elementwise_op, float_op
+from gradtrace.engine.operators.rounding import in_float64
+from gradtrace.engine.operators.select import where_kept
 from gradtrace.ops import scalars
 from gradtrace.ops.api import functions, public, unary
 
@@ -93,7 +93,7 @@ rectified = unary(relu, forms="fmi")
 unary(sgn)
 
 
-@public("square")
+@public()
 def square(input: Tensor) -> Tensor:
     """Return input ** 2 (torch.square)."""
     return input**2

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gradtrace.engine.inplace import inplace
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import ZERO_GRAD, arith_op, d, elementwise_op, float_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Operand
-from gradtrace.ops.api import binary, check_tensors, public
+from gradtrace.engine.calls.inplace import inplace
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Operand
+from gradtrace.engine.operators.op import ZERO_GRAD, arith_op, d, elementwise_op, float_op
+from gradtrace.ops.api import Choice, binary, check_tensors, in_both_forms, public
 from gradtrace.ops.arguments import require_float
 from gradtrace.ops.results import Result, result_type
 
@@ -48,16 +48,10 @@ def mantissa_grad(xp: XP, g: Operand, exponent: Operand) -> Operand:
     return xp.times_array(g, np.exp2(-np.asarray(raw, np.float64)))
 
 
-@public("copysign")
-def copysign_public(input: Tensor, other: Tensor | float) -> Tensor:
+@in_both_forms("copysign")
+def choose_copysign(input: Tensor, other: Tensor | float) -> Choice:
     """Return the magnitude of input with the sign of other, a tensor or a number (torch.copysign)."""
-    return (copysign if isinstance(other, Tensor) else copysign_number)(input, other)
-
-
-@public("copysign_", forms="m")
-def copysign_inplace(self: Tensor, other: Tensor | float) -> Tensor:
-    """In-place form of copysign (Tensor.copysign_)."""
-    return inplace(copysign if isinstance(other, Tensor) else copysign_number, self, other)
+    return copysign if isinstance(other, Tensor) else copysign_number, (input, other)
 
 
 binary(nextafter, numbers=False)
@@ -80,7 +74,7 @@ def heaviside_inplace(self: Tensor, values: Tensor) -> Tensor:
     return inplace(heaviside, self, values)
 
 
-@public("ldexp", vmap="samples")
+@public(vmap="samples")
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """Return input * 2 ** other (torch.ldexp)."""
     check_tensors("ldexp", input=input, other=other)
@@ -93,7 +87,7 @@ def ldexp_inplace(self: Tensor, other: Tensor) -> Tensor:
     return inplace(ldexp_record, self, other)
 
 
-@public("frexp")
+@public()
 def frexp(input: Tensor) -> Result:
     """Decompose into a mantissa in [1/2, 1) and an exponent (torch.frexp)."""
     require_float(input, "torch.frexp() only supports floating-point dtypes")

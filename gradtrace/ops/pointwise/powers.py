@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any
-from gradtrace.engine import call
-from gradtrace.engine.dtypes import get_default_dtype, python_number
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import arith_op, d, elementwise_op, records
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Operand
+from gradtrace.engine.calls import call
+from gradtrace.engine.data.dtypes import get_default_dtype, python_number
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Operand
+from gradtrace.engine.operators.op import arith_op, d, elementwise_op, records
 from gradtrace.ops import scalars
 from gradtrace.ops.api import not_a_tensor, public
 from gradtrace.ops.pointwise.arithmetic import (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.dtypes import python_number
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import PASS_ON, Op, arith_op, d
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.dtypes import python_number
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.op import PASS_ON, Op, arith_op, d
 from gradtrace.ops import scalars
 from gradtrace.ops.api import expose, named
 from gradtrace.ops.pointwise.arithmetic import (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.engine.inplace import inplace
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import PASS_ON, ZERO_GRAD, elementwise_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.calls.inplace import inplace
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array
+from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, elementwise_op
 from gradtrace.ops import scalars
 from gradtrace.ops.api import public, unary
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, elementwise_op, float_op
-from gradtrace.engine.rounding import in_float64, multiply_add
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Operand
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Operand
+from gradtrace.engine.operators.op import d, elementwise_op, float_op
+from gradtrace.engine.operators.rounding import in_float64, multiply_add
 from gradtrace.ops.api import check_tensors, expose_inplace, public, unary
 
 # fmt: off

@@ -12,7 +12,7 @@ import math
 from gradtrace.annotations import TYPE_CHECKING, Callable
 
 if TYPE_CHECKING:
-    from gradtrace.engine.types import NumpyDtype
+    from gradtrace.engine.data.types import NumpyDtype
     from gradtrace.ops.random.stream import Stream
 
 LARGE_MEAN = 10

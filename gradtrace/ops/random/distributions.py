@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import TYPE_CHECKING
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data.lazy import np
 
 if TYPE_CHECKING:
-    from gradtrace.engine.types import Array, NumpyDtype
+    from gradtrace.engine.data.types import Array, NumpyDtype
     from gradtrace.ops.random.stream import Stream
 
 # ---- float32 normal numbers with the bits of PyTorch's vectorised kernel: the Box-Muller transform on blocks of 16

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine import dtypes
-from gradtrace.engine.inplace import inplace, refuse_unless_tracked
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import ZERO_GRAD, Op, d, random_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.calls.inplace import inplace, refuse_unless_tracked
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array
+from gradtrace.engine.operators.op import ZERO_GRAD, Op, random_op
 from gradtrace.ops.api import public
 from gradtrace.ops.arguments import need_float, require_float
 from gradtrace.ops.random import counts, distributions
@@ -49,8 +49,7 @@ bernoulli_sample = redraw("bernoulli_sample", "BernoulliBackward0", "out[i] ~ Be
     "bernoulli")
 bernoulli_each = random_op("bernoulli_each(self, p; values)", lambda a, p, values: values, "out[i] ~ Bernoulli(p[i])",
     public="bernoulli", aten="bernoulli_.Tensor", node="BernoulliBackward1",
-    self=ZERO_GRAD,
-    p=d("p", lambda xp, g, out, self, p, values: xp.zeros_like(p)))
+    self=ZERO_GRAD, p="zeros_like(p)")
 bernoulli_fill = redraw("bernoulli_fill", "BernoulliBackward2", "out[i] ~ Bernoulli(p)", "bernoulli",
     "bernoulli_.float")
 exponential = redraw("exponential", "ExponentialBackward0", "out[i] ~ Exponential(lambd)")
@@ -82,7 +81,7 @@ def fill_with(
     return fill(record, self, generator, lambda stream, like: draw_numbers(stream, like.size, *numbers))
 
 
-@public("uniform_", forms="m", vmap="random")
+@public(forms="m", vmap="random")
 def uniform_(self: Tensor, *bounds: float, generator: Generator | None = None, **named: float) -> Tensor:
     """Fill with numbers uniform in [from, to), [0, 1) by default (Tensor.uniform_)."""
     low, high = bounds_of("uniform_", bounds, named, 0.0, 1.0)
@@ -110,14 +109,14 @@ def bounds_of(name: str, given: tuple[Any, ...], named: dict[str, Any], *default
     return bounds
 
 
-@public("normal_", forms="m", vmap="random")
+@public(forms="m", vmap="random")
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers (Tensor.normal_)."""
     mean, std = float(mean), float(std)
     return fill(normal, self, generator, lambda stream, like: normal_like(stream, like, mean, std))
 
 
-@public("random_", forms="m", vmap="random")
+@public(forms="m", vmap="random")
 def random_(self: Tensor, *bounds: int, generator: Generator | None = None, **named: int) -> Tensor:
     """Fill with integers in [from, to); by default 0 to the dtype's largest (for floats 2**digits) (Tensor.random_)."""
     kind = self.dtype.np
@@ -143,7 +142,7 @@ def end_of(dtype: dtypes.dtype) -> int:
     return 2 if dtype is dtypes.bool_ else int(np.iinfo(dtype.np).max) + 1
 
 
-@public("bernoulli_", forms="m", vmap="random")
+@public(forms="m", vmap="random")
 def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with 1 with probability p, a number or a tensor, else 0 (Tensor.bernoulli_)."""
     if isinstance(p, Tensor):
@@ -172,7 +171,7 @@ def by_chance(stream: Stream, chances: Array, like: Array) -> Array:
     return np.asarray(in_memory_order(numbers, like) < chances)
 
 
-@public("bernoulli", vmap="random")
+@public(vmap="random")
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
     """Sample 1 with the probability given by each element, or with probability p, else 0 (torch.bernoulli)."""
     like = np.empty(input.shape, input.dtype.np)
@@ -182,7 +181,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     return bernoulli_sample(input, drawn.astype(like.dtype))
 
 
-@public("exponential_", forms="m", vmap="random")
+@public(forms="m", vmap="random")
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with exponential numbers of rate `lambd` (Tensor.exponential_)."""
     if not lambd > 0:
@@ -191,7 +190,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
     return fill_with(exponential, self, generator, distributions.exponential, lambd)
 
 
-@public("log_normal_", forms="m", vmap="random")
+@public(forms="m", vmap="random")
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with the exponentials of normal numbers (Tensor.log_normal_)."""
     if not std > 0:
@@ -200,7 +199,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
     return fill_with(log_normal, self, generator, distributions.log_normal, mean, std)
 
 
-@public("cauchy_", forms="m", vmap="random")
+@public(forms="m", vmap="random")
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers of a Cauchy distribution (Tensor.cauchy_)."""
     if not sigma > 0:
@@ -209,7 +208,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
     return fill_with(cauchy, self, generator, distributions.cauchy, median, sigma)
 
 
-@public("geometric_", forms="m", vmap="random")
+@public(forms="m", vmap="random")
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with the number of trials up to the first success with probability p (Tensor.geometric_)."""
     if not 0 < p < 1:
@@ -217,7 +216,7 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     return fill_with(geometric, self, generator, distributions.geometric, p)
 
 
-@public("poisson", forms="f", vmap="random")
+@public(forms="f", vmap="random")
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Sample Poisson distributions with the given rates (torch.poisson)."""
     rates = input.shared()
@@ -228,7 +227,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return poisson_sample(input, np.array(drawn, rates.dtype).reshape(rates.shape))
 
 
-@public("binomial", forms="f", vmap="random")
+@public(forms="f", vmap="random")
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Sample binomial distributions: the successes of `count` trials with probability `prob` (torch.binomial)."""
     trials, chances = np.broadcast_arrays(count.shared(), prob.shared())

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import NoReturn
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, random_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array
+from gradtrace.engine.operators.op import Op, d, random_op
 from gradtrace.ops.random.distributions import normal_pairs
 from gradtrace.ops.random.generator import draw
 from gradtrace.ops.random.sampling import require_floats

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gradtrace.engine.describe import CPU, device
-from gradtrace.engine.lazy import np
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.describe import CPU, check_device, device
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.ops.api import public
 from gradtrace.ops.random.stream import SIZE, Stream
 
@@ -16,6 +16,7 @@ class Generator:
     """An independent source of random numbers (torch.Generator), which gives PyTorch's numbers for the same seed."""
 
     def __init__(self, device: object = "cpu") -> None:
+        check_device(device)
         self._seed = DEFAULT_SEED
         self._source: Stream | None = None
 
@@ -39,6 +40,10 @@ class Generator:
 
     def initial_seed(self) -> int:
         return self._seed
+
+    def has_drawn(self) -> bool:
+        """Return whether a number was drawn, or the state read, since the generator was seeded."""
+        return self._source is not None
 
     def seed(self) -> int:
         """Seed the generator from the operating system and return the seed."""
@@ -80,31 +85,31 @@ def draw(generator: Generator | None) -> Stream:
     return (generator or default_generator).source
 
 
-@public("manual_seed", forms="f")
+@public(forms="f")
 def manual_seed(seed: int) -> Generator:
     """Seed the default generator and return it (torch.manual_seed)."""
     return default_generator.manual_seed(seed)
 
 
-@public("seed", forms="f")
+@public(forms="f")
 def seed() -> int:
     """Seed the default generator from the operating system (torch.seed)."""
     return default_generator.seed()
 
 
-@public("initial_seed", forms="f")
+@public(forms="f")
 def initial_seed() -> int:
     """Return the seed of the default generator (torch.initial_seed)."""
     return default_generator.initial_seed()
 
 
-@public("get_rng_state", forms="f")
+@public(forms="f")
 def get_rng_state() -> Tensor:
     """Return the state of the default generator as bytes for `set_rng_state` (torch.get_rng_state)."""
     return default_generator.get_state()
 
 
-@public("set_rng_state", forms="f")
+@public(forms="f")
 def set_rng_state(new_state: Tensor) -> None:
     """Restore the state of the default generator from `get_rng_state` (torch.set_rng_state)."""
     default_generator.set_state(new_state)

@@ -6,10 +6,11 @@ A tensor is filled in the order of its memory, as in PyTorch, so the values at i
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine import dtypes
-from gradtrace.engine.lazy import np
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Ints, NumpyDtype
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array, Ints, NumpyDtype
+from gradtrace.engine.operators import strided_view
 from gradtrace.ops.api import NOT_GIVEN, expose, named, public, sizes
 from gradtrace.ops.arguments import require_float
 from gradtrace.ops.create.factories import finish, np_of, plain_number
@@ -55,8 +56,7 @@ def normal_like(stream: Stream, like: Array, mean: float = 0.0, std: float = 1.0
 
 def empty_like(input: Tensor, dtype: dtypes.dtype | None) -> Array:
     """Return an empty array with the shape and the order of dims that `rand_like(input)` has."""
-    like = input.laid_out()
-    return np.empty_like(like, np_of(dtype, input.dtype), order="C" if 0 in like.strides else "K")
+    return strided_view.empty_like(input.laid_out(), np_of(dtype, input.dtype))
 
 
 def _drawn(name: str, numbers: Callable[[Stream, Array], Array], doc: str) -> None:
@@ -92,7 +92,7 @@ _drawn("rand", uniform_like, "Sample uniformly from [0, 1)")
 _drawn("randn", normal_like, "Sample the standard normal distribution")
 
 
-@public("randint", forms="f", vmap="random")
+@public(forms="f", vmap="random")
 def randint(
     low: Any = NOT_GIVEN,
     high: Any = NOT_GIVEN,
@@ -109,7 +109,7 @@ def randint(
     return finish(integers_like(draw(generator), like, start, stop), requires_grad, device)
 
 
-@public("randint_like", forms="f", vmap="random")
+@public(forms="f", vmap="random")
 def randint_like(
     input: Tensor,
     low: Any = NOT_GIVEN,
@@ -172,7 +172,7 @@ def representable(kind: NumpyDtype, low: int, high: int) -> tuple[int, int]:
     return low, high
 
 
-@public("randperm", forms="f", vmap="random")
+@public(forms="f", vmap="random")
 def randperm(
     n: int,
     *,
@@ -187,7 +187,7 @@ def randperm(
     return finish(values.astype(np_of(dtype, dtypes.int64)), requires_grad, device)
 
 
-@public("normal", forms="f", vmap="random")
+@public(forms="f", vmap="random")
 def normal(
     mean: Tensor | float,
     std: Tensor | float = 1.0,
@@ -216,7 +216,7 @@ def normal(
     return finish(np.asarray(values + np.asarray(means, kind)), requires_grad)
 
 
-@public("multinomial", vmap="random")
+@public(vmap="random")
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:

@@ -6,12 +6,12 @@ numpy's RandomState has the same generator and returns whole arrays of words (ht
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Iterator
-from gradtrace.engine.lazy import np
+from gradtrace.engine.data.lazy import np
 
 if TYPE_CHECKING:
     from numpy.random import MT19937, RandomState
 
-    from gradtrace.engine.types import Array
+    from gradtrace.engine.data.types import Array
 
 WORDS = 624  # of the state, 32 bits each
 SMALL = 4096  # words up to which the way of the fewest calls is the fastest

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any, Callable, Sequence
-from gradtrace.engine import dtypes
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, gather_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.describe import check_device
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array
+from gradtrace.engine.operators.op import d, gather_op
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.arguments import need_float
 from gradtrace.ops.create.factories import np_of
@@ -35,7 +36,7 @@ def raw_of(value: Any) -> Any:
     return value.array if isinstance(value, Tensor) else value
 
 
-@public("kthvalue", vmap="samples")
+@public(vmap="samples")
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Result:
     """Return the k-th smallest value along a dim and its index (torch.kthvalue)."""
     dim = check_dim(dim, input.ndim)
@@ -63,7 +64,7 @@ unique_consecutive_record = gather_op("unique_consecutive(self; values)", lambda
 # fmt: on
 
 
-@public("unique", vmap="dynamic")
+@public(vmap="dynamic")
 def unique(
     input: Tensor,
     sorted: bool = True,
@@ -88,7 +89,7 @@ def check_no_empty_dim(input: Tensor, dim: int) -> None:
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
 
 
-@public("unique_consecutive", vmap="dynamic")
+@public(vmap="dynamic")
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Tensor | tuple[Tensor, ...]:
@@ -114,7 +115,7 @@ def unique_consecutive(
     return results[0] if len(results) == 1 else tuple(results)
 
 
-@public("bincount", vmap="samples")
+@public(vmap="samples")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """Count the occurrences of each non-negative integer (torch.bincount)."""
     if input.dtype.category != dtypes.INTEGER:
@@ -143,7 +144,7 @@ def bounds_of(array: Array, low: float, high: float) -> tuple[float, float]:
     return low, high
 
 
-@public("histc", vmap="samples")
+@public(vmap="samples")
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """Histogram with equal bins between min and max, by default the data's range (torch.histc)."""
     if bins <= 0:
@@ -152,7 +153,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     return wrap(counts.astype(input.dtype.np))
 
 
-@public("histogram")
+@public()
 def histogram(
     input: Tensor,
     bins: int | Tensor,
@@ -169,7 +170,7 @@ def histogram(
     return result_type("histogram", "hist", "bin_edges")((wrap(counts.astype(kind)), wrap(edges.astype(kind))))
 
 
-@public("histogramdd", forms="f")
+@public(forms="f")
 def histogramdd(
     input: Tensor,
     bins: int | Sequence[int | Tensor],
@@ -245,11 +246,11 @@ def search(boundaries: Tensor, values: Tensor | float, right: bool, out_int32: b
         count = math.prod(at.shape[:-1])
         rows = zip(sorted_values.reshape(count, sorted_values.shape[-1]), at.reshape(count, at.shape[-1]), strict=True)
         parts = [np.searchsorted(r, v, side) for r, v in rows]
-        result = np.stack(parts).reshape(at.shape)
+        result = np.concatenate(parts or [at]).reshape(at.shape)
     return wrap(np.asarray(result).astype(np.int32 if out_int32 else np.int64))
 
 
-@public("searchsorted", forms="f", vmap="samples")
+@public(forms="f", vmap="samples")
 def searchsorted(
     sorted_sequence: Tensor,
     input: Tensor | float,
@@ -309,7 +310,7 @@ def check_sorter(boundaries: Tensor, sorter: Tensor) -> None:
         raise RuntimeError("torch.searchsorted(): sorter index out of range")
 
 
-@public("bucketize", forms="f", vmap="samples")
+@public(forms="f", vmap="samples")
 def bucketize(input: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """Index of the bucket of each value between sorted boundaries (torch.bucketize)."""
     if boundaries.ndim != 1:
@@ -317,7 +318,7 @@ def bucketize(input: Tensor | float, boundaries: Tensor, *, out_int32: bool = Fa
     return search(boundaries, input, right, out_int32)
 
 
-@public("isin", forms="f", vmap="samples")
+@public(forms="f", vmap="samples")
 def isin(
     elements: Tensor | float, test_elements: Tensor | float, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
@@ -329,6 +330,7 @@ def _triangle(name: str, indices: Callable[[int, int, int], tuple[Array, Array]]
     def function(
         row: int, col: int, offset: int = 0, *, dtype: dtypes.dtype | None = None, device: object = None
     ) -> Tensor:
+        check_device(device)
         found = np.stack(indices(row, offset, col))
         return wrap(found.astype(np_of(dtype, dtypes.int64)))
 
@@ -340,19 +342,19 @@ _triangle("tril_indices", lambda n, k, m: np.tril_indices(n, k, m))
 _triangle("triu_indices", lambda n, k, m: np.triu_indices(n, k, m))
 
 
-@public("unravel_index", forms="f")
+@public(forms="f")
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Convert flat indices to a tuple of one index tensor for each dim (torch.unravel_index)."""
     return tuple(wrap(i) for i in np.unravel_index(indices.array, (shape,) if isinstance(shape, int) else tuple(shape)))
 
 
-@public("argwhere", vmap="dynamic")
+@public(vmap="dynamic")
 def argwhere(input: Tensor) -> Tensor:
     """Indices of the non-zero elements, one row for each (torch.argwhere)."""
     return wrap(np.argwhere(input.array))
 
 
-@public("nonzero_static")
+@public()
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """argwhere truncated or padded to `size` rows (torch.nonzero_static)."""
     result = np.full((size, input.ndim), fill_value, np.int64)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Sequence
-from gradtrace.engine import dtypes
-from gradtrace.engine.inplace import inplace
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, scan_op, structural_op
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Kernel, NumpyDtype, Operand
+from gradtrace.engine.calls.inplace import inplace
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Kernel, NumpyDtype, Operand
+from gradtrace.engine.operators.op import Op, d, scan_op, structural_op
 from gradtrace.ops.api import functions, is_int
 from gradtrace.ops.arguments import need_float, one_dim, torch_function
 from gradtrace.ops.create.factories import assign
@@ -206,7 +206,7 @@ def trapezoid(input: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int
     return div_number(((later + earlier) * widths).sum(axis), 2.0)
 
 
-@torch_function("cumulative_trapezoid", forms="f")
+@torch_function(forms="f")
 def cumulative_trapezoid(input: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
     """Cumulative integral by the trapezoidal rule (torch.cumulative_trapezoid)."""
     axis = dim_of_samples(input, dim)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any, Sequence
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, gather_op, reduction_op, scan_op
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Ints, Kernel, Operand
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Ints, Kernel, Operand
+from gradtrace.engine.operators.op import Op, d, gather_op, reduction_op, scan_op
 from gradtrace.ops.api import functions, is_int
 from gradtrace.ops.arguments import kept_shape, one_dim, some_dims, torch_function
 from gradtrace.ops.index.records import NO_GRAD

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, gather_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array
+from gradtrace.engine.operators.op import d, gather_op
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.index.records import take_entries
 from gradtrace.ops.results import Result, values_and_indices
@@ -27,26 +27,29 @@ ORDERED = d("~self order", lambda xp, g, out, self, dim, order:
     xp.order_place(None, g, tuple(self.shape), dim, order))  # fmt: skip
 # fmt: off
 sort_by = gather_op("sort(self; dim, order)", in_order,
-    "out[..., i, ...] = self[..., order[..., i, ...], ...]; out[..., i, ...] <= out[..., i + 1, ...]", zero="choice",
+    "out[..., i, ...] = self[..., order[..., i, ...], ...]; out[..., i, ...] <= out[..., i + 1, ...]",
+    zero="choice", found="order",
     self=ORDERED)
 sort_stable = gather_op("sort_stable(self; dim, order)", in_order,
-    "out[..., i, ...] = self[..., order[..., i, ...], ...]; out[..., i, ...] <= out[..., i + 1, ...]", zero="choice",
+    "out[..., i, ...] = self[..., order[..., i, ...], ...]; out[..., i, ...] <= out[..., i + 1, ...]",
+    zero="choice", found="order",
     node="SortBackward1",
     self=ORDERED)
 topk_by = gather_op("topk(self; dim, order)", lambda a, dim, order: take_entries(a, order, dim),
-    "out[..., i, ...] = sort(self[..., j, ...], descending)[i]; 0 <= i < k", zero="choice",
+    "out[..., i, ...] = sort(self[..., j, ...], descending)[i]; 0 <= i < k",
+    zero="choice", found="order",
     self=ORDERED)
 # fmt: on
 
 
-@public("allclose", vmap="dynamic")
+@public(vmap="dynamic")
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Return whether |input - other| <= atol + rtol * |other| everywhere (torch.allclose)."""
     check_comparable(input, other, rtol=rtol, atol=atol)
     return bool(np.allclose(input.shared(), other.shared(), rtol, atol, equal_nan))
 
 
-@public("isclose", vmap="samples")
+@public(vmap="samples")
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Test elementwise whether |input - other| <= atol + rtol * |other| (torch.isclose)."""
     check_comparable(input, other, rtol=rtol, atol=atol)
@@ -61,37 +64,37 @@ def check_comparable(input: Tensor, other: Tensor, **tolerances: float) -> None:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
 
 
-@public("equal", vmap="dynamic")
+@public(vmap="dynamic")
 def equal(input: Tensor, other: Tensor) -> bool:
     """Return whether the shapes and all elements are equal (torch.equal)."""
     return input.shape == other.shape and bool((input.shared() == other.shared()).all())
 
 
-@public("is_inference", forms="f")
+@public(forms="f")
 def is_inference(input: Tensor) -> bool:
     """Return whether a tensor was made in inference mode (torch.is_inference)."""
     return input.is_inference()
 
 
-@public("is_tensor", forms="f")
+@public(forms="f")
 def is_tensor(obj: object) -> bool:
     """Return whether obj is a Tensor (torch.is_tensor)."""
     return isinstance(obj, Tensor)
 
 
-@public("is_floating_point", forms="f")
+@public(forms="f")
 def is_floating_point(input: Tensor) -> bool:
     """Return whether the dtype is floating point (torch.is_floating_point)."""
     return input.is_floating_point()
 
 
-@public("is_nonzero")
+@public()
 def is_nonzero(input: Tensor) -> bool:
     """Return whether the only element is not zero; raise RuntimeError for any other count (torch.is_nonzero)."""
     return bool(input)
 
 
-@public("numel", forms="f")
+@public(forms="f")
 def numel(input: Tensor) -> int:
     """Return the number of elements (torch.numel)."""
     return input.numel()
@@ -112,7 +115,7 @@ def named_only(args: tuple[Any, ...], options: dict[str, Any]) -> None:
         raise TypeError("with stable, all arguments are given by name")
 
 
-@public("argsort", vmap="samples")
+@public(vmap="samples")
 def argsort(input: Tensor, *args: Any, **options: Any) -> Tensor:
     """Indices that sort a dim; same arguments as sort (torch.argsort)."""
     named_only(args, options)
@@ -123,7 +126,7 @@ def positions(input: Tensor, dim: int = -1, descending: bool = False, *, stable:
     return Tensor._wrap(copy_like(input.laid_out(), order_of(input.shared(), check_dim(dim, input.ndim), descending)))
 
 
-@public("sort", vmap="samples")
+@public(vmap="samples")
 def sort(input: Tensor, *args: Any, **options: Any) -> Result:
     """Sort a dim: (values, indices); arguments dim=-1, descending=False, or by name with stable= (torch.sort)."""
     named_only(args, options)
@@ -137,7 +140,7 @@ def values_and_positions(input: Tensor, dim: int = -1, descending: bool = False,
     return values_and_indices("sort", (values, Tensor._wrap(order)))
 
 
-@public("topk", vmap="samples")
+@public(vmap="samples")
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Result:
     """The k largest (or smallest) values along a dim: (values, indices) (torch.topk)."""
     if input.dtype.name == "bool":

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine import dtypes
-from gradtrace.engine.lazy import np
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.ops.arguments import one_dim, torch_function
 from gradtrace.ops.reduce.extremes import pick
 

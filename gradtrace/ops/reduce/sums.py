@@ -10,12 +10,12 @@ import math
 import warnings
 
 from gradtrace.annotations import Any, Callable, Sequence
-from gradtrace.engine import dtypes
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, reduction_op, structural_op
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Dims, Ints, Kernel, NumpyDtype, Operand, Shape
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Dims, Ints, Kernel, NumpyDtype, Operand, Shape
+from gradtrace.engine.operators.op import Op, d, reduction_op, structural_op
 from gradtrace.ops.api import NOT_GIVEN, is_int
 from gradtrace.ops.arguments import count, kept_shape, one_dim, require_float, some_dims, torch_function
 
@@ -238,10 +238,9 @@ all_record = reduction_op("all(self; dim, keepdim)", logical("logical_and"), "al
 count_nonzero = reduction_op("count_nonzero(self; dim)", lambda a, dim: np.count_nonzero(a, axis=dim or None),
     "sum[i](1 if self[..., i, ...] != 0 else 0)", dims="dim")
 trace = reduction_op("trace(self)", lambda a: add_up(np.diagonal(a)), "sum[i](self[i, i])",
-    unsupported_dtypes="b trace", self=d("~self", lambda xp, g, out, self: xp.on_diagonal(g, self.shape)))
+    unsupported_dtypes="b trace", self="on_diagonal(grad, self.shape)")
 on_diagonal = structural_op("on_diagonal(self; shape)", lambda a, shape: np.eye(*shape, dtype=a.dtype) * a,
-    "out[i, j] = self if i == j else 0", node="TraceBackward0",
-    self=d("", lambda xp, g, out, self, shape: xp.trace(g)))
+    "out[i, j] = self if i == j else 0", node="TraceBackward0", self="trace(grad)")
 # fmt: on
 
 
@@ -377,7 +376,7 @@ def torch_trace(input: Tensor) -> Tensor:
     return trace(input)
 
 
-@torch_function("sum_to_size", forms="m")
+@torch_function(forms="m")
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """Sum to the sizes `size`, which broadcast to this tensor's shape (Tensor.sum_to_size)."""
     wanted = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size

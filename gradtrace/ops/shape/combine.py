@@ -8,10 +8,10 @@ from math import comb
 from operator import index
 
 from gradtrace.annotations import Any, Sequence
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, structural_op, view_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Shape
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array, Shape
+from gradtrace.engine.operators.op import structural_op, view_op
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.shape.expansion import map_tensors
 from gradtrace.ops.shape.join import concatenated, meshgrid, stack
@@ -39,14 +39,14 @@ def windows_back(g: Array, shape: Shape, dim: int, size: int, step: int) -> Arra
 # fmt: off
 unfold_record = view_op("unfold(self; dim, size, step)", windows_kernel,
     "out[..., i, ..., k] = self[..., step * i + k, ...]", dims="dim",
-    self=d("~self", lambda xp, g, out, self, *rest: xp.unfold_place(g, tuple(self.shape), *rest)))
+    self="unfold_place(grad, self.shape, dim, size, step)")
 unfold_place = structural_op("unfold_place(self; shape, dim, size, step)", windows_back,
     "out[..., j, ...] = sum[i, k](self[..., i, ..., k] if step * i + k == j else 0)", node="UnfoldBackwardBackward0",
-    self=d("", lambda xp, g, out, self, shape, *rest: xp.unfold(g, *rest)))
+    self="unfold(grad, dim, size, step)")
 # fmt: on
 
 
-@public("unfold", forms="m")
+@public(forms="m")
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of `size` along a dim, `step` apart, as a view with a new last dim (Tensor.unfold)."""
     dim, size, step = check_dim(dimension, self.ndim), index(size), index(step)
@@ -60,7 +60,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return unfold_record(self, dim, size, step)
 
 
-@public("cartesian_prod", forms="f")
+@public(forms="f")
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Cartesian product of vectors, one tuple per row (torch.cartesian_prod)."""
     for t in tensors:
@@ -71,7 +71,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return stack(tuple(grid.reshape(-1) for grid in meshgrid(*tensors, indexing="ij")), 1)
 
 
-@public("combinations", forms="f", vmap="samples")
+@public(forms="f", vmap="samples")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """Combinations of r elements of a vector, one per row (torch.combinations)."""
     if input.ndim != 1:
@@ -89,13 +89,13 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return stack(tuple(input.index_select(0, Tensor._wrap(np.ascontiguousarray(column))) for column in rows.T), 1)
 
 
-@public("column_stack", forms="f")
+@public(forms="f")
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Stack vectors as columns, and matrices side by side (torch.column_stack)."""
     return concatenated([t.reshape(t.numel(), 1) if t.ndim <= 1 else t for t in tensors], 1)
 
 
-@public("atleast_3d", forms="f")
+@public(forms="f")
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Add dims until there are at least three, as views (torch.atleast_3d)."""
     return map_tensors(with_three_dims, tensors)
@@ -109,7 +109,7 @@ def with_three_dims(t: Tensor) -> Tensor:
     return unsqueezed(t, 2) if t.ndim == 2 else t
 
 
-@public("tensor_split", vmap="samples")
+@public(vmap="samples")
 def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Split along a dim into nearly equal parts, or at indices (torch.tensor_split)."""
     if not input.ndim:
@@ -155,7 +155,7 @@ for _name, _least, _dim in (("hsplit", 1, 1), ("vsplit", 2, 0), ("dsplit", 3, 2)
     _split_along(_name, _least, _dim)
 
 
-@public("positive")
+@public()
 def positive(input: Tensor) -> Tensor:
     """Return the input itself (torch.positive)."""
     if input.dtype.name == "bool":
@@ -163,13 +163,13 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-@public("msort", vmap="samples")
+@public(vmap="samples")
 def msort(input: Tensor) -> Tensor:
     """Sort along the first dim (torch.msort)."""
     return input.sort(0)[0]
 
 
-@public("zero_", forms="f")
+@public(forms="f")
 def zero_(input: Tensor) -> Tensor:
     """Set the input to zero in place (torch.zero_)."""
     return input.zero_()

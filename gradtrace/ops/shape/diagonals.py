@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Callable, Sequence
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, structural_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Ints, Operand
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Ints, Operand
+from gradtrace.engine.operators.op import d, structural_op
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.index.records import along
 from gradtrace.ops.shape.join import slice_at, writable
@@ -55,36 +55,32 @@ def block_grads(
 # fmt: off
 diagonal_copy = structural_op("diagonal_copy(self; offset, dim1, dim2)",
     lambda a, *rest: np.array(np.diagonal(a, *rest)), "out[..., k] = self[..., k, k + offset]", dims="dim1 dim2",
-    node="DiagonalBackward0_copy",
-    self=d("~self", lambda xp, g, out, self, *rest: xp.diagonal_place(g, tuple(self.shape), *rest)))
+    node="DiagonalBackward0_copy", self="diagonal_place(grad, self.shape, offset, dim1, dim2)")
 diag_embed_record = structural_op("diag_embed(self; offset, dim1, dim2)", embed_kernel,
-    "out[..., i, j] = self[..., min(i, j)] if j - i == offset else 0",
-    self=d("", lambda xp, g, out, self, *rest: xp.diagonal(g, *rest)))
+    "out[..., i, j] = self[..., min(i, j)] if j - i == offset else 0", self="diagonal(grad, offset, dim1, dim2)")
 diagonal_scatter_record = structural_op("diagonal_scatter(self, src; offset, dim1, dim2)",
     lambda a, src, *rest: overwritten(a, lambda x: writable(x, *rest), src),
     "out[..., i, j] = src[..., min(i, j)] if j - i == offset else self[..., i, j]",
     self=d("~src", lambda xp, g, out, self, src, *rest:
-        xp.diagonal_scatter(g, xp.zeros_like(xp.diagonal(g, *rest)), *rest)),
-    src=d("", lambda xp, g, out, self, src, *rest: xp.diagonal(g, *rest)))
+        xp.diagonal_scatter(g, xp.zeros_like(xp.diagonal(g, *rest)), *rest)), src="diagonal(grad, offset, dim1, dim2)")
 select_scatter_record = structural_op("select_scatter(self, src; dim, index)",
     lambda a, src, dim, index: overwritten(a, lambda x: x[(*along(dim, index), ...)], src),
     "out[..., i, ...] = src if i == index else self[..., i, ...]",
     self=d("", lambda xp, g, out, self, src, dim, index:
-        xp.select_scatter(g, xp.zeros_like(xp.select(g, dim, index)), dim, index)),
-    src=d("", lambda xp, g, out, self, src, dim, index: xp.select(g, dim, index)))
+        xp.select_scatter(g, xp.zeros_like(xp.select(g, dim, index)), dim, index)), src="select(grad, dim, index)")
 slice_scatter_record = structural_op("slice_scatter(self, src; dim, start, stop, step)",
     lambda a, src, dim, *ends: overwritten(a, lambda x: x[along(dim, slice(*ends))], src),
     "out[..., start + step * i, ...] = src[..., i, ...]",
     self=d("", lambda xp, g, out, self, src, dim, *ends:
         xp.slice_scatter(g, xp.zeros_like(xp.slice(g, dim, *ends)), dim, *ends)),
-    src=d("", lambda xp, g, out, self, src, dim, *ends: xp.slice(g, dim, *ends)))
+    src="slice(grad, dim, start, stop, step)")
 block_diag_record = structural_op("block_diag(*tensors)", blocks,
     "out[i, j] = tensors[k][i - r[k], j - c[k]] if r[k] <= i < r[k + 1] and c[k] <= j < c[k + 1] else 0",
     joint=d("~tensors", block_grads))
 # fmt: on
 
 
-@public("diag")
+@public()
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """Matrix with a vector on its diagonal, or the diagonal of a matrix (torch.diag)."""
     if input.ndim == 1:
@@ -94,7 +90,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     return diagonal_copy(input, diagonal, 0, 1)
 
 
-@public("diag_embed")
+@public()
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices with the last dim of the input on their diagonals (torch.diag_embed)."""
     n = input.ndim + 1
@@ -104,14 +100,14 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return diag_embed_record(input, offset, first, second)
 
 
-@public("diagflat")
+@public()
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """Matrix with the flattened input on its diagonal (torch.diagflat)."""
     flat = input if input.ndim == 1 else input.contiguous().view(-1)
     return diag_embed_record(flat, offset, 0, 1)
 
 
-@public("diagonal_scatter", vmap="samples")
+@public(vmap="samples")
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Return a copy of the input with src on a diagonal (torch.diagonal_scatter)."""
     rest = (offset, check_dim(dim1, input.ndim), check_dim(dim2, input.ndim))
@@ -119,7 +115,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     return diagonal_scatter_record(input, src, *rest)
 
 
-@public("select_scatter")
+@public()
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """Return a copy of the input with src at one index of a dim (torch.select_scatter)."""
     dim, index = slice_at(input, dim, index)
@@ -127,7 +123,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     return select_scatter_record(input, src, dim, index)
 
 
-@public("slice_scatter")
+@public()
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
@@ -147,7 +143,7 @@ def check_part(name: str, src: Tensor, shape: Ints) -> None:
         )
 
 
-@public("block_diag", forms="f", vmap="samples")
+@public(forms="f", vmap="samples")
 def block_diag(*tensors: Tensor) -> Tensor:
     """Block diagonal matrix of the given matrices (torch.block_diag)."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Sequence
-from gradtrace.engine.broadcast import broadcast
-from gradtrace.engine.describe import Size
-from gradtrace.engine.node import tensor_type_name
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.describe import Size
+from gradtrace.engine.data.node import tensor_type_name
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.broadcast import broadcast
 from gradtrace.ops.api import given, public, sizes
 from gradtrace.ops.shape.views import expand, unsqueeze, view
 
@@ -38,19 +38,19 @@ def expanded(self: Tensor, *size: int | Sequence[int], **named: object) -> Tenso
     return expand(self, tuple(reversed(full)))
 
 
-@public("broadcast_to")
+@public()
 def broadcast_to(input: Tensor, *size: int | Sequence[int], **named: object) -> Tensor:
     """Expand to a shape (torch.broadcast_to)."""
     return expanded(input, *given(size, named, "size"))
 
 
-@public("expand_as", forms="m")
+@public(forms="m")
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """Expand to the shape of `other` (Tensor.expand_as)."""
     return expanded(self, tuple(other.shape))
 
 
-@public("broadcast_shapes", forms="f")
+@public(forms="f")
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """Return the shape that several shapes broadcast to; RuntimeError if there is none (torch.broadcast_shapes)."""
     result: tuple[int, ...] = ()
@@ -72,7 +72,7 @@ def only_tensors(values: Sequence[object]) -> None:
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(value).__name__}")
 
 
-@public("broadcast_tensors", forms="f")
+@public(forms="f")
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Expand each tensor to the common shape (torch.broadcast_tensors)."""
     only_tensors(tensors)
@@ -82,7 +82,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     return tuple(t if tuple(t.shape) == shape else expand(t, shape) for t in tensors)
 
 
-@public("atleast_1d", forms="f")
+@public(forms="f")
 def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Reshape 0-d tensors to (1,) (torch.atleast_1d)."""
     return map_tensors(lambda t: view(t, (1,)) if t.ndim == 0 else t, tensors)
@@ -95,7 +95,7 @@ def map_tensors(change: Callable[[Tensor], Tensor], tensors: tuple[Any, ...]) ->
     return tuple(change(t) for t in (tensors[0] if len(tensors) == 1 else tensors))
 
 
-@public("atleast_2d", forms="f")
+@public(forms="f")
 def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Reshape tensors of fewer than two dims to (1, n) (torch.atleast_2d)."""
     return map_tensors(lambda t: view(t, (1, 1)) if t.ndim == 0 else unsqueeze(t, 0) if t.ndim == 1 else t, tensors)

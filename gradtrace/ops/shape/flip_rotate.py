@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Sequence
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Ints
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Ints
 from gradtrace.ops.api import check_dim, check_dims, given, is_int, public, sizes
 from gradtrace.ops.shape.join import flip, roll, rot90
 
@@ -19,7 +19,7 @@ def flipped(input: Tensor, *dims: int | Sequence[int], **named: object) -> Tenso
     return flip(input, found if input.ndim else ())
 
 
-@public("fliplr")
+@public()
 def fliplr(input: Tensor) -> Tensor:
     """Reverse the columns (torch.fliplr)."""
     if input.ndim < 2:
@@ -27,7 +27,7 @@ def fliplr(input: Tensor) -> Tensor:
     return flip(input, (1,))
 
 
-@public("flipud")
+@public()
 def flipud(input: Tensor) -> Tensor:
     """Reverse the rows (torch.flipud)."""
     if input.ndim < 1:

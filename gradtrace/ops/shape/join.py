@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
-from gradtrace.engine import dtypes
-from gradtrace.engine.inplace import inplace
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import OneResult, d, structural_op, view_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand, Shape
-from gradtrace.ops.api import check_dim, given, is_int, public, sizes
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Dims, Operand, Shape
+from gradtrace.engine.operators.op import OneResult, d, structural_op, view_op
+from gradtrace.engine.operators.strided_view import empty_like
+from gradtrace.ops.api import Choice, check_dim, given, in_both_forms, is_int, public, sizes
 from gradtrace.ops.create.factories import cast, checked_sizes, in_c_order
 from gradtrace.ops.index.records import index_select, select, slice_record
 from gradtrace.ops.shape.expansion import atleast_2d, only_tensors
 from gradtrace.ops.shape.views import expand, reshaped, unsqueeze, view
+
+
+class _DefaultDim(int):
+    """The type of a default, other than a 0 that the caller gives."""
+
+
+DEFAULT_DIM = _DefaultDim()
+
+
+def dim_or_axis(name: str, dim: int, axis: int, ndim: int) -> int:
+    """Return the dim that is given by one of these names; TypeError if it is given by both."""
+    if axis is not DEFAULT_DIM and dim is not DEFAULT_DIM:
+        raise TypeError(f"{name}() got an unexpected keyword argument 'axis'")
+    wanted = dim if axis is DEFAULT_DIM else axis
+    if wanted is None:
+        raise TypeError(f"{name}(): argument 'dim' must be int, not NoneType")
+    return check_dim(wanted, ndim)
 
 
 def cat_back(
@@ -34,12 +51,18 @@ def joined(arrays: Sequence[Array], dim: int) -> Array:
     return np.concatenate([a for a in arrays if a.shape != (0,)] or list(arrays), axis=dim)
 
 
+def flip_kernel(a: Array, dims: Dims) -> Array:
+    out = empty_like(a, a.dtype)
+    out[...] = np.flip(a, dims if a.ndim else ())
+    return out
+
+
 def rotate_kernel(a: Array, k: int, dims: tuple[int, int]) -> Array:
     """Rotate k times; the result has PyTorch's memory layout, that of a flipped copy, transposed if k is odd."""
     k %= 4
     if k == 0:
         return np.array(a, order="C")
-    flipped = np.flip(a, dims if k == 2 else dims[1] if k == 1 else dims[0]).copy("K")
+    flipped = flip_kernel(a, dims if k == 2 else dims[1] if k == 1 else dims[0])
     return flipped if k == 2 else flipped.swapaxes(*dims)
 
 
@@ -84,27 +107,23 @@ split_sizes = view_op("split_with_sizes(self; dim, sizes)", pieces,
     self=d("", lambda xp, g, out, self, dim, sizes: xp.cat(tuple(g), dim)))
 repeat = structural_op("repeat(self; repeats)", lambda a, repeats: np.tile(a, repeats), "out[i] = self[i % n]",
     c_order=True, self=d("~self", lambda xp, g, out, self, repeats: repeat_back(xp, g, self.shape, repeats)))
-flip = structural_op("flip(self; dims)", lambda a, dims: np.flip(a, dims if a.ndim else ()).copy("K"),
-    "out[..., i, ...] = self[..., n - 1 - i, ...]", dims="dims",
-    self=d("", lambda xp, g, out, self, dims: xp.flip(g, dims)))
+flip = structural_op("flip(self; dims)", flip_kernel,
+    "out[..., i, ...] = self[..., n - 1 - i, ...]", dims="dims", self="flip(grad, dims)")
 roll = structural_op("roll(self; shifts, dims)", lambda a, shifts, dims: np.roll(a, shifts, dims),
     "out[..., i, ...] = self[..., (i - shifts) % n, ...]", c_order=True,
     self=d("", lambda xp, g, out, self, shifts, dims: xp.roll(g, tuple(-s for s in shifts), dims)))
 tril = structural_op("tril(self; diagonal)", lambda a, diagonal: np.tril(a, diagonal),
-    "out[..., i, j] = self[..., i, j] if j - i <= diagonal else 0", overlap="idempotent",
-    self=d("", lambda xp, g, out, self, diagonal: xp.tril(g, diagonal)))
+    "out[..., i, j] = self[..., i, j] if j - i <= diagonal else 0", overlap="idempotent", self="tril(grad, diagonal)")
 triu = structural_op("triu(self; diagonal)", lambda a, diagonal: np.triu(a, diagonal),
-    "out[..., i, j] = self[..., i, j] if j - i >= diagonal else 0", overlap="idempotent",
-    self=d("", lambda xp, g, out, self, diagonal: xp.triu(g, diagonal)))
+    "out[..., i, j] = self[..., i, j] if j - i >= diagonal else 0", overlap="idempotent", self="triu(grad, diagonal)")
 rot90 = structural_op("rot90(self; k, dims)", rotate_kernel, "out[i, j] = self[j, n - 1 - i]",
     self=d("", lambda xp, g, out, self, k, dims: xp.rot90(g, -k, dims)))
 diagonal = view_op("diagonal(self; offset, dim1, dim2)", writable,
     "out[..., k] = self[..., k, k + offset]", dims="dim1 dim2",
-    self=d("~self", lambda xp, g, out, self, offset, dim1, dim2:
-        xp.diagonal_place(g, tuple(self.shape), offset, dim1, dim2)))
+    self="diagonal_place(grad, self.shape, offset, dim1, dim2)")
 diagonal_place = structural_op("diagonal_place(self; shape, offset, dim1, dim2)", on_diagonal,
     "out[..., i, j] = self[..., min(i, j)] if j - i == offset else 0", node="DiagonalBackwardBackward0",
-    self=d("", lambda xp, g, out, self, shape, offset, dim1, dim2: xp.diagonal(g, offset, dim1, dim2)))
+    self="diagonal(grad, offset, dim1, dim2)")
 # fmt: on
 
 
@@ -138,7 +157,7 @@ def common_dtype(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
 
 @public("cat", "concat", "concatenate", forms="f")
 def concatenated(
-    tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out: Tensor | None = None
+    tensors: Sequence[Tensor], dim: int = DEFAULT_DIM, *, axis: int = DEFAULT_DIM, out: Tensor | None = None
 ) -> Tensor:
     """Concatenate tensors along an existing dim (torch.cat)."""
     if isinstance(tensors, Tensor):
@@ -151,7 +170,7 @@ def concatenated(
         if t.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
     ndim = next((t.ndim for t in tensors if tuple(t.shape) != (0,)), 1)
-    dim = check_dim(dim if axis is None else axis, ndim)
+    dim = dim_or_axis("cat", dim, axis, ndim)
     check_joinable([t for t in tensors if tuple(t.shape) != (0,)], dim)
     return cat(common_dtype(tensors), dim)
 
@@ -170,7 +189,9 @@ def check_joinable(tensors: Sequence[Tensor], dim: int) -> None:
 
 
 @public("stack", forms="f")
-def stacked(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+def stacked(
+    tensors: Sequence[Tensor], dim: int = DEFAULT_DIM, *, axis: int = DEFAULT_DIM, out: Tensor | None = None
+) -> Tensor:
     """Stack tensors of one shape along a new dim (torch.stack)."""
     tensors = tuple(tensors)
     if not tensors:
@@ -181,10 +202,10 @@ def stacked(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = Non
                 f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
                 f"{list(t.shape)} at entry {i}"
             )
-    return stack(common_dtype(tensors), check_dim(dim, tensors[0].ndim + 1))
+    return stack(common_dtype(tensors), dim_or_axis("stack", dim, axis, tensors[0].ndim + 1))
 
 
-@public("hstack", forms="f")
+@public(forms="f")
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Stack horizontally: along dim 1, or dim 0 for vectors (torch.hstack)."""
     tensors = [t if t.ndim else view(t, (1,)) for t in tensors]
@@ -197,7 +218,7 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
     return concatenated([atleast_2d(t) for t in tensors], 0)
 
 
-@public("dstack", forms="f")
+@public(forms="f")
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Stack along the third dim (torch.dstack)."""
     from gradtrace.ops.shape.combine import atleast_3d
@@ -253,13 +274,13 @@ def split_tensor(
     return split_sizes(tensor, dim, parts)
 
 
-@public("split_with_sizes")
+@public()
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Split into pieces of the given sizes (torch.split_with_sizes)."""
     return split_tensor(input, list(split_sizes), dim)
 
 
-@public("chunk")
+@public()
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Split into at most `chunks` pieces of equal size (torch.chunk)."""
     if not input.ndim:
@@ -291,7 +312,7 @@ def slice_at(input: Tensor, dim: int, index: int) -> tuple[int, int]:
     return dim, index % n
 
 
-@public("narrow")
+@public()
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """Select `length` entries of a dim from `start`, as a view (torch.narrow)."""
     if not input.ndim:
@@ -319,7 +340,7 @@ def repeated(self: Tensor, *repeats: int | Sequence[int], **named: object) -> Te
     return repeat(self, times)
 
 
-@public("tile")
+@public()
 def tile(input: Tensor, *dims: int | Sequence[int], **named: object) -> Tensor:
     """repeat with missing dims counted as 1 (torch.tile)."""
     times = sizes(given(dims, named, "dims"))
@@ -340,7 +361,7 @@ def check_repeats(input: Tensor, repeats: Any, dim: int | None) -> None:
         )
 
 
-@public("repeat_interleave", vmap="samples")
+@public(vmap="samples")
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
@@ -359,22 +380,18 @@ def repeat_interleave(
     return index_select(input, dim, np.repeat(np.arange(input.shape[dim]), repeats.shared()))
 
 
-def check_triangle(name: str, record: OneResult, input: Tensor) -> OneResult:
-    if input.ndim < 2:
-        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-    return record
+def _triangle(record: OneResult, doc: str) -> None:
+    def choose(input: Tensor, diagonal: int = 0) -> Choice:
+        if input.ndim < 2:
+            raise RuntimeError(f"{record.name}: input tensor must have at least 2 dimensions")
+        return record, (input, diagonal)
+
+    choose.__doc__ = doc
+    in_both_forms(record.name)(choose)
 
 
-@public("tril")
-def lower(input: Tensor, diagonal: int = 0) -> Tensor:
-    """Lower triangle, zeros above (torch.tril)."""
-    return check_triangle("tril", tril, input)(input, diagonal)
-
-
-@public("triu")
-def upper(input: Tensor, diagonal: int = 0) -> Tensor:
-    """Upper triangle, zeros below (torch.triu)."""
-    return check_triangle("triu", triu, input)(input, diagonal)
+_triangle(tril, "Lower triangle, zeros above (torch.tril).")
+_triangle(triu, "Upper triangle, zeros below (torch.triu).")
 
 
 @public("diagonal")
@@ -393,7 +410,7 @@ def format_tensor(t: Tensor) -> str:
     return f"{t.detach().numpy()}\n[ {kind}{{{shown_sizes}}} ]"
 
 
-@public("meshgrid", forms="f")
+@public(forms="f")
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple[Tensor, ...]:
     """Expand 1-d tensors over the grid of all of them (torch.meshgrid)."""
     parts: tuple[Any, ...] = (
@@ -415,15 +432,3 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple
         expand(view(t, (1,) * i + (t.numel(),) + (1,) * (len(parts) - i - 1)), shape) for i, t in enumerate(parts)
     )
     return (grids[1], grids[0], *grids[2:]) if is_swapped else grids
-
-
-@public("tril_", forms="m")
-def _tril_inplace(self: Tensor, diagonal: int = 0) -> Tensor:
-    """In-place form of tril (Tensor.tril_)."""
-    return inplace(check_triangle("tril", tril, self), self, diagonal)
-
-
-@public("triu_", forms="m")
-def _triu_inplace(self: Tensor, diagonal: int = 0) -> Tensor:
-    """In-place form of triu (Tensor.triu_)."""
-    return inplace(check_triangle("triu", triu, self), self, diagonal)

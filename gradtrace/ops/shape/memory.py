@@ -8,15 +8,15 @@ from __future__ import annotations
 from operator import index
 
 from gradtrace.annotations import Any, Iterator, Sequence
-from gradtrace.engine.call import renamed
-from gradtrace.engine.describe import contiguous_strides
-from gradtrace.engine.inplace import refuse_untrackable, repoint
-from gradtrace.engine.lazy import is_array, np
-from gradtrace.engine.op import d, structural_op, view_op
-from gradtrace.engine.state import state
-from gradtrace.engine.strided_view import extent, window
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array, Ints, Shape
+from gradtrace.engine.calls.call import renamed
+from gradtrace.engine.calls.inplace import refuse_untrackable, reshape_history
+from gradtrace.engine.data.describe import contiguous_strides
+from gradtrace.engine.data.lazy import is_array, np
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array, Ints, Shape
+from gradtrace.engine.operators.op import d, structural_op, view_op
+from gradtrace.engine.operators.strided_view import extent, window
 from gradtrace.ops.api import public, sizes
 
 RESIZE_MESSAGE = (
@@ -92,14 +92,13 @@ as_strided_record = view_op("as_strided(self; size, stride, offset, layout)", st
     self=d("~self", lambda xp, g, out, self, *rest: xp.as_strided_place(g, positions(*rest), tuple(self.shape))))
 as_strided_place = structural_op("as_strided_place(self; where, shape)", put_back,
     "out[j] = sum[i](self[i] if where[i] == j else 0)", node="AsStridedBackwardBackward0",
-    self=d("", lambda xp, g, out, self, where, shape: xp.as_strided_take(g, where)))
+    self="as_strided_take(grad, where)")
 as_strided_take = structural_op("as_strided_take(self; where)", take_or_zero, "flat(out)[i] = flat(self)[where[i]]",
-    node="AsStridedBackward0",
-    self=d("~self", lambda xp, g, out, self, where: xp.as_strided_place(g, where, tuple(self.shape))))
+    node="AsStridedBackward0", self="as_strided_place(grad, where, self.shape)")
 # fmt: on
 
 
-@public("as_strided", vmap="samples")
+@public(vmap="samples")
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """View the storage with sizes and strides in elements; RuntimeError out of bounds (torch.as_strided).
 
@@ -124,7 +123,7 @@ def check_window(raw: Array, size: Sequence[int], stride: Sequence[int], offset:
     window(storage_of(raw), size, stride, offset)
 
 
-@public("as_strided_")
+@public()
 def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """In-place form of as_strided: the tensor itself takes the new sizes and strides."""
     if input.requires_grad and state.grad_enabled:
@@ -133,11 +132,11 @@ def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], stora
     input._data = out._data
     input.counter().n += 1
     if out._fn is not None:
-        repoint(input, renamed(out._fn, "AsStridedBackward1"))
+        reshape_history(input, renamed(out._fn, "AsStridedBackward1"))
     return input
 
 
-@public("as_strided_copy", forms="f")
+@public(forms="f")
 def as_strided_copy(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
@@ -148,27 +147,31 @@ def as_strided_copy(
 # ---- queries
 
 
-@public("data_ptr", forms="m")
+@public(forms="m")
 def data_ptr(self: Tensor) -> int:
     """Address of the first element, 0 for an empty tensor (Tensor.data_ptr)."""
     raw = self.shared()
     return address(raw) if raw.size else 0
 
 
-@public("storage_offset", forms="m")
+@public(forms="m")
 def storage_offset(self: Tensor) -> int:
     """Offset of the first element in the storage, in elements (Tensor.storage_offset)."""
     raw = self.shared()
     return offset_of(raw) if raw.size else 0
 
 
+UNTYPED = "UntypedStorage("
+
+
 class Storage:
     """The memory of a tensor: its address, size and elements."""
 
-    __slots__ = ("_cells",)
+    __slots__ = ("_cells", "_name")
 
-    def __init__(self, cells: Array) -> None:
+    def __init__(self, cells: Array, name: str = UNTYPED) -> None:
         self._cells = cells
+        self._name = name
 
     def data_ptr(self) -> int:
         return address(self._cells) if self._cells.size else 0
@@ -191,27 +194,41 @@ class Storage:
     def __getitem__(self, index: Any) -> Any:
         return self._cells[index].item()
 
+    def __setitem__(self, key: int | slice, value: float) -> None:
+        kind = type(value).__name__
+        if self._name == UNTYPED and not isinstance(value, int):
+            raise RuntimeError(f"can only set storage content with a int types, but got {kind} instead")
+        if not isinstance(value, (int, float, Tensor)) and (not hasattr(value, "__array__") or np.ndim(value)):
+            raise TypeError(f"can't assign a {kind} to a torch.{Tensor._wrap(self._cells).dtype.scalar_type}Tensor")
+        if state.keeper is not None:
+            state.keeper.before_array_write(self._cells)
+        self._cells[key if isinstance(key, slice) else index(key)] = value
 
-@public("untyped_storage", forms="m")
+    def __repr__(self) -> str:
+        items = "".join(f" {item}\n" for item in self)
+        return f"{items}[torch.storage.{self._name}device=cpu) of size {len(self)}]"
+
+
+@public(forms="m")
 def untyped_storage(self: Tensor) -> Storage:
     """Return the storage as bytes (Tensor.untyped_storage)."""
     return Storage(storage_of(self.shared()).view(np.uint8))
 
 
-@public("storage", forms="m")
+@public(forms="m")
 def storage(self: Tensor) -> Storage:
     """Return the storage as elements of the tensor's dtype (Tensor.storage)."""
-    return Storage(storage_of(self.shared()))
+    return Storage(storage_of(self.shared()), f"TypedStorage(dtype={self.dtype}, ")
 
 
-@public("is_set_to", forms="m")
+@public(forms="m")
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Return whether both tensors have the same memory, sizes and strides (Tensor.is_set_to)."""
     a, b = self.shared(), tensor.shared()
     return (address(a), a.shape, a.strides, a.dtype) == (address(b), b.shape, b.strides, b.dtype)
 
 
-@public("is_same_size", forms="fm")
+@public(forms="fm")
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Return whether the shapes are equal (torch.is_same_size)."""
     return input.shape == other.shape
@@ -220,7 +237,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 # ---- change of size or memory
 
 
-@public("resize_", forms="fm")
+@public(forms="fm")
 def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = None) -> Tensor:
     """Resize in place to a contiguous tensor on the same storage, or on a larger one if necessary (Tensor.resize_)."""
     if input.requires_grad and not state.inference:
@@ -241,13 +258,13 @@ def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = N
     return input
 
 
-@public("resize_as_", forms="fm")
+@public(forms="fm")
 def resize_as_(input: Tensor, the_template: Tensor, memory_format: object = None) -> Tensor:
     """Resize to the shape of another tensor (Tensor.resize_as_)."""
     return resize_(input, tuple(the_template.shape))
 
 
-@public("resize", forms="m")
+@public(forms="m")
 def resize(self: Tensor, *size: int | Sequence[int]) -> Tensor:
     """Return a view of the same elements with other sizes (Tensor.resize)."""
     shape = sizes(size)
@@ -258,7 +275,7 @@ def resize(self: Tensor, *size: int | Sequence[int]) -> Tensor:
     return self.contiguous().view(shape)
 
 
-@public("set_", forms="m")
+@public(forms="m")
 def set_(
     self: Tensor,
     source: object = None,
@@ -301,7 +318,7 @@ def placed(cells: Array, size: Ints, stride: Sequence[int] | None, offset: int) 
     return window(cells, size, steps, offset)
 
 
-@public("fill_diagonal_", forms="m", vmap="samples")
+@public(forms="m", vmap="samples")
 def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
     """Fill the main diagonal with one value; with `wrap` it repeats in a tall matrix (Tensor.fill_diagonal_)."""
     if not isinstance(fill_value, (int, float, Tensor)):

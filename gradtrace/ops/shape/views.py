@@ -5,18 +5,19 @@ from __future__ import annotations
 import warnings
 
 from gradtrace.annotations import Any, Callable, Iterable, Sequence
-from gradtrace.engine.broadcast import sum_tensor_to
-from gradtrace.engine.broadcast import sum_to as sum_array_to
-from gradtrace.engine.call import renamed
-from gradtrace.engine.describe import Size
-from gradtrace.engine.inplace import INFERENCE_MESSAGE, refuse_unless_tracked, refuse_untrackable, repoint
-from gradtrace.engine.lazy import np
-from gradtrace.engine.namespace import TRACED
-from gradtrace.engine.op import PASS_ON, d, elementwise_op, reduction_op, view_op
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Ints, Operand, Shape
+from gradtrace.engine.calls.call import renamed
+from gradtrace.engine.calls.inplace import INFERENCE_MESSAGE, refuse_unless_tracked, refuse_untrackable, reshape_history
+from gradtrace.engine.data.describe import Size
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Ints, Operand, Shape
+from gradtrace.engine.operators.broadcast import sum_tensor_to
+from gradtrace.engine.operators.broadcast import sum_to as sum_array_to
+from gradtrace.engine.operators.namespace import TRACED
+from gradtrace.engine.operators.op import PASS_ON, d, elementwise_op, reduction_op, view_op
 from gradtrace.ops.api import check_dim, check_dims, given, is_int, public, sizes
+from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.create.factories import clone, in_c_order
 
 INCOMPATIBLE = (
@@ -113,10 +114,8 @@ squeeze_dims = view_op("squeeze_dims(self; dims)", squeeze_dims_kernel,
 permute = view_op("permute(self; dims)", lambda a, dims: a.transpose(dims), "out[i] = self[j]; j[dims[k]] = i[k]",
     dims="dims", self=d("", lambda xp, g, out, self, dims: xp.permute(g, inverse(dims))))
 transpose = view_op("transpose(self; dim0, dim1)", swapped,
-    "out[..., i, ..., j, ...] = self[..., j, ..., i, ...]", dims="dim0 dim1",
-    self=d("", lambda xp, g, out, self, dim0, dim1: xp.transpose(g, dim0, dim1)))
-t_record = view_op("t(self)", lambda a: a.transpose(), "out[i, j] = self[j, i]",
-    self=d("", lambda xp, g, out, self: xp.t(g)))
+    "out[..., i, ..., j, ...] = self[..., j, ..., i, ...]", dims="dim0 dim1", self="transpose(grad, dim0, dim1)")
+t_record = view_op("t(self)", lambda a: a.transpose(), "out[i, j] = self[j, i]", self="t(grad)")
 expand = view_op("expand(self; shape)", expand_kernel, "out[i] = self[i % n]", identity="self",
     self=d("~self", lambda xp, g, out, self, shape: xp.sum_to(g, tuple(self.shape)),
         lambda xp, g, out, self, shape: sum_tensor_to(g, tuple(self.shape))))
@@ -173,13 +172,20 @@ def view_as_dtype(self: Tensor, dtype: Any) -> Tensor:
     if dtype is self.dtype:
         return self.alias()
     raw, new = self.shared(), dtype.np
-    ratio = new.itemsize // raw.itemsize
-    if ratio > 1 and (not raw.ndim or raw.shape[-1] % ratio):
-        last = raw.shape[-1] if raw.ndim else 0
-        raise RuntimeError(
-            f"self.size(-1) must be divisible by {ratio} to view {self.dtype.scalar_type} as {dtype.scalar_type} "
-            f"(different element sizes), but got {last}"
-        )
+    if new.itemsize != raw.itemsize:
+        kinds = f"to view {self.dtype.scalar_type} as {dtype.scalar_type} (different element sizes)"
+        strides = self.stride()
+        if not strides:
+            raise RuntimeError(f"self.dim() cannot be 0 {kinds}")
+        if strides[-1] != 1:
+            raise RuntimeError(f"self.stride(-1) must be 1 {kinds}, but got {strides[-1]}")
+        ratio = max(new.itemsize // raw.itemsize, 1)
+        steps = [(f"stride({i})", step) for i, step in enumerate(strides[:-1])]
+        for what, got in (("size(-1)", raw.shape[-1]), ("storage_offset()", self.storage_offset()), *steps):
+            if got % ratio:
+                raise RuntimeError(f"self.{what} must be divisible by {ratio} {kinds}, but got {got}")
+        if not raw.size:
+            return Tensor._wrap(np.empty((*raw.shape[:-1], raw.shape[-1] * raw.itemsize // new.itemsize), new))
     return Tensor._wrap(raw.view(new))
 
 
@@ -194,19 +200,19 @@ def reshaped(input: Tensor, *shape: int | Sequence[int], **named: object) -> Ten
     return unsafe_view(in_c_order(input), wanted)
 
 
-@public("view_as", forms="m")
+@public(forms="m")
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """View with the shape of `other` (Tensor.view_as)."""
     return view(self, infer_size(tuple(other.shape), self.numel()))
 
 
-@public("reshape_as", forms="m")
+@public(forms="m")
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """Reshape to the shape of `other` (Tensor.reshape_as)."""
     return reshaped(self, tuple(other.shape))
 
 
-@public("flatten")
+@public()
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Flatten dims start_dim to end_dim into one (torch.flatten)."""
     start, end = check_dim(start_dim, input.ndim), check_dim(end_dim, input.ndim)
@@ -220,13 +226,13 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return reshaped(input, (*shape[:start], Size(shape[start : end + 1]).numel(), *shape[end + 1 :]))
 
 
-@public("ravel")
+@public()
 def ravel(input: Tensor) -> Tensor:
     """Flatten all dims into one (torch.ravel)."""
     return view(contiguous(input), (input.numel(),))
 
 
-@public("unflatten")
+@public()
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Split one dim into several (torch.unflatten)."""
     dim = check_dim(dim, input.ndim)
@@ -297,7 +303,7 @@ def transposed(
     return transpose(input, check_dim(dim0, input.ndim), check_dim(dim1, input.ndim))
 
 
-@public("t")
+@public()
 def t(input: Tensor) -> Tensor:
     """Transpose a matrix; tensors of fewer dims are unchanged (torch.t)."""
     need_matrix_or_less("t", input)
@@ -333,7 +339,7 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
     return permute(input, tuple(order))
 
 
-@public("contiguous", forms="m")
+@public(forms="m")
 def contiguous(self: Tensor, memory_format: object = None) -> Tensor:
     """Return the tensor itself if it is C-contiguous, else a contiguous copy (Tensor.contiguous)."""
     return self if self.is_contiguous() else in_c_order(self)
@@ -345,7 +351,7 @@ def cloned(input: Tensor, *, memory_format: object = None) -> Tensor:
     return in_c_order(input) if memory_format == "torch.contiguous_format" else clone(input)
 
 
-@public("detach")
+@public()
 def detach(input: Tensor) -> Tensor:
     """Return a tensor outside the graph that shares the storage and the version counter (Tensor.detach)."""
     out = input.alias()
@@ -405,6 +411,26 @@ def matrix_transpose(name: str) -> property:
     return property(get)
 
 
+@torch_function()
+def adjoint(input: Tensor) -> Tensor:
+    """Return the conjugate transpose of matrices: the transpose, as numbers are real (torch.adjoint)."""
+    if input.ndim == 1 or not input.ndim:
+        raise RuntimeError(
+            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor."
+        )
+    return transpose(input, input.ndim - 2, input.ndim - 1)
+
+
+def itself(input: Tensor) -> Tensor:
+    """Return the tensor itself, since its numbers are real."""
+    return input
+
+
+for _name in ("conj", "conj_physical", "resolve_conj", "resolve_neg"):
+    torch_function(_name)(itself)
+public("real", forms="f")(itself)
+
+
 def t_inplace(self: Tensor) -> Tensor:
     """In-place form of t (Tensor.t_)."""
     refuse_unless_tracked(self)
@@ -417,7 +443,7 @@ def _inplace_view(function: Callable[..., Tensor], node: str) -> Callable[..., T
 
     def method(self: Tensor, *args: Any) -> Tensor:
         if state.levels:
-            state.guard(function.__name__, self)
+            state.levels[-1].guard(function.__name__, self)
         if self.requires_grad and state.grad_enabled:
             refuse_untrackable(self)
         out = function(self, *args)
@@ -430,7 +456,7 @@ def _inplace_view(function: Callable[..., Tensor], node: str) -> Callable[..., T
             raise RuntimeError(INFERENCE_MESSAGE)
         self.counter().n += 1
         if out._fn is not None:
-            repoint(self, renamed(out._fn, node))
+            reshape_history(self, renamed(out._fn, node))
             if self._x is not None and self._x.view is not None:
                 self._x.view.version = self._version  # the data did not change, so its history remains valid
         return self

@@ -16,9 +16,9 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, float_op
-from gradtrace.engine.types import XP, Array, Operand
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.types import XP, Array, Operand
+from gradtrace.engine.operators.op import d, float_op
 from gradtrace.ops.api import unary
 from gradtrace.ops.special.erf_kernels import on_floats
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 import math
 import threading
 
-from gradtrace.engine.lazy import np
-from gradtrace.engine.types import Array, Kernel
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.types import Array, Kernel
 
 # erf(x) = x + x P(x^2) / Q(x^2) up to 0.84375
 PP = (

@@ -6,11 +6,11 @@ import math
 
 from gradtrace import ops
 from gradtrace.annotations import Any
-from gradtrace.engine.inplace import inplace
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, float_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Kernel, Operand
+from gradtrace.engine.calls.inplace import inplace
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Kernel, Operand
+from gradtrace.engine.operators.op import d, float_op
 from gradtrace.ops.api import binary, expose, public, unary
 from gradtrace.ops.pointwise.rounding import round_to
 from gradtrace.ops.special import erf_kernels
@@ -88,7 +88,7 @@ def xlogy_inplace(self: Tensor, other: Tensor | float) -> Tensor:
     return inplace(xlogy, self, other) if isinstance(other, Tensor) else inplace(xlogy_number, self, other)
 
 
-@public("float_power")
+@public()
 def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     """Return input ** exponent in float64 (torch.float_power)."""
     base = input.double() if isinstance(input, Tensor) else float(input)
@@ -96,7 +96,7 @@ def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     return base**power
 
 
-@public("float_power_", forms="m")
+@public(forms="m")
 def float_power_(self: Tensor, exponent: Tensor | float) -> Tensor:
     """In-place form of float_power; raise RuntimeError unless this tensor is float64."""
     if self.dtype.name != "float64":

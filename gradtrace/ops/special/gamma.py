@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.engine.inplace import inplace
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, float_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Kernel, Operand, Raw
-from gradtrace.ops.api import expose, is_int, public, unary
+from gradtrace.engine.calls.inplace import inplace
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Kernel, Operand, Raw
+from gradtrace.engine.operators.op import d, float_op
+from gradtrace.ops.api import Choice, expose, functions, in_both_forms, is_int, public, unary
 
 # Bernoulli numbers B2, B4, ... of the asymptotic series.
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
@@ -162,23 +162,12 @@ def polygamma_inplace(self: Tensor, n: int) -> Tensor:
     return inplace(polygamma_record, self, n)
 
 
-def check_dimension(p: int) -> None:
+@in_both_forms("mvlgamma")
+def choose_mvlgamma(input: Tensor, p: int) -> Choice:
+    """Logarithm of the multivariate gamma function of dimension p (torch.mvlgamma)."""
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    return mvlgamma_record, (input, p)
 
 
-@public("mvlgamma", forms="fm")
-def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """Logarithm of the multivariate gamma function of dimension p (torch.mvlgamma)."""
-    check_dimension(p)
-    return mvlgamma_record(input, p)
-
-
-@public("mvlgamma_", forms="m")
-def mvlgamma_inplace(self: Tensor, p: int) -> Tensor:
-    """In-place form of mvlgamma (Tensor.mvlgamma_)."""
-    check_dimension(p)
-    return inplace(mvlgamma_record, self, p)
-
-
-public("multigammaln", forms="s")(lambda input, p: mvlgamma(input, p))
+public("multigammaln", forms="s")(lambda input, p: functions["mvlgamma"](input, p))

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Derivative, Op, arith_op, d, float_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Kernel, Operand
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Kernel, Operand
+from gradtrace.engine.operators.op import Derivative, Op, arith_op, d, float_op
 from gradtrace.ops.api import check_tensors, expose, expose_inplace, not_a_tensor, public
 from gradtrace.ops.fused import no_derivative
 from gradtrace.ops.special.gamma import BERNOULLI, lgamma_kernel, polygamma_kernel, zeta_kernel
@@ -63,7 +63,7 @@ def upper_fraction(a: Array, x: Array) -> Array:
     """Return Q(a, x), for x > a + 1, by Lentz's method for its continued fraction."""
     b = x + 1 - a
     c, d_ = np.full_like(x, 1e300), 1 / b
-    total = d_
+    total, done = d_, np.zeros(x.shape, bool)
     for k in range(1, MOST):
         numerator = -k * (k - a)
         b = b + 2
@@ -72,7 +72,8 @@ def upper_fraction(a: Array, x: Array) -> Array:
         c = b + numerator / c
         c = np.where(c == 0, 1e-300, c)
         total = total * (d_ * c)
-        if (np.abs(d_ * c - 1) <= 2e-16).all():
+        done |= np.abs(d_ * c - 1) <= 2e-16  # at some time: rounding may move it away again
+        if done.all():
             break
     return factor(a, x) * a * total
 
@@ -206,7 +207,7 @@ zeta_record = float_op("zeta(self, other)", hurwitz, "sum[k, 0, inf](1 / (k + ot
 # fmt: on
 
 
-@public("zeta", forms="s")
+@public(forms="s")
 def zeta(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Hurwitz zeta function: the sum of (other + k)^-input over k = 0, 1, ... (torch.special.zeta)."""
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):

@@ -7,11 +7,11 @@ largest degree needed. A negative degree gives 0.
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import float_op
-from gradtrace.engine.tables import record_table
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array
+from gradtrace.engine.operators.op import float_op
+from gradtrace.engine.operators.tables import record_table
 from gradtrace.ops.api import not_a_tensor, public
 
 MOST = 100_000  # degrees: a recurrence of this length already takes seconds

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.engine.inplace import inplace
-from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, float_op
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import XP, Array, Operand
-from gradtrace.ops.api import binary, public, unary
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import XP, Array, Operand
+from gradtrace.engine.operators.op import d, float_op
+from gradtrace.ops.api import Choice, binary, in_both_forms, public, unary
 from gradtrace.ops.numbers import add_number, mul_number
 from gradtrace.ops.special import erf_kernels
 from gradtrace.ops.special.erf_kernels import (
@@ -130,16 +129,10 @@ def xlog1py_public(input: Tensor | float, other: Tensor | float) -> Tensor:
     return xlog1py(input, other) if isinstance(other, Tensor) else xlog1py_number(input, other)
 
 
-@public("logit", forms="fms")
-def logit(input: Tensor, eps: float | None = None) -> Tensor:
+@in_both_forms("logit", forms="fms")
+def choose_logit(input: Tensor, eps: float | None = None) -> Choice:
     """Return log(x / (1 - x)), with x clamped to [eps, 1 - eps] if eps is given (torch.logit)."""
-    return logit_record(input, eps)
-
-
-@public("logit_", forms="m")
-def logit_inplace(self: Tensor, eps: float | None = None) -> Tensor:
-    """In-place form of logit (Tensor.logit_)."""
-    return inplace(logit_record, self, eps)
+    return logit_record, (input, eps)
 
 
 # ---- the normal distribution; erfcx computes its tails
@@ -202,7 +195,7 @@ for _record in (erfcx, log_ndtr, ndtri):
     unary(_record, forms="s")
 
 
-@public("ndtr", forms="s")
+@public(forms="s")
 def ndtr(input: Tensor) -> Tensor:
     """Area under the normal density up to input: (1 + erf(input / sqrt 2)) / 2 (torch.special.ndtr)."""
     return mul_number(add_number(mul_number(input, ROOT_HALF).erf(), 1), 0.5)

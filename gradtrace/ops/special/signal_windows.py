@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine import dtypes
-from gradtrace.engine.lazy import np
-from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.describe import check_device
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.types import Array
 from gradtrace.ops.api import expose
 from gradtrace.ops.special.bessel import i_plain
 
@@ -61,6 +62,7 @@ def _expose(name: str, shape: Callable[..., Any]) -> None:
         dtype = dtypes.as_dtype(dtype) or dtypes.get_default_dtype()
         if not dtype.is_floating_point:
             raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
+        check_device(device)
         n = window_length if periodic is False else window_length + 1
         points = (
             np.ones(window_length)

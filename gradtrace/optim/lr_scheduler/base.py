@@ -8,8 +8,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn.homes import Homed, home
 from gradtrace.nn.modules._text import typename
 from gradtrace.optim.optimizer import Optimizer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine import Tensor
-from gradtrace.engine.dtypes import float64
-from gradtrace.engine.lazy import is_array, np
+from gradtrace.engine.data.dtypes import float64
+from gradtrace.engine.data.lazy import is_array, np
 from gradtrace.ops.create.factories import as_tensor, tensor
 from gradtrace.ops.shape.join import stacked
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 
 from gradtrace.annotations import Any, Iterator, Sequence
-from gradtrace.engine.dtypes import float64
+from gradtrace.engine.data.dtypes import float64
 from gradtrace.ops.create.factories import as_tensor
 from gradtrace.ops.random.generator import Generator, draw
 from gradtrace.ops.random.sampling import multinomial, randint, randperm
 
 DRAWN_AT_ONCE = 32  # indices with replacement, as PyTorch draws them
+NO_GROUP = "Default process group has not been initialized, please make sure to call init_process_group."
 SEED_MASK = 2**63 - 1
 
 
@@ -123,6 +124,46 @@ class WeightedRandomSampler(Sampler):
 
     def __len__(self) -> int:
         return self.num_samples
+
+
+class DistributedSampler(Sampler):
+    """A sampler of the indices of one rank of `num_replicas`, which all get the same number of indices."""
+
+    def __init__(
+        self,
+        dataset: Any,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
+        if num_replicas is None or rank is None:
+            raise ValueError(NO_GROUP)
+        if not 0 <= rank < num_replicas:
+            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
+        self.dataset = dataset
+        self.num_replicas = num_replicas
+        self.rank = rank
+        self.epoch = 0
+        self.drop_last = drop_last
+        self.num_samples = (len(dataset) + (0 if drop_last else num_replicas - 1)) // num_replicas
+        self.total_size = self.num_samples * num_replicas
+        self.shuffle = shuffle
+        self.seed = seed
+
+    def __iter__(self) -> Iterator[int]:
+        n = len(self.dataset)
+        generator = Generator().manual_seed(self.seed + self.epoch)
+        indices = randperm(n, generator=generator).tolist() if self.shuffle else range(n)
+        return (indices[place % n] for place in range(self.rank, self.total_size, self.num_replicas))
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Set the epoch, which is added to the seed of the shuffle."""
+        self.epoch = epoch
 
 
 class BatchSampler(Sampler):

@@ -38,6 +38,10 @@ function show(index, keep, shut) {
   for (const title of svg.querySelectorAll("title")) title.remove();
   for (const scope of view.opens) dressFrame(scope);
   for (const scope of closed) cover(scope);
+  if (closed.size) squeeze([...closed].map((scope) => svg.getElementById("k" + scope)));
+  svg.append(backwardArrows());
+  rewrite();
+  unhide();
   begin();
   picked = null;
   if (keep && facts.has(keep)) pick(keep); else describe(null);
@@ -67,7 +71,12 @@ function dress(key, fact) {
   node.setAttribute("tabindex", "0");
   node.setAttribute("role", "button");
   describeAloud(fact, node);
+  let row = "";
   for (const text of node.querySelectorAll("text")) {
+    const said = text.textContent.trim();
+    if (said === "value") row = "amount";
+    else if (said === "grad" || said === "|grad|") row = "gradient";
+    else if (row) text.classList.add(row);
     if (text.getAttribute("fill") === "#8a3b00" || text.getAttribute("fill") === "#c98a5a") text.classList.add("gradient");
   }
   const unfolds = way(key);
@@ -181,6 +190,18 @@ function cover(scope) {
     if (within(facts.get(edge.source).place) && within(facts.get(edge.target).place)) mark("e" + i, "covered");
   });
 }
+// In backward, arrows stand at the other end of their lines, and a stub where the head was.
+function backwardArrows() {
+  const defs = drawn("defs");
+  for (const [id, length, orient, refX, path] of [["backward", 9, "auto-start-reverse", 9, "M0 1 10 5 0 9z"], ["stub", 6, "auto", 0, "M0 4h10v2h-10z"]]) {
+    const marker = drawn("marker", { id, viewBox: "0 0 10 10", refX, refY: 5, markerWidth: length, markerHeight: length,
+      markerUnits: "userSpaceOnUse", orient });
+    marker.append(drawn("path", { d: path }));
+    defs.append(marker);
+  }
+  return defs;
+}
+
 function isLater(key) { const node = svg.getElementById(key); return node && node.classList.contains("later"); }
 function isCovered(key) { const node = svg.getElementById(key); return node && node.classList.contains("covered"); }
 
@@ -190,10 +211,10 @@ function describeAloud(fact, node) {
   for (const text of texts) if (bars.test(text.textContent)) text.setAttribute("aria-hidden", "true");
   const seen = texts.map((text) => text.textContent).join(" ").replace(/\s+/g, " ");
   const parts = [fact.label, fact.kind === "operation" ? "operation" : fact.role, fact.grad_fn];
-  if (fact.value_text) parts.push("value " + fact.value_text);
-  if (fact.grad_text) parts.push("gradient " + fact.grad_text);
+  if (fact.value_text && !(hides("values", fact.id) && wantsGuess(fact))) parts.push("value " + fact.value_text);
+  if (fact.grad_text && !hides("gradients", fact.id)) parts.push("gradient " + fact.grad_text);
   const unseen = parts.filter((part) => part && !seen.includes(part)).join(", ");
-  if (unseen) node.setAttribute("aria-description", unseen);
+  if (unseen) node.setAttribute("aria-description", unseen); else node.removeAttribute("aria-description");
 }
 
 // ---- moving about
@@ -203,24 +224,33 @@ function setBox(next) {
   svg.setAttribute("viewBox", box.map((x) => x.toFixed(2)).join(" "));
 }
 function fit() { setBox(home.slice()); }
+let begun = null;  // the part that was shown at first, while it is still shown
+new ResizeObserver(() => { if (box === begun) begin(); }).observe(stage);
 // As a drawing is shown at first: whole, if it can be read; else as wide as a narrow screen, or its beginning.
-const SMALLEST = 8, READABLE = 10, FAINT = 7;  // points of the smallest print, pixels that it shall have, too few pixels
+const SMALLEST = 8, READABLE = 10, FAINT = 6;  // points of the smallest print, pixels that it shall have, too few pixels
 function begin() {
   const size = stage.getBoundingClientRect(), high = home[2] * size.height / size.width;
   const unit = Math.max(home[2] / size.width, home[3] / size.height), close = SMALLEST / READABLE;
   if (shownBox) fit();
-  else if (narrow.matches && high < home[3]) setBox([home[0], home[1], home[2], high]);
   else if (SMALLEST / unit >= FAINT) fit();
+  else if (narrow.matches && high < home[3]) setBox([home[0], home[1], home[2], high]);
   else setBox(start(size.width * close, size.height * close));
+  begun = box;
 }
-// The part of that size where the drawing begins: at the first of its nodes, with no more empty room than needed.
+// The part of that size where the drawing begins: at the first of its nodes, or at the left edge of all if both fit.
 function start(w, h) {
-  const first = view.nodes.map((node) => node.id).find((id) => !before.has(id) && svg.getElementById(id));
-  const node = first && svg.getElementById(first), shape = node && node.getBBox();
-  const at = shape && new DOMPoint(shape.x, shape.y).matrixTransform(svg.getCTM().inverse().multiply(node.getCTM()));
+  const shown = view.nodes.filter((node) => svg.getElementById(node.id));
+  const corner = (node) => {
+    const shape = svg.getElementById(node.id), from = shape.getBBox();
+    return new DOMPoint(from.x, from.y).matrixTransform(svg.getCTM().inverse().multiply(shape.getCTM()));
+  };
+  const first = shown.find((node) => !before.has(node.id));
+  const at = first ? corner(first) : new DOMPoint(home[0], home[1]);
+  const left = shown.reduce((least, node) => Math.min(least, corner(node).x), at.x);
   const along = (low, whole, wanted, place) => wanted >= whole ? low + (whole - wanted) / 2
-    : Math.max(low, Math.min(low + whole - wanted, place - wanted / 4));
-  return [along(home[0], home[2], w, at ? at.x : home[0]), along(home[1], home[3], h, at ? at.y : home[1]), w, h];
+    : Math.max(low, Math.min(low + whole - wanted, place));
+  const x = at.x - left < w * 0.75 ? left - w / 24 : at.x - w / 4;
+  return [along(home[0], home[2], w, x), along(home[1], home[3], h, at.y - h / 4), w, h];
 }
 function zoom(factor, at) {
   const size = stage.getBoundingClientRect();
@@ -258,6 +288,7 @@ stage.addEventListener("pointermove", (event) => {
 addEventListener("pointerup", () => { grip = null; stage.classList.remove("moving"); });
 stage.addEventListener("click", () => { if (!moved) pick(null); });
 stage.addEventListener("wheel", (event) => {
+  if (data.embed && !event.ctrlKey) return;  // the wheel scrolls the page around the frame
   event.preventDefault();
   zoom(Math.exp(Math.sign(event.deltaY) * 0.15), event);
 }, { passive: false });
@@ -300,21 +331,22 @@ function describe(key, other) {
     place.append(element("h2", "Details"), element("p", "Choose a node, a line of the program, or play what happened."));
     return;
   }
-  const fact = other || facts.get(key), list = element("dl");
+  const fact = other || facts.get(key), list = element("dl"), hidden = wantsGuess(fact) && data.predict;
   place.append(element("h2", fact.label || key));
   const rows = [["what", [fact.role || fact.kind, fact.detail].filter(Boolean).join(" · ")], ["of", fact.of],
-    ["value", fact.value_text], ["shape", fact.shape && "(" + fact.shape.join(", ") + ")"], ["dtype", fact.dtype],
-    ["grad", fact.grad_text && (fact.grad_text + (fact.flowed !== undefined ? " (passed, not kept)" : ""))],
-    ["grad is None", fact.grad === undefined && fact.grad_note], ["grad_fn", fact.grad_fn],
+    ["value", hidden === "values" ? "" : fact.value_text], ["shape", fact.shape && "(" + fact.shape.join(", ") + ")"], ["dtype", fact.dtype],
+    [fact.flowed === undefined ? "grad" : "gradient that passed", hidden ? "" : fact.grad_text],
+    [".grad", fact.grad === undefined && fact.grad_note && "None (" + fact.grad_note + ")"], ["grad_fn", fact.grad_fn],
     ["requires_grad", fact.requires_grad], ["is_leaf", fact.is_leaf], ["saved", fact.saved && fact.saved.join("; ")],
     ["holds", (fact.kind === "group" || fact.kind === "scope") && fact.text], ["within", fact.scope && fact.scope.join(" › ")],
     ["line", fact.line && fact.line + ": " + (sourceLine(fact.line) || "").trim()]];
   for (const [title, value] of rows) {
     if (value === undefined || value === "" || value === false && title !== "requires_grad" && title !== "is_leaf") continue;
-    list.append(element("dt", title), element("dd", String(value), title === "grad" ? "grad" : ""));
+    list.append(element("dt", title), element("dd", String(value), /^grad(ient|$)/.test(title) ? "grad" : ""));
   }
   place.append(list);
-  contributions(place, fact);
+  ask(place, fact);
+  if (!hidden && !edited && data.predict !== "values") contributions(place, fact);
   folding(place, fact);
   if (fact.line) underline(fact.line);
 }
@@ -370,17 +402,18 @@ function program() {
   const known = new Set(data.story.map((m) => m.line));
   $("source").hidden = !data.source.text;
   lines.forEach((text, i) => {
-    const has = known.has(i + 1), line = element("li", has ? undefined : text || " ");
+    const has = known.has(i + 1), indent = /^ */.exec(text)[0], line = element("li", indent);
+    const code = element(has ? "button" : "span", text.slice(indent.length) || " ");
+    code.style.maxWidth = `max(8ch, 100% - ${indent.length}ch)`;  // it begins in the first row, and wraps below itself
     if (has) {
-      const button = element("button", text);
-      button.type = "button";
-      button.addEventListener("click", () => {
+      code.type = "button";
+      code.addEventListener("click", () => {
         const at = view.nodes.filter((n) => n.line === i + 1 && n.kind !== "operation").pop();
         if (at) pick(at.id);
         underline(i + 1);
       });
-      line.append(button);
     }
+    line.append(code);
     $("program").append(line);
   });
 }
@@ -491,7 +524,9 @@ function keysOf(step) {
 function paint() {
   if (moment < 0) { svg.classList.remove("playing"); return; }
   svg.classList.add("playing");
-  const there = new Set(), flowed = new Set(), freed = new Set(), now = new Set(), nowEdges = new Set();
+  const there = new Set(), flowed = new Set(), freed = new Set(), now = new Set(), nowEdges = new Set(), passed = new Set();
+  const waits = new Map();  // how many gradients are still to arrive at each tensor
+  for (const sent of data.story.flatMap((m) => m.sent || [])) waits.set(sent.tensor, (waits.get(sent.tensor) || 0) + 1);
   const whole = data.style === "autograd";
   data.story.forEach((m, i) => {
     if (i > moment) return;
@@ -503,11 +538,18 @@ function paint() {
     for (const t of m.tensors || []) fresh.push("t" + t);
     if (m.kind === "backward") {
       for (const key of keysOf(m)) { flowed.add(key); if (i === moment) now.add(key); if (m.freed) freed.add(key); }
-      if (m.leaf !== undefined) { there.add("f" + m.function); freed.delete("t" + m.leaf); }
-      if (i === moment) for (const key of keysOf(m)) for (const [, edge] of before.get(key) || []) {
-        if (view.edges[Number(edge.slice(1))].flows) nowEdges.add(edge);
+      for (const sent of m.sent) {
+        waits.set(sent.tensor, waits.get(sent.tensor) - 1);
+        const leaf = (facts.get("t" + sent.tensor) || {}).is_leaf;  // a leaf's grad is there when AccumulateGrad has run
+        if (!waits.get(sent.tensor) && !leaf) flowed.add("t" + sent.tensor);
       }
-    }
+      if (m.leaf !== undefined) { there.add("f" + m.function); freed.delete("t" + m.leaf); }
+      for (const key of keysOf(m)) for (const [, edge] of before.get(key) || []) {
+        if (!view.edges[Number(edge.slice(1))].flows) continue;
+        passed.add(edge);
+        if (i === moment) nowEdges.add(edge);
+      }
+    } else passed.clear();
     for (const key of fresh) { there.add(key); if (i === moment) now.add(key); }
   });
   for (const [key, fact] of facts) {
@@ -524,11 +566,13 @@ function paint() {
     line.classList.toggle("later", svg.getElementById(edge.source).classList.contains("later")
       || svg.getElementById(edge.target).classList.contains("later"));
     line.classList.toggle("now", nowEdges.has("e" + i));
+    line.classList.toggle("back", passed.has("e" + i));
   });
   const m = data.story[moment], first = [...now].find((key) => svg.getElementById(key));
   if (first) center(first);
   describe(shownOf(m, now));
   $("moment").textContent = (moment + 1) + "/" + (last + 1) + "  " + told(m);
+  $("moment").title = $("moment").textContent;
   if (m.line) underline(m.line);
 }
 
@@ -541,9 +585,10 @@ function shownOf(m, now) {
 }
 
 function told(m) {
-  if (m.kind === "leaves") return "The leaves are there.";
+  if (m.kind === "leaves") return "Start: the leaves have their values.";
   if (m.kind === "done") return "Done: " + (data.story.some((s) => s.freed) ? "saved values are freed." : "nothing was freed.");
   if (m.kind === "forward") return "Forward: " + m.text;
+  if (data.predict) return "Backward: " + m.name + (labelOf(m.leaf) ? " of " + labelOf(m.leaf) : made(m)) + " runs.";
   const got = m.upstream.map((g) => g || "none").join(", ");
   if (m.leaf !== undefined) return "Backward: " + (labelOf(m.leaf) || "a leaf") + " adds up " + got + ", its grad is " + m.after;
   const sent = m.sent.map((s) => (s.local ? got + " · " + s.local + " = " : "") + s.value
@@ -553,6 +598,7 @@ function told(m) {
 }
 
 function go(to) {
+  restore();
   moment = Math.max(0, Math.min(last, to));
   $("time").value = moment;
   paint();
@@ -580,7 +626,7 @@ $("views").addEventListener("change", (event) => show(Number(event.target.value)
 // ---- saving the drawing that is shown
 
 const LOOK = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "display", "font-family", "font-size", "font-weight",
-  "text-anchor"];
+  "text-anchor", "visibility"];
 function standalone() {
   const copy = svg.cloneNode(true), from = svg.querySelectorAll("*"), to = copy.querySelectorAll("*");
   from.forEach((node, i) => {
@@ -605,14 +651,16 @@ function save(address, suffix) {
 function svgAddress() { return "data:image/svg+xml;charset=utf-8," + encodeURIComponent(standalone()); }
 function saveSvg() { save(svgAddress(), "svg"); }
 function savePng() {
-  const image = new Image(), times = Math.min(3, 8000 / Math.max(home[2], home[3]));
+  const image = new Image(), high = Math.max(home[3], home[2] * 9 / 16);  // a slide's shape, whatever the drawing's
+  const times = Math.max(1080 / high, Math.min(3, 4500 / high));
   image.addEventListener("load", () => {
     const canvas = element("canvas"), pen = canvas.getContext("2d");
-    canvas.width = home[2] * times;
-    canvas.height = home[3] * times;
+    canvas.height = Math.round(high * times);
+    canvas.width = Math.round(canvas.height * 16 / 9);
     pen.fillStyle = getComputedStyle(document.body).backgroundColor;
     pen.fillRect(0, 0, canvas.width, canvas.height);
-    pen.drawImage(image, 0, 0, canvas.width, canvas.height);
+    const width = home[2] * times, height = home[3] * times;
+    pen.drawImage(image, (canvas.width - width) / 2, (canvas.height - height) / 2, width, height);
     save(canvas.toDataURL("image/png"), "png");
   });
   image.src = svgAddress();
@@ -651,6 +699,8 @@ addEventListener("keydown", (event) => {
   if (act) { event.preventDefault(); act(); }
 });
 
+// FURTHER FILES
+
 data.views.forEach((one, i) => { if (one.name) $("views").append(new Option(one.name, i)); });
 $("views").append(new Option("as chosen", "own"));
 $("views").lastChild.disabled = true;
@@ -658,6 +708,7 @@ $("time").max = Math.max(0, last);
 $("player").hidden = last < 1;
 if (last < 1) $("player").style.display = "none";
 program();
+teach();
 show(data.start);
 narrow.addEventListener("change", () => show(data.views.indexOf(view), picked, closed));
 follow();

@@ -34,6 +34,11 @@ mask = nn.Transformer.generate_square_subsequent_mask(2)
 print(mask)
 print(m(x3, x3, x3, attn_mask=mask, average_attn_weights=False))
 print(m(x3, x3, x3, key_padding_mask=torch.tensor([[False, True], [False, False], [False, True]]))[1])
+padded = torch.tensor([[False, True], [True, True], [False, False]])  # a sequence without an element
+for need in (True, False):
+    query = x3.clone().requires_grad_()
+    out, _ = m(query, x3, x3, key_padding_mask=padded, need_weights=need)
+    print(need, out[:, 1].detach(), f"{torch.autograd.grad(out[:, 0].sum(), query)[0].abs().sum():.4f}")
 print(m(x2, x2, x2))
 model = fill(nn.Transformer(4, 2, 1, 1, 8, dropout=0.0, batch_first=True))
 print(model(x3, x3 * 2).detach())

@@ -1,0 +1,103 @@
+"""Find learning rates that a scheduler makes 0, and schedulers that are stepped before the optimiser."""
+
+from __future__ import annotations
+
+from gradtrace.analysis import places
+from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.terms import assigned_name
+from gradtrace.analysis.words import at_line
+from gradtrace.annotations import Any, NamedTuple
+from gradtrace.lang import syntax as ast
+from gradtrace.trace.record import OptimiserRecord
+
+
+class Schedule(NamedTuple):
+    """A scheduler of an optimiser, as the program's text makes it."""
+
+    variable: str
+    kind: str  # "LambdaLR"
+    statement: Any
+
+    @property
+    def named(self) -> str:
+        return f"{self.kind}{at_line(places.head_of(self.statement))}"
+
+
+def schedule_of(facts: Facts, optimiser: OptimiserRecord) -> Schedule | None:
+    """Return the scheduler that a statement makes of an optimiser's variable."""
+    variable = assigned_name(facts, optimiser.span)
+    for statement in facts.text.simple:
+        call = statement.value if isinstance(statement, ast.Assign) else None
+        if not isinstance(call, ast.Call) or not variable:
+            continue
+        kind = facts.text.cut(call.func).rpartition(".")[2]
+        given = [facts.text.cut(one) for one in (*call.args, *(word.value for word in call.keywords))]
+        if variable in given and ("LR" in kind or "schedule" in kind.lower()):
+            return Schedule(facts.text.cut(statement.targets[0]), kind, statement)
+    return None
+
+
+def rate_at(optimiser: OptimiserRecord, step: int) -> float | None:
+    """Return the learning rate of an optimiser's step, from 1."""
+    return next((rate for first, rate in reversed(optimiser.rates) if first <= step), None)
+
+
+def zero_rate(facts: Facts) -> Cause | None:
+    """Find steps with lr=0, at the start or at the end of a run, of an optimiser that was made with another one."""
+    for optimiser in facts.trace.optimisers:
+        ends = [first - 1 for first, _ in optimiser.rates[1:]] + [optimiser.steps]
+        for (first, rate), last in zip(optimiser.rates, ends, strict=False):
+            # a warm-up starts with one step of 0
+            if rate == 0 and optimiser.lr and last > first and (first == 1 or last == optimiser.steps):
+                return without_rate(facts, optimiser, first, last)
+    return None
+
+
+def without_rate(facts: Facts, optimiser: OptimiserRecord, first: int, last: int) -> Cause:
+    schedule, total = schedule_of(facts, optimiser), optimiser.steps
+    made = facts.at(f"the optimiser is made with lr={optimiser.lr:g}", optimiser.span)
+    evidence = [made, facts.at("its steps are taken here", optimiser.step_span)]
+    by = f"after it was made with lr={optimiser.lr:g}{at_line(optimiser.span)}"
+    if schedule is not None:
+        evidence.insert(1, facts.at("this sets the learning rate of each step", places.head_of(schedule.statement)))
+        by = f"which {schedule.named} sets"
+    fix = "a schedule that is above 0 in the first steps: / in place of //, fewer steps of warm-up"
+    if first > 1:
+        fix = f"give the schedule the number of all steps, {total} or more: it is stepped once for each, not each epoch"
+    return Cause(
+        "zero rate",
+        f"{'all' if last - first + 1 == total else f'steps {first} to {last} of'} {total} steps of the optimiser"
+        f"{at_line(optimiser.span)} are made with lr=0, {by}",
+        evidence,
+        (fix, f"or print it in the loop: {assigned_name(facts, optimiser.span) or 'optimizer'}.param_groups[0]['lr']"),
+        what="nothing is updated" if first == 1 and last == total else "",
+        tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
+    )
+
+
+def stepped_early(facts: Facts) -> Cause | None:
+    """Find a scheduler that a loop steps before the optimiser, so that the first step has the second learning rate."""
+    for optimiser in facts.trace.optimisers:
+        schedule, used = schedule_of(facts, optimiser), rate_at(optimiser, 1)
+        if schedule is None or used is None or used == optimiser.lr or optimiser.step_span is None:
+            continue
+        early = next((s for s in facts.text.simple if facts.text.cut(s) == f"{schedule.variable}.step()"), None)
+        block: Any = next((b for b in facts.text.statements if early in getattr(b, "body", ())), None)
+        later = block.body[block.body.index(early) + 1 :] if block is not None else []
+        if not any(optimiser.step_span.line in places.lines_of(one) for one in later):
+            continue
+        head = places.head_of(early)
+        return Cause(
+            "early schedule",
+            f"{schedule.variable}.step(){at_line(head)} comes before the optimiser's step"
+            f"{at_line(optimiser.step_span)} in the loop: the first step is made with lr={used:g}, the second value of "
+            "the schedule",
+            (
+                facts.at(f"{schedule.kind} starts from lr={optimiser.lr or 0:g}", places.head_of(schedule.statement)),
+                facts.at("the learning rate changes here", head),
+                facts.at(f"the first step is made after that, with lr={used:g}", optimiser.step_span),
+            ),
+            (f"move {schedule.variable}.step() behind {facts.text.line(optimiser.step_span)}",),
+        )
+    return None

@@ -1,0 +1,218 @@
+"""Find steps whose gradients are not those of one loss: two losses, undivided micro-batches, clipping too early."""
+
+from __future__ import annotations
+
+from gradtrace.analysis.cause import Cause, Evidence
+from gradtrace.analysis.causes.loops import gradient_changes, updated
+from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.numbers import CLEARS
+from gradtrace.analysis.terms import highest, named, operator, optimiser_name
+from gradtrace.analysis.words import at_line
+from gradtrace.analysis.words import one as short
+from gradtrace.annotations import Any, NamedTuple
+from gradtrace.engine.operators.tables import function_table
+from gradtrace.lang import syntax as ast
+from gradtrace.trace.record import Change, Operation, OptimiserRecord, PassRecord, Span
+
+MEANS = function_table(
+    "analysis.causes.sums.MEANS",
+    (
+        "cross_entropy",
+        "nll_loss",
+        "mse_loss",
+        "l1_loss",
+        "smooth_l1_loss",
+        "huber_loss",
+        "binary_cross_entropy",
+        "binary_cross_entropy_with_logits",
+        "mean",
+    ),
+)
+
+
+class Used(NamedTuple):
+    """An optimiser's step: the passes that filled a gradient since it was cleared, and how many passes ran before."""
+
+    passes: tuple[PassRecord, ...]
+    ran: int
+
+
+def uses(facts: Facts, leaf: int, changes: list[Change]) -> list[Used]:
+    """Return what the gradient of a leaf was the sum of at each step of its optimiser."""
+    found: list[Used] = []
+    filled: list[PassRecord] = []
+    visits, at = facts.stored.get(leaf, []), 0
+    for change in changes:
+        ran = facts.steps[change.after_steps - 1].number + 1 if change.after_steps else 0
+        while at < len(visits) and visits[at].number < ran:
+            filled.append(facts.passes[visits[at].number])
+            at += 1
+        if change.how == "step":
+            found.append(Used(tuple(filled), ran))
+        elif change.how in (*CLEARS, "assigned") or change.how.endswith("zero_"):
+            filled = []
+    return found
+
+
+def used_by(facts: Facts) -> list[tuple[OptimiserRecord, int, list[Used]]]:
+    """Return, of each optimiser that takes steps, a leaf that gets gradients, and what its steps used."""
+    changes, found = gradient_changes(facts), []
+    for optimiser in facts.trace.optimisers:
+        leaf = next((i for i in map(facts.flow.tensor, optimiser.tensors) if i in facts.stored), None)
+        if optimiser.steps > 1 and leaf is not None:
+            found.append((optimiser, leaf, uses(facts, leaf, changes.get(leaf, []))))
+    return found
+
+
+def name_of_root(facts: Facts, one: PassRecord) -> str:
+    """Return the variable x of the call x.backward() that ran a pass, else the name of its root."""
+    variable, dot, _ = facts.text.line(one.span).partition(".backward(")
+    if dot and variable.isidentifier():
+        return variable
+    return named(facts, one.roots[0]) if one.roots else "the loss"
+
+
+# ---- two losses
+
+
+def other_loss(facts: Facts) -> Cause | None:
+    """Find an optimiser whose step also uses the gradients of a loss that is another optimiser's."""
+    found = used_by(facts) if sum(one.steps > 1 for one in facts.trace.optimisers) > 1 else []
+    for optimiser, leaf, steps in found:
+        others = [one.ran for other, _, taken in found if other is not optimiser for one in taken]
+        mixed = [(used, first) for used in steps if (first := foreign(used, others)) is not None]
+        if len(mixed) > 1:
+            return of_two(facts, optimiser, leaf, *mixed[-1])
+    return None
+
+
+def foreign(used: Used, others: list[int]) -> PassRecord | None:
+    """Return a pass from another line than the last one, after which another optimiser took its step."""
+    if not used.passes or used.passes[-1].span is None:
+        return None
+    last = used.passes[-1]
+    for one in used.passes[:-1]:
+        if one.span != last.span and any(one.number < ran <= last.number for ran in others):
+            return one
+    return None
+
+
+def of_two(facts: Facts, optimiser: OptimiserRecord, leaf: int, used: Used, other: PassRecord) -> Cause:
+    last, name = used.passes[-1], named(facts, leaf)
+    variable = optimiser_name(facts, optimiser)
+    loss, own = name_of_root(facts, other), name_of_root(facts, last)
+    return Cause(
+        "another loss",
+        f"{variable}.step(){at_line(optimiser.step_span)} also uses the gradients of {loss}: backward"
+        f"{at_line(other.span)} adds them to {name}.grad, and nothing clears it before {own}'s backward"
+        f"{at_line(last.span)}",
+        (
+            facts.at(f"{loss} fills {name}.grad too, and the step after it is another optimiser's", other.span),
+            facts.at(f"{own} adds its own to them", last.span),
+            facts.at(f"the step uses the sum of {len(used.passes)} passes", optimiser.step_span),
+        ),
+        (
+            f"{variable}.zero_grad() right before backward{at_line(last.span)}",
+            f"or .detach() where {loss} reads what {name.partition('.')[0]} made, if it is not to change it",
+        ),
+        tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
+    )
+
+
+# ---- micro-batches
+
+
+def undivided(facts: Facts) -> Cause | None:
+    """Find gradients of micro-batches that are added up, each of a mean, with a step after some of them."""
+    if not any(every_few(facts, one.step_span) for one in facts.trace.optimisers):
+        return None
+    for optimiser, _, steps in used_by(facts):
+        if not steps or not every_few(facts, optimiser.step_span):
+            continue
+        passes = steps[0].passes
+        makers = [facts.maker(one.roots[0]) for one in passes if one.roots]
+        if len(passes) < 2 or len({one.span for one in passes}) > 1 or not all(map(is_mean, makers)):
+            continue
+        if any(one.vectors and highest(one.vectors[0]) != 1 for one in passes):
+            continue
+        line, count, loss = at_line(passes[0].span), len(passes), name_of_root(facts, passes[0])
+        which = "each step" if all(len(one.passes) == count for one in steps) else "the first step"
+        return Cause(
+            "undivided",
+            f"{which}{at_line(optimiser.step_span)} uses the sum of {count} passes{line}, undivided: each begins at "
+            f"a mean ({loss}), so the gradient is {count} times that of their average",
+            (
+                facts.at(f"this runs {count} times for {which}", passes[0].span),
+                facts.at("the step uses the sum", optimiser.step_span),
+            ),
+            (f"({loss} / {count}).backward(){line}, if the step is meant for the average",),
+        )
+    return None
+
+
+def every_few(facts: Facts, span: Span | None) -> bool:
+    """Whether a place is under a condition with a remainder, such as `if (i + 1) % 4 == 0`."""
+    around = [s for s in facts.text.statements if isinstance(s, ast.If) and span is not None and not span.file]
+    tests = [s.test for s in around if span is not None and s.lineno <= span.line <= (s.end_lineno or 0)]
+    return any(isinstance(node, ast.Mod) for test in tests for node in ast.walk(test))
+
+
+def is_mean(operation: Operation | None) -> bool:
+    return operation is not None and operator(operation) in MEANS and operation.option("reduction") is None
+
+
+# ---- clipping
+
+
+def clipped(facts: Facts) -> Cause | None:
+    """Find clip_grad_norm_ of gradients that still have the loss scale, or with a norm of 0."""
+    clips = [c for c in facts.trace.changes if "clip_grad_norm_" in c.text and c.operation is not None]
+    return clipped_to_nothing(facts, clips) or clipped_scaled(facts, clips)
+
+
+def clipped_scaled(facts: Facts, clips: list[Change]) -> Cause | None:
+    for clip in {clip.span: clip for clip in reversed(clips)}.values():  # the first one at each place
+        one = next((p for p in reversed(facts.passes) if p.stores and p.until <= clip.after), None)
+        root = facts.maker(one.roots[0]) if one is not None and one.roots else None
+        if one is None or root is None or operator(root) != "mul" or ".scale(" not in facts.text.line(root.span):
+            continue
+        factor = max((highest(value) or 0.0 for _, value in facts.operands(root)[1:]), default=0.0)
+        between = facts.operations[one.until : clip.after]
+        # the division by the scale, also in a library's own clip_grad_norm_
+        if factor <= 1 or any(operator(o) == "reciprocal" or "unscale_(" in facts.text.line(o.span) for o in between):
+            continue
+        scaler = facts.text.line(root.span).partition(".scale(")[0].split()[-1].lstrip("(")
+        held = optimiser_name(facts, updated(facts))
+        return Cause(
+            "clipped while scaled",
+            f"clip_grad_norm_{at_line(clip.span)} measures gradients that are still multiplied by the loss scale, "
+            f"{_number(factor)}: unscale_() is not called before it",
+            (
+                facts.at(f"the loss is multiplied by {_number(factor)} here", root.span),
+                facts.at("the norm of the multiplied gradients is clipped", clip.span),
+            ),
+            (f"{scaler}.unscale_({held}) before line {clip.span.line if clip.span else 0}",),
+        )
+    return None
+
+
+def clipped_to_nothing(facts: Facts, clips: list[Change]) -> Cause | None:
+    spans = {clip.span for clip in clips}
+    zero = next((o for o in facts.calls_of(("div", "mul")) if o.span in spans and _is_zero(o.constants)), None)
+    if zero is None:
+        return None
+    return Cause(
+        "clipped to 0",
+        f"clip_grad_norm_{at_line(zero.span)} makes every gradient 0: its largest norm is 0",
+        (facts.at("the gradients are multiplied by 0 / norm", zero.span), Evidence("so the steps use zeros")),
+        ("a norm above 0, for instance 1.0",),
+        what="nothing is updated",
+    )
+
+
+def _is_zero(texts: tuple[str, ...]) -> bool:
+    return texts[:1] in (("0",), ("0.0",))
+
+
+def _number(x: Any) -> str:
+    return short(int(x)) if float(x).is_integer() else short(x)

@@ -1,0 +1,276 @@
+"""Which tensor of one run is which of the other.
+
+Inputs and parameters are paired by their names, results by their values where a value stands out, then operations by
+what they do to paired tensors, and what is left between two pairs in order, by operator and shape. Steps are aligned
+first. A pair says that two tensors have the same part in the two runs, not that their values are equal.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from difflib import SequenceMatcher
+from math import log
+
+from gradtrace.analysis.compare.distance import relative
+from gradtrace.analysis.compare.runs import RecordedRun, base_name, shapes_of
+from gradtrace.annotations import Any, Callable, Iterable
+from gradtrace.trace.record import Operation
+
+MANY = 250_000  # products of the lengths of two stretches that are matched one by one
+SPECIAL = 1 << 40  # the bucket of a norm that is zero or not finite
+COMMUTING = frozenset({"add", "mul"})
+Key = Callable[[RecordedRun, int], Any]
+
+
+def steps_of(a: RecordedRun, b: RecordedRun) -> tuple[int, int, int]:
+    """Return the first compared step of each run, and the number of steps (0: the runs are not divided).
+
+    If one run has more steps, the shorter one may be a resumed run: it begins at the step whose parameters it has.
+    """
+    many, few = len(a.trace.training), len(b.trace.training)
+    if min(many, few) == 0 or (min(many, few) == 1 and many != few and not updates(a, b)):
+        return 1, 1, 0
+    if many == few:
+        return 1, 1, many
+    longer, shorter = (a, b) if many > few else (b, a)
+    wanted = begin(shorter, 1)
+    for offset in range(abs(many - few) + 1):
+        found = begin(longer, 1 + offset)
+        if len(found) == len(wanted) and all(
+            x.tensors[i].shape == y.tensors[j].shape and (relative(x.tensors[i].value, y.tensors[j].value) or 0) < 1e-4
+            for (x, i), (y, j) in zip(found, wanted, strict=True)
+        ):
+            return (1 + offset, 1, few) if longer is a else (1, 1 + offset, many)
+    return 1, 1, min(many, few)
+
+
+def updates(a: RecordedRun, b: RecordedRun) -> bool:
+    return bool(a.trace.optimisers and b.trace.optimisers)
+
+
+def begin(run: RecordedRun, number: int) -> list[tuple[RecordedRun, int]]:
+    """Return the parameters that a step reads, in order."""
+    step = run.trace.training[number - 1]
+    found = [i for o in run.operations[slice(*step.operations)] for i in o.tensors if run.tensors[i].is_parameter]
+    return [(run, i) for i in dict.fromkeys(found)]
+
+
+class Alignment:
+    """The pairs of two runs: `partner` maps tensors of A to those of B, `source` back; likewise for operations."""
+
+    def __init__(self, a: RecordedRun, b: RecordedRun, near: float) -> None:
+        self.a, self.b, self.near = a, b, near
+        self.partner: dict[int, int] = {}
+        self.source: dict[int, int] = {}
+        self.operations: dict[int, int] = {}
+        self.sources: dict[int, int] = {}
+        self.roots: set[int] = set()  # of A, that backward was called on, with a partner
+        self._distances: dict[tuple[int, int], float | None] = {}
+        self.all_a = [o for o in a.operations if a.compared(o)]
+        self.all_b = [o for o in b.operations if b.compared(o)]
+        self.pair_roots()
+        self.pair_leaves(lambda run, i: run.names.get(run.tensors[i].first))
+        for keys in ((by_operator, by_value), (by_value,)):
+            for key in keys:
+                self.pair_values(key)
+            self.follow()
+            self.fill_gaps()
+            self.pair_leaves(lambda run, i: (run.shape(i), run.tensors[i].is_parameter))
+            self.follow()
+
+    def distance(self, i: int, j: int) -> float | None:
+        """Return the relative difference of a tensor of A and one of B."""
+        if (i, j) not in self._distances:
+            self._distances[i, j] = relative(self.a.tensors[i].value, self.b.tensors[j].value)
+        return self._distances[i, j]
+
+    # ---- pairs
+
+    def pair(self, i: int, j: int) -> None:
+        """Pair two tensors, and of leaves all their later versions."""
+        if i in self.partner or j in self.source:
+            return
+        self.partner[i], self.source[j] = j, i
+        if self.a.tensors[i].operation is None and self.b.tensors[j].operation is None:
+            for one, other in zip(self.later(self.a, i), self.later(self.b, j), strict=False):
+                if one not in self.partner and other not in self.source:
+                    self.partner[one], self.source[other] = other, one
+
+    def later(self, run: RecordedRun, tensor: int) -> list[int]:
+        known = run.versions[run.tensors[tensor].first]
+        rest = known[known.index(tensor) + 1 :]
+        return [i for i in rest if run.tensors[i].operation is None and run.has(i)]
+
+    def pair_operations(self, one: Operation, other: Operation) -> None:
+        """Pair two operations: their results, and the leaves that they read at the same places."""
+        if one.id in self.operations or other.id in self.sources:
+            return
+        self.operations[one.id], self.sources[other.id] = other.id, one.id
+        for i, j in zip(one.outputs, other.outputs, strict=False):
+            self.pair(i, j)
+        if base_name(one) == base_name(other) and len(one.tensors) == len(other.tensors):
+            for i, j in zip(one.tensors, other.tensors, strict=True):
+                if self.a.tensors[i].operation is None and self.b.tensors[j].operation is None:
+                    self.pair(i, j)
+
+    def pair_roots(self) -> None:
+        """Pair what backward was called on, where a step has as many of these in both runs."""
+        roots = [[root for one in run.trace.passes for root in one.roots if run.has(root)] for run in (self.a, self.b)]
+        if len(roots[0]) == len(roots[1]):
+            for i, j in zip(*roots, strict=True):
+                self.pair(i, j)
+            self.roots.update(roots[0])
+
+    def pair_leaves(self, key: Key) -> None:
+        """Pair the tensors that no operation made and that have equal keys, in order."""
+        waiting: dict[Any, list[int]] = {}
+        for i in self.leaves(self.a, self.partner):
+            waiting.setdefault((self.a.step(i), key(self.a, i)), []).append(i)
+        for j in self.leaves(self.b, self.source):
+            name = key(self.b, j)
+            found = waiting.get((self.b.step(j), name)) if name is not None else None
+            if found:
+                near = next((i for i in found if self.distance(i, j) == 0), found[0])
+                found.remove(near)
+                self.pair(near, j)
+
+    def leaves(self, run: RecordedRun, known: dict[int, int]) -> list[int]:
+        chosen = [
+            t.id
+            for t in run.tensors
+            if t.operation is None and t.id not in known and run.has(t.id) and run.earlier(t.id) is None
+        ]
+        return sorted(chosen, key=run.position)
+
+    # ---- by value
+
+    def pair_values(self, key: Key) -> None:
+        """Pair tensors whose values are close, where only one of each run has such a value."""
+        unique_a, unique_b = (self.unique(run, key) for run in (self.a, self.b))
+        for (place, bucket), i in unique_a.items():
+            for near in (bucket, bucket - 1, bucket + 1):
+                j = unique_b.get((place, near), -1)
+                if i is None or j is None or j < 0 or i in self.partner or j in self.source:
+                    continue
+                found = self.distance(i, j)
+                if found is not None and found <= self.near:
+                    made = self.a.tensors[i].operation, self.b.tensors[j].operation
+                    if made[0] is not None and made[1] is not None:
+                        self.pair_operations(self.a.operations[made[0]], self.b.operations[made[1]])
+                    self.pair(i, j)
+
+    def unique(self, run: RecordedRun, key: Key) -> dict[tuple[Any, int], int | None]:
+        """Return the unpaired tensor in each bucket of values; None for a bucket that has several."""
+        known, found = self.partner if run is self.a else self.source, dict[tuple[Any, int], "int | None"]()
+        for t in run.tensors:
+            if t.value is None or t.id in known or not run.has(t.id) or not t.value.is_measured:
+                continue
+            if run.earlier(t.id) is not None and t.operation is None:
+                continue
+            place = run.step(t.id), t.value.numel, key(run, t.id)
+            if place[-1] is None:
+                continue
+            bucket = place, self.bucket(t.value.norm)
+            found[bucket] = None if bucket in found else t.id
+        return found
+
+    def bucket(self, norm: float) -> int:
+        return int(log(norm) / (4 * self.near)) if 0 < norm < float("inf") else SPECIAL
+
+    # ---- by use
+
+    def follow(self) -> None:
+        """Pair operations of one name that read paired tensors in the same order."""
+        waiting: dict[Any, list[Operation]] = {}
+        for one in self.all_a:
+            if one.id not in self.operations:
+                for key in self.reading(self.a, one, one.tensors):
+                    waiting.setdefault(key, []).append(one)
+        for other in self.all_b:
+            if other.id in self.sources:
+                continue
+            read = [self.source.get(j, -1) for j in other.tensors]
+            if -1 in read:
+                continue
+            for key in self.reading(self.b, other, read):
+                found = next((one for one in waiting.get(key, ()) if one.id not in self.operations), None)
+                if found is not None:
+                    self.pair_operations(found, other)
+                    break
+
+    def reading(self, run: RecordedRun, operation: Operation, read: Iterable[int]) -> list[Any]:
+        """Return the keys of an operation: step, name and what it reads; with its constants, and without."""
+        name, step = base_name(operation), run.step_of_operation[operation.id]
+        tensors = tuple(sorted(read)) if name in COMMUTING else tuple(read)
+        return [(step, name, tensors, operation.constants), (step, name, tensors)]
+
+    # ---- in order
+
+    def fill_gaps(self) -> None:
+        """Pair the operations between two pairs of operations by operator and shape, in order."""
+        pairs = rising(sorted(self.operations.items()))
+        ends = [*pairs, (len(self.a.operations), len(self.b.operations))]
+        i = j = 0
+        for end_a, end_b in ends:
+            first = [o for o in self.a.operations[i:end_a] if self.a.compared(o) and o.id not in self.operations]
+            second = [o for o in self.b.operations[j:end_b] if self.b.compared(o) and o.id not in self.sources]
+            for one, other in matched(self.a, self.b, first, second):
+                self.pair_operations(one, other)
+            i, j = end_a + 1, end_b + 1
+
+
+def by_operator(run: RecordedRun, tensor: int) -> Any:
+    """Return operator and module of a result; None for a tensor that no operation made."""
+    made = run.tensors[tensor].operation
+    if made is None:
+        return None
+    operation = run.operations[made]
+    return base_name(operation), run.shape(tensor), run.modules(operation)
+
+
+def by_value(run: RecordedRun, tensor: int) -> Any:
+    """Return a key that all tensors share, but for single numbers that many things could be."""
+    value = run.tensors[tensor].value
+    assert value is not None
+    if value.numel == 1 and value.norm * 64 == int(min(value.norm, 1e15) * 64):
+        return None
+    return "value"
+
+
+def rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the longest part of pairs, sorted by the first, in which the second rises too."""
+    ends: list[int] = []
+    tails: list[int] = []
+    before: list[int] = []
+    for n, (_, j) in enumerate(pairs):
+        place = bisect_left(ends, j)
+        before.append(tails[place - 1] if place else -1)
+        ends[place : place + 1], tails[place : place + 1] = [j], [n]
+    found = []
+    n = tails[-1] if tails else -1
+    while n >= 0:
+        found.append(pairs[n])
+        n = before[n]
+    return found[::-1]
+
+
+def matched(
+    a: RecordedRun, b: RecordedRun, first: list[Operation], second: list[Operation]
+) -> Iterable[tuple[Operation, Operation]]:
+    """Yield the operations of two stretches that have one operator and shape, in order."""
+    if not first or not second:
+        return
+    keys = [[(base_name(o), shapes_of(run, o)) for o in part] for run, part in ((a, first), (b, second))]
+    if len(first) * len(second) <= MANY:
+        for i, j, size in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_matching_blocks():
+            yield from zip(first[i : i + size], second[j : j + size], strict=True)
+        return
+    waiting: dict[Any, list[Operation]] = {}
+    for key, operation in zip(keys[0], first, strict=True):
+        waiting.setdefault((key, a.step_of_operation[operation.id], a.modules(operation)), []).append(operation)
+    turns = {key: iter(found) for key, found in waiting.items()}
+    for key, operation in zip(keys[1], second, strict=True):
+        turn = turns.get((key, b.step_of_operation[operation.id], b.modules(operation)))
+        one = None if turn is None else next(turn, None)
+        if one is not None:
+            yield one, operation

@@ -1,0 +1,251 @@
+"""The quantities that a comparison decides about, and what each was computed from.
+
+A cell is the value of a tensor, ("value", id), or its gradient, ("grad", id). A leaf's later version comes from the
+earlier version and its gradient; a gradient from the gradients and inputs of the operations that used the tensor.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from gradtrace.analysis.compare.align import Alignment
+from gradtrace.analysis.compare.distance import INFINITY, relative
+from gradtrace.analysis.compare.runs import RecordedRun
+from gradtrace.analysis.compare.tolerance import ROUNDING, Tolerance, base_of
+from gradtrace.annotations import Any
+from gradtrace.engine.data.lazy import np
+from gradtrace.trace.operands import record_of
+from gradtrace.trace.record import Operation, Value
+
+VALUE, GRAD = "value", "grad"
+Cell = tuple[str, int]
+UPDATED = (
+    1e-3  # the relative difference of two updates that roundings explain: Adam divides small gradients by small ones
+)
+AMPLIFIED = 3000.0  # how much an update may amplify a difference of gradients
+LINEAR = frozenset({"contraction", "reduction"})
+ADDED = frozenset({"add", "sub", "add_", "sub_", "linear", "rsub"})
+
+
+def sources(run: RecordedRun, cell: Cell) -> list[Cell]:
+    """Return the cells that a cell was computed from; none for an input."""
+    kind, tensor = cell
+    record = run.tensors[tensor]
+    if kind == GRAD:
+        return gradient_sources(run, tensor)
+    if record.operation is not None:
+        return [(VALUE, i) for i in dict.fromkeys(run.operations[record.operation].tensors)]
+    earlier = run.earlier(tensor)
+    if earlier is None:
+        return []
+    found = [(VALUE, earlier)]
+    if earlier in run.grads or tensor_is_trained(run, earlier):
+        return [*found, (GRAD, earlier)]
+    return found + [(VALUE, i) for o in run.uses.get(earlier, ()) for i in run.operations[o].tensors if i != earlier]
+
+
+def tensor_is_trained(run: RecordedRun, tensor: int) -> bool:
+    return run.tensors[tensor].requires_grad
+
+
+def gradient_sources(run: RecordedRun, tensor: int) -> list[Cell]:
+    found: list[Cell] = []
+    for number in run.uses.get(tensor, ()):
+        operation = run.operations[number]
+        outputs = [i for i in operation.outputs if run.tensors[i].requires_grad]
+        if not outputs:
+            continue
+        found += [(GRAD, i) for i in outputs if i in run.grads]
+        found += [(VALUE, i) for i in (*operation.tensors, *outputs)]
+    earlier = run.earlier(tensor) if run.tensors[tensor].operation is None else None
+    if earlier is not None and earlier in run.grads:
+        found.append((GRAD, earlier))
+    return list(dict.fromkeys(found))
+
+
+class Cells:
+    """The differences of paired cells, by the ids of A, and whether each is within the tolerance."""
+
+    def __init__(self, pairs: Alignment, tolerance: Tolerance) -> None:
+        self.pairs, self.tolerance = pairs, tolerance
+        self.a, self.b = pairs.a, pairs.b
+        self.base: dict[int, float] = {}
+        self.length: dict[int, float] = {}
+        self.cancelled: set[Cell] = set()  # of which the difference is large only beside what is left of its terms
+        self._inherited: dict[int, float] = {}
+        self._known: dict[Cell, tuple[float | None, bool]] = {}
+        self.widest, self.longest = 0.0, 1.0
+        for t in self.a.tensors:
+            self.measure(t.id)
+        self.longest *= 2  # of a gradient: there and back
+
+    def measure(self, tensor: int) -> None:
+        """Note the precision of a tensor and the length of the sums on its way, from its operation's inputs."""
+        record, other = self.a.tensors[tensor], self.pairs.partner.get(tensor)
+        dtypes = {record.dtype} if other is None else {record.dtype, self.b.tensors[other].dtype}
+        base, length = max(map(base_of, dtypes)), 1.0
+        if record.operation is not None:
+            operation = self.a.operations[record.operation]
+            base = max([base, *(self.base.get(i, 0.0) for i in operation.tensors)]) if base else 0.0
+            length = self.a.length(operation) + max((self.length.get(i, 1.0) for i in operation.tensors), default=0.0)
+        elif (earlier := self.a.earlier(tensor)) is not None and earlier in self.base:
+            base = max(base, self.widest) if base else 0.0
+            length = self.longest
+        self.base[tensor], self.length[tensor] = base, length
+        self.widest, self.longest = max(self.widest, base), max(self.longest, length)
+
+    # ---- one cell
+
+    def values(self, cell: Cell) -> tuple[Value | None, Value | None]:
+        kind, i = cell
+        j = self.pairs.partner[i]
+        if kind == GRAD:
+            return self.a.grads.get(i), self.b.grads.get(j)
+        return self.a.tensors[i].value, self.b.tensors[j].value
+
+    def gap(self, cell: Cell) -> float | None:
+        """Return the relative difference of a cell; None if it has no partner or is not known in either run."""
+        return self.known(cell)[0]
+
+    def bad(self, cell: Cell) -> bool:
+        """Whether a paired cell differs by more than the tolerance."""
+        return self.known(cell)[1]
+
+    def good(self, cell: Cell) -> bool:
+        """Whether a cell is known to be equal within the tolerance."""
+        gap, bad = self.known(cell)
+        return gap is not None and not bad
+
+    def known(self, cell: Cell) -> tuple[float | None, bool]:
+        if cell not in self._known:
+            self._known[cell] = self.judge(cell) if cell[1] in self.pairs.partner else (None, False)
+        return self._known[cell]
+
+    def judge(self, cell: Cell) -> tuple[float | None, bool]:
+        kind, i = cell
+        first, second = self.values(cell)
+        if first is None or second is None:
+            watched = self.is_leaf(i) or bool(self.a.trace.steps and self.b.trace.steps)
+            lost = kind == GRAD and (first is None) != (second is None) and watched
+            if lost:
+                return INFINITY, True
+            nothing = kind == GRAD and first is second and (self.is_leaf(i) or not self.a.tensors[i].requires_grad)
+            return (0.0 if nothing else None), False
+        gap = self.pairs.distance(i, self.pairs.partner[i]) if kind == VALUE else relative(first, second)
+        if gap is None:
+            return None, False
+        if self.tolerance.exact:
+            return gap, gap > 0 or first.dtype != second.dtype or first.shape != second.shape
+        size = max(first.norm, second.norm) if gap < INFINITY else 0.0
+        if self.tolerance.atol and gap * size <= self.tolerance.atol * max(1, first.numel) ** 0.5:
+            return gap, False
+        if kind == VALUE and self.is_update(i):
+            differs = self.update_differs(i, gap)
+            if not differs and gap > self.tolerance.allowed(self.base[i], self.length[i]):
+                self.cancelled.add(cell)
+            return gap, differs
+        if kind == GRAD:
+            allowed = self.tolerance.allowed(max(self.widest, base_of(first.dtype)), self.longest)
+        else:
+            allowed = self.tolerance.allowed(self.base[i], self.length[i])
+        if gap <= allowed:
+            return gap, False
+        if gap * size <= self.floor(cell, allowed):
+            self.cancelled.add(cell)
+            return gap, False
+        return gap, True
+
+    def is_leaf(self, tensor: int) -> bool:
+        return self.a.tensors[tensor].operation is None
+
+    def is_update(self, tensor: int) -> bool:
+        """Whether a cell is a parameter after an optimiser's step."""
+        return self.is_leaf(tensor) and self.a.tensors[tensor].requires_grad and self.a.earlier(tensor) is not None
+
+    def floor(self, cell: Cell, allowed: float) -> float:
+        """Return the difference that roundings explain where terms cancel: a result much smaller than its terms."""
+        kind, i = cell
+        if kind == GRAD:
+            if not self.is_leaf(i):
+                return 0.0
+            outputs = [o for use in self.a.uses.get(i, ()) for o in self.a.operations[use].outputs]
+            size = self.a.tensors[i].value
+            known = [v for o in outputs if (v := self.a.grads.get(o)) is not None]
+            return max((allowed * v.norm for v in known if size is not None and v.numel > size.numel), default=0.0)
+        made = self.a.tensors[i].operation
+        if made is None:
+            return 0.0
+        operation = self.a.operations[made]
+        inherited = [self.gap((VALUE, t)) or 0.0 for t in operation.tensors if not self.bad((VALUE, t))]
+        rounding = 4 * ROUNDING.get(self.a.tensors[i].dtype, 0.0) + 2 * max(inherited, default=0.0)
+        return rounding * terms(self.a, operation)
+
+    def update_differs(self, i: int, gap: float) -> bool:
+        """Whether an update differs by more than the differences of the gradients so far explain."""
+        j = self.pairs.partner[i]
+        found = self.update_gap(i, j)
+        if found is None:
+            found = gap
+        allowed = max(UPDATED, self.tolerance.allowed(self.widest, self.longest))
+        return found > allowed + AMPLIFIED * self.inherited(i)
+
+    def inherited(self, tensor: int) -> float:
+        """Return the largest relative difference of the gradients that led to a version of a parameter."""
+        way = []
+        while tensor not in self._inherited and (earlier := self.a.earlier(tensor)) is not None:
+            way.append(tensor)
+            tensor = earlier
+        found = self._inherited.get(tensor, 0.0)
+        for version in reversed(way):
+            earlier = self.a.earlier(version)
+            if earlier in self.pairs.partner:
+                found = max(found, relative(*self.values((GRAD, earlier))) or 0.0)
+            self._inherited[version] = found
+        return found
+
+    def update_gap(self, i: int, j: int) -> float | None:
+        """Return the relative difference of two updates; None if the elements were not kept."""
+        moves = self.moves(i, j)
+        if moves is None:
+            return None
+
+        first, second, rounding = moves
+        size = max(float(np.linalg.norm(first)), float(np.linalg.norm(second)))
+        gap = max(0.0, float(np.linalg.norm(first - second)) - rounding)
+        return gap / size if size > rounding else 0.0
+
+    def moves(self, i: int, j: int) -> tuple[Any, Any, float] | None:
+        """Return the updates that led to two versions, and the size of their roundings; None if they are not known."""
+        i0, j0 = self.a.earlier(i), self.b.earlier(j)
+        if i0 is None or j0 is None:
+            return None
+        values = [run.tensors[t].value for run, t in ((self.a, i), (self.a, i0), (self.b, j), (self.b, j0))]
+        arrays = [elements(value) for value in values]
+        if any(one is None for one in arrays) or len({one.shape for one in arrays}) > 1:
+            return None
+        rounding = max(ROUNDING.get(value.dtype, 0.0) * value.norm for value in values if value is not None)
+        return arrays[0] - arrays[1], arrays[2] - arrays[3], 2 * rounding
+
+
+def elements(value: Value | None) -> Any:
+    """Return the elements as a flat array, or a sketch, which is linear in them too; None if neither is known."""
+    if value is None:
+        return None
+    if value.is_whole:
+        return np.asarray(value.elements, "float64").reshape(-1)
+    return None if value.summary.sketch is None else np.asarray(value.summary.sketch)
+
+
+def terms(run: RecordedRun, operation: Operation) -> float:
+    """Return the size of the terms that an operation adds; 0 if it does not add."""
+    record = record_of(operation.name)
+    kind = "" if record is None else record.kind
+    norms = [v.norm for i in operation.tensors if (v := run.tensors[i].value) is not None and v.is_measured]
+    if not norms or not (kind in LINEAR or operation.name in ADDED):
+        return 0.0
+    found = max(norms)
+    if kind == "reduction":
+        found *= max(1.0, sum(prod(run.shape(i)) for i in operation.tensors)) ** 0.5
+    if kind == "contraction" or operation.name == "linear":
+        found = max(found, norms[0] * max(norms[1:], default=1.0))
+    return found if found < INFINITY else 0.0

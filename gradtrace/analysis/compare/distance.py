@@ -1,0 +1,42 @@
+"""The difference of two values that have the same part in two runs."""
+
+from __future__ import annotations
+
+from gradtrace.trace import sketches
+from gradtrace.trace.values import Value
+
+INFINITY = float("inf")
+
+
+def relative(a: Value | None, b: Value | None) -> float | None:
+    """Return |a - b| / max(|a|, |b|), as Euclidean lengths; infinity for another shape, or NaN and infinity at other
+    places; None if it is not known. Single numbers are compared without numpy.
+    """
+    if a is None or b is None:
+        return None
+    if squeezed(a.shape) != squeezed(b.shape):
+        return INFINITY
+    if a.is_whole and b.is_whole and not a.shape and not b.shape:
+        return of_numbers(float(a.elements), float(b.elements))
+    if a.is_whole and b.is_whole and a.shape == b.shape and bool((a.elements == b.elements).all()):
+        return 0.0
+    return sketches.relative_difference(a, b)
+
+
+def squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a shape without its dims of size 1, which do not change the elements or their order."""
+    return tuple(n for n in shape if n != 1)
+
+
+def of_numbers(a: float, b: float) -> float:
+    if a == b or (a != a and b != b):
+        return 0.0
+    gap = abs(a - b)
+    return gap / max(abs(a), abs(b)) if gap < INFINITY else INFINITY
+
+
+def equal_bits(a: Value | None, b: Value | None) -> bool | None:
+    """Whether two values are equal to the bit, in dtype and shape too; None if it is not known."""
+    if a is None or b is None:
+        return a is b
+    return a == b if a.is_whole and b.is_whole else sketches.equal_bits(a, b)

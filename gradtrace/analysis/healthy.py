@@ -1,0 +1,100 @@
+"""Describe a training run in which nothing is wrong: its steps, its loss, its gradients, and what is worth knowing."""
+
+from __future__ import annotations
+
+from gradtrace.analysis import places
+from gradtrace.analysis.causes.loops import adds, own_update
+from gradtrace.analysis.causes.partial import meant_numbers
+from gradtrace.analysis.facts import Facts, is_zero, loss_in, loss_of
+from gradtrace.analysis.terms import named
+from gradtrace.analysis.words import at_line, folded, one
+from gradtrace.analysis.zeros import is_trained, zero_factor
+from gradtrace.annotations import Iterator
+from gradtrace.trace.record import PIPELINE, TensorRecord
+
+REMARKS = 3  # of a short answer
+
+
+def short_answer(facts: Facts) -> list[str]:
+    """Return a sentence about a training run without causes, then at most three remarks; [] for any other run."""
+    trained = [facts.tensors[i] for i in facts.optimised or updated(facts) if facts.tensors[i].requires_grad]
+    if not trained or not facts.storing or facts.trace.failure is not None or PIPELINE in facts.trace.left_out:
+        return []
+    known = [t for t in trained if t.id in facts.stored]
+    parts = [*steps(facts), gradients(facts, known, len(trained))]
+    head = f"Nothing is wrong that gradtrace can see: {', '.join(parts)}."
+    return [head, *list(remarks(facts, trained))[:REMARKS]]
+
+
+def updated(facts: Facts) -> list[int]:
+    """Return the leaves with gradients that a loop changes in each step, in a program without an optimiser."""
+    counts: dict[int, int] = {}
+    for change in facts.trace.changes:
+        for leaf in () if change.of_grad else facts.leaves_of(change):
+            counts[leaf] = counts.get(leaf, 0) + 1
+    least = max(2, len(facts.trace.training))
+    return [leaf for leaf, count in counts.items() if count >= least and leaf in facts.stored]
+
+
+def steps(facts: Facts) -> Iterator[str]:
+    """Yield the number of steps, and the loss of the first and the last one."""
+    training = facts.trace.training
+    if not training:
+        return
+    yield f"{len(training)} step{'s' * (len(training) > 1)}"
+    losses = [(step, loss + 0.0) for step in training if (loss := loss_of(facts.trace, step)) is not None]
+    if losses:
+        (_, first), (last, low) = losses[0], losses[-1]
+        shown = loss_in(facts.trace, last)
+        root = "" if shown is None else named(facts, shown.id)
+        ends = f"{first:.4g}" if len(losses) == 1 else f"{first:.4g} -> {low:.4g}"
+        yield f"{root if root.isidentifier() else 'loss'} {ends}"
+
+
+def gradients(facts: Facts, known: list[TensorRecord], trained: int) -> str:
+    """Return how many parameters have gradients, and between which norms."""
+    values = [facts.stored[t.id][-1].grad_after for t in known]
+    norms = sorted(v.norm for v in values if v is not None and v.is_measured and not is_zero(v))
+    between = f" (norms {short(norms[0])} to {short(norms[-1])})" if len(norms) > 1 else ""
+    if len(known) == trained:
+        return f"all {trained} parameters have gradients{between}" if trained > 1 else "the parameter has a gradient"
+    return f"{len(known)} of {trained} parameters have gradients{between}"
+
+
+def short(x: float) -> str:
+    return one(float(f"{x:.1g}"))
+
+
+def argument(label: str) -> str:
+    """Return a label as an argument of a command line: "a parameter of Linear" in quotes."""
+    return f"'{label}'" if " " in label and "'" not in label else label
+
+
+def remarks(facts: Facts, trained: list[TensorRecord]) -> Iterator[str]:
+    """Yield what is worth knowing of a run in which nothing is wrong, most important first."""
+    update = None if facts.optimised else own_update(facts)
+    if update is not None and adds(update):
+        yield f"{facts.text.cut(update)}{at_line(places.head_of(update))} adds the gradient: such steps raise the loss."
+    unread = [t for t in trained if t.id not in facts.stored and not facts.readers(t.id)]
+    if unread:
+        yield f"No operation of these steps reads {names(unread)}."
+    others = [t for t in trained if t.id not in facts.stored and facts.readers(t.id)]
+    if others:
+        yield f"{names(others)} got no gradient (gradtrace why SOURCE {argument(others[0].label)} says why)."
+    zero = [t for t in trained if t.id in facts.stored and all(is_zero(v.grad_after) for v in facts.stored[t.id])]
+    early = {t.id: factor for t in zero if (factor := zero_factor(facts, t)) is not None and is_trained(facts, factor)}
+    if early:
+        shown = [t for t in zero if t.id in early]
+        factors = list({factor.id: factor for factor in early.values()}.values())
+        what = "a factor that starts" if len(factors) == 1 else "factors that start"
+        yield f"The gradient of {names(shown)} is 0 until an update of {names(factors)}, {what} at 0."
+    if left := [t for t in zero if t.id not in early]:
+        yield f"The gradient of {names(left)} is 0 (gradtrace why SOURCE {argument(left[0].label)} says why)."
+    yield from (f"{said}." for said in meant_numbers(facts))
+    frozen = [t for t in facts.trace.named if t.is_parameter and not t.requires_grad]
+    if frozen:
+        yield f"{names(frozen)} {'do' if len(frozen) > 1 else 'does'} not require grad."
+
+
+def names(records: list[TensorRecord]) -> str:
+    return folded([t.label for t in records], "parameters")

@@ -1,0 +1,157 @@
+"""Buffers that differ between ranks, random numbers that do not, and ranks that are gone."""
+
+from __future__ import annotations
+
+from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.rank_values import parting
+from gradtrace.analysis.words import at_line, folded, named_ranks
+from gradtrace.annotations import Any, Iterator, Mapping
+from gradtrace.engine.data.lazy import np
+from gradtrace.trace.record import Failure, Operation, TensorRecord, Trace
+
+PEERS = ("Connection closed by peer", "Connection reset by peer", "Socket", "Broken pipe", "Timed out", "timed out")
+LEAST = 16  # elements of a mask that two ranks do not draw alike by chance
+
+
+def buffers_apart(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
+    """Find buffers that are not the same on all ranks at the end, of models that do not send them."""
+    held = {rank: buffers(facts) for rank, facts in ranks.items()}
+    first, *others = held.values()
+    names = [
+        name
+        for name, t in first.items()
+        if any(name in one and comparable(t, one[name]) and t.value != one[name].value for one in others)
+    ]
+    if not names:
+        return
+    low, high = min(ranks), max(ranks)
+    facts, versions = ranks[low], first[names[0]].first
+    readers = [one for one in facts.operations if any(facts.tensors[i].first == versions for i in one.tensors)]
+    used = tuple(facts.at(f"{names[0]} is used here", one.span) for one in readers[:1])
+    apart = tuple(parting(facts, ranks[high], low, high)) if high > low else ()
+    yield Cause(
+        "buffers apart",
+        "each rank updates its own, and no rank sends them",
+        (*apart, *used),
+        (
+            "nn.SyncBatchNorm.convert_sync_batchnorm(model), for the statistics of BatchNorm",
+            "or leave buffers synchronised in DistributedDataParallel, as by default; rank 0's are sent then",
+        ),
+        what=f"{folded(names, 'buffers')} differ between {named_ranks(list(ranks))} at the end",
+    )
+
+
+def comparable(a: TensorRecord, b: TensorRecord) -> bool:
+    """Whether the contents of both are known."""
+    return all(t.value is not None and t.value.is_measured for t in (a, b))
+
+
+def buffers(facts: Facts) -> dict[str, TensorRecord]:
+    """Return the buffers that a model does not send to the ranks, by name."""
+    return {one.name: facts.tensors[one.tensor] for one in facts.trace.buffers if not one.is_sent}
+
+
+# ---- random numbers
+
+
+def same_draws(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
+    """Find elements that a dropout took on every rank alike, of inputs that differ."""
+    if len(ranks) < 2:
+        return
+    drawn = {rank: list(masks(facts)) for rank, facts in ranks.items()}
+    first, *others = drawn.values()
+    if not first or any(len(one) != len(first) for one in others):
+        return
+    if not all(alike(a, b) for other in others for a, b in zip(first, other, strict=True)):
+        return
+    facts, operation = ranks[min(ranks)], first[0][0]
+    yield Cause(
+        "same random numbers",
+        "their generators have the same seed, so the noise of the ranks does not average out",
+        (facts.at(f"elements of {facts.labels(operation.outputs)} become 0, the same on each rank", operation.span),),
+        ("torch.manual_seed(seed + rank), after the model is made",),
+        what=f"{named_ranks(list(ranks)).capitalize()} drew the same random numbers{at_line(operation.span)}",
+    )
+
+
+def masks(facts: Facts) -> Iterator[tuple[Operation, Any, Any]]:
+    """Yield the operations that set some elements to 0 and multiply the others by one factor above 1, as dropout does,
+    with what they read and what they gave.
+    """
+    for operation in facts.operations:
+        if len(operation.tensors) != 1 or len(operation.outputs) != 1:
+            continue
+        a, b = facts.tensors[operation.tensors[0]].value, facts.tensors[operation.outputs[0]].value
+        if a is None or b is None or a.elements is None or b.elements is None or a.shape != b.shape or not a.is_float:
+            continue
+        x, y = np.asarray(a.elements, np.float64), np.asarray(b.elements, np.float64)
+        there = (x != 0) & np.isfinite(x)
+        kept = y[there] != 0
+        if there.sum() < LEAST or kept.all() or not kept.any():
+            continue
+        factors = y[there][kept] / x[there][kept]
+        if factors.min() > 1 and np.ptp(factors) <= 1e-2 * factors.min():
+            yield operation, x, y
+
+
+def alike(a: tuple[Operation, Any, Any], b: tuple[Operation, Any, Any]) -> bool:
+    """Whether two ranks kept the same elements of inputs that differ."""
+    if a[1].shape != b[1].shape or np.array_equal(a[1], b[1]):
+        return False
+    both = (a[1] != 0) & (b[1] != 0)
+    return bool(both.sum() >= LEAST // 2 and np.array_equal(a[2][both] != 0, b[2][both] != 0))
+
+
+# ---- ranks that left no record
+
+
+def follows(trace: Trace) -> bool:
+    """Whether a failure says that another process has gone."""
+    return trace.failure is not None and any(words in trace.failure.message for words in PEERS)
+
+
+def lost_peer(facts: Facts, failure: Failure) -> Cause | None:
+    """Explain a failure of one rank that another one has caused, from its record alone."""
+    rank = facts.trace.rank
+    if rank is None:
+        return None
+    late = "timed out" in failure.message.lower()
+    waited = (
+        "another process did not answer in time"
+        if late
+        else "another process closed the connection, as it does when it ends"
+    )
+    return Cause(
+        "lost peer",
+        waited,
+        (),
+        (
+            "gradtrace why step.rank*.gt, with the records of all ranks: it names the one that failed first",
+            "look for the first process that failed in torchrun's output",
+        ),
+        what=f"Rank {rank} stopped{at_line(failure.span)}",
+    )
+
+
+def absent(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
+    """Find ranks that left no record, and say where the others were when they ended."""
+    processes = max([max(ranks) + 1, *(facts.trace.processes for facts in ranks.values())])
+    missing = [rank for rank in range(processes) if rank not in ranks]
+    if not missing:
+        return
+    left = {rank: facts for rank, facts in ranks.items() if follows(facts.trace)}
+    what = f"{named_ranks(missing).capitalize()} left no record"
+    if not left:
+        because = "the process ended before it could write one, or it was not given"
+        yield Cause("rank without record", because, what=what)
+        return
+    ended = [len(facts.trace.training or facts.trace.passes) for facts in left.values()]
+    facts = next(iter(left.values()))
+    after = f" after {'step' if facts.trace.training else 'pass'} {max(ended)}" if max(ended) else ""
+    failure = facts.trace.failure
+    here = () if failure is None else (facts.at(f"{named_ranks(list(left))} lost the connection here", failure.span),)
+    advice = ("look for the end of that process in torchrun's output: a signal (9: killed, often for want of memory)",)
+    yield Cause(
+        "rank without record", "it died or was killed, or its record was not given", here, advice, what=what + after
+    )

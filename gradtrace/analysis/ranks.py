@@ -1,0 +1,258 @@
+"""What the records of several processes of one training show together: the rank, and the line, where they part.
+
+Each rank records itself (`gradtrace.torch.record` under torchrun); the records are compared here, after the run, so no
+process waits for another.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gradtrace.analysis.cause import Cause, Evidence
+from gradtrace.analysis.causes.table import causes_in
+from gradtrace.analysis.facts import Facts, is_finite
+from gradtrace.analysis.failures import explain_failure
+from gradtrace.analysis.lasting import lasting
+from gradtrace.analysis.rank_state import absent, buffers_apart, follows, same_draws
+from gradtrace.analysis.rank_values import parting
+from gradtrace.analysis.rows import is_brought, read_with_parameters, rows_of
+from gradtrace.analysis.terms import has_nan, made_at, named, without_item
+from gradtrace.analysis.unused import ENDED, parameters_of, remedies, unused_cause, unused_in_last_pass, would_use
+from gradtrace.analysis.words import at_line, folded, named_ranks
+from gradtrace.annotations import Iterable, Iterator, Mapping, Sequence
+from gradtrace.engine.data.lazy import np
+from gradtrace.errors import UsageError
+from gradtrace.trace.record import PIPELINE, TENSOR_PARALLEL, TensorRecord, Trace, Value
+
+BAD = ("nan", "inf")
+Ranks = Mapping[int, Facts]
+
+
+def across(traces: Sequence[Trace]) -> list[Cause]:
+    """Return what is wrong in a training of several ranks, most serious first; [] if nothing is."""
+    ranks = by_rank(traces)
+    asked = [not_finite, other_failures]
+    if not any(divides_work(trace) for trace in traces):
+        asked = [unused, *asked, apart_at_start, same_batches, buffers_apart, same_draws]
+    found = [*absent(ranks), *(cause for ask in asked for cause in ask(ranks))]
+    return found or [cause for rank, facts in ranks.items() for cause in own_causes(rank, facts)]
+
+
+def divides_work(trace: Trace) -> bool:
+    """Whether the ranks hold different parts of the model, so that nothing has to be equal, or different, in them."""
+    return any(what in note for note in trace.left_out for what in (TENSOR_PARALLEL, PIPELINE))
+
+
+def by_rank(traces: Sequence[Trace]) -> dict[int, Facts]:
+    """Return the facts of each rank. UsageError unless the records are of different ranks."""
+    ranks = {trace.rank: Facts(trace) for trace in traces if trace.rank is not None}
+    if len(ranks) < len(traces):
+        what = "two of these records are of the same rank" if ranks else "these records are not of several processes"
+        raise UsageError(
+            what, "give those of one run under torchrun: step.rank*.gt; gradtrace diff A B compares two runs"
+        )
+    return ranks
+
+
+def nothing_wrong(traces: Sequence[Trace]) -> str:
+    """Return the answer about ranks of which `across` finds nothing wrong."""
+    what, es = ("step", "s") if any(trace.training for trace in traces) else ("pass", "es")
+    counts = {len(trace.training or trace.passes) for trace in traces}
+    n = max(counts)
+    each = f"{n} {what}{es * (n != 1)} on each" if len(counts) == 1 else f"not the same number of {what}{es} on each"
+    return f"Nothing is wrong that gradtrace can see: {len(traces)} ranks, {each}."
+
+
+def own_causes(rank: int, facts: Facts) -> Iterator[Cause]:
+    for cause in causes_in(facts):
+        yield cause._replace(what=f"On rank {rank}, {cause.what}" if cause.what else f"On rank {rank}")
+
+
+# ---- gradients that a rank did not compute
+
+
+def unused(ranks: Ranks) -> Iterator[Cause]:
+    """Find parameters that the forward of some ranks did not use, in a run that DDP ended for that, or of which other
+    ranks used them.
+    """
+    lacking = {rank: {t.label: t for t in unused_in_last_pass(facts)} for rank, facts in ranks.items()}
+    failures = (facts.trace.failure for facts in ranks.values())
+    failure = next((one for one in failures if one is not None and ENDED in one.message), None)
+    everywhere = set.intersection(*(set(one) for one in lacking.values()))
+    somewhere = set.union(*(set(one) for one in lacking.values())) - everywhere
+    if everywhere and failure is not None:
+        facts = next(iter(ranks.values()))
+        cause = unused_cause(facts, [t for t in parameters_of(facts) if t.label in everywhere], failure)
+        yield cause._replace(what=cause.what.replace("in the last pass", "on any rank"))
+    if somewhere:
+        without = [rank for rank, one in lacking.items() if somewhere & set(one)]
+        there = [rank for rank in ranks if rank not in without] or [r for r in ranks if r != without[0]]
+        facts = ranks[without[0]]
+        labels = [t.label for t in parameters_of(facts) if t.label in somewhere]
+        what = (
+            f"{folded(labels, 'parameters')} got a gradient on {named_ranks(there)}, but not on {named_ranks(without)}"
+        )
+        apart = tuple(parting(facts, ranks[there[0]], without[0], there[0]))
+        lines = {one.span.line for one in apart if one.span is not None}
+        rest = (one for one in would_use(facts, labels[0]) if one.span is not None and one.span.line not in lines)
+        yield Cause("unused under DDP", "the ranks take different branches", (*apart, *rest), remedies(labels), what)
+
+
+# ---- values that are not finite
+
+
+def not_finite(ranks: Ranks) -> Iterator[Cause]:
+    """Find the rank whose values were not finite first, and the samples to blame; the others get them by gradients."""
+    first = {rank: step for rank, facts in ranks.items() if (step := first_bad_step(facts)) is not None}
+    if not first:
+        return
+    earliest = min(first.values())
+    begun = [rank for rank, step in first.items() if step == earliest]
+    facts = ranks[begun[0]]
+    cause = next((one for one in causes_in(facts) if any(word in one.what for word in BAD)), None)
+    if cause is None:
+        return
+    rest = [rank for rank in first if rank not in begun]
+    where = f"On {named_ranks(begun)}" + (f" first, and on {named_ranks(rest)} later" if rest else "")
+    if len(begun) < len(ranks) and not rest:
+        where += " alone"
+    samples = tuple(bad_samples(facts))
+    yield cause._replace(what=f"{where}, {cause.what}", evidence=(*cause.evidence, *samples))
+
+
+def first_bad_step(facts: Facts) -> int | None:
+    """Return the number of the first step or pass with a root that is not finite."""
+    for number, one in enumerate(facts.passes, 1):
+        if any(not is_finite(facts.tensors[i].value) for i in one.roots):
+            return number
+    return None
+
+
+def bad_samples(facts: Facts, batch: Iterable[int] | None = None) -> Iterator[Evidence]:
+    """Yield the samples of a batch that are not finite, if only some are. Without the batch, it is the data that is
+    read together with parameters.
+    """
+    accused = lasting(facts.trace)
+    rows = rows_of(facts, read_with_parameters(facts) if batch is None else batch)
+    for t in map(facts.tensors.__getitem__, sorted(rows & accused)):
+        value = t.value
+        if t.is_parameter or value is None or not value.shape or value.elements is None or is_finite(value):
+            continue
+        if t.operation is None and not has_nan(value):
+            continue  # an infinity that a mask has, or is given as, is not an error
+        elements = value.elements.reshape(len(value.elements), -1)
+        bad = np.flatnonzero((np.isnan(elements) if has_nan(value) else ~np.isfinite(elements)).any(1)).tolist()
+        if len(bad) < value.shape[0] and not is_brought(facts, t.id, rows):
+            yield samples_at(facts, t, bad)
+        return
+
+
+def samples_at(facts: Facts, t: TensorRecord, bad: Sequence[int]) -> Evidence:
+    """Say which samples of a tensor are not finite."""
+    what = f"sample {bad[0]}" if len(bad) == 1 else f"samples {', '.join(map(str, bad[:5]))}"
+    verb = "is" if len(bad) == 1 else "are"
+    more = f" and {len(bad) - 5} more" if len(bad) > 5 else ""
+    name = without_item(named(facts, t.id))
+    return facts.at(f"{what}{more} of {name}, of {t.shape[0]}, {verb} not finite", t.span)
+
+
+# ---- failures
+
+
+def other_failures(ranks: Ranks) -> Iterator[Cause]:
+    """Explain the failures that are not about unused parameters, and name the ranks that another one's ended."""
+    failed = {rank: facts.trace for rank, facts in ranks.items() if facts.trace.failure is not None}
+    followed = [rank for rank, trace in failed.items() if follows(trace)]
+    for rank, trace in failed.items():
+        if rank in followed or trace.failure is None or ENDED in trace.failure.message:
+            continue
+        cause = explain_failure(trace)
+        if cause is not None:
+            yield cause._replace(what=f"On rank {rank}: {cause.what}" if cause.what else f"On rank {rank}")
+    is_explained = any(one.trace.processes > len(ranks) for one in ranks.values())  # by `absent`
+    if followed and len(followed) == len(failed) and not is_explained:
+        yield Cause(
+            "lost peer",
+            f"{named_ranks(followed).capitalize()} lost the connection to a process that left no failure in a record",
+        )
+
+
+# ---- what should be equal, and what should not
+
+
+def apart_at_start(ranks: Ranks) -> Iterator[Cause]:
+    """Find parameters that differ between ranks before the first step."""
+    held = {rank: first_read(facts) for rank, facts in ranks.items()}
+    apart = list(differing(held))
+    if not apart:
+        return
+    facts = ranks[min(ranks)]
+    yield Cause(
+        "ranks apart",
+        "each rank made or changed them by itself, and gradients are averaged, not parameters",
+        tuple(facts.origin(t) for t in parameters_of(facts) if t.label == apart[0]),
+        (
+            "wrap the model in DistributedDataParallel, which sends rank 0's parameters to all",
+            "or seed all ranks alike before the model is made, or dist.broadcast(p.data, 0) for each parameter",
+        ),
+        what=f"{folded(apart, 'parameters')} differ between {named_ranks(list(ranks))} before the first step",
+    )
+
+
+def same_batches(ranks: Ranks) -> Iterator[Cause]:
+    """Find batches that are the same on all ranks, at every step."""
+    if len(ranks) < 2:
+        return
+    drawn = {rank: batches(facts) for rank, facts in ranks.items()}
+    first, *others = drawn.values()
+    shared = set(first).intersection(*map(set, others))
+    alike = [key for key in first if key in shared and all(first[key].value == one[key].value for one in others)]
+    if not alike or len(alike) < len(shared):
+        return
+    facts = ranks[min(ranks)]
+    shown = first[alike[-1]]
+    made = made_at(facts, shown)
+    yield Cause(
+        "same batches",
+        "each adds the same gradient, so more processes do not make a larger batch",
+        (facts.at("made here, with the same numbers on each rank", made),) if made is not None else (),
+        ("DistributedSampler, for a DataLoader", "or a seed that depends on the rank: torch.manual_seed(seed + rank)"),
+        what=f"The batches of {named_ranks(list(ranks))} are the same: {shown.label}{at_line(made)}",
+    )
+
+
+def first_read(facts: Facts) -> dict[str, Value]:
+    """Return the value of each parameter when the first operation with a gradient read it, by the parameter's name."""
+    labels = {facts.flow.tensor(t.id): t.label for t in parameters_of(facts)}
+    found: dict[str, Value] = {}
+    for operation in facts.operations:
+        for i in operation.tensors if operation.function is not None else ():
+            label, value = labels.get(facts.flow.tensor(i)), facts.tensors[i].value
+            if label is not None and value is not None:
+                found.setdefault(label, value)
+    return found
+
+
+def batches(facts: Facts) -> dict[tuple[str, int, int], TensorRecord]:
+    """Return the data of floats that forwards read, by the place that reads it first and how often it did before."""
+    found: dict[tuple[str, int, int], TensorRecord] = {}
+    count: Counter[tuple[str, int]] = Counter()
+    seen: set[int] = set()
+    for operation in facts.operations:
+        for t in map(facts.tensors.__getitem__, operation.tensors):
+            is_data = t.operation is None and not t.requires_grad and not t.is_parameter and len(t.shape) > 1
+            if not is_data or t.id in seen or operation.span is None or t.value is None or not t.value.is_float:
+                continue
+            seen.add(t.id)
+            place = operation.span.file, operation.span.line
+            count[place] += 1
+            found[*place, count[place]] = t
+    return found
+
+
+def differing(held: Mapping[int, Mapping[str, Value]]) -> Iterator[str]:
+    """Yield the names whose values are not the same on all ranks that know them."""
+    first, *others = held.values()
+    for name, value in first.items():
+        if any(name in one and value != one[name] for one in others):
+            yield name

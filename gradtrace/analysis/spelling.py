@@ -1,0 +1,79 @@
+"""Write advice with the program's own names: th.sqrt after `import torch as th`, sqrt after `from torch import sqrt`.
+
+Advice is composed with `torch` and `F`; a change of the text that uses a name which the program lacks imports torch.
+"""
+
+from __future__ import annotations
+
+from gradtrace.analysis.cause import Cause, Fix
+from gradtrace.analysis.facts import Facts
+from gradtrace.lang import syntax as ast
+from gradtrace.trace.record import Span
+
+STARTS = ("torch.", "F.")
+OURS = ("torch", "gradtrace")  # packages with PyTorch's names
+
+
+def spelled(facts: Facts, cause: Cause) -> Cause:
+    """Return a cause whose advice uses the names by which its program imports PyTorch."""
+    if not any(start in one for one in cause.advice for start in STARTS):
+        return cause
+    imports = [s for s in facts.text.statements if isinstance(s, (ast.Import, ast.ImportFrom))]
+    names = bound(imports)
+    if not names:  # an expression has them all
+        return cause
+    return cause._replace(advice=tuple(with_names(one, names, imports[0].lineno) for one in cause.advice))
+
+
+def bound(imports: list[ast.Import | ast.ImportFrom]) -> dict[str, str]:
+    """Return the paths of PyTorch that the imports bind, each with its name; "torch.*": "" for a starred import."""
+    found: dict[str, str] = {}
+    for one in imports:
+        module = getattr(one, "module", None)
+        for alias in one.names:
+            path = f"{module}.{alias.name}" if module else alias.name
+            package, dot, rest = path.partition(".")
+            if package not in OURS:
+                continue
+            if module is None and alias.asname is None:
+                found["torch"] = package
+            else:
+                found[f"torch{dot}{rest}"] = "" if alias.name == "*" else alias.asname or alias.name
+    return found
+
+
+def with_names(advice: str, names: dict[str, str], line: int) -> str:
+    """Return an advice with the program's names; `line` is that of its first import."""
+    unknown: list[str] = []
+
+    def spell(text: str) -> str:
+        found, path = [], ""
+        for char in f"{text} ":
+            if char.isalnum() or char in "_.":
+                path += char
+                continue
+            found += [name_of(path, names, unknown) if path.startswith(STARTS) else path, char]
+            path = ""
+        return "".join(found[:-1])
+
+    text = spell(advice)
+    if not isinstance(advice, Fix):
+        return text
+    edits = [(span, spell(new)) for span, new in advice.edits]
+    if not unknown:
+        return Fix(text, edits)
+    return Fix(f"{text}, with import torch", [*edits, (Span(line, 0, line, 0), "import torch\n")])
+
+
+def name_of(path: str, names: dict[str, str], unknown: list[str]) -> str:
+    """Return the program's name for "torch.sqrt" or "F.relu"; without one the full path, which `unknown` gets too."""
+    full = f"torch.nn.functional{path[1:]}" if path.startswith("F.") else path
+    parts = full.split(".")
+    for count in range(len(parts), 0, -1):
+        first = ".".join(parts[:count])
+        if first in names:
+            return ".".join([names[first], *parts[count:]])
+        if f"{first}.*" in names and count == len(parts) - 1:
+            return parts[-1]
+    unknown.append(full)
+    return full

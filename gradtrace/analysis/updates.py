@@ -1,0 +1,27 @@
+"""The size of an update, relative to the parameter that it changes."""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import Any
+from gradtrace.trace.record import TensorRecord
+from gradtrace.trace.values import norm_of
+
+
+def update_of(t: TensorRecord, versions: list[TensorRecord]) -> float | None:
+    """Return the norm of the change from this version to the next, relative to this version's norm."""
+    later = versions[t.version + 1] if t.version + 1 < len(versions) else None
+    if later is None or later.value is None or t.value is None:
+        return None
+    if later.update is not None:
+        return None if math.isinf(later.update) and later.value.all_finite else later.update
+    if not later.value.is_whole or not t.value.is_whole:
+        return None
+    return ratio(t.value.data, later.value.data)
+
+
+def ratio(before: Any, after: Any) -> float | None:
+    """Return the norm of the change relative to the norm of the value before; None from 0, which has no scale."""
+    moved, size = norm_of(after - before), norm_of(before)
+    return moved / size if size else None if moved else 0.0

@@ -1,0 +1,91 @@
+"""`gradtrace page SOURCE [-o FILE.html]`: a run as one HTML file to explore, to play and to learn from."""
+
+from __future__ import annotations
+
+import sys
+
+from gradtrace.cli import colour, options, output, progress, session
+from gradtrace.cli.command import SourceCommand
+from gradtrace.cli.commands import graph
+from gradtrace.cli.options import Request, choice, flag, option, section
+from gradtrace.errors import ProgramError, UsageError
+
+HELP = """Write a page about a run of SOURCE: its graph to search and fold, and a player, forward and backward.
+
+The page is one HTML file that loads nothing. Where the run is of numbers and has no branch, its inputs can be changed
+in the page, and a derivation that is typed there (dy/dx = ...) is compared with the gradients.
+
+Of a training loop the last step is shown, unless --step says otherwise."""
+
+EXAMPLES = """Examples:
+  gradtrace page "(x+w)*(w+1)" --x 2 --w 1 -o page.html
+  gradtrace page "(x+w)*(w+1)" --x 2 --w 1 --predict gradients -o lesson.html
+  gradtrace page net.py --embed -o frame.html"""
+
+SUFFIX = "html"
+DEFAULT_FIT = "4:3"  # the part of a laptop's screen that the graph has
+
+
+def file_name(name: str) -> str:
+    return graph.checked(name, (SUFFIX,))
+
+
+def page(
+    request: Request,
+    output_file: str | None,
+    predict: str | None,
+    embed: bool,
+    style: str,
+    direction: str | None,
+    fit: str | None,
+    derivatives: bool,
+    depth: str | None,
+    expand: tuple[str, ...],
+    open: bool,
+) -> None:
+    from gradtrace.views import dot
+    from gradtrace.views import page as view
+
+    if output_file is None and (open or colour.is_terminal(sys.stdout)):
+        raise UsageError("a page is written to a file", "add -o FILE.html")
+    failures: list[ProgramError] = []
+    with progress.shown("page", "running the program") as heard:
+        trace = session.record(
+            request, session.Wanted(watched=True, derived=True, out=heard, picture=True, failures=failures)
+        )
+    graph.tell_step(trace, request.part, "page")
+    look = dot.DotOptions(style, derivatives=derivatives, direction=direction or "right")
+    shape = graph.Shape(fit or DEFAULT_FIT, depth, expand, direction)
+    drawn, look = graph.shaped(trace, look, shape, SUFFIX)
+    with progress.shown("page", f"drawing {len(drawn.nodes):,} nodes"):
+        content = view.page(drawn, look, view.Lesson(predict or "", embed))
+    if output_file is None:
+        output.write(content)
+    else:
+        from gradtrace.files import write_output
+
+        write_output(output_file, content.encode())
+        if open:
+            graph.show_file(output_file)
+    if failures:
+        raise failures[0]
+
+
+FROM_GRAPH = {"--style", "--direction", "--fit", "--derivatives", "--depth", "--expand", "--open"}
+PAGE = section(
+    "Page",
+    option("-o FILE", "Write the page, .html. Default: stdout, unless it is a terminal.", "output_file", file_name),
+    choice(
+        "--predict values|gradients",
+        "For lessons: hide the computed values, or the gradients, until the reader has typed a guess.",
+    ),
+    flag("--embed", "Only the graph and the player, for an <iframe> of any size."),
+)
+LOOK = [row._replace(section="Page") for row in graph.PICTURE if FROM_GRAPH.intersection(row.names)]
+command = SourceCommand(
+    "page",
+    page,
+    options.of_source(PAGE, LOOK, options.INPUTS, options.BACKWARD, options.PART, options.ENGINE),
+    HELP,
+    EXAMPLES,
+)

@@ -1,0 +1,154 @@
+"""Attributes of Tensor that few programs use: `grad_dtype`, and those that PyTorch kept from its old Variable class."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.describe import Described
+from gradtrace.engine.data.higher import higher
+from gradtrace.engine.data.node import HookTable
+
+if TYPE_CHECKING:
+    from collections import OrderedDict
+
+    from gradtrace.engine.data.node import Node
+    from gradtrace.engine.data.tensor_fields import TensorExtras
+    from gradtrace.engine.data.types import Array, Hook
+
+VOLATILE = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
+
+
+class Attributes(Described):
+    """The rarely used properties of Tensor that depend on more than its data."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        _nr: int
+        grad_fn: Node | None
+
+        requires_grad: bool
+
+        def extra(self) -> TensorExtras: ...
+
+        def own_array(self) -> Array: ...
+
+    @property
+    def grad_dtype(self) -> dtypes.dtype | None:
+        """The dtype that this leaf's gradient must have (its own unless set), or None for any.
+
+        RuntimeError for a tensor that is not a leaf. Setting it also raises if `.grad` has another dtype.
+        """
+        if self.grad_fn is not None:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        return self.dtype if self._x is None else self._x.dtype_of_grad(self.dtype)
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: dtypes.dtype | None) -> None:
+        if value is not None and not isinstance(value, dtypes.dtype):
+            raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(value).__name__}")
+        if self.grad_fn is not None:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+        extra = self.extra()
+        have = None if extra.grad is None else extra.grad.dtype
+        if value is not None and have is not None and have is not value:
+            raise RuntimeError(
+                f"Cannot set grad_dtype to '{value.scalar_type}' because there is already a gradient with dtype "
+                f"'{have.c_name}'. Please clear the gradient (.grad = None) before changing grad_dtype, or ensure the "
+                "new grad_dtype matches the existing gradient's dtype."
+            )
+        extra.grad_dtype = (value,)
+        node = None if extra.accumulator is None else extra.accumulator()
+        if node is not None:
+            node.expect(self)
+
+    def new(self, *args: Any) -> Any:
+        """Return a new tensor of the given sizes, or with the given data, of this tensor's dtype (Tensor.new)."""
+        return higher["legacy_tensor"](*args).to(self.dtype)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return rebuilt, (type(self), self.own_array(), self.requires_grad)
+
+    @property
+    def volatile(self) -> bool:
+        import warnings
+
+        warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+        return False
+
+    @volatile.setter
+    def volatile(self, value: object) -> None:
+        import warnings
+
+        warnings.warn(VOLATILE, UserWarning, stacklevel=2)
+
+    @property
+    def _grad_fn(self) -> Node | None:
+        return self.grad_fn
+
+    @_grad_fn.setter
+    def _grad_fn(self, value: object) -> None:
+        if value is not None:
+            raise TypeError("_grad_fn can be only set to None")
+
+    @_grad_fn.deleter
+    def _grad_fn(self) -> None:
+        raise RuntimeError("Deletion of _grad_fn not allowed. Detach tensor instead!")
+
+    @property
+    def _backward_hooks(self) -> OrderedDict[int, Hook] | None:
+        """The hooks of this tensor by number, in order; None if it never had one."""
+        fn = self.grad_fn
+        if fn is not None:
+            found = None if fn.hooks is None else fn.hooks.tensor_pre.get(self._nr)
+        else:
+            found = None if self._x is None else self._x.hooks
+        if found is None:
+            return None
+        from collections import OrderedDict
+
+        return OrderedDict(found)
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, value: dict[Any, Hook] | None) -> None:
+        hooks = HookTable()
+        for key, hook in (value or {}).items():
+            hooks[key] = hook
+        fn = self.grad_fn
+        if fn is not None:
+            fn.ensure_hooks().tensor_pre[self._nr] = hooks
+        else:
+            self.extra().hooks = hooks
+
+    @_backward_hooks.deleter
+    def _backward_hooks(self) -> None:
+        raise RuntimeError("Deletion of _backwards_hooks not allowed!")
+
+
+def check_assigned_grad(tensor: Any, value: Any) -> None:
+    """Raise TypeError or RuntimeError if `value` cannot be the gradient of `tensor`."""
+    if not isinstance(value, Attributes):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    if value is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if value.shape != tensor.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+            f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same size"
+        )
+    wanted = tensor.dtype if tensor._x is None else tensor._x.dtype_of_grad(tensor.dtype)
+    if wanted is not None and value.dtype is not wanted:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{value.dtype.c_name}' to a tensor with grad_dtype "
+            f"'{wanted.scalar_type}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+            "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
+            "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
+            "systems that assume they match."
+        )
+
+
+def rebuilt(kind: type[Any], array: Array, requires_grad: bool) -> Any:
+    """Rebuild a tensor from a pickle, from its values and whether it requires grad. It has no history."""
+    tensor = kind._wrap(array)
+    tensor._req = requires_grad
+    return tensor

@@ -1,0 +1,91 @@
+"""The active modes, in one object that the engine and the language read, and the context manager that sets them.
+
+    with using(grad_enabled=False, recorder=None): ...
+
+`origin` is the number of the source span being evaluated (0: none); the engine copies it into every node and does not
+depend on the source text. `recorder`, when set, is called after every operator: `recorder(op_name, args, out, origin)`;
+`scope`, `watcher` and `keeper` observe a recorded run (`observers.py`): calls, backward steps, values that are about to
+be overwritten. `planner`, when set, is notified of actions that a static plan cannot represent:
+`planner.read(tensor)` before a value leaves the tensors (as a Python number, an index, a numpy array),
+`planner.change(tensor)` before an in-place operation writes. `spend`, when set, gets the number of floating-point
+operations of an expensive operator before it starts, and may raise.
+
+`live_observers` counts the hooks, retained gradients, custom Functions and packed tensors that exist: a backward pass
+uses PyTorch's exact order if there are any, because they can observe it.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable
+
+if TYPE_CHECKING:
+    from gradtrace.engine.data.observers import Watcher, WriteWatcher
+
+Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
+
+
+class State:
+    """The active modes. Change `levels`, `inference`, `in_rule` and all other fields that `set` reads with `set`."""
+
+    def __init__(self) -> None:
+        self.levels: tuple[Any, ...] = ()  # the stack of running transforms of `func`, the outermost first
+        self.inference = False
+        self.in_rule = False  # whether a derivative rule runs on Tensors
+        self.recorder: Recorder | None = None
+        self.forward: Any = None  # the level of forward-mode differentiation
+        self.saved_hooks: tuple[Any, ...] = ()  # pairs (pack, unpack), the last one in force
+        self.grad_enabled = True
+        self.anomaly = False
+        self.anomaly_check_nan = True
+        self.warn_always = False
+        self.origin = 0
+        self.depth = 0
+        self.seq = 0  # the number of the newest node; backward runs the ready node with the highest number
+        self.live_observers = 0
+        self.scope: Any = None
+        self.watcher: Watcher | None = None
+        self.keeper: WriteWatcher | None = None
+        self.planner: Any = None
+        self.printer: Callable[[Any], str | None] | None = None
+        self.spend: Callable[[int], None] | None = None
+        self.no_saved_hooks: str | None = None  # why saved-tensor hooks are refused, if they are
+        self.classes: set[type] | None = None  # those that the running program has defined; None outside a program
+        self.running: Any = None  # the active backward.OrderedPass
+        self.batching: Any = None  # what runs calls under vmap, if one of `levels` is a vmap
+        self.marks = False  # whether new tensors are marked: inference, transforms
+        self.special = False  # whether every operator call needs the slow path: any of these modes is on
+        self.closely = False  # whether calls with two operands need it: `special`, or inside a rule
+
+    def set(self, **fields: Any) -> None:
+        """Set fields, and update those that follow from them: the flags that say which calls need the slow path."""
+        for name, value in fields.items():
+            setattr(self, name, value)
+        self.batching = batching_of(self.levels) if self.levels else None
+        self.marks = self.inference or bool(self.levels)
+        watched = self.recorder is not None or self.forward is not None or bool(self.saved_hooks)
+        self.special = self.marks or watched or self.anomaly
+        self.closely = self.special or self.in_rule
+
+
+def batching_of(levels: tuple[Any, ...]) -> Any:
+    """Return what runs calls under the vmaps among some transforms; None if there is none."""
+    return next((level.interpreter for level in levels if level.batches), None)
+
+
+state = State()
+
+
+class using:
+    """A context manager that sets fields of `state` for a block and restores them, also when the block raises."""
+
+    __slots__ = ("_before", "_fields")
+
+    def __init__(self, **fields: Any) -> None:
+        self._fields = fields
+
+    def __enter__(self) -> None:
+        self._before = {name: getattr(state, name) for name in self._fields}
+        state.set(**self._fields)
+
+    def __exit__(self, *exc: object) -> None:
+        state.set(**self._before)

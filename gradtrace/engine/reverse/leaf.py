@@ -1,0 +1,63 @@
+"""Accumulate a leaf's gradient into its `.grad`."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.op import records
+
+if TYPE_CHECKING:
+    from gradtrace.engine.data.gradient_types import Gradient
+    from gradtrace.engine.data.types import Array
+
+
+def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | None) -> None:
+    """Add a gradient to `leaf.grad`: in place if `leaf.grad` exists and the pass is not recorded (create_graph).
+
+    `taken` are the arrays that others own already. With None the pass may still use the array, so it is copied.
+    """
+    if not leaf._req and not leaf.requires_grad:  # since the graph was built
+        return
+    extra = leaf.extra()
+    have = extra.grad
+    if isinstance(gradient, Tensor):
+        extra.grad = records["copy"](None, gradient) if have is None else have + gradient
+    elif have is None:
+        extra.grad = Tensor._wrap(own_array(gradient, taken))
+    elif type(have._data) is float:
+        have._data += float(gradient)
+    else:
+        if state.keeper is not None:
+            state.keeper.before_array_write(have._data)
+        np.add(have._data, gradient, out=have._data, casting="unsafe")
+        if have._x is not None and have._x.counter is not None:
+            have._x.counter.n += 1
+    if extra.post_hooks:
+        for hook in list(extra.post_hooks.values()):
+            if hook(leaf) is not None:
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+            if state.watcher is not None:
+                state.watcher.hooked("accumulated", hook, None, None)
+
+
+def own_array(gradient: float | Array, taken: dict[int, Any] | None) -> float | Array:
+    """Return the gradient as an array of one leaf's own: copied if needed, since two leaves must not share `.grad`.
+
+    A rule's result is linear in the incoming gradient, so it is a new array, the incoming gradient, or a view of that.
+    """
+    if type(gradient) is float:
+        return gradient
+    array: Array = gradient  # type: ignore[assignment]
+    if taken is None or not array.flags.c_contiguous or id(array) in taken:
+        return array.copy()
+    base = array.base
+    if type(base) is np.ndarray and (base.strides, base.shape, base.dtype) == (array.strides, array.shape, array.dtype):
+        array = base  # transposed twice: the same elements in the same order
+    elif base is not None:
+        return array.copy()
+    if id(array) in taken:
+        return array.copy()
+    taken[id(array)] = array
+    return array

@@ -1,0 +1,110 @@
+"""Notice a loss that is far above those of the steps before it: `spike=` of the guards.
+
+The losses are the numbers at which a step's backward passes begin, so a loss is judged before the update. Whether one
+is the program's whole loss or a part of it, as with accumulation, is not known; the sentences do not say so.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import weakref
+from collections import deque
+from typing import Any
+
+import numpy
+import torch
+
+from gradtrace.analysis.flight import WINDOW, level_before
+from gradtrace.errors import UsageError
+from gradtrace.torch.capsule_asked import Roots
+
+MOST = 3  # answers about losses of one guard
+PLACES = 64  # losses of one step that are judged
+SHARE = 0.01  # of the level, which a robust deviation is at least: of equal losses it would be 0
+PART = 0.25  # of how far the largest loss of the window is above the level, which a robust deviation is at least
+
+
+class LossLevels:
+    """The last losses of the steps, each place in a step for itself: the first of two losses, the second of two.
+
+    `spike` is how many robust deviations above their median a loss is reported; None for no loss. A robust deviation is
+    the median absolute deviation of the WINDOW losses before, at least SHARE of their median and PART of how far the
+    largest of them is above it. UsageError if `spike` is not positive.
+    """
+
+    def __init__(self, spike: float | None) -> None:
+        if spike is not None and not spike > 0:
+            raise UsageError(f"spike is {spike}", "give a positive number of robust deviations, such as spike=12")
+        self.spike = spike
+        self.left = MOST
+        self.known: dict[tuple[int, int], deque[float]] = {}
+
+    def far(self, place: tuple[int, int], loss: float, is_scaled: bool = False) -> str:
+        """Note the loss at a place in its step; say how far it is above the level, "" if it is not too far. A place has
+        two numbers: which loss of the step it is, and how many there were when they were judged.
+        """
+        if not math.isfinite(loss) or max(place) > PLACES:
+            return ""
+        known = self.known.setdefault(place, deque(maxlen=WINDOW))
+        values = numpy.array(known)
+        known.append(loss)
+        median, deviation = level_before(values, len(values))
+        spread = max(deviation, SHARE * abs(median))
+        if self.spike is None or self.left <= 0 or not spread > 0:  # without a level, or where most losses are 0
+            return ""
+        spread = max(spread, PART * (float(values.max()) - median))
+        if not loss > median + self.spike * spread:
+            return ""
+        self.left -= 1
+        self.known.clear()  # what follows a spike is compared with its own level
+        times = ", before a GradScaler's scale" if is_scaled else ""
+        beyond = f"{(loss - median) / spread:.3g} robust deviations above the median of the steps before"
+        return f"backward began at {loss:.4g}{times}, {beyond}, {median:.4g}"
+
+
+class StepLosses(Roots):
+    """A context for one step, which notes its losses if they are judged: the numbers at which backward passes begin,
+    before a GradScaler has multiplied them. What is only made of a scaled loss has NaN, since its scale may change.
+    """
+
+    def __init__(self, levels: LossLevels) -> None:
+        super().__init__()
+        self.levels = levels
+        self.judged = 0
+        self.losses: list[tuple[float, bool]] = []  # and whether a GradScaler has multiplied it
+        self.scaled: list[
+            tuple[Any, Any]
+        ] = []  # weak references to what GradScalers returned, and what they were given
+
+    def __enter__(self) -> None:
+        if self.levels.spike is None:
+            return
+        super().__enter__()
+        self.original_scale = original = torch.amp.GradScaler.scale
+
+        @functools.wraps(original)
+        def scale(scaler: Any, outputs: Any) -> Any:
+            result = original(scaler, outputs)
+            if scaler.is_enabled():
+                is_one = isinstance(outputs, torch.Tensor)
+                self.scaled.append((weakref.ref(result), outputs.detach()) if is_one else (lambda: None, None))
+            return result
+
+        torch.amp.GradScaler.scale = scale  # type: ignore[method-assign, assignment]
+
+    def __exit__(self, *error: object) -> None:
+        if self.levels.spike is not None:
+            torch.amp.GradScaler.scale = self.original_scale  # type: ignore[method-assign]
+            super().__exit__(*error)
+
+    def note(self, root: Any) -> None:
+        given = next((given for result, given in self.scaled if result() is root), None)
+        known = root if not self.scaled else given
+        self.losses.append((math.nan if known is None else float(known.detach()), given is not None))
+
+    def far(self) -> str:
+        """Judge the losses since the last time; say what is wrong with the first that is too far above its level."""
+        first, self.judged = self.judged, len(self.losses)
+        new = enumerate(self.losses[first:], first)
+        return next((what for i, one in new if (what := self.levels.far((i, self.judged), *one))), "")

@@ -1,0 +1,271 @@
+"""The level "precision": run every operation again in float64 while the program runs, and compare the results.
+
+A TorchDispatchMode sees the operations below autograd, those of the engine too. Each is computed again on the CPU in
+float64, on the shadows of its inputs and on its inputs as they are (`precision_shadows`). The results of a recorded
+call, and the gradients that a node sends, are compared with both (`precision_errors`). Random numbers and decisions are
+those of the run. The program's own call comes between what is read and what is computed, and sees none of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gradtrace.torch import private
+from gradtrace.torch.contents import dtype_name
+from gradtrace.torch.memory import PLAIN
+from gradtrace.torch.precision_errors import ErrorSizes
+from gradtrace.torch.precision_kinds import kind_of
+from gradtrace.torch.precision_runs import Runs
+from gradtrace.torch.precision_shadows import Owner, WideFrame, is_number, place_of, size_of_storage, wide
+from gradtrace.torch.precision_steps import Steps
+from gradtrace.trace import precision as record
+
+if TYPE_CHECKING:
+    from gradtrace.torch.events import Call, Entry
+    from gradtrace.torch.recorder import Recorder
+
+
+class ComparedResult(NamedTuple):
+    """A `trace.precision.Measured` whose tensors and operation are those of the recorder."""
+
+    call: Call | None
+    passed: int | None
+    entry: Entry
+    dtype: Any
+    elements: int
+    frame: WideFrame
+    errors: ErrorSizes
+
+
+@contextlib.contextmanager
+def unseen() -> Iterator[None]:
+    """A context in which no mode of the program sees an operation."""
+    with private.without_torch_function():
+        if private.dispatch_depth():
+            with private.without_dispatch_modes():
+                yield
+        else:
+            yield
+
+
+class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
+    """The errors of all results of a recording."""
+
+    def __init__(self, rec: Recorder) -> None:
+        super().__init__()
+        self.rec = rec
+        self.runs = Runs()
+        self.passes: list[int] = []
+        self.rows: list[ComparedResult] = []
+        self.unmeasured: dict[tuple[Call, str], None] = {}
+        self.ended: WideFrame | None = None  # of the last call
+        self.steps = Steps(self)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        kind = kind_of(func)
+        job, updated = None, []
+        if not kind.is_view:
+            with unseen():
+                job = self.attempt(self.runs.prepare, func, kind, args, kwargs)
+                if job is not None and job.written and not self.runs.stepping:
+                    updated = [(one, wide(one)) for one in job.written if one.is_leaf and one.requires_grad]
+        with private.without_torch_function():  # in backward the recorder would see this call
+            out = func(*args, **kwargs)
+        if job is not None:
+            with unseen():
+                self.attempt(self.runs.follow, job, out)
+                if updated:
+                    self.attempt(self.steps.written, job, updated)
+        return out
+
+    def attempt(self, work: Any, *args: Any) -> Any:
+        try:
+            return work(*args)
+        except Exception as error:  # the program goes on
+            self.rec.problem(f"the float64 run of an operation ({type(error).__name__})")
+            return None
+
+    # ---- calls
+
+    def call(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Run a recorded call in a frame of its own."""
+        frame = self.runs.begin()
+        self.ended = None
+        try:
+            return func(*args, **kwargs)
+        finally:
+            self.runs.stack.pop()
+            self.ended = frame
+
+    def called(self, call: Call) -> None:
+        """Measure the results of a call."""
+        frame, self.ended = self.ended, None
+        if frame is not None:
+            with unseen():
+                for entry in call.outputs:
+                    self.measure(frame, entry.tensor.ref(), Owner(entry, False), call, None)
+                self.end(frame, call)
+
+    def end(self, frame: WideFrame, call: Call | None) -> None:
+        self.runs.end(frame)
+        if frame.failed and call is not None:
+            self.unmeasured[call, frame.failed] = None
+
+    def measure(self, frame: WideFrame, tensor: Any, owner: Owner, call: Call | None, passed: int | None) -> None:
+        """Compare a result of a frame with its shadow, and let the shadow have an owner."""
+        if tensor is None or type(tensor) not in PLAIN or not is_number(tensor):
+            return
+        shadows, storage = self.runs.shadows, private.storage_of(tensor)
+        if storage not in shadows.held:
+            return
+        is_view = storage not in frame.made
+        if is_view:
+            frame = WideFrame()
+            frame.dtype = tensor.dtype
+            shadows.meet(frame, tensor, storage)
+        shadow = shadows.held[storage]
+        errors = passed_on(tensor, shadow.errors) if is_view else None
+        if errors is None:
+            errors = self.runs.errors(frame, tensor, storage)
+        self.rows.append(ComparedResult(call, passed, owner.entry, tensor.dtype, tensor.numel(), frame, errors))
+        if is_view:
+            if passed is None:
+                shadow.parts[place_of(tensor)] = owner
+            return
+        if tensor.numel() == size_of_storage(tensor):
+            shadow.errors = errors
+        for one in frame.made:
+            other = shadows.held.get(one)
+            if other is not None and (one == storage or other.owner is None):
+                other.owner = owner
+        shadows.sizes[storage] = (private.version_of(tensor), tensor.storage_offset(), tensor.numel()), errors.largest
+        if not errors.error and tensor.numel() == size_of_storage(tensor):
+            shadows.take_actual(tensor)
+
+    # ---- backward
+
+    def before(self, number: int, index: int, gradients: Any) -> None:
+        """Begin the turn of a node, and measure the sums that it receives."""
+        for place, gradient in enumerate(gradients):
+            storage = None if gradient is None else private.storage_of(gradient)
+            frame = None if storage is None else self.runs.sums.pop(storage, None)
+            if frame is not None:
+                entry = self.received_by(index, place)
+                if entry is not None:
+                    with unseen():
+                        self.measure(frame, gradient, Owner(entry, True), None, number)
+                self.end(frame, None)
+        self.runs.begin()
+
+    def after(self, number: int, index: int, sent: Any) -> None:
+        """End the turn of a node, and measure what it sends."""
+        frame = self.runs.stack.pop() if self.runs.stack else None
+        if frame is None:
+            return
+        node = self.rec.nodes[index]
+        with unseen():
+            if node.variable is not None:
+                grad = getattr(node.variable.ref(), "grad", None)
+                if grad is not None and private.storage_of(grad) in frame.made:  # it was added to an earlier one
+                    self.measure(frame, grad, Owner(node.variable.last, True), None, number)
+            else:
+                for place, gradient in enumerate(sent):
+                    edge = node.edges[place] if place < len(node.edges) else None
+                    entry = None if edge is None else self.received_by(*edge)
+                    if entry is not None:
+                        self.measure(frame, gradient, Owner(entry, True), node.call, number)
+            self.end(frame, node.call)
+
+    def received_by(self, index: int, place: int) -> Entry | None:
+        """Return the tensor whose gradient a node receives, maybe through helper nodes (TBackward0)."""
+        node = self.rec.nodes[index]
+        while node.variable is None and not node.outputs:
+            edge = next((one for one in node.edges if one is not None), None)
+            if edge is None:
+                return None
+            index, place = edge
+            node = self.rec.nodes[index]
+        if node.variable is not None:
+            return node.variable.last
+        for entry in reversed(node.outputs):
+            tensor = entry.tensor.ref()
+            if tensor is not None and entry.last and tensor.output_nr == place:
+                return entry
+        return node.outputs[min(place, len(node.outputs) - 1)]
+
+    def enter_pass(self) -> int:
+        """Begin a backward pass; return what `leave_pass` needs."""
+        self.runs.stack.append(None)
+        return len(self.runs.stack) - 1
+
+    def leave_pass(self, depth: int) -> None:
+        self.runs.end_passes(depth)
+
+    # ---- the record
+
+    def leave(self) -> None:
+        """Take the mode off the stack, if it is there."""
+        if private.top_dispatch_mode() is self:
+            self.__exit__(None, None, None)
+
+    def record(self) -> record.Precision:
+        rows = [row for row in self.rows if row.call is None or row.call.id >= 0]
+        failed = [(call.id, reason) for call, reason in self.unmeasured if call.id >= 0]
+        unmeasured = tuple(record.Unmeasured(*one) for one in failed)
+        return record.Precision(tuple(map(measured, rows)), tuple(self.steps.updates), self.steps.losses(), unmeasured)
+
+    def release(self) -> None:
+        """Clear all notes, whose references form cycles."""
+        self.runs.release()
+        self.__dict__.clear()
+
+
+def passed_on(tensor: Any, errors: ErrorSizes | None) -> ErrorSizes | None:
+    """Return the errors of a view of all elements of a storage, each as often, from those of the storage."""
+    times, rest = divmod(tensor.numel(), size_of_storage(tensor) or 1)
+    if errors is None or rest or not times:
+        return None
+    norm = errors.norm * math.sqrt(times)
+    return errors._replace(
+        norm=norm,
+        added=0.0,
+        inherited=errors.error,
+        shares=[1.0],
+        overflowed=0,
+        underflowed=0,
+        subnormal=0,
+        saturated=0,
+    )
+
+
+def measured(row: ComparedResult) -> record.Measured:
+    """Return a row as the Trace has it."""
+    frame, errors = row.frame, row.errors
+    told = () if frame.grouped else zip(frame.sources, errors.shares, strict=False)
+    sources = [record.ErrorSource(own.entry.id, own.of_gradient, share) for own, share in told if own is not None]
+    return record.Measured(
+        None if row.call is None else row.call.id,
+        row.passed,
+        row.entry.id,
+        dtype_name(row.dtype),
+        "" if frame.dtype is None else dtype_name(frame.dtype),
+        row.elements,
+        frame.terms,
+        errors.norm,
+        errors.added,
+        errors.inherited,
+        errors.error,
+        tuple(sources),
+        errors.overflowed,
+        errors.underflowed,
+        errors.subnormal,
+        errors.saturated,
+        errors.largest,
+        errors.smallest,
+        frame.summand,
+        frame.rounds,
+    )

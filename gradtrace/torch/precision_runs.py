@@ -1,0 +1,268 @@
+"""The float64 runs of operations: of each, on the shadows of its inputs and on its inputs as they are."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+
+from gradtrace.torch import private
+from gradtrace.torch.memory import PLAIN
+from gradtrace.torch.operators import tensors_in
+from gradtrace.torch.precision_errors import ErrorSizes, compare
+from gradtrace.torch.precision_kinds import (
+    STEPS,
+    THRESHOLDS,
+    KernelFacts,
+    is_drawn,
+    is_kept,
+    overwrites,
+    terms_of,
+    widened,
+)
+from gradtrace.torch.precision_samples import PendingSample, sample_of
+from gradtrace.torch.precision_shadows import Shadows, WideFrame, is_number, is_wide, of_result, wide
+from gradtrace.trace.wide import is_rounded_sum
+
+FEW = 2**12  # elements of a sum that are looked at for rounding
+
+
+class WideCall(NamedTuple):
+    """One operation, before it ran."""
+
+    func: Any
+    kind: KernelFacts
+    args: Any
+    kwargs: dict[str, Any]
+    tensors: list[Any]  # the floating-point ones among the arguments
+    written: list[Any]  # those of them that it writes to ...
+    before: list[dict[int, Any]]  # ... and their float64 elements, by track and id
+    frame: WideFrame | None
+
+
+class Runs:
+    """The shadows of a recording, and the frames that operations belong to."""
+
+    def __init__(self) -> None:
+        self.shadows = Shadows()
+        self.stack: list[WideFrame | None] = []  # None: the engine, between two turns
+        self.sums: dict[int, WideFrame] = {}  # by the storage of a sum of gradients
+        self.stepping = False  # an optimiser is at work: nothing is compared
+        self.failed = False  # an operation of its step did not run in float64
+
+    def begin(self) -> WideFrame:
+        """Begin a frame."""
+        frame = WideFrame()
+        self.stack.append(frame)
+        self.shadows.frames.append(frame)
+        return frame
+
+    def end(self, frame: WideFrame) -> None:
+        """Let go of what a frame has made."""
+        if frame in self.shadows.frames:
+            self.shadows.frames.remove(frame)
+        frame.clear()
+
+    def release(self) -> None:
+        self.shadows.refs.clear()
+        self.shadows.held.clear()
+        self.stack.clear()
+        self.sums.clear()
+
+    def end_passes(self, depth: int) -> None:
+        """Let go of all frames from a depth of the stack on."""
+        del self.stack[depth:]
+        if not any(one is None for one in self.stack):
+            self.sums.clear()
+        self.shadows.frames = [one for one in self.stack if one is not None]
+
+    def prepare(self, func: Any, kind: KernelFacts, args: Any, kwargs: dict[str, Any]) -> WideCall | None:
+        """Note what an operation reads, and the elements that it will overwrite."""
+        pairs = [*enumerate(args), *kwargs.items()]
+        given = [(place, one) for place, value in pairs if not is_kept(kind, place) for one in tensors_in(value)]
+        if any(type(one) not in PLAIN for _, one in given):
+            return None
+        numbers = [(place, one) for place, one in given if is_number(one)]
+        if not numbers:
+            return None
+        tensors = [one for _, one in numbers]
+        written = [one for place, one in numbers if place in kind.writes]
+        frame = self.frame_for(tensors)
+        if frame is not None and "attention" in kind.name:
+            frame.most = 1
+        if frame is not None:
+            self.note_inputs(
+                frame, [one for place, one in numbers if not (place in kind.writes and overwrites(kind, one))]
+            )
+        if frame is not None and any(private.storage_of(one) in frame.pending for one in tensors):
+            self.settle(frame)
+        before = []
+        for one in self.shadows.frames if written else ():
+            self.settle(one)
+        for track in range(1 + len(frame.tracks) if frame is not None else 1) if written else ():
+            before.append({id(one): self.shadows.value(frame, one, track).clone() for one in written})
+        return WideCall(func, kind, args, kwargs, tensors, written, before, frame)
+
+    def frame_for(self, tensors: list[Any]) -> WideFrame | None:
+        """Return the frame that an operation belongs to; of one of the engine's own, that of the sum it adds to."""
+        if not self.stack or self.stepping:
+            return None
+        if self.stack[-1] is not None:
+            return self.stack[-1]
+        for one in tensors:
+            storage = private.storage_of(one)
+            frame = None if storage is None else self.sums.get(storage)
+            if frame is not None and storage in frame.made:
+                return frame
+        frame = WideFrame()
+        frame.most = 1
+        self.shadows.frames.append(frame)
+        return frame
+
+    def note_inputs(self, frame: WideFrame, tensors: list[Any]) -> None:
+        for one in tensors:
+            storage = private.storage_of(one)
+            if storage is None or storage in frame.made:
+                continue
+            self.shadows.meet(frame, one, storage)
+            if frame.dtype is None or torch.finfo(one.dtype).eps < torch.finfo(frame.dtype).eps:
+                frame.dtype = one.dtype
+            frame.summand = max(frame.summand, self.shadows.size_of(one, storage))
+
+    def follow(self, job: WideCall, out: Any) -> None:
+        """Compute an operation again in each track, and keep what it has made there."""
+        kind, frame, shadows = job.kind, job.frame, self.shadows
+        made = [one for one in fresh(kind, out) if is_number(one)]
+        read = {private.storage_of(one) for one in job.tensors}
+        if any(private.storage_of(one) in read for one in made):  # a view, which not all schemas say (unsafe_split)
+            return
+        if not made and not job.written:
+            return
+        if kind.name in STEPS or (is_drawn(kind, job.args, job.kwargs) and kind.name != "native_dropout"):
+            for one in job.written:
+                shadows.take_actual(one)
+            return
+        known = [shadows.held.get(private.storage_of(one) or 0) for one in job.tensors]
+        if not any(known) and all(is_wide(one.dtype) for one in (*job.tensors, *made)):
+            return
+        try:
+            runs = self.runs(job, out, made)
+        except Exception as error:
+            for one in job.written:
+                shadows.take_actual(one)
+            self.failed = True
+            if frame is not None:
+                frame.failed = f"{kind.name} did not run in float64 ({type(error).__name__})"
+            return
+        if frame is not None:
+            frame.terms = max(frame.terms, terms_of(kind, job.args, job.tensors, made))
+        for place, one in enumerate(made):
+            shadows.put(frame, one, [run[place] for run in runs], fresh=True)
+        for place, one in enumerate(job.written, len(made)):
+            shadows.put(frame, one, [run[place] for run in runs], fresh=False)
+        if frame is not None and (not self.stack or self.stack[-1] is None):
+            for one in (*made, *job.written):
+                self.sums[private.storage_of(one) or 0] = frame
+
+    def runs(self, job: WideCall, out: Any, made: list[Any]) -> list[list[Any]]:
+        """Return by track the float64 values of what an operation has made and written; only the shadows of a result
+        of which a sample is enough.
+        """
+        tracks = range(1 + len(job.frame.tracks) if job.frame is not None else 1)
+        read = [[self.shadows.shadow(job.frame, private.storage_of(one), k) for one in job.tensors] for k in tracks]
+        if job.frame is not None and identities(read[0]) != identities(read[-1]):
+            sample = sample_of(job, made)
+            if sample is not None:
+                pending = PendingSample(job, out, made, read, sample)
+                found = self.computed(job, read[:1], out)
+                job.frame.pending.update(dict.fromkeys(pending.made, pending))
+                return found
+        return self.computed(job, read, out)
+
+    def computed(self, job: WideCall, read: list[list[Any]], out: Any) -> list[list[Any]]:
+        """Return the results of the tracks in which the tensors of an operation have the shadows `read`."""
+        actual: dict[int, Any] = {}
+        found: list[list[Any]] = []
+        for track, row in enumerate(read):
+            if track and identities(row) == identities(read[track - 1]):
+                found.append(found[-1])
+                continue
+            pairs = zip(job.tensors, row, strict=True)
+            values = {id(one): self.read(one, shadow, actual) for one, shadow in pairs}
+            values.update(job.before[track] if job.written else {})
+            found.append(self.compute(job, values, out))
+        return found
+
+    def settle(self, frame: WideFrame) -> None:
+        """Compute the tracks of all results of a frame of which only samples were to be computed."""
+        for pending in {id(one): one for one in frame.pending.values()}.values():
+            runs = self.computed(pending.job, pending.read, pending.out)
+            runs += runs[-1:] * (1 + len(frame.tracks) - len(runs))
+            for storage, (place, tensor) in pending.made.items():
+                if storage in frame.pending:
+                    for track, run in zip(frame.tracks, runs[1:], strict=True):
+                        track[storage] = of_result(tensor, run[place])
+        frame.pending.clear()
+
+    def errors(self, frame: WideFrame, tensor: Any, storage: int) -> ErrorSizes:
+        """Return the errors of a result of a frame."""
+        shadows, count = self.shadows, 1 + len(frame.tracks)
+        pending = frame.pending.get(storage)
+        if pending is not None:
+            found = pending.errors(tensor, shadows.held[storage], count, self.compute)
+            if found is not None:
+                return found
+            self.settle(frame)
+        return compare(tensor, [shadows.value(frame, tensor, track) for track in range(count)])
+
+    def read(self, tensor: Any, shadow: Any, actual: dict[int, Any]) -> Any:
+        """Return the float64 elements of a tensor; those of one without a shadow are computed once for all tracks."""
+        if shadow is not None:
+            return shadow.view(tensor)
+        if id(tensor) not in actual:
+            actual[id(tensor)] = wide(tensor)
+        return actual[id(tensor)]
+
+    def compute(self, job: WideCall, values: dict[int, Any], out: Any) -> list[Any]:
+        """Compute an operation in float64 from the values of its tensors, by id."""
+        kind = job.kind
+        args = [exchanged(kind, place, one, values) for place, one in enumerate(job.args)]
+        kwargs = {name: exchanged(kind, name, one, values) for name, one in job.kwargs.items()}
+        if kind.name == "native_dropout":
+            return [args[0] * out[1].cpu() / (1 - args[1])]
+        results = fresh(kind, job.func(*args, **kwargs))
+        if job.frame is not None and kind.name in ("add", "sub", "rsub") and not kwargs and len(args) == 2:
+            job.frame.rounds = job.frame.rounds or is_rounded_sum(*some_of(*args, *results))
+        numbers = [one for one in results if is_number(one)]
+        return [*numbers, *(values[id(one)] for one in job.written)]
+
+
+def exchanged(kind: KernelFacts, place: Any, value: Any, values: dict[int, Any]) -> Any:
+    """Return an argument of a float64 run, from the values of tensors by id."""
+    if isinstance(value, torch.Tensor):
+        if place == 1 and kind.name in THRESHOLDS:
+            return wide(value)
+        return values[id(value)] if id(value) in values else value.to("cpu", copy=is_kept(kind, place))
+    if isinstance(value, (list, tuple)):
+        return [exchanged(kind, place, one, values) for one in value]
+    return widened(kind, place, value)
+
+
+def fresh(kind: KernelFacts, out: Any) -> list[Any]:
+    """Return the new tensors among the results of an operation."""
+    if isinstance(out, tuple):
+        return [one for one, new in zip(out, kind.fresh, strict=False) if new for one in tensors_in(one)]
+    return tensors_in(out) if any(kind.fresh) else []
+
+
+def identities(row: list[Any]) -> list[int | None]:
+    """Return what tells apart the elements that a track reads, by tensor; None for those that are read as they are."""
+    return [None if one is None else id(one.flat) for one in row]
+
+
+def some_of(a: Any, b: Any, result: Any) -> tuple[Any, Any, Any]:
+    """Return the operands and the result of a sum; only some of the elements if there are many."""
+    step = result.numel() // FEW
+    if step < 2 or not all(isinstance(one, torch.Tensor) and one.shape == result.shape for one in (a, b)):
+        return a, b, result
+    return tuple(one.reshape(-1)[::step] for one in (a, b, result))

@@ -1,0 +1,143 @@
+"""Samples of large results: all elements have their shadows, some of them are computed in the other tracks too.
+
+What an operation adds, and what came with each input, is measured on rows at fixed places that have no period, of
+operations that compute each row on its own: products of matrices, functions of elements, attention (by batch). The
+result is used if the error of these rows is like that of all, and if no row and no element is out of the ordinary.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+
+from gradtrace.torch import private
+from gradtrace.torch.precision_errors import ALIKE, BLOCK, ErrorSizes, compare_sample
+from gradtrace.torch.precision_kinds import is_product
+from gradtrace.torch.precision_shadows import size_of_storage, wide
+
+if TYPE_CHECKING:
+    from gradtrace.torch.precision_runs import WideCall
+
+LARGE = 2**20  # multiplications from which a product of matrices is sampled ...
+MANY = 2**16  # ... and elements from which other results are
+ROWS = 32  # of a sample at least, if a quarter of them are so many ...
+ELEMENTS = 2**12  # ... and elements, more if each costs little
+GOLDEN = 0.6180339887498949
+ATTENTION = "_scaled_dot_product_"
+
+
+class Sample(NamedTuple):
+    """Which part of an operation is computed in the tracks after the shadow."""
+
+    rows: int  # of how many
+    taken: int
+    dim: int
+    flat: bool  # all dims but the last are one
+    whole: frozenset[int]  # the tensors that are read as a whole, by id
+
+    def cut(self, tensor: Any) -> Any:
+        """Return the sampled part of an operand or a result."""
+        if id(tensor) in self.whole:
+            return tensor
+        return self.of(tensor)
+
+    def of(self, tensor: Any) -> Any:
+        rows = tensor.flatten(0, -2) if self.flat else tensor
+        return rows.index_select(self.dim, places(self.rows, self.taken).to(tensor.device))
+
+    def has_largest(self, result: Any, shadow: Any) -> bool:
+        """Return whether no row has more than `ALIKE` times the largest squared error of a sampled row."""
+        pair = [one.flatten(0, -2) if self.flat else one for one in (result.detach(), shadow)]
+        step = max(1, BLOCK * self.rows // result.numel())
+        kept = self.dim % pair[0].dim()
+        others = [one for one in range(pair[0].dim()) if one != kept]
+        errors = []
+        for some, exact in zip(*(one.split(step, kept) for one in pair), strict=True):
+            squares = (some.cpu() - exact).abs().square_().nan_to_num_(0.0, 0.0)  # where both are infinite
+            errors.append(squares.sum(others) if others else squares)
+        found = torch.cat(errors)
+        return float(found.max()) <= ALIKE * float(found[places(self.rows, self.taken)].max())
+
+
+@functools.lru_cache(256)
+def places(rows: int, count: int) -> Any:
+    """Return `count` places or fewer among `rows`, spread evenly without a period."""
+    return torch.tensor(sorted({int(i * GOLDEN % 1 * rows) for i in range(count)}))
+
+
+def sample_of(job: WideCall, made: list[Any]) -> Sample | None:
+    """Return the sample of an operation; None if it is small, or if its rows depend on each other."""
+    if job.written or not made or not all(one.numel() == size_of_storage(one) for one in made):
+        return None
+    result, kind = made[0], job.kind
+    tensors = {id(one): one for one in (*job.args, *job.kwargs.values()) if isinstance(one, torch.Tensor)}
+    if is_product(kind, job.kwargs):
+        *added, first, second = job.tensors
+        if first.numel() * second.shape[-1] < LARGE or first is second:
+            return None
+        rows, dim, flat = result.shape[-2], -2, False
+        cut = {id(first), *(id(one) for one in added if one.dim() >= 2 and one.shape[-2] == rows)}
+        enough = ROWS
+    elif kind.name.startswith(ATTENTION) and job.tensors[0].dim() == 4 and result.numel() >= MANY:
+        rows, dim, flat = result.shape[0], 0, False
+        cut = {key for key, one in tensors.items() if one.dim() >= 3 and one.shape[0] == rows}
+        enough = 2
+    elif torch.Tag.pointwise in job.func.tags and result.numel() >= MANY and kind.name != "clone":
+        cut = {key for key, one in tensors.items() if one.shape == result.shape}
+        if any(one.numel() > 1 and key not in cut for key, one in tensors.items()):
+            return None
+        flat = result.dim() > 1
+        rows, dim = result.numel() // result.shape[-1] if flat else result.numel(), 0
+        enough = max(ROWS, 4 * ELEMENTS * rows // result.numel())
+    else:
+        return None
+    count = min(enough, rows // 4)
+    if count * result.numel() < ELEMENTS * rows or len(job.tensors) != len(set(map(id, job.tensors))):
+        return None
+    return Sample(rows, count, dim, flat, frozenset(tensors.keys() - cut))
+
+
+class PendingSample:
+    """An operation of which only the shadow was computed, what it read in each track, and its results."""
+
+    def __init__(self, job: WideCall, out: Any, made: list[Any], read: list[list[Any]], sample: Sample) -> None:
+        self.job = job
+        self.out = out
+        self.made = {private.storage_of(one) or 0: (place, one) for place, one in enumerate(made)}
+        self.read = read
+        self.sample = sample
+        self.found: list[list[Any]] | None = None
+
+    def tracks(self, compute: Any) -> list[list[Any]]:
+        """Return by track the sampled parts of the results; `compute` runs an operation in float64."""
+        if self.found is None:
+            job, cut = self.job, self.sample.cut
+            tensors = {id(one): one for one in (*job.args, *job.kwargs.values()) if isinstance(one, torch.Tensor)}
+            small = {key: cut(one) for key, one in tensors.items()}
+            args = [small.get(id(one), one) for one in job.args]
+            kwargs = {name: small.get(id(one), one) for name, one in job.kwargs.items()}
+            part = job._replace(args=args, kwargs=kwargs)
+            self.found = []
+            actual = {id(one): wide(small[id(one)]) for one in job.tensors}
+            for row in self.read:
+                values = {}
+                for one, shadow in zip(job.tensors, row, strict=True):
+                    seen = actual[id(one)]
+                    if shadow is not None:
+                        seen = shadow.view(one) if id(one) in self.sample.whole else self.sample.of(shadow.view(one))
+                    values[id(small[id(one)])] = seen
+                self.found.append(compute(part, values, self.out))
+        return self.found
+
+    def errors(self, tensor: Any, shadow: Any, count: int, compute: Any) -> ErrorSizes | None:
+        """Return the errors of a result in `count` tracks; None if the sample does not show them."""
+        place, made = self.made[private.storage_of(tensor) or 0]
+        if tensor.numel() != made.numel() or tensor.dtype is not made.dtype or 0 in tensor.stride():
+            return None
+        if not self.sample.has_largest(made, shadow.view(made)):
+            return None
+        found = [track[place] for track in self.tracks(compute)]
+        found += found[-1:] * (count - len(found))
+        return compare_sample(made, shadow.view(made), self.sample.of(made), found)

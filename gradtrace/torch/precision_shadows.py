@@ -1,0 +1,275 @@
+"""The float64 values of tensors, kept by storage, so that views and writes in place need no rules of their own.
+
+A `Shadow` has an element for each element of a storage; of a tensor on that storage it shows those that the tensor's
+offset, shape and strides select. A storage without a shadow has no error: its elements are what they should be.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from typing import Any, NamedTuple
+
+import torch
+
+from gradtrace.torch import private
+
+WIDE = {False: torch.float64, True: torch.complex128}  # by whether a dtype is complex
+
+
+class Owner(NamedTuple):
+    """The tensor whose error a shadow shows: an entry, or with `of_gradient` the gradient of its tensor."""
+
+    entry: Any
+    of_gradient: bool
+
+
+class Shadow:
+    """The float64 elements of one storage."""
+
+    __slots__ = ("check", "dtype", "errors", "flat", "owner", "parts", "shared")
+
+    def __init__(self, flat: Any, dtype: Any, owner: Owner | None = None, shared: bool = False) -> None:
+        self.flat = flat
+        self.dtype = dtype  # of the tensors that it stands for
+        self.owner = owner
+        self.check: float | None = None  # the sum of the elements that it stands for
+        self.errors: Any = None  # of all elements, as they were measured
+        self.parts: dict[Any, Owner] = {}  # of tensors that have a part of the elements, by their places
+        self.shared = shared  # another Shadow may use `flat`, so it is copied before it is written to
+
+    def view(self, tensor: Any) -> Any:
+        """Return the elements of a tensor on the storage; ValueError if it reads them as another kind of number."""
+        flat = self.flat
+        if tensor.dtype is not self.dtype or tensor.is_neg():
+            if not self.dtype.is_complex or tensor.element_size() * 2 != self.dtype.itemsize or tensor.is_neg():
+                raise ValueError(f"{self.dtype} is read as {tensor.dtype}")
+            flat = torch.view_as_real(flat).reshape(-1)
+        seen = flat.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+        return seen.conj() if tensor.is_conj() else seen
+
+    def owner_of(self, tensor: Any) -> Owner | None:
+        return self.parts.get(place_of(tensor), self.owner)
+
+    def write(self, tensor: Any, value: Any) -> None:
+        """Write the elements of a tensor on the storage."""
+        self.parts.clear()
+        self.errors = self.check = None
+        if self.shared:
+            self.flat, self.shared = self.flat.clone(), False
+        self.view(tensor).copy_(value)
+
+    def copy(self) -> Shadow:
+        """Return a Shadow that shares the elements until one of them is written to."""
+        self.shared = True
+        return Shadow(self.flat, self.dtype, self.owner, shared=True)
+
+
+def checksum(tensor: Any) -> float:
+    return float(tensor.detach().sum().abs())
+
+
+def is_same(tensor: Any, check: float) -> bool:
+    """Return whether a tensor's elements still have their sum; also if that is nan."""
+    found = checksum(tensor)
+    return found == check or (found != found and check != check)
+
+
+def place_of(tensor: Any) -> Any:
+    """Return where on its storage a tensor has its elements."""
+    return tensor.storage_offset(), tensor.shape, tensor.stride()
+
+
+def is_wide(dtype: Any) -> bool:
+    return dtype is torch.float64 or dtype is torch.complex128
+
+
+def is_number(tensor: Any) -> bool:
+    """Whether a tensor has floating-point or complex elements that can be read."""
+    dtype = tensor.dtype
+    return (dtype.is_floating_point or dtype.is_complex) and tensor.layout is torch.strided and not tensor.is_meta
+
+
+def wide(tensor: Any) -> Any:
+    """Return a copy of a tensor on the CPU in float64 or complex128."""
+    return tensor.detach().to("cpu", WIDE[tensor.is_complex()], copy=True)
+
+
+def size_of_storage(tensor: Any) -> int:
+    return int(tensor.untyped_storage().nbytes() // tensor.element_size())
+
+
+def of_storage(tensor: Any) -> Shadow:
+    """Return a shadow of a tensor's storage as it is."""
+    return Shadow(wide(tensor.detach().as_strided((size_of_storage(tensor),), (1,), 0)), tensor.dtype)
+
+
+def of_result(tensor: Any, value: Any) -> Shadow:
+    """Return the shadow of a result's new storage, from the result in float64."""
+    count = size_of_storage(tensor)
+    if count == tensor.numel() == size_of_storage(value) and value.stride() == tensor.stride():
+        return Shadow(value.as_strided((count,), (1,), 0), tensor.dtype)
+    found = Shadow(value.new_zeros(count), tensor.dtype)
+    found.view(tensor).copy_(value)
+    return found
+
+
+def largest(tensor: Any) -> float:
+    """Return the largest finite magnitude in a tensor."""
+    if not tensor.numel():
+        return 0.0
+    if not tensor.is_complex():
+        low, high = torch.aminmax(tensor)
+        found = max(-float(low), float(high))
+        if math.isfinite(found):
+            return found
+    sizes = tensor.abs()
+    return float(torch.where(torch.isfinite(sizes), sizes, 0).max())
+
+
+class WideFrame:
+    """One call, or one turn of a node: the float64 runs of its operations.
+
+    Track 0 is the shadow run. In track k the first k inputs that have errors are read as they are, the others as their
+    shadows, so that the last track is the operation in float64 on its actual inputs. A track has the shadows of what
+    the operations of the frame have made; those of track 0 stand with all others.
+    """
+
+    def __init__(self) -> None:
+        self.sources: list[Owner | None] = []
+        self.index: dict[int, int] = {}  # by storage of an input with an error: its place among the sources
+        self.made: set[int] = set()  # storages
+        self.tracks: list[dict[int, Shadow]] = []
+        self.pending: dict[int, Any] = {}  # by storage of a result whose tracks are not computed, or only of a sample
+        self.most = 8  # inputs with errors that are distinguished
+        self.grouped = False  # the last source stands for several inputs
+        self.terms = 1
+        self.rounds = False  # a sum of two numbers was rounded in float64
+        self.dtype: Any = None  # the widest of the inputs
+        self.summand = 0.0
+        self.failed = ""  # why an operation was not measured
+
+    def clear(self) -> None:
+        """Let go of all elements."""
+        self.index.clear()
+        self.made.clear()
+        self.tracks.clear()
+        self.pending.clear()
+
+    def forget(self, storage: int) -> None:
+        self.made.discard(storage)
+        self.pending.pop(storage, None)
+        self.index.pop(storage, None)
+        for track in self.tracks:
+            track.pop(storage, None)
+
+
+class Shadows:
+    """The shadows of all storages, and the frames that are at work."""
+
+    def __init__(self) -> None:
+        self.held: dict[int, Shadow] = {}
+        self.refs: dict[int, Any] = {}
+        self.frames: list[WideFrame] = []
+        self.sizes: dict[int, tuple[Any, float]] = {}  # the largest magnitude in a tensor on a storage, at a version
+
+    def note(self, tensor: Any, storage: int) -> None:
+        """Forget all about a storage when it ceases to exist."""
+        if storage not in self.refs:
+            self.refs[storage] = weakref.ref(tensor.untyped_storage(), lambda _: self.forget(storage))
+
+    def forget(self, storage: int) -> None:
+        self.refs.pop(storage, None)
+        self.held.pop(storage, None)
+        self.sizes.pop(storage, None)
+        for frame in self.frames:
+            frame.forget(storage)
+
+    def size_of(self, tensor: Any, storage: int) -> float:
+        """Return the largest finite magnitude in a tensor; computed once for each version of its storage."""
+        at = private.version_of(tensor), tensor.storage_offset(), tensor.numel()
+        if self.sizes.get(storage, (None, 0.0))[0] != at:
+            self.note(tensor, storage)
+            self.sizes[storage] = at, largest(tensor.detach())
+        return self.sizes[storage][1]
+
+    def meet(self, frame: WideFrame, tensor: Any, storage: int) -> None:
+        """Note a tensor that is read in a frame as one of its inputs, if its storage has an error."""
+        shadow = self.held.get(storage)
+        if shadow is None or storage in frame.made or storage in frame.index:
+            return
+        if shadow.check is not None and tensor.numel() == size_of_storage(tensor) and not is_same(tensor, shadow.check):
+            del self.held[storage]  # something else than an operation has written to it (numpy)
+            self.sizes.pop(storage, None)
+            return
+        owner = shadow.owner_of(tensor)
+        if owner is not None and owner in frame.sources:
+            frame.index[storage] = frame.sources.index(owner)
+            return
+        if len(frame.sources) >= frame.most:
+            frame.grouped = True
+        else:
+            known = frame.made - frame.pending.keys()
+            before = frame.tracks[-1] if frame.tracks else {key: self.held[key] for key in known}
+            frame.tracks.append({key: one.copy() for key, one in before.items()})
+            frame.sources.append(owner)
+        frame.index[storage] = len(frame.sources) - 1
+
+    def shadow(self, frame: WideFrame | None, storage: int | None, track: int) -> Shadow | None:
+        """Return the shadow of a storage in a track; None if its elements are read as they are."""
+        if storage is None:
+            return None
+        if frame is None or track == 0:
+            return self.held.get(storage)
+        if storage in frame.made:
+            return frame.tracks[track - 1].get(storage)
+        return None if frame.index.get(storage, track) < track else self.held.get(storage)
+
+    def value(self, frame: WideFrame | None, tensor: Any, track: int) -> Any:
+        """Return the float64 elements of a tensor in a track."""
+        shadow = self.shadow(frame, private.storage_of(tensor), track)
+        return wide(tensor) if shadow is None else shadow.view(tensor)
+
+    def put(self, frame: WideFrame | None, tensor: Any, values: list[Any], fresh: bool) -> None:
+        """Store what an operation has made, by track; of a new tensor (`fresh`) or written into an older one."""
+        storage = private.storage_of(tensor)
+        if storage is None:
+            return
+        self.note(tensor, storage)
+        last: Shadow | None = None
+        found = []
+        for track, value in enumerate(values):
+            if fresh:
+                same = last is not None and value is values[track - 1]
+                shadow = last.copy() if same and last is not None else of_result(tensor, value)
+            else:
+                old = self.shadow(frame, storage, track)
+                if track == 0 and old is None and tensor.numel() == size_of_storage(tensor):
+                    shadow = of_result(tensor, value)
+                else:
+                    shadow = of_storage(tensor) if old is None else old if track == 0 else old.copy()
+                    shadow.write(tensor, value)
+            found.append(shadow)
+            last = shadow
+        self.held[storage] = found[0]
+        found[0].check = checksum(tensor) if tensor.numel() == size_of_storage(tensor) else None
+        if frame is not None:
+            for shadow, table in zip(found[1:], frame.tracks, strict=False):  # a pending result has only its shadow
+                table[storage] = shadow
+            frame.made.add(storage)
+
+    def take_actual(self, tensor: Any) -> None:
+        """Let the shadow of a tensor take its elements as they are."""
+        storage = private.storage_of(tensor)
+        if storage not in self.held:
+            return
+        if tensor.numel() == size_of_storage(tensor):
+            self.held.pop(storage)
+            for frame in self.frames:
+                frame.forget(storage)
+            return
+        for shadow in (
+            self.held[storage],
+            *(track[storage] for f in self.frames for track in f.tracks if storage in track),
+        ):
+            shadow.write(tensor, wide(tensor))

@@ -1,0 +1,103 @@
+"""A summary of an array that is too large to be kept whole: shape, range and distribution."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
+from gradtrace.engine.data.lazy import np
+
+if TYPE_CHECKING:
+    from gradtrace.engine.data.types import Array
+
+BINS = 16
+NAMES: dict[Any, str] = {}  # cache: numpy builds the name on each access, which is slow
+
+
+class Summary(NamedTuple):
+    """Facts about the elements of one array.
+
+    `minimum`, `maximum` and `mean` are None where no element is finite. These, `absolute` (the mean of the absolute
+    elements), `norm` and `histogram` (equal bins from minimum to maximum) describe the finite elements; `zeros`, `nan`
+    and `inf` count elements. In a bool array True counts as 1. `histogram` is () if it was not computed. Without a
+    minimum, NaN and Inf only shape and dtype are known. `checksum` and `sketch` are those of `array_sketch.py`; None
+    if they were not computed.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    minimum: float | int | None
+    maximum: float | int | None
+    mean: float | None
+    absolute: float
+    norm: float
+    zeros: int
+    nan: int
+    inf: int
+    histogram: tuple[int, ...]
+    checksum: int | None = None
+    sketch: tuple[float, ...] | None = None
+
+
+def summarize(array: Array) -> Summary:
+    """Return the Summary of an array of at least one dimension."""
+    return sketched(statistics(array), array)
+
+
+def sketched(summary: Summary, array: Array) -> Summary:
+    """Return a Summary with the checksum and the sketch of its array."""
+    from gradtrace.trace.array_sketch import checksum_of, sketch_of
+
+    return summary._replace(checksum=checksum_of(array), sketch=sketch_of(array))
+
+
+def statistics(array: Array) -> Summary:
+    """Return the Summary of an array without checksum and sketch."""
+    shape, name = tuple(array.shape), name_of(array.dtype)
+    if not array.size:
+        return Summary(shape, name, "cpu", None, None, None, 0.0, 0.0, 0, 0, 0, (0,) * BINS)
+    floats = array.dtype.kind == "f"
+    finite, nan, inf = array.reshape(-1, order="A"), 0, 0  # in the order of memory, so as not to copy a transpose
+    low, high = np.minimum.reduce(finite), np.maximum.reduce(finite)
+    if floats and not (isfinite(low) and isfinite(high)):
+        nan, inf = int(np.isnan(finite).sum()), int(np.isinf(finite).sum())
+        finite = finite[np.isfinite(finite)]
+        if not finite.size:
+            return Summary(shape, name, "cpu", None, None, None, 0.0, 0.0, 0, nan, inf, (0,) * BINS)
+        low, high = finite.min(), finite.max()
+    zeros = array.size - int(np.count_nonzero(array))
+    wide = finite.astype(np.float64)
+    mean, absolute = float(add(wide)) / wide.size, float(add(np.abs(wide))) / wide.size
+    norm = float(np.dot(wide, wide)) ** 0.5
+    if not isfinite(norm) or not norm:  # the squares overflow, or vanish
+        largest = float(max(abs(low), abs(high))) or 1.0
+        part = wide / largest
+        mean, absolute = largest * float(part.mean()), largest * float(np.abs(part).mean())
+        norm = largest * float(np.dot(part, part)) ** 0.5
+    counts = histogram(wide, float(low), float(high))
+    return Summary(shape, name, "cpu", low.item(), high.item(), mean, absolute, norm, zeros, nan, inf, counts)
+
+
+def add(array: Array) -> float:
+    return np.add.reduce(array)  # what array.sum() does, without its checks
+
+
+def histogram(wide: Array, low: float, high: float) -> tuple[int, ...]:
+    """Return the number of elements in each of BINS equal bins; the first bin has all if all elements are equal."""
+    half = high / 2 - low / 2  # halves, since high - low may overflow although both are finite
+    if not half:
+        return (wide.size, *(0,) * (BINS - 1))
+    places = wide * 0.5
+    places -= low / 2
+    places *= BINS / half
+    counts = np.bincount(places.astype(np.intp), minlength=BINS).tolist()  # the maximum falls into a bin of its own
+    return (*counts[: BINS - 1], sum(counts[BINS - 1 :]))
+
+
+def name_of(dtype: Any) -> str:
+    """Return the name of a numpy dtype, such as "float64"."""
+    known = NAMES.get(dtype)
+    if known is None:
+        known = NAMES[dtype] = dtype.name
+    return known

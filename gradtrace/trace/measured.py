@@ -1,0 +1,99 @@
+"""Convert the notes of a MeasuringWatch to records: live tensors and calls to ids of the trace."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from gradtrace.annotations import TYPE_CHECKING, Any, Iterator, Sequence
+from gradtrace.trace.ident import ident
+from gradtrace.trace.precision import ErrorSource, LossScale, Measured, Precision, Unmeasured, UpdateLoss, fitting_scale
+
+if TYPE_CHECKING:
+    from gradtrace.trace.capture import RecordBuilder
+    from gradtrace.trace.history import Call, Entry
+    from gradtrace.trace.measuring import MeasuredRow, MeasuringWatch
+
+
+def precision(watch: MeasuringWatch, builder: RecordBuilder, kept: Sequence[Entry]) -> Precision:
+    """Return the measured errors of those operations and tensors that the trace has."""
+    calls = {entry.call.index: entry.call for entry in kept if entry.call is not None}
+    ids = {index: i for i, index in enumerate(builder.indices)}
+    return Precision(
+        tuple(
+            found for row in watch.rows if row.call in ids for found in record_of(row, calls[row.call], ids[row.call])
+        ),
+        tuple(updates(watch, builder, kept)),
+        tuple(scales(watch, builder, read_versions(kept), ids)),
+        tuple(Unmeasured(ids[call], reason) for call, reason in sorted(watch.refused.items()) if call in ids),
+    )
+
+
+def record_of(row: MeasuredRow, call: Call, operation: int) -> Iterator[Measured]:
+    """Yield the record of a row, if the trace has its tensor."""
+    tensor = made_by(call, row.tensor) if row.passed is None else read_by(call, row.tensor)
+    if tensor is None:
+        return
+    sources = []
+    for source, of_gradient, share in row.sources:
+        found = made_by(call, source) if of_gradient else read_by(call, source)
+        if found is None and not of_gradient:
+            found = made_by(call, source)  # a saved result
+        if found is not None:
+            sources.append(ErrorSource(found, of_gradient, share))
+    yield Measured(
+        operation=None if row.is_sum else operation,
+        passed=row.passed,
+        tensor=tensor,
+        sources=tuple(sources),
+        **row.fields,
+    )
+
+
+def made_by(call: Call, tensor: Any) -> int | None:
+    return next((entry.id for entry in call.outputs if entry.tensor is tensor and entry.id >= 0), None)
+
+
+def read_by(call: Call, tensor: Any) -> int | None:
+    entry = call.inputs.get(ident(tensor))
+    return None if entry is None or entry.id < 0 else entry.id
+
+
+def updates(watch: MeasuringWatch, builder: RecordBuilder, kept: Sequence[Entry]) -> Iterator[UpdateLoss]:
+    """Yield the records of the updates of parameters: the version before is the one that an operation read last."""
+    read = read_versions(kept)
+    for at, tensor, fields in watch.updates.found:
+        version = version_at(read, tensor, at)
+        if version is not None:
+            yield UpdateLoss(tensor=version, after=builder.before(at), **fields)
+
+
+def read_versions(kept: Sequence[Entry]) -> dict[int, list[tuple[int, int]]]:
+    """Return by ident(tensor) the calls that read it, each with the version that it read, in their order."""
+    read: dict[int, list[tuple[int, int]]] = {}
+    for call in {ident(entry.call): entry.call for entry in kept if entry.call is not None}.values():
+        for key, entry in call.inputs.items():
+            if entry.id >= 0:
+                read.setdefault(key, []).append((call.index, entry.id))
+    return {key: sorted(versions) for key, versions in read.items()}
+
+
+def version_at(read: dict[int, list[tuple[int, int]]], tensor: Any, at: int) -> int | None:
+    """Return the version of a tensor that a call read last before `at` calls had run."""
+    versions = read.get(ident(tensor), [])
+    place = bisect_left(versions, (at, -1))
+    return versions[place - 1][1] if place else None
+
+
+def scales(watch: MeasuringWatch, builder: RecordBuilder, read: Any, ids: dict[int, int]) -> Iterator[LossScale]:
+    """Yield the records of the steps of a GradScaler; the rows since the step before are those of its passes."""
+    passes, begin, end = -1, 0, 0
+    for step in watch.scales:
+        if step.passes != passes:  # several optimisers may share the passes
+            passes, begin, end = step.passes, end, step.rows
+        rows = [row for row in watch.rows[begin : step.rows] if row.passed is not None]
+        first = dict.fromkeys(ids[row.call] for row in rows if row.fields.get("overflowed") and row.call in ids)
+        room = min((row.room for row in rows if row.room), default=0.0)
+        helps = not step.bad or (first and step.exact)
+        fits = fitting_scale(step.scale * room) if helps else 0.0
+        bad = [version for one in step.bad if (version := version_at(read, one, step.at)) is not None]
+        yield LossScale(builder.before(step.at), step.scale, step.skipped, fits, tuple(bad), tuple(first))

@@ -1,0 +1,89 @@
+"""Compare each update of an optimiser with the same update in float64."""
+
+from __future__ import annotations
+
+import copy
+
+from gradtrace.annotations import Any
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.optim.optimizer import ElementwiseOptimizer
+from gradtrace.trace import wide
+from gradtrace.trace.ident import ident
+
+
+class Updates:
+    """The updates of a run. `found` has triples: how many calls had run before, the parameter, the fields of a row.
+
+    Before a step, a copy of the optimiser with float64 tensors is made, and steps too. Parameters in float64, and
+    optimisers that call a closure, are left out.
+    """
+
+    def __init__(self, undisturbed: Any) -> None:
+        self.found: list[tuple[int, Tensor, dict[str, Any]]] = []
+        self._undisturbed = undisturbed
+        self._watched: set[int] = set()
+        self._waiting: dict[int, list[tuple[Tensor, Any, Any]]] = {}  # by ident(optimiser): tensor, before, wanted
+
+    def watch(self, optimiser: Any) -> None:
+        if ident(optimiser) not in self._watched and isinstance(optimiser, ElementwiseOptimizer):
+            self._watched.add(ident(optimiser))
+            optimiser.register_step_pre_hook(self._before_step)
+
+    def _before_step(self, optimiser: Any, args: Any, kwargs: Any) -> None:
+        if args[1:] or kwargs:
+            return
+        with self._undisturbed():
+            twin, pairs = wide_twin(optimiser)
+            type(optimiser).step.__wrapped__(twin)
+        self._waiting[ident(optimiser)] = [(param, np.array(param._data), wide_one) for param, wide_one in pairs]
+
+    def compare(self, optimiser: Any, at: int) -> None:
+        """Add the updates of a step that has just been made."""
+        for tensor, before, twin in self._waiting.pop(ident(optimiser), ()):
+            self.add(at, tensor, before, np.asarray(twin._data))
+
+    def add(self, at: int, tensor: Tensor, before: Any, exact: Any) -> None:
+        """Add an update that has just been made of the value `before`; `exact` is its result in the wider type."""
+        wanted = exact - before
+        made = wide.widened(np.asarray(tensor._data)) - before
+        is_lost = (wanted != 0) & (made == 0)
+        size = wide.norm(wanted)
+        fields = {
+            "dtype": before.dtype.name,
+            "elements": int(before.size),
+            "wanted": int((wanted != 0).sum()),
+            "lost": int(is_lost.sum()),
+            "norm": size,
+            "error": wide.relative(made - wanted, size),
+            "largest": float(np.abs(wanted[is_lost]).max(initial=0)),
+            "broken": int((np.isfinite(wanted) & ~np.isfinite(made)).sum()),
+        }
+        self.found.append((at, tensor, fields))
+
+
+def wide_twin(optimiser: Any) -> tuple[Any, list[tuple[Tensor, Tensor]]]:
+    """Return a copy of an optimiser whose tensors are in float64, and pairs of a parameter and its copy."""
+    twin = copy.copy(optimiser)
+    pairs = []
+    twin.param_groups, twin.state = [], copy.copy(optimiser.state)
+    twin.state.clear()
+    for group in optimiser.param_groups:
+        params = []
+        for param in group["params"]:
+            grad = None if param._x is None else param._x.grad
+            if grad is None or np.asarray(param._data).dtype.itemsize >= 8:
+                continue
+            wide_one = in_float64(param)
+            wide_one.grad = in_float64(grad)
+            pairs.append((param, wide_one))
+            params.append(wide_one)
+            if param in optimiser.state:
+                kept = optimiser.state[param]
+                twin.state[wide_one] = {k: in_float64(v) if isinstance(v, Tensor) else v for k, v in kept.items()}
+        twin.param_groups.append({**group, "params": params})
+    return twin, pairs
+
+
+def in_float64(tensor: Tensor) -> Tensor:
+    return Tensor._wrap(np.asarray(tensor._data).astype(np.float64))

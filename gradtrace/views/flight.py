@@ -1,0 +1,225 @@
+"""A flight log as text, data or a page.
+
+The JSON document has `schema` "gradtrace/flight", `version`, steps {first, last, seconds}, curves [{name, first,
+lowest, median, largest, largest_step, last}], spikes and bad [{step, name, value, level}], and rows
+[{step, NAME: number}] with the numbers that were noted. JSON Lines have a row each; CSV, TSV, Markdown and LaTeX have a
+column for each curve.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from html import escape
+from itertools import pairwise
+
+from gradtrace.analysis.flight import Curve, Event, Flight
+from gradtrace.annotations import Iterator, Sequence
+from gradtrace.engine.data.lazy import np
+from gradtrace.trace.values import Value
+from gradtrace.views import layout, numbers, rows
+from gradtrace.views.cells import counted, visible
+from gradtrace.views.layout import LayoutOptions, right
+
+WIDTH = 80  # where nothing else is known
+BLOCKS = 16  # characters of a curve
+MANY = 24  # rows of a table
+STEPS = 4  # with events, that have sentences
+NAMES = 3  # of curves in a sentence
+POINTS = 400  # of a drawn curve
+HEIGHT = 90  # of a drawn curve, in pixels; its width is POINTS
+FRESH = 60  # seconds since the last step within which a page is loaded again
+RELOADED = 10  # seconds between
+DECADES = 2  # between a curve's ends, from which on its scale is logarithmic
+
+
+def flight_text(found: Flight, options: LayoutOptions) -> str:
+    options = options._replace(width=options.width or WIDTH)
+    if not len(found.steps):
+        return layout.joined(sentence for sentence, _ in sentences(found))
+    shown = [c for c in found.curves if c.first is not None]
+    left = 0 if options.all else max(0, len(shown) - MANY)
+    lines = layout.table(
+        shown[: len(shown) - left],
+        {
+            "curve": lambda c: visible(c.name),
+            "first": lambda c: cell(c.first),
+            "median": lambda c: cell(c.median),
+            "largest": lambda c: cell(c.largest),
+            "at step": lambda c: right(c.largest_step),
+            "last": lambda c: cell(c.last),
+            "steps": lambda c: numbers.sparkline(value_of(c), BLOCKS),
+        },
+        options,
+        {"curve": 12},
+    )
+    lines += [*layout.left_out(left, "curves", options), ""]
+    for sentence, style in sentences(found):
+        lines += layout.wrapped(sentence, style, options, options.width or WIDTH)
+    return layout.joined(lines)
+
+
+def cell(x: float | None) -> layout.Cell:
+    return right("" if x is None else numbers.number(x, 3))
+
+
+def value_of(c: Curve) -> Value:
+    """Return the numbers of a curve as a Value; their logarithms if they span decades."""
+    if c.lowest == c.largest:  # the means of equal numbers may differ in the last place
+        return Value(c.values.shape, "float64", np.where(np.isfinite(c.values), 0.0, c.values))
+    return Value(c.values.shape, "float64", np.log(c.values) if spans_decades(c) else c.values)
+
+
+def spans_decades(c: Curve) -> bool:
+    """Whether a curve is drawn on a logarithmic scale."""
+    return c.lowest is not None and c.largest is not None and c.lowest > 0 and c.largest >= c.lowest * 10**DECADES
+
+
+def sentences(found: Flight) -> Iterator[tuple[str, str]]:
+    """Yield sentences about the log, each with its style."""
+    if not len(found.steps):
+        yield "No step is in this flight log yet.", ""
+        return
+    many = f"{counted(len(found.steps), 'step')}, {found.steps[0]} to {found.steps[-1]}, in {duration(found.seconds)}."
+    yield many, ""
+    for step in sorted({one.step for one in (*found.bad, *found.spikes)})[:STEPS]:
+        if bad := [one for one in found.bad if one.step == step]:
+            yield f"Step {step}: {visible(bad[0].name)} is {numbers.number(bad[0].value)}{others(bad)}.", "red"
+        if spikes := [one for one in found.spikes if one.step == step]:
+            one = spikes[0]
+            level = f"the median of the steps before, {numbers.number(one.level, 3)}"
+            level = (
+                f"{numbers.number(one.value / one.level, 3)} times {level}" if one.level > 0 else f"far above {level}"
+            )
+            yield (
+                f"Step {step}: {visible(one.name)} is {numbers.number(one.value, 3)}, {level}{others(spikes)}.",
+                "yellow",
+            )
+
+
+def others(events: Sequence[Event]) -> str:
+    """Return how many curves have an event at the same step, with the names of the first."""
+    if len(events) < 2:
+        return ""
+    names = ", ".join(visible(one.name) for one in events[1 : 1 + NAMES])
+    return f"; likewise {names}" + (f" and {len(events) - 1 - NAMES} more" if len(events) > 1 + NAMES else "")
+
+
+def duration(seconds: float) -> str:
+    """Return a time as text: "8.2 s", "12 min", "3.1 h"."""
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
+
+
+# ---- data
+
+
+def flight_data(found: Flight, format: str) -> str:
+    names = [c.name for c in found.curves]
+    steps = found.steps.tolist()
+    noted = [dict(zip(c.steps.tolist(), c.values.tolist(), strict=True)) for c in found.curves]
+    ends = {"first": steps[0] if steps else None, "last": steps[-1] if steps else None, "seconds": found.seconds}
+    document = {
+        "steps": ends,
+        "curves": [rows.fields(c, "name first lowest median largest largest_step last") for c in found.curves],
+        "spikes": found.spikes,
+        "bad": found.bad,
+        "rows": [
+            {"step": step, **{name: known[step] for name, known in zip(names, noted, strict=True) if step in known}}
+            for step in steps
+        ],
+    }
+    cells = ([step, *(known.get(step) for known in noted)] for step in steps)
+    return rows.write(rows.Results("gradtrace/flight", document, "rows", ("step", *names), cells), format)
+
+
+# ---- page
+
+
+def page(found: Flight, name: str) -> str:
+    """Return a page with all curves. While the log is being written, the page is loaded again every few seconds."""
+    last = time.time() - found.ended if len(found.steps) else 0.0
+    reload = f'<meta http-equiv="refresh" content="{RELOADED}">' if last < FRESH else ""
+    said = "\n".join(f'<p class="{style or "plain"}">{escape(sentence)}</p>' for sentence, style in sentences(found))
+    figures = "\n".join(figure(c, found) for c in found.curves if c.first is not None)
+    title = escape(visible(name))
+    return f"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">{reload}
+<title>{title} – gradtrace</title>
+<style>{STYLE}</style></head><body>
+<h1>{title}</h1>
+{said}
+<main>
+{figures}
+</main></body></html>
+"""
+
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+STYLE = """
+:root { color-scheme: light dark; --back: #fff; --ink: #1a1a1a; --faint: #595959; --line: #d0d0d0; --mark: #005a9c;
+  --red: #b00020; --yellow: #8a5a00; }
+@media screen and (prefers-color-scheme: dark) { :root { --back: #14171c; --ink: #f0f0f0; --faint: #b4b8bf;
+  --line: #3a3f47; --mark: #6db6f2; --red: #ff7a85; --yellow: #ffb870; } }
+body { margin: 16px; background: var(--back); color: var(--ink); font: 14px/1.45 "DejaVu Sans", Verdana, sans-serif; }
+h1 { font-size: 18px; } p { margin: 4px 0; } .red { color: var(--red); } .yellow { color: var(--yellow); }
+main { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(400px, 100%), 1fr)); gap: 16px;
+  margin-top: 16px; }
+figure { margin: 0; } figcaption { display: flex; justify-content: space-between; }
+figcaption span, .ends { color: var(--faint); }
+.ends { display: flex; justify-content: space-between; font-size: 12px; }
+svg { width: 100%; height: auto; border: 1px solid var(--line); } polyline { fill: none; stroke: var(--mark);
+  stroke-width: 1.5; } line { stroke: var(--red); stroke-width: 1.5; }
+"""
+
+
+def figure(c: Curve, found: Flight) -> str:
+    """Return one curve as a figure, with its ends; a step with a number that is not finite is a red line."""
+    logarithmic, points, marks = drawn(c, found)
+    lines = f'<polyline points="{" ".join(points)}"/>'
+    lines += "".join(f'<line x1="{x}" x2="{x}" y1="0" y2="{HEIGHT}"/>' for x in marks)
+    scale = ", logarithmic" if logarithmic else ""
+    span = f"{numbers.number(c.lowest or 0.0, 3)} to {numbers.number(c.largest or 0.0, 3)}{scale}"
+    label = f"{c.name}: {span}"
+    return (
+        f"<figure><figcaption><b>{escape(visible(c.name))}</b><span>last {numbers.number(c.last or 0.0, 4)}</span>"
+        f'</figcaption><svg viewBox="0 0 {POINTS} {HEIGHT}" role="img" aria-label="{escape(visible(label))}">'
+        f"{lines}</svg>"
+        f'<div class="ends"><span>{span}</span><span>steps {found.steps[0]} to {found.steps[-1]}</span></div></figure>'
+    )
+
+
+def drawn(c: Curve, found: Flight) -> tuple[bool, list[str], list[str]]:
+    """Return whether the scale is logarithmic, the points, and the places of what is not finite.
+
+    Of many steps each point is the largest or smallest of its stretch in turn, so that no spike is lost.
+    """
+    logarithmic = spans_decades(c)
+    measure = math.log if logarithmic else float
+    bottom, top = measure(c.lowest or 0.0), measure(c.largest or 0.0)
+    first, span = int(found.steps[0]), max(1, int(found.steps[-1]) - int(found.steps[0]))
+    known = list(zip(c.steps.tolist(), c.values.tolist(), strict=True))
+    marks = [place(step, first, span) for step, x in known if not math.isfinite(x)]
+    height = HEIGHT - 10
+    points = [
+        f"{place(step, first, span)},{5 + height * (1 - (measure(x) - bottom) / ((top - bottom) or 1)):.1f}"
+        for step, x in thinned([(step, x) for step, x in known if math.isfinite(x)])
+    ]
+    return logarithmic, points, marks
+
+
+def place(step: int, first: int, span: int) -> str:
+    return f"{(step - first) / span * POINTS:.1f}"
+
+
+def thinned(points: Sequence[tuple[int, float]]) -> Sequence[tuple[int, float]]:
+    """Return the smallest and the largest point of each of POINTS / 2 stretches, in order."""
+    if len(points) <= POINTS:
+        return points
+    edges = [len(points) * i // (POINTS // 2) for i in range(POINTS // 2 + 1)]
+    stretches = (points[a:b] for a, b in pairwise(edges))
+    ends = ({min(some, key=lambda p: p[1]), max(some, key=lambda p: p[1])} for some in stretches)
+    return [point for some in ends for point in sorted(some)]

@@ -1,0 +1,79 @@
+"""The flight logs of several ranks as text or data."""
+
+from __future__ import annotations
+
+from gradtrace.analysis.flight_ranks import FlightRanks, RankEvent
+from gradtrace.analysis.words import named_ranks
+from gradtrace.annotations import Iterator, Sequence
+from gradtrace.lazy_names import words
+from gradtrace.views import flight, layout, numbers, rows
+from gradtrace.views.cells import visible
+from gradtrace.views.layout import LayoutOptions, right
+
+COLUMNS = words("name lowest lowest_rank largest largest_rank")
+MANY = 24  # rows of a table
+
+
+def ranks_text(found: FlightRanks, options: LayoutOptions) -> str:
+    options = options._replace(width=options.width or flight.WIDTH)
+    if found.whole is not None:
+        lines = [flight.flight_text(found.whole, options).rstrip("\n")]
+        lines.append("Norms are those of whole parameters, from the parts that the ranks hold.")
+    else:
+        left = 0 if options.all else max(0, len(found.spreads) - MANY)
+        lines = layout.table(
+            found.spreads[: len(found.spreads) - left],
+            {
+                "curve": lambda c: visible(c.name),
+                "smallest median": lambda c: right(numbers.number(c.lowest, 4)),
+                "rank": lambda c: right(c.lowest_rank if c.lowest < c.largest else ""),
+                "largest median": lambda c: right(numbers.number(c.largest, 4)),
+                "of rank": lambda c: right(c.largest_rank if c.lowest < c.largest else ""),
+            },
+            options,
+            {"curve": 12},
+        )
+        lines += [*layout.left_out(left, "curves", options), ""]
+    for sentence, style in sentences(found):
+        lines += layout.wrapped(sentence, style, options, options.width or flight.WIDTH)
+    return layout.joined(lines)
+
+
+def sentences(found: FlightRanks) -> Iterator[tuple[str, str]]:
+    """Yield sentences about the ranks, each with its style."""
+    ends = [last for _, last in found.lasts]
+    if min(ends) == max(ends):
+        yield f"{len(ends)} ranks, each to step {ends[0]}.", ""
+    else:
+        behind = [rank for rank, last in found.lasts if last < max(ends)]
+        reached = max(last for rank, last in found.lasts if rank in behind)
+        yield f"{len(ends)} ranks to step {max(ends)}; {named_ranks(behind)} wrote nothing after step {reached}.", ""
+    for kind, style in ((found.bad, "red"), (found.spikes, "yellow")):
+        if kind:
+            yield first(kind), style
+
+
+def first(events: Sequence[RankEvent]) -> str:
+    """Return which ranks had an event first, and which later."""
+    one = events[0].event
+    begun = [r.rank for r in events if (r.event.step, r.event.name) == (one.step, one.name)]
+    later = [r for r in events if r.rank not in begun]
+    level = "" if not one.level > 0 else f", {numbers.number(one.value / one.level, 3)} times its level"
+    said = f"Step {one.step}, on {named_ranks(begun)}: {visible(one.name)} is {numbers.number(one.value, 3)}{level}"
+    if later:
+        there = f"{visible(later[0].event.name)} on {named_ranks([r.rank for r in later])}"
+        same = later[0].event.step == one.step
+        said += f"; {there} in the same step" if same else f"; {there} from step {later[0].event.step} on"
+    return f"{said}."
+
+
+def ranks_data(found: FlightRanks, format: str) -> str:
+    whole = () if found.whole is None else found.whole.curves
+    document = {
+        "whole": [rows.fields(c, "name first lowest median largest largest_step last") for c in whole],
+        "lasts": [{"rank": rank, "step": step} for rank, step in found.lasts],
+        "curves": found.spreads,
+        "spikes": [{"rank": one.rank, "event": one.event} for one in found.spikes],
+        "bad": [{"rank": one.rank, "event": one.event} for one in found.bad],
+    }
+    return rows.write(rows.Results("gradtrace/flight-ranks", document, "curves", COLUMNS, found.spreads), format)

@@ -1,0 +1,52 @@
+"""The norms of whole parameters that several ranks hold in parts, as text or data."""
+
+from __future__ import annotations
+
+from gradtrace.analysis.shards import WholeNorms
+from gradtrace.annotations import Iterator, Sequence
+from gradtrace.lazy_names import words
+from gradtrace.views import layout, numbers, rows
+from gradtrace.views.cells import counted, visible
+from gradtrace.views.layout import LayoutOptions, right
+
+COLUMNS = words("name shape placement norm grad_norm missing")
+MANY = 24  # rows of a table
+
+
+def shards_text(found: Sequence[WholeNorms], options: LayoutOptions) -> str:
+    left = 0 if options.all else max(0, len(found) - MANY)
+    lines = layout.table(
+        found[: len(found) - left],
+        {
+            "parameter": lambda one: visible(one.name),
+            "shape": lambda one: str(one.shape),
+            "parts": lambda one: one.placement,
+            "norm": lambda one: cell(one.norm),
+            "grad norm": lambda one: cell(one.grad_norm),
+        },
+        options,
+        {"parameter": 16},
+    )
+    lines += [*layout.left_out(left, "parameters", options), ""]
+    for sentence in sentences(found):
+        lines += layout.wrapped(sentence, "", options, options.width or 80)
+    return layout.joined(lines)
+
+
+def cell(x: float | None) -> layout.Cell:
+    return right("" if x is None else numbers.number(x, 7))
+
+
+def sentences(found: Sequence[WholeNorms]) -> Iterator[str]:
+    missing = max(one.missing for one in found)
+    if missing:
+        yield f"Norms are not known: the records of {counted(missing, 'rank')} are missing."
+    else:
+        yield "Norms are those of whole parameters when the run ended, from the parts that the ranks held."
+    if any(one.norm is None and not one.missing for one in found):
+        yield "A parameter without a norm has parts that the ranks would add, or no elements in memory."
+
+
+def shards_data(found: Sequence[WholeNorms], format: str) -> str:
+    document = {"parameters": found}
+    return rows.write(rows.Results("gradtrace/shards", document, "parameters", COLUMNS, found), format)

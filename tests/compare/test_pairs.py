@@ -1,0 +1,113 @@
+"""`gradtrace diff` on pairs of programs: rewrites that are right, and planted differences, on both engines."""
+
+import json
+import os
+
+import pytest
+
+from tests.compare.planted import PLANTED, programs
+from tests.compare.rewrites import HEAD, REWRITES
+
+TORCH_ONLY = {"checkpointing"}  # gradtrace's own checkpoint cannot be recorded node by node
+
+
+def record_in_torch(path):
+    """Run a file in real PyTorch, here in this process, and write its record."""
+    pytest.importorskip("torch")
+    from gradtrace.torch import child, recording
+
+    recorder = recording.record("summary")
+    recorder._main = os.path.abspath(path)
+    module = child.as_main(path.name)
+    recorder._env = module.__dict__
+    with recorder:
+        child.execute(path.name, module)
+    found = path.with_suffix(".gt")
+    found.write_bytes(recording.file_content(recorder._checked()))
+    return found.name
+
+
+@pytest.fixture
+def verdict(gt, here, monkeypatch):
+    def read(engine, first, second):
+        paths = [here / "a.py", here / "b.py"]
+        for path, text in zip(paths, (first, second), strict=True):
+            path.write_text(text)
+        names = [f"./{path.name}" for path in paths]
+        if engine == "torch":
+            import sys
+
+            monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+            names = [f"./{record_in_torch(path)}" for path in paths]
+        result = gt("diff", *names, "--format", "json")
+        assert result.exit_code in (0, 1), result.stderr
+        return result.exit_code, json.loads(result.stdout)
+
+    return read
+
+
+@pytest.mark.parametrize("engine", ["gradtrace", "torch"])
+@pytest.mark.parametrize("name", REWRITES)
+def test_a_rewrite_is_equal(verdict, name, engine):
+    if engine != "torch" and name in TORCH_ONLY:
+        pytest.skip("PyTorch's alone")
+    head, first, second = REWRITES[name]
+    code, found = verdict(engine, HEAD + head + first, HEAD + head + second)
+    assert (code, found["verdict"], found["first"], found["others"]) == (0, "equal", None, [])
+    assert found["largest"]["relative"] < 1e-4
+    assert found["compared"] >= 3
+
+
+@pytest.mark.parametrize("engine", ["gradtrace", "torch"])
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_difference_is_found(verdict, name, engine):
+    planted = PLANTED[name]
+    texts = programs(name)
+    code, found = verdict(engine, *texts)
+    first = found["first"]
+    assert (code, found["verdict"]) == (1, "differ")
+    assert first["kind"] in planted.kind
+    for side, text, wanted in zip(("a", "b"), texts, (planted.a, planted.b), strict=True):
+        line = text.splitlines()[first[side]["line"] - 1]
+        assert any(one in line for one in wanted), line
+    assert not planted.words or any(word in first["reason"] for word in planted.words.split("|")), first["reason"]
+    assert first["before"] <= 1e-5
+
+
+def test_a_shorter_dtype_is_equal_within_its_tolerance(verdict):
+    text = HEAD + (
+        "net = nn.Sequential(nn.Linear(6, 32), nn.Tanh(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 3))\n"
+        "CAST\nx = torch.randn(5, 6).to(net[0].weight.dtype)\nloss = net(x).float().pow(2).mean()\nloss.backward()\n"
+    )
+    code, found = verdict("torch", text.replace("CAST\n", ""), text.replace("CAST", "net.bfloat16()"))
+    assert (code, found["verdict"], found["bit_equal"]) == (0, "equal", False)
+    assert 1e-4 < found["largest"]["relative"] < 0.1
+
+
+def test_recordings_in_python(tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch")
+    import gradtrace.torch as gt
+
+    monkeypatch.chdir(tmp_path)
+
+    def run(scale, **options):
+        torch.manual_seed(0)
+        net = torch.nn.Linear(40, 40)
+        with gt.record(**options) as r:
+            (net(torch.ones(30, 40)) * scale).sin().sum().backward()
+        return r
+
+    run(2.0, level="compare").save("old.gt")
+    assert run(2.0, like="old.gt").diff().verdict == "equal"
+    other = run(3.0, like="old.gt")
+    found = other.diff()
+    assert (found.verdict, found.equal) == ("differ", False)
+    assert found.data()["first"]["reason"] == "2 in A, 3 in B"
+    assert str(found).startswith("differ: forward")
+    assert gt.compare("old.gt", other).data() == found.data()
+    found.draw("both.html")
+    page = (tmp_path / "both.html").read_text()
+    assert 'class="first"' not in page  # the script marks it
+    assert '"first":[[' in page
+    with pytest.raises(ValueError, match="nothing to compare with"):
+        run(2.0).diff()

@@ -1,0 +1,14 @@
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
+
+torch.manual_seed(0)
+config = GPT2Config(vocab_size=50, n_embd=32, n_layer=2, n_head=2, n_positions=16, bos_token_id=0, eos_token_id=0)
+model = GPT2LMHeadModel(config)
+opt = torch.optim.AdamW(model.parameters(), lr=1e-3)
+for step in range(2):
+    ids = torch.randint(0, 50, (4, 8))
+    loss = model(input_ids=ids, labels=ids).loss
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    print(loss.item())

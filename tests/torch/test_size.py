@@ -1,0 +1,169 @@
+"""A record's size is proportional to the run: what grows faster would make a long run's record unusable."""
+
+from functools import partial
+
+import pytest
+
+torch = pytest.importorskip("torch")
+gt = pytest.importorskip("gradtrace.torch")
+
+from gradtrace.torch import recording  # noqa: E402
+from tests.counting import instructions  # noqa: E402
+
+STEPS = (100, 400)  # both long enough for a picture to be folded
+
+
+def network(steps):
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    x = torch.ones(2, 3)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+
+
+def by_hand(steps):
+    """Each step makes a view of the weight, which is then updated in place."""
+    w = torch.ones(2, 2, requires_grad=True)
+    for _ in range(steps):
+        (torch.ones(3, 2) @ w.t()).sum().backward()
+        with torch.no_grad():
+            w -= 0.01 * w.grad
+            w.grad.zero_()
+
+
+def aside(steps):
+    """Each step also computes what nothing depends on, which pictures leave out."""
+    w = torch.ones(2, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.01)
+    for _ in range(steps):
+        (w * 2).max()
+        optimizer.zero_grad()
+        (w * w).sum().backward()
+        optimizer.step()
+
+
+def in_a_row(steps):
+    """Each step computes with the result of the one before, and one pass goes back through all."""
+    h = torch.ones(8, requires_grad=True)
+    for _ in range(steps):
+        h = torch.tanh(h * 1.01)
+    h.sum().backward()
+
+
+def recorded(program, steps):
+    with gt.record() as r:
+        program(steps)
+    return r.trace()
+
+
+def drawn(trace):
+    return str(recording.picture(trace, None, {}).model.nodes)
+
+
+def answered(trace):
+    return recording.answers(trace, None)
+
+
+WORK = [answered, recording.statistics, recording.in_order, recording.file_content, drawn]
+
+
+@pytest.mark.parametrize("program", [network, by_hand])
+def test_ids_held_by_the_changes_of_a_loop_grow_with_its_steps(program):
+    few, many = (
+        sum(map(len, {id(c.tensors): c.tensors for c in recorded(program, steps).changes}.values()))
+        for steps in (10, 40)
+    )
+    assert few < many < 4.5 * few
+
+
+@pytest.mark.parametrize("program", [network, by_hand])
+def test_a_change_still_names_every_version_of_its_tensor(program):
+    trace = recorded(program, 5)
+    by_first = {}
+    for t in trace.tensors:
+        by_first.setdefault(t.first, set()).add(t.id)
+    updates = [c for c in trace.changes if not c.of_grad]
+    assert len(updates) >= 5
+    for change in updates:
+        leaf = trace.tensors[change.tensors[0]]
+        assert leaf.is_leaf
+        assert by_first[leaf.first] <= set(change.tensors)
+
+
+@pytest.mark.parametrize("program", [network, by_hand, aside, in_a_row])
+@pytest.mark.parametrize("work", WORK)
+def test_work_grows_with_the_steps(program, work):
+    few, many = (recorded(program, steps) for steps in STEPS)
+    work(few)  # what a first call loads
+    assert instructions(lambda: work(many)) < 4.4 * instructions(lambda: work(few))
+
+
+@pytest.mark.parametrize("program", [network, by_hand, aside])
+def test_work_of_recording_and_building_grows_with_the_steps(program):
+    recorded(program, STEPS[0])
+    few, many = (instructions(partial(recorded, program, steps)) for steps in STEPS)
+    assert many < 4.4 * few
+
+
+def test_a_long_recorded_loop_is_drawn_as_one_box():
+    """It has no scope of its own, and 400 calls of a model are no overview."""
+    found = recording.picture(recorded(network, 400), None, {}).model
+    assert [(g.copies, g.name) for g in found.groups] == [(400, "linear, relu, linear, sum")]
+    assert len(found.nodes) <= 4
+
+
+def test_a_box_of_many_steps_counts_its_parameters_once(tmp_path):
+    """Each step has versions of its own of them."""
+    path = tmp_path / "loop.dot"
+    recording.picture(recorded(network, 400), path, {})
+    assert "21 parameters" in path.read_text()
+
+
+def test_what_a_loop_takes_its_items_from_is_named_by_the_header_alone():
+    """The place of such a call is the whole loop: thousands of characters in the label of each item."""
+    rows = torch.ones(4, 2, requires_grad=True)
+    loader = (rows[i] * 2 for i in range(4))
+    data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.ones(4, 2)), batch_size=2)
+    with gt.record() as r:
+        for (batch,) in data:
+            loss = (batch * next(loader)).sum()
+            loss.backward()
+    trace = r.trace()
+    collated = [o for o in trace.operations if o.name == "stack"]
+    assert [o.text for o in collated] == ["for (batch,) in data"] * 2
+    assert all(o.span.end_line == o.span.line for o in collated)
+
+
+def test_a_batch_of_a_loader_is_one_box():
+    """A DataLoader takes each sample by itself and stacks them."""
+    samples = torch.utils.data.TensorDataset(torch.ones(64, 3), torch.zeros(64, 1))
+    model = torch.nn.Linear(3, 1)
+    loader = iter(torch.utils.data.DataLoader(samples, batch_size=32))
+    with gt.record() as r:
+        x, y = next(loader)
+        loss = (model(x) - y).square().mean()
+        loss.backward()
+    found = r.draw().model
+    batches = [g for g in found.groups if g.kind == "batch"]
+    assert [(g.name, len(g.operations)) for g in batches] == [("stack of 32", 33)] * 2
+    assert [found.trace.tensors[found.results[g.id]].name for g in batches] == ["x", "y"]
+    assert len(found.nodes) <= 12
+    assert len(r.draw(depth=1_000_000).model.nodes) > 64
+
+
+def test_a_gather_with_gradients_is_shown_piece_by_piece():
+    w = torch.ones(9, 2, requires_grad=True)
+    with gt.record() as r:
+        torch.stack([w[i] for i in range(9)]).sum().backward()
+    assert not r.draw().model.groups
+
+
+def test_many_tensors_between_two_boxes_are_one_edge():
+    w = torch.ones(2, requires_grad=True)
+    with gt.record() as r:
+        torch.stack([w * i for i in range(300)]).sum().backward()
+    found = r.draw().model
+    assert len(found.nodes) < 6
+    assert 300 in [edge.times for edge in found.edges if edge.source != "t0"]

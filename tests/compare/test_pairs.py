@@ -111,3 +111,26 @@ def test_recordings_in_python(tmp_path, monkeypatch):
     assert '"first":[[' in page
     with pytest.raises(ValueError, match="nothing to compare with"):
         run(2.0).diff()
+
+
+LOOP = HEAD + (
+    "w = torch.tensor([0.9, 0.5, 0.2], requires_grad=True)\nc = torch.tensor([0.1, -0.3, 0.2])\nh = torch.zeros(3)\n"
+    "for i in range(60):\n    h = torch.tanh(h * w + STEP)\nloss = h.sum()\nloss.backward()\n"
+)
+
+
+@pytest.mark.parametrize("engine", ["gradtrace", "torch"])
+def test_a_difference_that_fades_before_the_result_is_named(verdict, engine):
+    code, found = verdict(engine, LOOP.replace("STEP", "c"), LOOP.replace("STEP", "(c if i != 20 else 1.001 * c)"))
+    assert (code, found["verdict"]) == (0, "equal")
+    (note,) = found["notes"]
+    line = LOOP.splitlines().index("    h = torch.tanh(h * w + STEP)") + 1
+    assert note.startswith("on the way, h * w + c #21 differs by 0.000")
+    assert f"(line {line})" in note
+
+
+@pytest.mark.parametrize("name", [name for name in REWRITES if name not in TORCH_ONLY])
+def test_a_rewrite_differs_nowhere_on_the_way(verdict, name):
+    head, first, second = REWRITES[name]
+    _, found = verdict("gradtrace", HEAD + head + first, HEAD + head + second)
+    assert not any("on the way" in note for note in found["notes"])

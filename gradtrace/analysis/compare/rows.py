@@ -6,6 +6,7 @@ from itertools import zip_longest
 
 from gradtrace.analysis.compare.align import Alignment
 from gradtrace.analysis.compare.cells import GRAD, VALUE, Cells
+from gradtrace.analysis.compare.distance import INFINITY
 from gradtrace.annotations import Iterator, NamedTuple
 from gradtrace.trace.record import Operation, Value
 
@@ -43,6 +44,36 @@ def rows_of(cells: Cells) -> tuple[Row, ...]:
         second = other.outputs if other is not None else ()
         found += [row(cells, i, j) for i, j in zip_longest(first, second)]
     return tuple(found)
+
+
+def passing(cells: Cells, rows: tuple[Row, ...]) -> Iterator[str]:
+    """Yield a sentence for results that differ in two runs that end equal: those of one name, or of two statements
+    that agree in most iterations of a loop.
+    """
+    a, b = cells.a, cells.b
+    statements: dict[tuple[str, str], list[int]] = {}
+    for row in rows:
+        i, j = row.first, row.second
+        if i is None or j is None or row.operations[0] is None or row.gaps[0] is None or row.gaps[0] == INFINITY:
+            continue
+        (one, _, number), (other, _, its) = (run.label(t).partition(" #") for run, t in ((a, i), (b, j)))
+        first, second = a.tensors[i], b.tensors[j]
+        if (number, first.op, first.dtype) == (its, second.op, second.dtype):
+            statements.setdefault((one, other), []).append(i)
+    found: list[int] = []
+    for (one, other), results in statements.items():
+        differ = [i for i in results if cells.bad((VALUE, i))]
+        if one == other or 2 * len(differ) < len(results):
+            found += differ
+    if not found:
+        return
+    i = min(found)
+    spans = a.span(i), b.span(cells.pairs.partner[i])
+    lines = dict.fromkeys(str(span.line) for span in spans if span)
+    where = f" (line {' and '.join(lines)})" if lines else ""
+    more = f", and {len(found) - 1:,} more" if len(found) > 1 else ""
+    gap = cells.gap((VALUE, i)) or 0.0
+    yield f"on the way, {a.label(i)} differs by {gap:.2g}{where}{more}; what the runs end with agrees"
 
 
 def leaves(pairs: Alignment, in_a: bool) -> Iterator[int]:

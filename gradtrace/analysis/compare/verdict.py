@@ -19,7 +19,7 @@ from gradtrace.analysis.compare.reasons import (
     place_of_gradient,
     reason_of,
 )
-from gradtrace.analysis.compare.rows import Row, rows_of
+from gradtrace.analysis.compare.rows import Row, passing, rows_of
 from gradtrace.analysis.compare.runs import LATER, RecordedRun
 from gradtrace.analysis.compare.tolerance import Tolerance, base_of
 from gradtrace.annotations import Iterator, NamedTuple
@@ -99,6 +99,9 @@ def compare(a: Trace, b: Trace, tolerance: Tolerance = NONE) -> Verdict:
         what = f"{len(amplified)} values or gradients differ by up to {max(amplified):.2g}"
         notes += (f"{what}: roundings of the shorter dtype, amplified by what follows",)
     found = found or failed
+    rows = rows_of(cells)
+    if not found:
+        notes += tuple(passing(cells, rows))
     largest = max(
         ((cells.gap(cell) or 0.0, cell) for cell in ends if cells.good(cell) and cell not in cells.cancelled),
         default=(0.0, None),
@@ -111,7 +114,7 @@ def compare(a: Trace, b: Trace, tolerance: Tolerance = NONE) -> Verdict:
         (len(pairs.all_a), len(pairs.all_b)),
         len(ends),
         notes,
-        rows_of(cells),
+        rows,
     )
 
 

@@ -53,7 +53,11 @@ def of_program(message: str, inputs: Iterable[tuple[str, Any]], place: Any = Non
         from gradtrace.lang.notation import translated
 
         product = translated(place.text)
-        return f"a product is {product}" if product else ""
+        return (
+            f"{'write' if set(place.text) & set('^²') or '**' in place.text else 'a product is'} {product}"
+            if product
+            else ""
+        )
     if not message.startswith(SHAPES):
         return ""
     shapes = [f"{name} {tuple(tensor.shape)}" for name, tensor in inputs]

@@ -162,7 +162,7 @@ class NotationReader:
         called = self.next.text == "(" and not (self.next.spaced and name in self.variables)
         if name not in self.variables and (called or is_function(name)):
             name = SYNONYMS.get(name, name)
-            raised = self.power()  # sin² x
+            raised = self.power() or self.caret()  # sin² x, sin^2(x)
             if self.next.text == "(":
                 self.take()
                 return f"{name}({self.inside(')')}){raised}"
@@ -206,6 +206,16 @@ class NotationReader:
     def power(self) -> str:
         return f"**{self.take().text.translate(RAISED)}" if self.next.kind == "raised" else ""
 
+    def caret(self) -> str:
+        """Read the power between a function and its argument; sin^-1(x) may be the inverse, so it is not read."""
+        sign, number, after = (*self.tokens[self.at : self.at + 3], *[Lexeme("end", "", False)] * 3)[:3]
+        if sign.text not in ("^", "**"):
+            return ""
+        if number.kind != "number" or (after.text != "(" and after.kind != "name"):
+            raise NotNotation
+        self.at += 2
+        return f"**{number.text}"
+
     def inside(self, end: str) -> str:
         """Read up to a closing bracket or bar."""
         self.depth += 1
@@ -241,7 +251,9 @@ OTHERS = (
     (re.compile(r".*?(\w+|\([^()]*\))!(?!=).*"), "{0}! is exp(lgamma({0} + 1))", False),
 )
 # A percent sign that is not Python's remainder: 50% of x, x%, (1 - 5%)*x.
-PERCENT = re.compile(r"(\b\d+\.?\d*|\b[^\W\d]\w*)(?:(?<=[\d.])\s*)?%(?:(\s*of\b\s*)|(?=\s*(?:[*/)+-]|$)))")
+PERCENT = re.compile(
+    r"((?:\b[^\W\d]\w*)?\([^()]*\)|\b\d[\w.]*|\b[^\W\d]\w*)(?:(?<=[\d.])\s*)?%(?:(\s*of\b\s*)|(?=\s*(?:[*/)+-]|$)))"
+)
 
 
 def of_other_notation(line: str) -> str:
@@ -250,7 +262,7 @@ def of_other_notation(line: str) -> str:
     if len(line) > MANY or any(sign in line for sign in QUOTES):
         return ""
     if (hundredths := PERCENT.sub(in_hundredths, line)) != line:
-        meant = hundredths if is_program(hundredths) else translated(hundredths)
+        meant = translated(hundredths) or (hundredths if is_program(hundredths) else None)
         return f"a percent is a hundredth; write {meant}" if meant else ""
     for pattern, template, is_whole in OTHERS:
         found = pattern.fullmatch(line)

@@ -8,6 +8,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Operand, Shape
 from gradtrace.engine.operators.op import d, gather_op
+from gradtrace.engine.reverse.saved import watch
 from gradtrace.ops.api import public
 
 
@@ -189,7 +190,7 @@ def embedding(
     indices = checked_indices(input, weight.shape[0])
     if max_norm is not None:
         renormalise(weight, indices, max_norm, norm_type)
-    return embedding_record(weight, indices, padding, scale_grad_by_freq)
+    return embedding_record(weight, input, padding, scale_grad_by_freq)
 
 
 @public(forms="n", vmap="samples")
@@ -238,20 +239,21 @@ def embedding_bag(
             "embedding_bag)"
         )
     index = checked_indices(input, rows, "embedding_bag").reshape(-1)
+    read = input.reshape(-1), offsets
     kept = index != padding_row(padding_idx, rows)
     if max_norm is not None:
         renormalise(weight, index, max_norm, norm_type)
     bag = np.searchsorted(starts, np.arange(len(index)), side="right") - 1
     inside = kept & (np.arange(len(index)) < stop)
     if mode == "max":
-        return embedding_bag_max(weight, index[inside], bag[inside], len(starts))
+        return watch(embedding_bag_max(weight, index[inside], bag[inside], len(starts)), *read)
     share = inside.astype(weight.dtype.np)
     if mode == "mean":
         sizes = np.bincount(bag, inside, len(starts))
         share /= np.maximum(sizes, 1)[bag].astype(share.dtype)
     factors = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     frequency = np.bincount(index)[index] if scale_grad_by_freq else None
-    return embedding_bag_sum(weight, factors, index, bag, share, frequency, len(starts))
+    return watch(embedding_bag_sum(weight, factors, index, bag, share, frequency, len(starts)), *read)
 
 
 def bag_starts(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[Array, int]:

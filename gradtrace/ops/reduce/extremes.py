@@ -215,7 +215,7 @@ def _in_groups(name: str, ufunc: str, formula: str) -> Op:
 def _running(name: str, ufunc: str, formula: str) -> Op:
     return scan_op(f"{name}(self; dim)", running_extreme(ufunc), formula, dims="dim", outputs=2, c_order=True,
         differentiable=(0,), undefined_grad="none",
-        self=d("~self out1", lambda xp, g, out, self, dim: index_grad(xp, g[0], out, self, out[1], dim)))  # fmt: skip
+        self=d("self out1", lambda xp, g, out, self, dim: index_grad(xp, g[0], out, self, out[1], dim)))  # fmt: skip
 
 
 max_all = _of_all("max", lambda a: fold("maximum", a, None), "max[i](self[i])", "MaxBackward1")

@@ -83,14 +83,20 @@ def reading(record: Op, call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def as_arrays(record: Op, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[tuple[int, Tensor]]]:
-    """Return a call's arguments with arrays for the tensors that its rules read, and those with their places."""
+    """Return a call's arguments with arrays for the tensors that its rules read, and those with their places.
+
+    Inside a rule tensors stay, since a plan computes them anew, and arrays are those of the tensors that the rule's own
+    node watches.
+    """
     read: list[tuple[int, Tensor]] = []
     for i in record.reads:
         for part in args[i] if type(args[i]) is tuple else (args[i],):
-            if isinstance(part, Tensor):
+            if state.in_rule and isinstance(part, np.ndarray):
+                read += [(i, t) for t, _ in state.watched if np.may_share_memory(part, t._data)]
+            elif isinstance(part, Tensor) and not state.in_rule:
                 part.shared()
                 read.append((i, part))
-    if not read:
+    if not read or state.in_rule:
         return args, read
     return tuple([unwrap_nested(a) if i in record.reads else a for i, a in enumerate(args)]), read
 

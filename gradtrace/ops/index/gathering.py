@@ -58,12 +58,12 @@ masked_select = gather_op("masked_select(self; mask)",
         None, g, np.broadcast_to(raw_array(mask), np.broadcast_shapes(tuple(self.shape), tuple(mask.shape))))))
 mask_place = gather_op("mask_place(onto, source; mask)", mask_kernel, "out[mask] = source",
     node="MaskedScatterBackward0",
-    onto=NO_GRAD, source=d("", lambda xp, g, out, onto, source, mask: xp.index(g, (mask,))))
+    onto=NO_GRAD, source=d("mask", lambda xp, g, out, onto, source, mask: xp.index(g, (mask,))))
 take_record = gather_op("take(self; index)", lambda a, index: a.reshape(-1)[index], "out[i] = flat(self)[index[i]]",
     self=d("~self index", "put_flat(None, grad, index, self.shape)"))
 put_flat = gather_op("put_flat(zeros, source; index, shape)",
     lambda zeros, source, index, shape: place_kernel(source, index, shape), "out[index[i]] = source[i]",
-    node="PutBackward0", zeros=ZERO_GRAD, source="take(grad, index)")
+    node="PutBackward0", zeros=ZERO_GRAD, source=d("index", "take(grad, index)"))
 # fmt: on
 
 

@@ -117,11 +117,11 @@ index = gather_op("index(self; indices)", lambda a, indices: a[indices], "out[i]
 index_place = gather_op("index_place(onto, values; shape, indices)",
     lambda onto, g, shape, indices: add_at(shape, indices, g), "out[j] = sum[i](values[i] if indices[i] == j else 0)",
     node="IndexPutImplBackward0",
-    onto=NO_GRAD, values="index(grad, indices)")
+    onto=NO_GRAD, values=d("indices", "index(grad, indices)"))
 index_rows = gather_op("index_rows(onto, source; shape, dim, index)",
     lambda onto, g, shape, dim, index: add_at(shape, along(dim, np.atleast_1d(index)), g),
     "out[..., j, ...] = sum[i](source[..., i, ...] if index[i] == j else 0)", node="IndexAddBackward0",
-    onto=NO_GRAD, source="index_select(grad, dim, index)")
+    onto=NO_GRAD, source=d("index", "index_select(grad, dim, index)"))
 index_put = gather_op("index_put(self, values; indices, accumulate)",
     put_kernel,
     "out[indices[i]] = self[indices[i]] + values[i] if accumulate else values[i]", overlap="idempotent reads",
@@ -139,7 +139,7 @@ def _place(name: str, node: str) -> None:
         lambda onto, g, shape, dim, index: add_at(shape, grid(index, dim), g),
         "out[..., j, ...] = sum[i](src[..., i, ...] if index[..., i, ...] == j else 0)", node=node,
         onto=NO_GRAD,
-        src=d("", lambda xp, g, out, onto, src, shape, dim, index: xp.gather(g, dim, index)))  # fmt: skip
+        src=d("index", lambda xp, g, out, onto, src, shape, dim, index: xp.gather(g, dim, index)))  # fmt: skip
 
 
 _place("gather_place", "ScatterAddBackward0")

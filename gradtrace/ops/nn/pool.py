@@ -125,10 +125,10 @@ def average_back(
 # fmt: off
 planes_take_record = gather_op("planes_take(self; index, n)", planes_take, "out[i] = self[index[i]]",
     node="GatherBackward0",
-    self=d("~self", lambda xp, g, out, self, index, n: xp.planes_put(g, index, tuple(self.shape[-n:]))))
+    self=d("~self index", lambda xp, g, out, self, index, n: xp.planes_put(g, index, tuple(self.shape[-n:]))))
 planes_put_record = gather_op("planes_put(g; index, sizes)", planes_put,
     "out[j] = sum[i](g[i] if index[i] == j else 0)", node="ScatterAddBackward0",
-    g=d("", lambda xp, gg, out, g, index, sizes: xp.planes_take(gg, index, len(sizes))))
+    g=d("index", lambda xp, gg, out, g, index, sizes: xp.planes_take(gg, index, len(sizes))))
 # fmt: on
 
 

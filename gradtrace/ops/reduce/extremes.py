@@ -187,7 +187,7 @@ pick = gather_op("pick(self, index; dim)", pick_kernel, "out = self[..., index, 
 
 def _place(name: str, node: str, formula: str) -> None:
     gather_op(f"{name}(onto, src; index, dim, size)", place_kernel, formula, node=node, onto=NO_GRAD,
-        src=d("", lambda xp, g, out, onto, src, index, dim, size: xp.pick(g, index, dim)))  # fmt: skip
+        src=d("index", lambda xp, g, out, onto, src, index, dim, size: xp.pick(g, index, dim)))  # fmt: skip
 
 
 _place("place", "ScatterAddBackward0", "out[..., j, ...] = src if j == index else 0")

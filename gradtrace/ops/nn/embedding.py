@@ -64,36 +64,16 @@ def sum_of_bags(
     return scatter_rows(rows if factors is None else rows * factors[:, None], (count, weight.shape[1]), bag)
 
 
-def bag_rows_grad(
-    xp: XP,
-    g: Operand,
-    out: object,
-    weight: Operand,
-    factors: Operand | None,
-    index: Array,
-    bag: Array,
-    share: Array,
-    frequency: Any,
-    count: int,
-) -> Operand:
+def bag_rows_grad(xp: XP, g: Operand, out: object, weight: Operand, factors: Operand | None, *bags: Any) -> Operand:
+    index, bag, share, frequency, _ = bags
     rows = xp.times_array(xp.index(g, (bag,)), (share if frequency is None else share / frequency)[:, None])
     if factors is not None:
         rows = rows * xp.unsqueeze(factors, 1)
     return xp.embedding_rows(rows, tuple(weight.shape), np.where(share == 0, -1, index), -1, False)
 
 
-def bag_factors_grad(
-    xp: XP,
-    g: Operand,
-    out: object,
-    weight: Operand,
-    factors: Operand,
-    index: Array,
-    bag: Array,
-    share: Array,
-    frequency: Any,
-    count: int,
-) -> Operand:
+def bag_factors_grad(xp: XP, g: Operand, out: object, weight: Operand, factors: Operand, *bags: Any) -> Operand:
+    index, bag, share, *_ = bags
     products = xp.index(g, (bag,)) * xp.index(weight, (index,))
     dropped = share == 0
     return xp.sum_dim(xp.zeroed(products, dropped[:, None]) if dropped.any() else products, (1,))

@@ -89,16 +89,21 @@ def as_arrays(record: Op, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[
     node watches.
     """
     read: list[tuple[int, Tensor]] = []
+    arrays, in_rule = list(args), state.in_rule
     for i in record.reads:
-        for part in args[i] if type(args[i]) is tuple else (args[i],):
-            if state.in_rule and isinstance(part, np.ndarray):
-                read += [(i, t) for t, _ in state.watched if np.may_share_memory(part, t._data)]
-            elif isinstance(part, Tensor) and not state.in_rule:
-                part.shared()
-                read.append((i, part))
-    if not read or state.in_rule:
-        return args, read
-    return tuple([unwrap_nested(a) if i in record.reads else a for i, a in enumerate(args)]), read
+        value = args[i]
+        if value is None:
+            continue
+        if in_rule:
+            arrays_read = [a for a in (value if type(value) is tuple else (value,)) if isinstance(a, np.ndarray)]
+            read += [(i, t) for a in arrays_read for t, _ in state.watched if np.may_share_memory(a, t._data)]
+        elif isinstance(value, Tensor):
+            arrays[i] = value.shared()
+            read.append((i, value))
+        elif type(value) is tuple:
+            read += [(i, part) for part in value if isinstance(part, Tensor)]
+            arrays[i] = tuple([part.shared() if isinstance(part, Tensor) else part for part in value])
+    return (args if in_rule else tuple(arrays)), read
 
 
 def watch_read(result: Tensor, read: list[tuple[int, Tensor]]) -> None:

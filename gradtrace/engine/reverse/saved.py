@@ -83,7 +83,8 @@ def maker(result: Tensor) -> Node | None:
     """Return the operator's node that made a tensor, or changed it in place; None if there is none."""
     extra = result._x
     node = result._fn if extra is None or extra.view is None else extra.view.base._fn
-    node = getattr(node, "inner", node)
+    if node is not None and node.op is None:
+        node = getattr(node, "inner", node)
     return None if node is None or node.op is None else node
 
 
@@ -95,7 +96,7 @@ def watch_by(node: Node, tensors: Iterable[object]) -> None:
     if state.saved_hooks:
         copy_plain_arguments(node)
         return
-    watched = tuple((t, t._version) for t in tensors if isinstance(t, Tensor) and not t.is_inference())
+    watched = tuple([(t, t._version) for t in tensors if isinstance(t, Tensor) and not (t._x and t._x.inference)])
     if watched:
         extras = node.ensure_extras()
         extras.watched = (*extras.watched, *watched)
@@ -187,8 +188,11 @@ def saved_data(node: Node) -> tuple[list[Any], Any]:
     """Return a node's saved arguments and result as raw data, checked like `saved_values`; faster for most nodes."""
     plan, extras, versions = node.plan, node.extras, None
     if extras is not None:
-        if extras.unpack is not None or extras.watched or extras.out_counter is not None:
+        if extras.unpack is not None or extras.out_counter is not None:
             return all_checked(node)
+        for tensor, version in extras.watched:
+            if tensor._version != version:
+                return all_checked(node)
         versions = extras.versions
     first, second = node.saved_a, node.saved_b
     if first is FREED or (plan.raw_mask and has_moved(node, plan.raw_mask)):

@@ -374,7 +374,7 @@ def derive_for_edges(node: Node, gradient: NodeGradient) -> InputGradients:
     """Return the gradients of a node's inputs in the shape and dtype of the tensors that they belong to."""
     numbers = node.output_nrs or (0,) * len(node.targets)
     return [
-        None if value is None or target is None else unbroadcast_and_cast(value, target, numbers[i], node, i)
+        value if value is None or target is None else unbroadcast_and_cast(value, target, numbers[i], node, i)
         for i, (value, target) in enumerate(zip(derive(node, gradient), node.targets, strict=False))
     ]
 

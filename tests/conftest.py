@@ -3,6 +3,8 @@
 import compileall
 import gc
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -56,3 +58,21 @@ def fork_server() -> Iterator[Callable[..., ForkServer]]:
 def is_forked(request: pytest.FixtureRequest) -> bool:
     """Whether a command runs in a fork (fast), or in a process started from nothing (`-m slow`)."""
     return bool(request.param == "fork")
+
+
+@pytest.fixture(params=["own", pytest.param("torch", marks=pytest.mark.slow)])
+def by_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., str]:
+    """by_engine(command, text, ...) -> the output of a command about a program, with one engine or the other."""
+    engine = []
+    if request.param == "torch":
+        pytest.importorskip("torch")
+        engine = ["--engine", "torch"]
+
+    def run(command: str, text: str, *rest: str) -> str:
+        (tmp_path / "program.py").write_text(text)
+        line = [sys.executable, "-m", "gradtrace", command, "program.py", *rest, *engine]
+        answer = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert answer.returncode in (0, 1), answer.stderr
+        return answer.stdout
+
+    return run

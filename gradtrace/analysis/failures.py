@@ -21,6 +21,7 @@ from gradtrace.analysis.why import unreached
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any, Callable
 from gradtrace.lang import syntax as ast
+from gradtrace.lang.words import words
 from gradtrace.trace.record import Change, Failure, FunctionRecord, TensorRecord, Trace
 
 
@@ -119,13 +120,16 @@ def out_of_place(facts: Facts, statement: Any) -> str:
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             return OUT_OF_PLACE
         target, method = cut(call.func.value), call.func.attr.removesuffix("_")
-        if not target.isidentifier():
+        if not target.isidentifier() or method in ALONE:
             return OUT_OF_PLACE
-        code = f"{target} = {target}.{method}({', '.join(map(cut, [*call.args, *call.keywords]))})"
+        given = ", ".join(map(cut, [*call.args, *call.keywords]))
+        code = f"{target} = " + (f"torch.zeros_like({target})" if method == "zero" else f"{target}.{method}({given})")
     line = at_line(places.head_of(statement))
     return with_statement(facts, statement, code, f"make a new tensor instead of changing this one: {code}{line}")
 
 
+# In-place methods of which there is no other form; zero_ has torch.zeros_like.
+ALONE = words("cauchy copy exponential fill geometric log_normal normal random resize set uniform")
 OUT_OF_PLACE = "make a new tensor instead of changing this one in place (a = a + b, not a += b)"
 
 

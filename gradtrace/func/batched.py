@@ -12,6 +12,7 @@ from gradtrace.engine import Node, Size, Tensor
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import state
+from gradtrace.engine.data.types import Array
 
 ITEM = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
@@ -106,10 +107,10 @@ class Batched(Tensor):
     def _version(self) -> int:
         return self.value._version
 
-    def alias(self) -> Tensor:
+    def alias(self, raw: Array | None = None) -> Tensor:
         if self.level.closed:
             raise RuntimeError(ESCAPED)
-        return Batched(self.value.alias(), self.bdim, self.level)
+        return Batched(self.value.alias(raw), self.bdim, self.level)
 
     @property
     def data(self) -> NoReturn:

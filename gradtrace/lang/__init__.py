@@ -28,7 +28,8 @@ The modules:
     running       run, machine (assembles one run), budget (the meter), depth, restore
     values        values, generator_values, attributes (the gate), allowed (its tables), operators, hash_cost, strings,
                   iteration, arrays
-    names         builtins, mathematics, namespaces, python_modules (and a file for each larger module),
+    names         builtins, mathematics, namespaces, python_modules and python_functions (and a file for each larger
+                  module),
                   torch_modules, numpy_module, typing_names
     figures       figures (matplotlib), progress (tqdm, IPython), saved (torch.save)
 """

@@ -225,3 +225,10 @@ class Logs:
             handler.setFormatter(Formatter(format, datefmt))
         if level is not None:
             self.root.setLevel(level)
+
+
+def find_names(
+    streams: Streams, strings: Strings, where: Callable[[], tuple[str, int]], function: Callable[[], str]
+) -> dict[str, Any]:
+    """Return the names of the module `logging` and their values, for one run."""
+    return Logs(streams, strings, where, function).names()

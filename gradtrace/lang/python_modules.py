@@ -8,12 +8,11 @@ placeholders.
 from __future__ import annotations
 
 import sys
-import time
 from functools import cached_property
 from importlib import import_module as real_import
 from types import MethodType
 
-from gradtrace.annotations import Any, AnyFunction, Callable
+from gradtrace.annotations import Any, Callable
 from gradtrace.lang import (
     hash_cost,
     hosted,
@@ -23,17 +22,16 @@ from gradtrace.lang import (
     system_modules,
     text_modules,
     typing_names,
-    wall,
 )
 from gradtrace.lang.attributes import Gate
-from gradtrace.lang.budget import Meter, exceeded
+from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Streams, exit_program
-from gradtrace.lang.costs import charge_visit, length_of
 from gradtrace.lang.generator_values import Generator
-from gradtrace.lang.iteration import charged_call, depth_of, limit_depth, make_range, metered, with_name
+from gradtrace.lang.iteration import depth_of, limit_depth, make_range, metered, with_name
+from gradtrace.lang.python_functions import Chain, PythonFunctions, wraps
 from gradtrace.lang.saved import Saved
 from gradtrace.lang.strings import Strings
-from gradtrace.lang.values import Frozen, ProgramFunction
+from gradtrace.lang.values import ProgramFunction
 from gradtrace.lang.words import Names, words
 
 # Modules that scripts import and seldom use: they have no names here.
@@ -92,9 +90,26 @@ NAMES: dict[str, frozenset[str]] = {
 }
 # Modules whose real functions are used, except for those in Python.names_of.
 AS_THEY_ARE = words("abc collections copy datetime functools math statistics")
+CONSTANTS: dict[str, Names] = {"__future__": {"annotations": None}, "typing": {"*": typing_names.form}}
+# The functions of ours that find the names of a module, and what of the run they are given.
+FOUND_BY = {
+    "argparse": "command_arguments.find_names streams strings argv",
+    "contextlib": "contexts.find_names",
+    "csv": "program_files.csv_names meter",
+    "dataclasses": "records.find_names gate",
+    "enum": "enumerations.find_names",
+    "gc": "system_modules.gc_names",
+    "logging": "program_logs.find_names streams strings where function",
+    "platform": "system_modules.platform_names",
+    "random": "random_module.find_names meter",
+    "re": "regular_expressions.find_names meter",
+    "timeit": "system_modules.timeit_names meter",
+    "traceback": "tracebacks.find_names streams strings where",
+    "warnings": "warnings.find_names where",
+}
 
 
-class Python:
+class Python(PythonFunctions):
     """Python's modules in one run. `where` returns the current file and line, `function` its innermost function."""
 
     def __init__(
@@ -139,32 +154,30 @@ class Python:
         """Return a module's reimplemented names and their values; "*" maps to a function for all other names."""
         if module in hosted.NAMES:
             return self.host(module)
+        if module in CONSTANTS:
+            return CONSTANTS[module]
         if module in numpy_module.NAMES:
             return numpy_module.find_names(module, self.meter, self.gate.type_name)
         if module in progress.NAMES:
             return progress.find_names(module, self.streams, make_range(self.meter))
         if module in text_modules.NAMES:
             return text_modules.find_names(module, self.meter, self.streams)
+        if module in FOUND_BY:
+            place, *given = FOUND_BY[module].split()
+            file, _, function = place.partition(".")
+            found: Names = getattr(real_import("gradtrace.lang." + file), function)(*[getattr(self, n) for n in given])
+            return found
+        if module in ("bisect", "heapq"):
+            return self.comparing(module)
         find = getattr(self, "names_of_" + module.replace(".", "_"), None)
         names: Names = {} if find is None else find()
         return names
-
-    def names_of___future__(self) -> Names:
-        return {"annotations": None}
 
     def names_of_abc(self) -> Names:
         def abstractmethod(funcobj: Any) -> Any:
             return real_import("abc").abstractmethod(funcobj) if type(funcobj) is ProgramFunction else funcobj
 
         return {"ABCMeta": typing_names.Form("ABCMeta"), "abstractmethod": abstractmethod}
-
-    def names_of_argparse(self) -> Names:
-        from gradtrace.lang import command_arguments
-
-        return command_arguments.find_names(self.streams, self.strings, self.argv)
-
-    def names_of_bisect(self) -> Names:
-        return self.comparing("bisect")
 
     def names_of_collections(self) -> Names:
         collections = real_import("collections")
@@ -177,11 +190,6 @@ class Python:
         abc = real_import("collections.abc")
         return {"*": lambda name: self.gate.type_name(getattr(abc, name))}
 
-    def names_of_contextlib(self) -> Names:
-        from gradtrace.lang import contexts
-
-        return contexts.find_names()
-
     def names_of_copy(self) -> Names:
         def deepcopy(x: Any, memo: Any = None) -> Any:
             # Python takes the parts of the copy from the memo: any object for any other, also a class or its state.
@@ -191,21 +199,11 @@ class Python:
 
         return {"deepcopy": with_name(deepcopy, "deepcopy")}
 
-    def names_of_dataclasses(self) -> Names:
-        from gradtrace.lang import records
-
-        return records.find_names(self.gate)
-
     def names_of_datetime(self) -> Names:
         datetime = real_import("datetime")
         for kind in (datetime.date, datetime.datetime, datetime.time):
             self.gate.special[kind, "strftime"] = self.time_format
         return {}
-
-    def names_of_enum(self) -> Names:
-        from gradtrace.lang import enumerations
-
-        return enumerations.find_names()
 
     def names_of_functools(self) -> Names:
         functools = real_import("functools")
@@ -223,12 +221,6 @@ class Python:
         own = {"wraps": wraps, "total_ordering": total_ordering, "reduce": with_name(reduce, "reduce")}
         return {**own, **{n: getattr(functools, n) for n in names}}
 
-    def names_of_gc(self) -> Names:
-        return system_modules.gc_names()
-
-    def names_of_heapq(self) -> Names:
-        return self.comparing("heapq")
-
     def names_of_inspect(self) -> Names:
         from gradtrace.lang import signatures
 
@@ -244,11 +236,6 @@ class Python:
             return tuple([limit_depth(metered(copy, self.meter), depth_of(iterable)) for copy in copies])
 
         return {"chain": Chain(self.meter), "tee": tee, "*": self.iterator}
-
-    def names_of_logging(self) -> Names:
-        from gradtrace.lang.program_logs import Logs
-
-        return Logs(self.streams, self.strings, self.where, self.function).names()
 
     def names_of_math(self) -> Names:
         return {
@@ -277,11 +264,6 @@ class Python:
         names = system_modules.path_names(self.saved.has, self.meter)
         return {**names, "getsize": program_files.folder_names(self.meter)["getsize"]}
 
-    def names_of_csv(self) -> Names:
-        from gradtrace.lang import program_files
-
-        return program_files.csv_names(self.meter)
-
     def names_of_glob(self) -> Names:
         from gradtrace.lang import program_files
 
@@ -294,19 +276,6 @@ class Python:
         disk = Disk(self.meter, self.saved.has, self.find("os", "makedirs"))
         make = with_name(lambda *parts: PathObject(disk, *parts), "Path")
         return {"Path": make, "PosixPath": make, "PurePath": make}
-
-    def names_of_platform(self) -> Names:
-        return system_modules.platform_names()
-
-    def names_of_random(self) -> Names:
-        from gradtrace.lang.random_module import find_names
-
-        return find_names(self.meter)
-
-    def names_of_re(self) -> Names:
-        from gradtrace.lang import regular_expressions
-
-        return regular_expressions.find_names(self.meter)
 
     def names_of_statistics(self) -> Names:
         return {name: self.visitor("statistics", name) for name in NAMES["statistics"]}
@@ -335,14 +304,6 @@ class Python:
         clocks = lambda name: getattr(real_import("time"), name)
         return {"sleep": self.sleep, **system_modules.time_names(), "*": clocks}
 
-    def names_of_timeit(self) -> Names:
-        return system_modules.timeit_names(self.meter)
-
-    def names_of_traceback(self) -> Names:
-        from gradtrace.lang import tracebacks
-
-        return tracebacks.find_names(self.streams, self.strings, self.where)
-
     def names_of_types(self) -> Names:
         from gradtrace.lang.records import SimpleNamespace
 
@@ -355,14 +316,6 @@ class Python:
         }
         named = {name: self.gate.type_name(kind) for name, kind in kinds.items()}
         return {**named, "SimpleNamespace": SimpleNamespace}
-
-    def names_of_typing(self) -> Names:
-        return {"*": typing_names.form}
-
-    def names_of_warnings(self) -> Names:
-        from gradtrace.lang.warnings import names
-
-        return names(self.where)
 
     @cached_property
     def saved(self) -> Saved:
@@ -382,135 +335,8 @@ class Python:
             self.warned.add(message)
             self.streams.stderr.write(f"gradtrace: {message}\n")
 
-    # ---- reimplemented functions
-
-    def namedtuple(self, typename: str, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
-        """Implement collections.namedtuple; the attribute gate treats the class as the program's own."""
-        real = real_import("collections").namedtuple
-        with wall.lowered():  # it compiles generated text after checking the names
-            names_of = real(typename, field_names, rename=rename, defaults=defaults, module="__main__")
-        self.gate.adopt(names_of)
-        return names_of
-
-    def iterator(self, name: str) -> AnyFunction:
-        real, meter = getattr(real_import("itertools"), name), self.meter
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            repeat = kwargs.get("repeat", 1) if name == "product" else 1
-            meter.count_items(sum(map(length_of, args)) * (max(repeat, 1) if type(repeat) is int else 1))
-            if name == "groupby":
-                hash_cost.charge_items(args[0] if args else (), meter)
-            given = [charged_call(arg, meter) for arg in args]
-            return limit_depth(metered(real(*given, **kwargs), meter), max(map(depth_of, args), default=0))
-
-        return with_name(call, name)
-
-    def visitor(self, module: str, name: str) -> AnyFunction:
-        """Return a function of Python's that visits all items of its arguments."""
-        real, meter = getattr(real_import(module), name), self.meter
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            for arg in args:
-                charge_visit(arg, meter)
-                hash_cost.charge_items(arg, meter)
-            return real(*args, **kwargs)
-
-        return with_name(call, name)
-
-    def comparing(self, module: str) -> Names:
-        """Return the names of bisect or heapq, whose comparisons of items are charged to the budget."""
-        meter = self.meter
-
-        def wrapped(name: str) -> AnyFunction:
-            real = getattr(real_import(module), name)
-
-            def call(*args: Any, **how: Any) -> Any:
-                for arg in args:
-                    ends = module != "operator" and isinstance(arg, list) and arg
-                    hash_cost.charge_items((arg[0], arg[-1]) if ends else (arg,), meter)
-                if module == "heapq" and args:
-                    charge_visit(args[-1], meter, 2)
-                return real(*args, **how)
-
-            return with_name(call, name)
-
-        return {"*": wrapped}
-
-    def attrgetter(self, *names: str) -> AnyFunction:
-        """Implement operator.attrgetter through the attribute gate."""
-
-        def one(value: Any, path: str) -> Any:
-            for name in path.split("."):
-                value = self.gate.get(value, name)
-            return value
-
-        if not names or any(type(name) is not str for name in names):
-            raise TypeError("attribute name must be a string")
-        return lambda value: one(value, names[0]) if len(names) == 1 else tuple(one(value, n) for n in names)
-
-    def methodcaller(self, name: str, /, *args: Any, **how: Any) -> AnyFunction:
-        """Implement operator.methodcaller through the attribute gate."""
-        if type(name) is not str:
-            raise TypeError("method name must be a string")
-        return lambda value: self.gate.get(value, name)(*args, **how)
-
-    def time_format(self, value: Any) -> Callable[[str], str]:
-        """Return the method strftime of a date or time, charged for a long format."""
-
-        def strftime(format: str) -> str:
-            if type(format) is str:
-                self.meter.count_items(20 * len(format))
-            return str(value.strftime(format))
-
-        return strftime
-
-    def contains(self, container: Any, value: Any) -> bool:
-        found: bool = self.operators("in_")(value, container)
-        return found
-
     def listdir(self, path: str = ".") -> list[str]:
         from gradtrace.lang import program_files
 
         names: list[str] = program_files.folder_names(self.meter)["listdir"](path)
         return names
-
-    def sleep(self, seconds: float) -> None:
-        if time.monotonic() + seconds > self.meter.deadline:
-            limit = self.meter.budget.seconds
-            raise exceeded("seconds", f"the program would sleep longer than its time limit of {limit:g} s")
-        time.sleep(seconds)
-
-
-class Chain(Frozen):
-    """The programs' version of itertools.chain, with from_iterable."""
-
-    __slots__ = ("_meter",)
-
-    def __init__(self, meter: Meter) -> None:
-        self._meter = meter
-
-    def __call__(self, *iterables: Any) -> Any:
-        names_of = metered(real_import("itertools").chain(*iterables), self._meter)
-        return limit_depth(names_of, max(map(depth_of, iterables), default=0))
-
-    def from_iterable(self, iterables: Any) -> Any:
-        names_of = metered(real_import("itertools").chain.from_iterable(iterables), self._meter)
-        return limit_depth(names_of, depth_of(iterables))
-
-
-def wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> AnyFunction:
-    """Implement functools.wraps; it changes only functions of the program."""
-
-    def decorate(function: Any) -> Any:
-        if type(function) is not ProgramFunction:
-            return function
-        for name in ("__name__", "__qualname__", "__doc__"):
-            if isinstance(value := getattr(wrapped, name, None), str):
-                setattr(function, name, value)
-        if type(wrapped) is ProgramFunction:
-            own = {k: v for k, v in vars(wrapped).items() if not k.startswith("__")}
-            vars(function).update(own)
-        vars(function)["__wrapped__"] = wrapped
-        return function
-
-    return decorate

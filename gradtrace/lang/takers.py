@@ -20,8 +20,9 @@ PACKAGES = ("gradtrace.", "numpy.")
 # Modules of the language: they work on a program's objects, or check them (those for numpy).
 LANGUAGE = words("""array_files arrays attributes builtins checkpoint_reader command_arguments compilers contexts
     enumerations figures generator_values hash_cost iteration library metered_builtins numpy_module numpy_numbers
-    operators own_modules program_files program_logs progress python_modules random_module records
-    regular_expressions saved strings subscripts system_modules text_modules tracebacks typing_names values warnings""")
+    operators own_modules program_files program_logs progress python_functions python_modules random_module
+    records regular_expressions saved strings subscripts system_modules text_modules tracebacks typing_names values
+    warnings""")
 # What follows are beginnings of qualified names in the library: of functions, classes, or a whole module (with a dot).
 # These pass any object on to the program's code, or store it for the program.
 ANYTHING = words("""amp.autocast. amp.custom_ autograd.graph.saved_tensors_hooks. engine.calls.function.

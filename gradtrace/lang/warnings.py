@@ -7,7 +7,7 @@ import warnings as real
 from gradtrace.annotations import Any, Callable
 
 
-def names(where: Callable[[], tuple[str, int]]) -> dict[str, Any]:
+def find_names(where: Callable[[], tuple[str, int]]) -> dict[str, Any]:
     """Return the module's names and their values; `where` returns the file and line that warns."""
     registry: dict[Any, Any] = {}
 

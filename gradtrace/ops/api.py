@@ -15,7 +15,6 @@ from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Later, Tensor
 from gradtrace.engine.data.types import Ints
 from gradtrace.engine.operators.op import Op
-from gradtrace.engine.reverse.saved import watch
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 # The type of a function that a decorator returns unchanged.
 F = TypeVar("F", bound="Callable[..., Any]")
-Choice = tuple[Any, ...]  # a record, its arguments, and tensors whose values were read
+Choice = tuple[Any, tuple[Any, ...]]  # a record and its arguments
 
 functions: dict[str, Any] = {}  # torch.NAME
 methods: dict[str, Any] = {}  # Tensor.NAME
@@ -131,7 +130,7 @@ def inplace_method(record: Op, name: str, numbers: bool) -> Callable[..., Tensor
 def in_both_forms(name: str, forms: str = "fm", vmap: str = "") -> Callable[[Callable[..., Choice]], None]:
     """Return a decorator that makes the function NAME and the method NAME_, its in-place form, of one function.
 
-    That checks its arguments and returns a record, the record's arguments, and the tensors whose values it has read.
+    That checks its arguments and returns a record and the record's arguments.
     For `forms` and `vmap` see `expose`.
     """
 
@@ -150,9 +149,8 @@ def form_of(choose: Any, name: str, in_place: bool = False) -> Any:
     chosen.__annotations__ = {**choose.__annotations__, "return": "Tensor"}
 
     def call(*args: Any, **options: Any) -> Tensor:
-        record, rest, *read = chosen(*args, **options)
-        result = inplace(record, *rest) if in_place else record.call(*rest)
-        return watch(result, *read) if read else result
+        record, rest = chosen(*args, **options)
+        return inplace(record, *rest) if in_place else record.call(*rest)
 
     return copy_metadata(call, chosen)
 

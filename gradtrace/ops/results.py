@@ -5,7 +5,6 @@ from __future__ import annotations
 from _operator import itemgetter  # operator takes 0.4 ms to import
 
 from gradtrace.annotations import Any
-from gradtrace.engine.reverse.saved import watch
 
 
 class Result(tuple[Any, ...]):
@@ -33,6 +32,5 @@ def result_type(name: str, *fields: str) -> type[Result]:
 
 
 def values_and_indices(name: str, pair: tuple[Any, Any]) -> Result:
-    """Return the (values, indices) result of an operator; backward refuses indices that were changed in place."""
-    watch(*pair)
+    """Return the (values, indices) result of an operator."""
     return result_type(name, "values", "indices")(pair)

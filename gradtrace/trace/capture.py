@@ -311,7 +311,8 @@ class RecordBuilder(Builder):
             numbers = tuple(out.id for out in outputs)
             span = None if isinstance(node, AccumulateGrad) else self.source.span(node.origin)
             custom = None if self.watch is None else self.watch.saved.get(ident(node))
-            records.append(functions.function_record(i, node, numbers, args, known, span, custom))
+            record = functions.function_record(i, node, numbers, args, known, span, custom)
+            records.append(record._replace(saved=record.saved + functions.watched(node, self.tensors)))
         return tuple(records)
 
 

@@ -112,6 +112,15 @@ def saved_values(
     return tuple(found)
 
 
+def watched(node: Node, ids: dict[int, int]) -> tuple[SavedRecord, ...]:
+    """Return the index tensors, masks and weights whose arrays a node reads, if they are tensors of the trace."""
+    if node.op is None or node.extras is None:
+        return ()
+    names = [node.op.plain_names[i - node.op.arity] for i in node.plan.reads] or ["indices"]
+    known = [ids.get(ident(tensor)) for tensor, _ in node.extras.watched]
+    return tuple(SavedRecord(names[min(i, len(names) - 1)], t, "") for i, t in enumerate(known) if t is not None)
+
+
 def _argument(name: str, value: Any, ids: dict[int, int]) -> list[SavedRecord]:
     if isinstance(value, tuple):
         return [saved for i, item in enumerate(value) for saved in _argument(f"{name}[{i}]", item, ids)]

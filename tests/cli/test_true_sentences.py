@@ -1,8 +1,5 @@
 """Sentences of `why` that were false of the run: zeros that "cancel out", finite results that are "not finite"."""
 
-import subprocess
-import sys
-
 import pytest
 
 DEAD = """import torch
@@ -32,22 +29,10 @@ z.backward()
 """
 
 
-@pytest.fixture(params=["own", pytest.param("torch", marks=pytest.mark.slow)])
-def why(request, tmp_path):
+@pytest.fixture
+def why(by_engine):
     """why(text, ...) -> the answer about a program on one line, with one engine or the other."""
-    engine = ()
-    if request.param == "torch":
-        pytest.importorskip("torch")
-        engine = ("--engine", "torch")
-
-    def ask(text, *rest):
-        (tmp_path / "program.py").write_text(text)
-        line = [sys.executable, "-m", "gradtrace", "why", "program.py", *rest, *engine]
-        done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return " ".join(done.stdout.split())
-
-    return ask
+    return lambda text, *rest: " ".join(by_engine("why", text, *rest).split())
 
 
 def test_zeros_behind_a_dead_relu_do_not_cancel_out(why):

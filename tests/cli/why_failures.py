@@ -34,6 +34,29 @@ FAILURES = {
         [4, 6, 7, 7],
         "changed in place by an optimiser's step on line 6",
     ),
+    "modified index": (
+        "import torch\nimport torch.nn.functional as F\nw = torch.ones(5, 3, requires_grad=True)\n"
+        "i = torch.tensor([1, 2])\ny = F.embedding(i, w).sum()\ni.zero_()\ny.backward()\n",
+        "modified in place",
+        "i",
+        [5, 6, 7, 7],
+        "i was saved by embedding on line 5 and changed in place by zero_() on line 6",
+    ),
+    "modified weights of classes": (
+        "import torch\nx = torch.ones(2, 3, requires_grad=True)\nc = torch.ones(3)\n"
+        "y = torch.nn.functional.cross_entropy(x, torch.tensor([1, 2]), weight=c)\nc.mul_(2)\ny.backward()\n",
+        "modified in place",
+        "c",
+        [4, 5, 6, 6],
+        "c was saved by nll_loss on line 4 and changed in place by mul_() on line 5",
+    ),
+    "modified indices of a result": (
+        "import torch\nx = torch.ones(2, 3, requires_grad=True)\ny, where = x.max(1)\nwhere += 1\ny.sum().backward()\n",
+        "modified in place",
+        "where",
+        [3, 4, 5, 5],
+        "where was saved by max on line 3 and changed in place by add_() on line 4",
+    ),
     "freed": (
         LEAF + "y = w ** 2\ny.backward()\ny.backward()\n",
         "freed",

@@ -63,6 +63,27 @@ def test_grad_leaves_the_leaves_alone(x):
     assert torch.autograd.grad(g, x)[0].item() == 12
 
 
+def test_a_nodes_hook_sees_what_its_inputs_get():
+    """Broadcasting and promotion are undone before the hook, and conditions have no place, as in PyTorch."""
+    row = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    table, number = torch.ones(2, 3, requires_grad=True), torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
+    seen = []
+    for result in (row * table, table - row, row * number, torch.where(table > 0, row, table)):
+        result.grad_fn.register_hook(lambda inner, outer: seen.append([(list(g.shape), g.dtype) for g in inner]))
+        result.sum().backward()
+    single, double = torch.float32, torch.float64
+    assert seen == [
+        [([3], single), ([2, 3], single)],
+        [([2, 3], single), ([3], single)],
+        [([3], single), ([], double)],
+        [([3], single), ([2, 3], single)],
+    ]
+    result = row + table
+    result.grad_fn.register_hook(lambda inner, outer: (torch.ones(2, 3), None))
+    with pytest.raises(RuntimeError, match="has changed the size of value"):
+        result.sum().backward()
+
+
 def test_hooks_run_in_pytorchs_order(x):
     seen = []
     y = x * 2

@@ -152,3 +152,16 @@ def test_a_cell_is_one_step_of_its_layer() -> None:
         cell.load_state_dict({name.replace("_l0", ""): v for name, v in layer.state_dict().items()})
         step = cell(x[0])
         assert torch.allclose(layer(x)[0][0], step[0] if isinstance(step, tuple) else step)
+
+
+def test_a_module_list_starts_as_with_plus_and_does_not_call_an_overridden_append():
+    class Named(nn.ModuleList):
+        def append(self, module):
+            raise AssertionError("PyTorch does not call it")
+
+        def extend(self, modules):
+            self.begun = True
+            return super().extend(modules)
+
+    layers = Named([nn.ReLU(), nn.Tanh()])
+    assert layers.begun and [name for name, _ in layers.named_children()] == ["0", "1"]

@@ -94,6 +94,8 @@ def derivatives() -> Callable[..., None]:
 
 # ---- recorded sessions
 
+CHANGED = "one of the variables needed for gradient computation has been modified by an inplace operation: "
+
 
 def names(tensor: Any) -> str:
     """The grad_fn names from a tensor back along the first inputs."""
@@ -139,6 +141,30 @@ def session(torch: Any) -> dict[str, Any]:
             lines += [" ".join("none" if g is None else f"{round(g.sum().item(), 9) + 0.0:.4g}" for g in again)]
         return "\n".join(lines)
 
+    def changed(function: Any, shape: tuple[int, ...], saved: Any, change: Any = None) -> str:
+        """Backward of function(x, saved), with `saved` changed in place before: the gradient of x, or the error.
+
+        `saved` is a tensor, or "computed" (from x), "result" or "indices" (of the function).
+        """
+        torch.manual_seed(0)
+        x = torch.arange(1, math.prod(shape) + 1, dtype=torch.float64).sin().mul(0.5).add(0.5).reshape(shape)
+        x.requires_grad_()
+        saved = x * 1.5 if saved == "computed" else saved
+        out = function(x, saved)
+        out, saved = out if saved == "indices" else (out, out if saved == "result" else saved)
+        total = (out * 1.0).sum()
+        with torch.no_grad():
+            change(saved) if change else saved.logical_not_() if saved.dtype is torch.bool else saved.zero_()
+        try:
+            total.backward()
+        except RuntimeError as error:
+            return str(error).removeprefix(CHANGED).partition(" Hint")[0]
+        return " ".join(f"{round(v, 9) + 0.0:.4g}" for v in x.grad.reshape(-1).tolist())
+
+    def put(tensor: Any, key: Any, value: Any) -> Any:
+        tensor[key] = value
+        return tensor
+
     def refused(function: Any) -> str:
         try:
             function()
@@ -149,6 +175,8 @@ def session(torch: Any) -> dict[str, Any]:
     return {
         "torch": torch,
         "gradient": gradient,
+        "changed": changed,
+        "put": put,
         "refused": refused,
         "names": names,
         "gradient_graph": gradient_graph,

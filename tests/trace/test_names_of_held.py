@@ -103,26 +103,8 @@ print(train())
 """
 
 
-@pytest.fixture(params=["own", pytest.param("torch", marks=pytest.mark.slow)])
-def gradtrace(request, tmp_path):
-    """gradtrace(command, text, ...) -> the standard output of a command that succeeds, with one engine or the other."""
-    engine = ()
-    if request.param == "torch":
-        pytest.importorskip("torch")
-        engine = ("--engine", "torch")
-
-    def run(command, text, *rest):
-        (tmp_path / "program.py").write_text(text)
-        line = [sys.executable, "-m", "gradtrace", command, "program.py", *rest, *engine]
-        answer = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert answer.returncode in (0, 1), answer.stderr
-        return answer.stdout
-
-    return run
-
-
-def test_each_holder_names_what_it_holds(gradtrace):
-    rows = gradtrace("stats", HELD, "--all", "--format", "csv")
+def test_each_holder_names_what_it_holds(by_engine):
+    rows = by_engine("stats", HELD, "--all", "--format", "csv")
     labels = [row.split(",")[0].strip('"') for row in rows.splitlines()]
     for module in MODULES:
         assert f"{module}.weight" in labels and f"{module}.bias" in labels, labels
@@ -130,29 +112,29 @@ def test_each_holder_names_what_it_holds(gradtrace):
     assert not {"constant", "self", "p", "t.layers[1].weight"} & set(labels)
 
 
-def test_a_parameter_of_an_object_is_found_by_its_name(gradtrace):
-    assert gradtrace("eval", HELD, "--get", "t.scale.is_leaf", "--get", "t.layers[0].weight.shape").split() == [
+def test_a_parameter_of_an_object_is_found_by_its_name(by_engine):
+    assert by_engine("eval", HELD, "--get", "t.scale.is_leaf", "--get", "t.layers[0].weight.shape").split() == [
         "True",
         "(2,",
         "2)",
     ]
 
 
-def test_why_names_the_parameter_with_a_nan(gradtrace):
-    answer = gradtrace("why", NAN)
+def test_why_names_the_parameter_with_a_nan(by_engine):
+    answer = by_engine("why", NAN)
     assert "t.net.bias.grad is nan" in answer and "constant" not in answer
-    assert "t.net" in gradtrace("graph", NAN)
+    assert "t.net" in by_engine("graph", NAN)
 
 
-def test_a_modules_operands_are_not_its_arguments(gradtrace):
-    rows = gradtrace("stats", UNNAMED, "--all", "--format", "csv")
+def test_a_modules_operands_are_not_its_arguments(by_engine):
+    rows = by_engine("stats", UNNAMED, "--all", "--format", "csv")
     labels = [row.split(",")[0] for row in rows.splitlines()]
     assert labels.count("x") == 1 and "self" not in labels
     assert "torch.ones(2)" in labels
 
 
-def test_what_odd_containers_hold_has_a_name_and_what_none_holds_its_class(gradtrace):
-    rows = gradtrace("stats", ODD, "--all", "--format", "csv")
+def test_what_odd_containers_hold_has_a_name_and_what_none_holds_its_class(by_engine):
+    rows = by_engine("stats", ODD, "--all", "--format", "csv")
     labels = [next(csv.reader([row]))[0] for row in rows.splitlines()]
     for module in ("s.net", "q[0]", "list(bag)[0]", "k[(1, 'a')]", "k[None]", "k[0.5]"):
         assert f"{module}.weight" in labels and f"{module}.bias" in labels, labels

@@ -20,7 +20,7 @@ from gradtrace.engine.operators.cost import charge
 from gradtrace.engine.operators.op import FLOAT_TRAPS, Op, records
 from gradtrace.engine.operators.promote import promote, raise_as_pytorch, refuse_dtype
 from gradtrace.engine.reverse.plan import BackwardPlan, node_type, plan_of
-from gradtrace.engine.reverse.saved import meta_of, source_node, version_to_save
+from gradtrace.engine.reverse.saved import maker, meta_of, source_node, version_to_save, watch_by
 
 if TYPE_CHECKING:
     from gradtrace.engine.data.gradient_types import NodeGradient, Pairs
@@ -66,7 +66,51 @@ def make_call(record: Op) -> Callable[..., Any]:
             tell(record, args, out)
         return out
 
-    return call
+    return reading(record, call) if record.reads else call
+
+
+def reading(record: Op, call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `call` for a record whose rules read plain arguments: tensors given for them become arrays."""
+
+    def call_reading(*args: Any) -> Any:
+        args, read = as_arrays(record, args)
+        result = call(*args)
+        if read:
+            watch_read(result[0] if type(result) is tuple else result, read)
+        return result
+
+    return call_reading
+
+
+def as_arrays(record: Op, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[tuple[int, Tensor]]]:
+    """Return a call's arguments with arrays for the tensors that its rules read, and those with their places.
+
+    Inside a rule tensors stay, since a plan computes them anew, and arrays are those of the tensors that the rule's own
+    node watches.
+    """
+    read: list[tuple[int, Tensor]] = []
+    arrays, in_rule = list(args), state.in_rule
+    for i in record.reads:
+        value = args[i]
+        if value is None:
+            continue
+        if in_rule:
+            arrays_read = [a for a in (value if type(value) is tuple else (value,)) if isinstance(a, np.ndarray)]
+            read += [(i, t) for a in arrays_read for t, _ in state.watched if np.may_share_memory(a, t._data)]
+        elif isinstance(value, Tensor):
+            arrays[i] = value.shared()
+            read.append((i, value))
+        elif type(value) is tuple:
+            read += [(i, part) for part in value if isinstance(part, Tensor)]
+            arrays[i] = tuple([part.shared() if isinstance(part, Tensor) else part for part in value])
+    return (args if in_rule else tuple(arrays)), read
+
+
+def watch_read(result: Tensor, read: list[tuple[int, Tensor]]) -> None:
+    """Have the node of a result store the versions of those tensors that its own rules read."""
+    node = maker(result)
+    if node is not None and node.plan.reads:
+        watch_by(node, [tensor for i, tensor in read if i in node.plan.reads])
 
 
 def is_float(raw: Raw) -> bool:
@@ -94,6 +138,8 @@ def finish_several(record: Op, args: tuple[Any, ...], raws: tuple[Raw, ...], mas
             out._fn, out._nr, out._req = node, i, True
         if record.view:
             mark_view(out, args[0], several=True)
+    if node is not None and node.plan.saved_outs is not None:  # the indices of maxima, which have no gradient
+        watch_by(node, [outs[i] for i in node.plan.saved_outs if outs[i]._fn is None])
     if state.special:
         tell(record, args, outs)
     return outs

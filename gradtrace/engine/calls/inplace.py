@@ -10,7 +10,7 @@ from __future__ import annotations
 import _weakref as weakref  # weakref takes a millisecond to import
 
 from gradtrace.annotations import TYPE_CHECKING, Any
-from gradtrace.engine.calls.call import record_call, unwrap
+from gradtrace.engine.calls.call import as_arrays, record_call, unwrap, watch_read
 from gradtrace.engine.calls.overlap import refuse_overlap, repeats
 from gradtrace.engine.calls.view_rules import DIRECT, INDIRECT, refuse_change
 from gradtrace.engine.data.dtypes import of_raw, python_number, spec_of
@@ -70,26 +70,23 @@ place_flat = gather_op("place_flat(self; index, shape)", place_kernel,
 class CopySlices(Node):
     """The base's grad_fn after an in-place operation on a view; `inner` is the node of the operation."""
 
-    __slots__ = ("inner", "is_inner_shared", "shown")
+    __slots__ = ("inner", "is_inner_shared")
 
     def __init__(self, base: Tensor, index: Array, inner: Node) -> None:
         edges = (gradient_edge(base), *inner.next[1:])
         self.fill((index,), edges, SAVES_ITS_OWN, spec_of(base._data))
         self.inner = inner
-        self.shown = None if inner.op is None else inner.op.edges
         self.is_inner_shared = False  # whether a recorded pass may have left edges to it
         if inner.output_nrs is not None or base._nr:
             self.output_nrs = (base._nr, *(inner.output_nrs or (0,) * len(inner.next))[1:])
 
+    @property
+    def shown(self) -> tuple[int, ...] | None:
+        shown = self.inner.shown
+        return None if shown is None else (0, *(i for i in shown if i))
+
     def name(self) -> str:
         return "torch::autograd::CopySlices"
-
-    @property
-    def next_functions(self) -> tuple[Any, ...]:
-        """The edge of the base, then the edges that the node of the operation shows."""
-        edges = super().next_functions
-        shown = self.shown
-        return edges if shown is None else tuple(edge for i, edge in enumerate(edges) if i == 0 or i in shown)
 
     def derive(self, gradient: NodeGradient) -> tuple[Any, ...]:
         if self.freed:
@@ -139,6 +136,12 @@ class CopySlices(Node):
 def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
     """Run `record` on (target, *rest), write the result into target, and return target."""
     args = (target, *rest)
+    if record.reads:
+        args, read = as_arrays(record, args)
+        if read:
+            inplace(record, *args)
+            watch_read(target, read)
+            return target
     if state.levels:
         state.levels[-1].guard(record.name, target)
     if state.batching is not None:

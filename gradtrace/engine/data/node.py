@@ -315,9 +315,12 @@ class Node:
     def next_functions(self) -> tuple[Edge, ...]:
         nrs = self.output_nrs or (0,) * len(self.next)
         edges = tuple(map(Edge, self.next, nrs))
-        # Indices and conditions are among an operator's arguments, but no gradient can ever flow to them.
-        shown = None if self.op is None else self.op.edges
-        return edges if shown is None else tuple(edges[i] for i in shown)
+        return edges if self.shown is None else tuple(edges[i] for i in self.shown)
+
+    @property
+    def shown(self) -> tuple[int, ...] | None:
+        """The places of the edges that users see, None for all: indices and conditions never get a gradient."""
+        return None if self.op is None else self.op.edges
 
     @property
     def metadata(self) -> dict[Any, Any]:

@@ -176,9 +176,9 @@ class Tensor(Methods, metaclass=TensorType):
                     extra.counter = rare.out_counter
         return extra.counter
 
-    def alias(self) -> Tensor:
-        """Return a tensor without history on the same storage with the same version counter, for detach."""
-        t = Tensor._wrap(self.own_array())
+    def alias(self, raw: Array | None = None) -> Tensor:
+        """Return a tensor without history on the same storage, or on `raw`, with the same version counter."""
+        t = Tensor._wrap(self.own_array() if raw is None else raw)
         extra = t.extra()
         extra.counter = self.counter()
         extra.inference = extra.needs_slow_path = self.is_inference()

@@ -16,7 +16,8 @@ A record says everything about one operator and is a row of a table, one to thre
   then the operation is done again on a 0-d array.
 - A derivative `d(needs, rule)` for each tensor argument: `needs` names what backward keeps ("self other", "out",
   "~self" for only the shape and dtype, "out1" for one of several results, "index" for a plain argument that PyTorch
-  saves). The rule is written once, in operators and in names of `xp`, which stands for floats, arrays or Tensors.
+  saves: a tensor given for it is passed on as an array, and backward refuses it if it was changed in place). The rule
+  is written once, in operators and in names of `xp`, which stands for floats, arrays or Tensors.
   A rule that only calls an operator is the text of that call, as in PyTorch's derivatives.yaml:
   `"select_place(grad, self.shape, dim, index)"`. It keeps what it names; `d(needs, text)` says what to keep instead.
   `joint=` is one rule for all arguments, `rule(xp, wanted, g, out, *args)`; `nondifferentiable=` names the arguments
@@ -244,6 +245,13 @@ class Op:
     def __call__(self, *args: object) -> Any:
         """Run the operator on Tensors (and Python numbers), positional arguments in the signature's order."""
         return self.call(*args)
+
+    @lazy
+    def reads(self) -> tuple[int, ...]:
+        """The places of the plain arguments that a rule needs: index tensors, masks, weights of classes."""
+        used = [*self.derivatives.values()] if self.joint is None else [self.joint]
+        needs = {name for derivative in used for name in derivative.needs}
+        return tuple(i for i, name in enumerate(self.plain_names, self.arity) if name in needs)
 
     @lazy
     def kernel(self) -> Kernel:

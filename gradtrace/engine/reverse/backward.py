@@ -370,6 +370,15 @@ def needed_nodes(reachable: dict[Node, int], wanted: list[Slot], accumulate: boo
 # ---- one node
 
 
+def derive_for_edges(node: Node, gradient: NodeGradient) -> InputGradients:
+    """Return the gradients of a node's inputs in the shape and dtype of the tensors that they belong to."""
+    numbers = node.output_nrs or (0,) * len(node.targets)
+    return [
+        value if value is None or target is None else unbroadcast_and_cast(value, target, numbers[i], node, i)
+        for i, (value, target) in enumerate(zip(derive(node, gradient), node.targets, strict=False))
+    ]
+
+
 def run_with_hooks(node: Node, gradient: NodeGradient) -> InputGradients:
     """Run a node between its pre and post hooks; return its inputs' gradients, checked for nan in anomaly mode."""
     hooks = node.hooks
@@ -377,7 +386,7 @@ def run_with_hooks(node: Node, gradient: NodeGradient) -> InputGradients:
     if hooks is None or not (hooks.pre or hooks.post):
         results = derive(node, gradient)
     else:
-        results = node_hooks(node, hooks, gradient, derive)
+        results = node_hooks(node, hooks, gradient, derive_for_edges)
     if state.anomaly:
         check_nan(node, results)
     return results

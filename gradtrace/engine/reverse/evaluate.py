@@ -79,7 +79,7 @@ def run_rules(node: Node, gradient: NodeGradient) -> InputGradients:
         gradient = all_outputs(node, gradient, traced)  # type: ignore[assignment]
     if traced:
         kept, result = saved_values(node)
-        with using(in_rule=True):
+        with using(in_rule=True, watched=() if node.extras is None else node.extras.watched):
             return call_rules(node, TRACED, gradient, saved_results(node, result), kept)
     args, out = saved_data(node)
     if record.scalar is not None:

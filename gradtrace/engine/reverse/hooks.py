@@ -83,10 +83,14 @@ def node_hooks(
     traced = any(isinstance(g, Tensor) for g in (gradient.values() if type(gradient) is dict else (gradient,)))
     if hooks.pre:
         gradient = gradient_from(node, incoming, traced)
-    outgoing = tuple(None if r is None else as_tensor(r) for r in apply(node, gradient))
+    results = list(apply(node, gradient))
+    places = range(len(results)) if node.shown is None else node.shown
+    outgoing = tuple(None if results[i] is None else as_tensor(results[i]) for i in places)
     for hook in list(hooks.post.values()):
         outgoing = checked("post", hook, outgoing, hook(outgoing, incoming))
-    return tuple(None if r is None else r if traced else r._data for r in outgoing)
+    for i, r in zip(places, outgoing, strict=True):
+        results[i] = None if r is None else r if traced else r._data
+    return tuple(results)
 
 
 def gradients_of(node: Node, gradient: Any) -> tuple[Tensor | None, ...]:

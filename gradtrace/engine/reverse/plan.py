@@ -37,6 +37,7 @@ class BackwardPlan:
         self.actions = tuple(SAVE if n in needs else META if "~" + n in needs else DROP for n in names)
         self.saved_mask = sum(1 << i for i, action in enumerate(self.actions) if action == SAVE)
         plain = needs.intersection(record.plain_names)
+        self.reads = tuple(i for i in record.reads if record.plain_names[i - record.arity] in plain)
         outs = needs - plain - {*names, *("~" + n for n in names)}
         numbered = tuple(i for i in range(record.outputs) if f"out{i}" in outs)
         assert outs <= {"out", *(f"out{i}" for i in numbered)}, f"{record.name}: unknown name in needs: {outs}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.annotations import TYPE_CHECKING, Any, Iterable
 from gradtrace.engine.data.dtypes import spec_of
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.node import (
@@ -72,21 +72,34 @@ def version_to_save(extra: TensorExtras) -> int:
 
 
 def watch(result: Tensor, *tensors: object) -> Tensor:
-    """Store the versions of the index tensors and masks that the rule of an operation's node reads as arrays.
+    """Store the versions of the index tensors and masks that the rule of an operation's node reads as arrays."""
+    node = maker(result)
+    if node is not None:
+        watch_by(node, tensors)
+    return result
+
+
+def maker(result: Tensor) -> Node | None:
+    """Return the operator's node that made a tensor, or changed it in place; None if there is none."""
+    extra = result._x
+    node = result._fn if extra is None or extra.view is None else extra.view.base._fn
+    if node is not None and node.op is None:
+        node = getattr(node, "inner", node)
+    return None if node is None or node.op is None else node
+
+
+def watch_by(node: Node, tensors: Iterable[object]) -> None:
+    """Have a node store the versions of tensors whose arrays its rules read.
 
     Under saved-tensor hooks, whose copies are not checked, the node gets copies of the arrays instead.
     """
-    extra = result._x
-    node = result._fn if extra is None or extra.view is None else extra.view.base._fn
-    node = getattr(node, "inner", node)
-    if node is not None and node.op is not None:
-        if state.saved_hooks:
-            copy_plain_arguments(node)
-            return result
-        watched = tuple((t, t._version) for t in tensors if isinstance(t, Tensor) and not t.is_inference())
-        if watched:
-            node.ensure_extras().watched = watched
-    return result
+    if state.saved_hooks:
+        copy_plain_arguments(node)
+        return
+    watched = tuple([(t, t._version) for t in tensors if isinstance(t, Tensor) and not (t._x and t._x.inference)])
+    if watched:
+        extras = node.ensure_extras()
+        extras.watched = (*extras.watched, *watched)
 
 
 def copy_plain_arguments(node: Node) -> None:
@@ -175,8 +188,11 @@ def saved_data(node: Node) -> tuple[list[Any], Any]:
     """Return a node's saved arguments and result as raw data, checked like `saved_values`; faster for most nodes."""
     plan, extras, versions = node.plan, node.extras, None
     if extras is not None:
-        if extras.unpack is not None or extras.watched or extras.out_counter is not None:
+        if extras.unpack is not None or extras.out_counter is not None:
             return all_checked(node)
+        for tensor, version in extras.watched:
+            if tensor._version != version:
+                return all_checked(node)
         versions = extras.versions
     first, second = node.saved_a, node.saved_b
     if first is FREED or (plan.raw_mask and has_moved(node, plan.raw_mask)):

@@ -263,7 +263,14 @@ def saved(node: Node, name: str) -> object:
     if isinstance(kept, Meta):
         return None
     is_number = names.index(name) < record.arity and isinstance(kept, (int, float))
-    return Tensor._wrap(np.asarray(kept)) if is_number else kept
+    return Tensor._wrap(np.asarray(kept)) if is_number else arrays_as_tensors(kept)
+
+
+def arrays_as_tensors(kept: object) -> object:
+    """Return the arrays among a node's plain arguments (indices, masks) as tensors; a slice of an index is None."""
+    if type(kept) is tuple and any(isinstance(each, np.ndarray) for each in kept):
+        return tuple(None if isinstance(each, slice) else arrays_as_tensors(each) for each in kept)
+    return Tensor._wrap(kept) if isinstance(kept, np.ndarray) else kept
 
 
 def with_version(node: Node, result: Tensor) -> Tensor:

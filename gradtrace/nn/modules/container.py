@@ -131,7 +131,7 @@ class ModuleList(Module):
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
         if modules is not None:
-            self.extend(modules)
+            self += modules
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -166,8 +166,8 @@ class ModuleList(Module):
     def extend(self, modules: Iterable[Module]) -> Any:
         if not isinstance(modules, Iterable):
             raise TypeError("ModuleList.extend should be called with an iterable, but got " + type(modules).__name__)
-        for module in list(modules):
-            self.append(module)
+        for i, module in enumerate(list(modules), len(self)):
+            self.add_module(str(i), module)
         return self
 
     def insert(self, index: int, module: Module) -> None:

@@ -12,7 +12,6 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array
 from gradtrace.engine.operators.broadcast import broadcast, check_takes
 from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, d, elementwise_op, gather_op
-from gradtrace.engine.reverse.saved import watch
 from gradtrace.ops.api import Choice, check_dim, in_both_forms, not_a_tensor, public
 from gradtrace.ops.create.factories import cast
 from gradtrace.ops.index.index_checks import added_index, flat_positions, gather_index, scatter_index, select_index
@@ -59,12 +58,12 @@ masked_select = gather_op("masked_select(self; mask)",
         None, g, np.broadcast_to(raw_array(mask), np.broadcast_shapes(tuple(self.shape), tuple(mask.shape))))))
 mask_place = gather_op("mask_place(onto, source; mask)", mask_kernel, "out[mask] = source",
     node="MaskedScatterBackward0",
-    onto=NO_GRAD, source=d("", lambda xp, g, out, onto, source, mask: xp.index(g, (mask,))))
+    onto=NO_GRAD, source=d("mask", lambda xp, g, out, onto, source, mask: xp.index(g, (mask,))))
 take_record = gather_op("take(self; index)", lambda a, index: a.reshape(-1)[index], "out[i] = flat(self)[index[i]]",
     self=d("~self index", "put_flat(None, grad, index, self.shape)"))
 put_flat = gather_op("put_flat(zeros, source; index, shape)",
     lambda zeros, source, index, shape: place_kernel(source, index, shape), "out[index[i]] = source[i]",
-    node="PutBackward0", zeros=ZERO_GRAD, source="take(grad, index)")
+    node="PutBackward0", zeros=ZERO_GRAD, source=d("index", "take(grad, index)"))
 # fmt: on
 
 
@@ -140,7 +139,7 @@ Tensor.where = lambda self, condition, other: where_or_nonzero(condition, self, 
 def gathered(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """out[i][j] = input[index[i][j]][j] for dim 0, and so on (torch.gather)."""
     dim = check_dim(dim, input.ndim)
-    return watch(gather(input, dim, gather_index(input, dim, index)), index)
+    return gather(input, dim, gather_index(input, dim, index))
 
 
 @in_both_forms("scatter", vmap="samples")
@@ -156,23 +155,23 @@ def choose_scatter(
     """Return a copy with src written (or added, or multiplied) at the index along dim (torch.scatter)."""
     src = src if src is not None else value
     dim = check_dim(dim, input.ndim)
-    i = scatter_index(input, dim, index, src)
+    index = scatter_index(input, dim, index, src)
     if reduce is None and isinstance(src, Tensor):
-        return scatter, (input, src, dim, i), index
+        return scatter, (input, src, dim, index)
     if reduce is None:
-        return scatter_value, (input, dim, i, src), index
+        return scatter_value, (input, dim, index, src)
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     if not isinstance(src, Tensor):
-        src = Tensor._wrap(np.full(i.shape, src, input.dtype.np))
-    return scatter_by, (input, dim, i, src.shared(), reduce), index
+        src = Tensor._wrap(np.full(index.shape, src, input.dtype.np))
+    return scatter_by, (input, dim, index.shared(), src.shared(), reduce)
 
 
 @in_both_forms("scatter_add", vmap="samples")
 def choose_scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Choice:
     """Return a copy with src added at the index along dim (torch.scatter_add)."""
     dim = check_dim(dim, input.ndim)
-    return scatter_add, (input, src, dim, scatter_index(input, dim, index, src)), index
+    return scatter_add, (input, src, dim, scatter_index(input, dim, index, src))
 
 
 @public("index_select", vmap="samples")
@@ -181,20 +180,20 @@ def index_selected(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if not isinstance(index, Tensor):
         raise not_a_tensor("index_select", "index", 3, index)
     dim = check_dim(dim, input.ndim)
-    return watch(index_select(input, dim, select_index(input, dim, index)), index)
+    return index_select(input, dim, select_index(input, dim, index))
 
 
 @in_both_forms("index_add", vmap="samples")
 def choose_index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Choice:
     """Return a copy with the slices of source added at the index (torch.index_add)."""
     dim = check_dim(dim, input.ndim)
-    return index_add, (input, source, dim, added_index(input, dim, index, source), alpha), index
+    return index_add, (input, source, dim, added_index(input, dim, index, source), alpha)
 
 
 @in_both_forms("index_put", vmap="samples")
 def choose_index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Choice:
     """Return a copy with values written (or added) at the indices (torch.index_put)."""
-    return index_put, (input, values, put_indices(input, indices, values), accumulate), *indices
+    return index_put, (input, values, put_indices(input, indices, values), accumulate)
 
 
 def put_indices(self: Tensor, indices: Sequence[Tensor], values: Tensor) -> tuple[Any, ...]:
@@ -215,8 +214,8 @@ def fill_choice(mask: Tensor, value: Tensor | float) -> tuple[Any, tuple[Any, ..
                 "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                 f"{value.ndim} dimension(s)."
             )
-        return masked_fill_tensor, (value, mask.shared())
-    return masked_fill, (mask.shared(), value)
+        return masked_fill_tensor, (value, mask)
+    return masked_fill, (mask, value)
 
 
 @public("masked_fill", vmap="samples")
@@ -227,7 +226,7 @@ def masked_filled(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
         return where_or_nonzero(mask, value, input)
     record, rest = fill_choice(mask, value)
     broadcast(tuple(mask.shape), tuple(input.shape))
-    return watch(record(input, *rest), mask)
+    return record.call(input, *rest)
 
 
 @public(forms="m", vmap="samples")
@@ -236,7 +235,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     refuse_unless_tracked(self, value)
     record, rest = fill_choice(mask, value)
     check_takes(tuple(self.shape), tuple(mask.shape))
-    return watch(inplace(record, self, *rest), mask)
+    return inplace(record, self, *rest)
 
 
 @public("masked_select", vmap="dynamic")
@@ -245,13 +244,13 @@ def masked_selected(input: Tensor, mask: Tensor) -> Tensor:
     if mask.dtype.category != dtypes.BOOL:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     broadcast(tuple(mask.shape), tuple(input.shape))
-    return watch(masked_select(input, mask.shared()), mask)
+    return masked_select(input, mask)
 
 
 @public(vmap="samples")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Select elements by flat position (torch.take)."""
-    return watch(take_record(input, flat_positions("take", input, index)), index)
+    return take_record(input, flat_positions("take", input, index))
 
 
 @public(vmap="dynamic")

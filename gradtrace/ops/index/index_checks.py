@@ -1,4 +1,7 @@
-"""Validate index tensors and sources with PyTorch's errors: gather, scatter, index_add, index_copy, take, put."""
+"""Validate index tensors and sources with PyTorch's errors: gather, scatter, index_add, index_copy, take, put.
+
+Each function returns the index tensor.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +38,10 @@ def in_range(
         raise kind(f"{before}index {int(wrong.flat[0])} is out of bounds for dimension {dim} with size {n}")
 
 
-def gather_index(input: Tensor, dim: int, index: Tensor) -> Array:
-    """Return the index array of gather, validated against the input."""
+def gather_index(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """Return the index of gather, validated against the input."""
     if not index.numel():  # of any dtype and number of dims
-        return index.shared().astype(np.int64)
+        return Tensor._wrap(index.shared().astype(np.int64))
     i = integers(index, 4, "gather(): Expected dtype int32/int64 for index")
     if i.ndim != input.ndim and max(i.ndim, input.ndim) > 1:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
@@ -49,16 +52,16 @@ def gather_index(input: Tensor, dim: int, index: Tensor) -> Array:
                 f"{list(input.shape)} apart from dimension {dim}"
             )
     in_range(i, dim, length(input, dim))
-    return i
+    return index
 
 
-def scatter_index(self: Tensor, dim: int, index: Tensor, src: object) -> Array:
-    """Return the index array of scatter and scatter_add, validated against the target and the source."""
+def scatter_index(self: Tensor, dim: int, index: Tensor, src: object) -> Tensor:
+    """Return the index of scatter and scatter_add, validated against the target and the source."""
     i = integers(index, 4, "scatter(): Expected dtype int32/int64 for index")
     if isinstance(src, Tensor) and src.dtype is not self.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if i.size == 0:
-        return i
+        return index
     if i.ndim != self.ndim and max(i.ndim, self.ndim) > 1:
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
     if isinstance(src, Tensor) and src.ndim != i.ndim and max(i.ndim, src.ndim) > 1:
@@ -74,11 +77,11 @@ def scatter_index(self: Tensor, dim: int, index: Tensor, src: object) -> Array:
             f"{dim}{more}"
         )
     in_range(i, dim, length(self, dim))
-    return i
+    return index
 
 
-def select_index(input: Tensor, dim: int, index: Tensor) -> Array:
-    """Return the validated index array of index_select."""
+def select_index(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """Return the validated index of index_select."""
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     i = integers(index, 4, "index_select(): Expected dtype int32 or int64 for index")
@@ -86,11 +89,11 @@ def select_index(input: Tensor, dim: int, index: Tensor) -> Array:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {i.size} value(s)")
     if i.size and (int(i.min()) < 0 or int(i.max()) >= length(input, dim)):
         raise IndexError("index out of range in self")
-    return i if input.ndim else i.reshape(())
+    return index
 
 
-def added_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Array:
-    """Return the validated index array of index_add."""
+def added_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """Return the validated index of index_add."""
     if index.ndim > 1:
         raise IndexError(
             f"index_add_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
@@ -113,11 +116,11 @@ def added_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Array:
             f"{list(self.shape)} source.shape = {list(source.shape)}"
         )
     in_range(i, dim, length(self, dim))
-    return i
+    return index
 
 
-def copied_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Array:
-    """Return the validated index array of index_copy."""
+def copied_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """Return the validated index of index_copy."""
     i = integers(index, 8, f"index_copy_(): Expected a long tensor for index, but got {index.dtype.scalar_type}")
     if self.dtype is not source.dtype:
         raise RuntimeError(
@@ -134,20 +137,20 @@ def copied_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Array
     if i.size != have:
         raise IndexError(f"index_copy_(): Number of indices ({i.size}) should be equal to source.size(dim) ({have})")
     in_range(i, dim, length(self, dim), IndexError, "index_copy_(): ")
-    return i.reshape(-1)
+    return index
 
 
-def filled_index(self: Tensor, dim: int, index: Tensor) -> Array:
-    """Return the validated index array of index_fill."""
+def filled_index(self: Tensor, dim: int, index: Tensor) -> Tensor:
+    """Return the validated index of index_fill."""
     i = integers(index, 8, "index_fill_(): Expected dtype int64 for index.", IndexError)
     if i.ndim > 1:
         raise RuntimeError("Index has to be a vector/scalar")
     in_range(i, dim, length(self, dim), IndexError, from_end=True)
-    return i.reshape(-1)
+    return index
 
 
-def flat_positions(name: str, self: Tensor, index: Tensor) -> Array:
-    """Return the positions of take and put, normalised to be non-negative."""
+def flat_positions(name: str, self: Tensor, index: Tensor) -> Tensor:
+    """Return the validated positions of take and put."""
     n = self.numel()
     if name == "take" and not n and index.numel():
         raise IndexError("take(): tried to take from an empty tensor")
@@ -155,7 +158,7 @@ def flat_positions(name: str, self: Tensor, index: Tensor) -> Array:
     wrong = i[(i < -n) | (i >= n)]
     if wrong.size:
         raise IndexError(f"out of range: tried to access index {int(wrong.flat[0])} on a tensor of {n} elements.")
-    return np.where(i < 0, i + n, i)
+    return index
 
 
 def other_sizes(t: Tensor, dim: int) -> Ints:

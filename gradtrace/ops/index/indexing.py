@@ -8,7 +8,6 @@ from gradtrace.engine.data.dtypes import python_number
 from gradtrace.engine.data.lazy import is_array, np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Ints
-from gradtrace.engine.reverse.saved import watch
 from gradtrace.ops.create.factories import assign, fill_tensor, from_nested
 from gradtrace.ops.index.index_checks import in_range
 from gradtrace.ops.index.records import index, index_put, select, slice_record
@@ -151,7 +150,7 @@ def sliced(tensor: Tensor, dim: int, item: slice, keep_full: bool) -> Tensor:
 
 
 def index_arrays(tensor: Tensor, advanced: list[Any]) -> tuple[Any, ...]:
-    """Return the advanced items as numpy indices, checked against the dims they index."""
+    """Return the advanced items as indices for numpy, checked against the dims they index; tensors stay tensors."""
     result: list[Any] = []
     dim = indexed = 0  # PyTorch's message counts only the indexed dims
     for item in advanced:
@@ -166,7 +165,10 @@ def index_arrays(tensor: Tensor, advanced: list[Any]) -> tuple[Any, ...]:
             in_range(array, indexed, tensor.shape[dim], IndexError, from_end=True)
         n = array.ndim if array.dtype == bool else 1
         dim, indexed = dim + n, indexed + n
-        result.append(array)
+        if not isinstance(item, Tensor):
+            result.append(array)
+        else:
+            result.append(item if item.dtype.name != "uint8" else item.alias(array))
     while result and isinstance(result[-1], slice):
         result.pop()
     return tuple(result)
@@ -197,7 +199,7 @@ def getitem(self: Tensor, key: object) -> Tensor:
     if not advanced:
         return result if result is not self else alias(self)
     try:
-        return watch(index(result, index_arrays(result, advanced)), *advanced)
+        return index(result, index_arrays(result, advanced))
     except (ValueError, IndexError) as error:
         if "broadcast" in str(error):
             raise no_common_shape(advanced) from None
@@ -233,7 +235,6 @@ def setitem(self: Tensor, key: object, value: object) -> None:
             if "indexing arrays could not be broadcast" in str(error):
                 raise no_common_shape(advanced) from None
             raise
-        watch(target, *advanced)
         return
     if not isinstance(value, Tensor):
         value = Tensor._wrap(np.asarray(value).astype(self.dtype.np))

@@ -34,7 +34,7 @@ def take_entries(a: Array, index_array: Array, dim: int) -> Array:
 
 def take_slices(a: Array, dim: int, index_array: Array) -> Array:
     """Select the slices at a 1-d index along `dim`; return a 0-d array unchanged."""
-    return np.take(a, index_array, dim) if a.ndim else np.array(a)
+    return np.take(a, np.atleast_1d(index_array), dim) if a.ndim else np.array(a)
 
 
 # The derivative of an operand that holds only zeros; PyTorch's graph has a node for it.
@@ -117,11 +117,11 @@ index = gather_op("index(self; indices)", lambda a, indices: a[indices], "out[i]
 index_place = gather_op("index_place(onto, values; shape, indices)",
     lambda onto, g, shape, indices: add_at(shape, indices, g), "out[j] = sum[i](values[i] if indices[i] == j else 0)",
     node="IndexPutImplBackward0",
-    onto=NO_GRAD, values="index(grad, indices)")
+    onto=NO_GRAD, values=d("indices", "index(grad, indices)"))
 index_rows = gather_op("index_rows(onto, source; shape, dim, index)",
-    lambda onto, g, shape, dim, index: add_at(shape, along(dim, index) if shape else (...,), g),
+    lambda onto, g, shape, dim, index: add_at(shape, along(dim, np.atleast_1d(index)), g),
     "out[..., j, ...] = sum[i](source[..., i, ...] if index[i] == j else 0)", node="IndexAddBackward0",
-    onto=NO_GRAD, source="index_select(grad, dim, index)")
+    onto=NO_GRAD, source=d("index", "index_select(grad, dim, index)"))
 index_put = gather_op("index_put(self, values; indices, accumulate)",
     put_kernel,
     "out[indices[i]] = self[indices[i]] + values[i] if accumulate else values[i]", overlap="idempotent reads",
@@ -139,7 +139,7 @@ def _place(name: str, node: str) -> None:
         lambda onto, g, shape, dim, index: add_at(shape, grid(index, dim), g),
         "out[..., j, ...] = sum[i](src[..., i, ...] if index[..., i, ...] == j else 0)", node=node,
         onto=NO_GRAD,
-        src=d("", lambda xp, g, out, onto, src, shape, dim, index: xp.gather(g, dim, index)))  # fmt: skip
+        src=d("index", lambda xp, g, out, onto, src, shape, dim, index: xp.gather(g, dim, index)))  # fmt: skip
 
 
 _place("gather_place", "ScatterAddBackward0")

@@ -53,6 +53,16 @@ def scatter_reduce_kernel(a: Array, src: Array, dim: int, index: Array, reduce: 
     return out
 
 
+def spread(index: Array, dim: int, shape: Shape) -> Array:
+    """Return the index of scatter_reduce for that of index_reduce; `shape` is the source's."""
+    sizes = [-1 if i == dim else 1 for i in range(len(shape))]
+    return np.broadcast_to(index.reshape(sizes), tuple(shape))
+
+
+def index_reduce_kernel(a: Array, src: Array, dim: int, index: Array, reduce: str, include_self: bool) -> Array:
+    return scatter_reduce_kernel(a, src, dim, spread(index, dim, src.shape), reduce, include_self)
+
+
 def one_where(xp: XP, condition: Operand, like: Operand) -> Operand:
     return xp.where(condition, xp.ones_like(like), xp.zeros_like(like))
 
@@ -70,6 +80,8 @@ def reduce_grads(
     name: str,
 ) -> tuple[Operand, Operand]:
     """Return the gradients of a and src, following PyTorch's scatter_reduce_backward (FunctionsManual.cpp)."""
+    if name == "index_reduce":
+        index = spread(index, dim, tuple(src.shape))
     if reduce == "sum":
         of_a, of_src = g, xp.gather(g, dim, index)
     elif reduce == "mean":
@@ -108,7 +120,7 @@ def prod_grads(
 
 def fill_at(a: Array, value: Array | float, dim: int, index: Array) -> Array:
     out = np.array(a)
-    out[along(dim, index) if out.ndim else ...] = value
+    out[along(dim, index.reshape(-1)) if out.ndim else ...] = value
     return out
 
 
@@ -120,7 +132,7 @@ def distinct(index: Array, shape: Shape, dim: int) -> Array:
 def reduced(name: str) -> Derivative:
     """Return the derivative of scatter_reduce or index_reduce."""
     return d(
-        "self src out",
+        "self src index out",
         lambda xp, wanted, g, out, self, src, dim, index, reduce, own: [
             x if w else None
             for x, w in zip(reduce_grads(xp, g, out, self, src, dim, index, reduce, own, name), wanted, strict=True)
@@ -129,9 +141,15 @@ def reduced(name: str) -> Derivative:
 
 
 def masked_scatter_kernel(a: Array, source: Array, mask: Array) -> Array:
-    out = np.array(np.broadcast_to(a, mask.shape))
+    a, mask = np.broadcast_arrays(a, mask)
+    out = np.array(a)
     out[mask] = source.reshape(-1)[: int(mask.sum())]
     return out
+
+
+def as_source(xp: XP, taken: Operand, shape: Shape) -> Operand:
+    """Return the gradient of masked_scatter's source: that of the elements taken, then zeros for the others."""
+    return xp.reshape(xp.fit(taken, (int(np.prod(shape)),)), shape)
 
 
 def put_kernel(a: Array, source: Array, index: Array, accumulate: bool) -> Array:
@@ -148,7 +166,7 @@ def put_kernel(a: Array, source: Array, index: Array, accumulate: bool) -> Array
 scatter_reduce_record = gather_op("scatter_reduce(self, src; dim, index, reduce, include_self)", scatter_reduce_kernel,
     "out[..., index[..., i, ...], ...] = reduce(self[..., index[..., i, ...], ...], src[..., i, ...])",
     overlap="reads", joint=reduced("scatter_reduce"))
-index_reduce_record = gather_op("index_reduce(self, src; dim, index, reduce, include_self)", scatter_reduce_kernel,
+index_reduce_record = gather_op("index_reduce(self, src; dim, index, reduce, include_self)", index_reduce_kernel,
     "out[..., index[i], ...] = reduce(self[..., index[i], ...], src[..., i, ...])", joint=reduced("index_reduce"))
 index_fill_record = gather_op("index_fill(self; dim, index, value)",
     lambda a, dim, index, value: fill_at(a, value, dim, index), "out[..., index[i], ...] = value",
@@ -165,7 +183,7 @@ masked_scatter_record = gather_op("masked_scatter(self, source; mask)", masked_s
     "out[mask] = source; out[not mask] = self[not mask]",
     self=d("mask", lambda xp, g, out, self, source, mask: xp.where(mask, xp.zeros_like(g), g)),
     source=d("~source mask", lambda xp, g, out, self, source, mask:
-        xp.reshape(xp.fit(xp.index(g, (mask,)), (int(np.prod(tuple(source.shape))),)), tuple(source.shape))))
+        as_source(xp, xp.index(g, (np.broadcast_to(mask, tuple(g.shape)),)), tuple(source.shape))))
 put_record = gather_op("put(self, source; index, accumulate)", put_kernel,
     "out[index[i]] = self[index[i]] + source[i] if accumulate else source[i]", overlap="reads",
     self=d("index", lambda xp, g, out, self, source, index, accumulate:
@@ -219,11 +237,7 @@ def choose_index_reduce(
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     dim = check_dim(dim, input.ndim)
-    shape = [1] * source.ndim
-    if source.ndim:
-        shape[dim] = -1
-    spread = np.broadcast_to(index.array.reshape(shape), tuple(source.shape))
-    return index_reduce_record, (input, source, dim, spread, reduce, include_self)
+    return index_reduce_record, (input, source, dim, index, reduce, include_self)
 
 
 @in_both_forms("masked_scatter", vmap="samples")
@@ -241,7 +255,7 @@ def choose_masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Choice
     full = np.broadcast_to(mask.array, broadcast(tuple(mask.shape), tuple(input.shape)))
     if int(full.sum()) > source.numel():
         raise RuntimeError("Number of elements of source < number of ones in mask")
-    return masked_scatter_record, (input, source, full)
+    return masked_scatter_record, (input, source, mask)
 
 
 @in_both_forms("put", vmap="samples")
@@ -253,10 +267,10 @@ def choose_put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = 
             f"{input.dtype.scalar_type} and source.dtype = {source.dtype.scalar_type}"
         )
     positions = flat_positions("put_", input, index)
-    if positions.size != source.numel():
+    if positions.numel() != source.numel():
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-            f"{source.numel()}, index.numel() = {positions.size}"
+            f"{source.numel()}, index.numel() = {positions.numel()}"
         )
     return put_record, (input, source, positions, accumulate)
 
@@ -289,6 +303,4 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 def non_negative(indices: Tensor, n: int) -> Tensor:
     """Return the indices with those from -n to -1 counted from the end."""
     array = indices.shared()
-    if not ((array < 0) & (array >= -n)).any():
-        return indices
     return Tensor._wrap(np.where((array < 0) & (array >= -n), array + n, array))

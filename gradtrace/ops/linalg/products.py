@@ -69,7 +69,7 @@ lerp_scalar = elementwise_op("lerp_scalar(self, end; weight)", lerp_kernel, "sel
 lerp = elementwise_op("lerp(self, end, weight)", lerp_kernel, "self + weight * (end - self)", node="LerpBackward1",
     self=d("weight", lambda xp, g, out, self, end, weight: g * (1 - weight)),
     end=d("weight", lambda xp, g, out, self, end, weight: g * weight),
-    weight=d("self end", lambda xp, g, out, self, end, weight: g * (end - self)))
+    weight=d("self end weight", lambda xp, g, out, self, end, weight: g * (end - self)))
 addcmul = arith_op("addcmul(self, tensor1, tensor2; value)", addcmul_kernel, "self + value * tensor1 * tensor2",
     unsupported_dtypes="b addcmul_cpu_out", self=PASS_ON,
     tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor2 * value)),

@@ -14,7 +14,7 @@ from gradtrace.ops.api import expose, named
 from gradtrace.ops.arguments import need_float, require_float
 from gradtrace.ops.nn.conv_arguments import lengths
 from gradtrace.ops.nn.patches import PerDim, size_of, widen_half
-from gradtrace.ops.nn.pool import divided, index_record, refuse_empty, watched, zero_input_grad
+from gradtrace.ops.nn.pool import divided, index_record, refuse_empty, zero_input_grad
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.nn.pool_windows import Taps, adaptive, add_windows, dual, find_maxima, irregular, regular
 from gradtrace.ops.reduce.sums import mean_dim
@@ -177,7 +177,7 @@ def max_with_indices1d(input: Tensor, output_size: PerDim) -> tuple[Tensor, Tens
     dim = input.ndim - 1
     image = unsqueeze(input, dim)
     check_shape("adaptive_max_pool2d", image, outs)
-    values, index = watched(maxima[2](image, outs))
+    values, index = maxima[2](image, outs)
     return squeeze_dim(values, dim), squeeze_dim(index, dim)
 
 
@@ -187,7 +187,7 @@ def max_with_indices(n: int) -> Callable[..., tuple[Tensor, Tensor]]:
     def function(input: Tensor, output_size: PerDim) -> tuple[Tensor, Tensor]:
         outs = check_output_size(name, input, output_size, n)
         check_shape(name, input, outs)
-        return watched(maxima[n](input, outs))
+        return maxima[n](input, outs)
 
     return function
 

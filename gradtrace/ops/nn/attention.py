@@ -80,7 +80,7 @@ def attention_traced(
 fused = contraction_op("scaled_dot_product_attention(query, key, value; mask, scale)", attention_kernel,
     "out[i] = sum[j](softmax[j](scale * (query[i] @ key[j]) + mask[i, j]) * value[j])",
     node="ScaledDotProductFlashAttentionForCpuBackward0",
-    joint=d("query key value out", attention_grad, attention_traced))
+    joint=d("query key value mask out", attention_grad, attention_traced))
 # PyTorch's fused kernel has no second derivative.
 contraction_op("_scaled_dot_product_flash_attention_for_cpu_backward(g, query, key, value, out; mask, scale)",
     lambda g, q, k, v, out, *rest: tuple(attention_grad(ARRAY, (True,) * 3, g, None, q, k, v, *rest)), outputs=3,
@@ -149,7 +149,7 @@ def scaled_dot_product_attention(
     alike = query.ndim == key.ndim == value.ndim == 4 and query.shape[-1] == key.shape[-1] == value.shape[-1]
     same_heads = alike and query.shape[:2] == key.shape[:2] == value.shape[:2]
     if same_heads and dropout_p == 0 and (mask is None or not mask.requires_grad):
-        return fused(query, key, value, None if mask is None else mask.array, factor)
+        return fused(query, key, value, mask, factor)
     return composed(query, key, value, mask, factor, dropout_p)
 
 

@@ -101,7 +101,7 @@ def binary_cross_entropy(
         x = tensor.array
         if input.is_floating_point() and x.size and not bool(((x >= 0) & (x <= 1)).all()):
             raise RuntimeError(f"all elements of {name} should be between 0 and 1")
-    return bce(input, target, None if weight is None else weight.array, reduction)
+    return bce(input, target, weight, reduction)
 
 
 @public(forms="n", vmap="samples")
@@ -127,7 +127,6 @@ def binary_cross_entropy_with_logits(
     for first, second in ((pos_weight, target), (input, weight)):
         if first is not None and second is not None:
             broadcast(tuple(first.shape), tuple(second.shape))
-    raw = None if weight is None else weight.array
     if pos_weight is None:
-        return bce_logits(input, target, raw, reduction)
-    return bce_pos_weight(input, target, pos_weight, raw, reduction)
+        return bce_logits(input, target, weight, reduction)
+    return bce_pos_weight(input, target, pos_weight, weight, reduction)

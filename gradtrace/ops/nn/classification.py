@@ -97,7 +97,8 @@ def _nll(name: str, formula: str) -> OneResult:
         g=d("~self", nll_double_backward),
         self=ZERO_GRAD)  # fmt: skip
     return loss_op(f"{name}(self; target, weight, reduction, ignore)", nll_kernel, formula,
-        self=d("self", lambda xp, g, out, self, *rest: getattr(xp, backward)(g, self, *rest)))  # fmt: skip
+        self=d("self target weight",
+            lambda xp, g, out, self, *rest: getattr(xp, backward)(g, self, *rest)))  # fmt: skip
 
 
 nll_record = _nll("nll_loss", "reduction[n](-weight[target[n]] * self[n, target[n]])")
@@ -134,8 +135,7 @@ def loss_of_classes(input: Tensor, target: Tensor, weight: Tensor | None, ignore
         n, c = input.shape[0], input.shape[1]
         input = input.reshape(n, c, 1, -1) if input.numel() else input
         classes = target.reshape(n, 1, -1)
-    w = None if weight is None else weight.array
-    result: Tensor = record.call(input, classes.array, w, reduction, ignore_index)
+    result: Tensor = record.call(input, classes, weight, reduction, ignore_index)
     apart = reduction == "none" and dims > 1 and result.shape != target.shape
     return result.view(*target.shape) if apart else result
 

@@ -105,11 +105,11 @@ convolution = contraction_op(
     "convolution(input, weight, bias; stride, padding, dilation, transposed, output_padding, groups)", convolve,
     "out[n, o, x] = bias[o] + sum[c, k](weight[o, c, k] * input[n, c, stride * x + dilation * k - padding])",
     zero="product",
-    input=d("~input weight", lambda xp, g, out, input, weight, bias, s, p, e, transposed, more, groups:
+    input=d("input weight", lambda xp, g, out, input, weight, bias, s, p, e, transposed, more, groups:
         input_grad(xp, g, input, weight, (s, p, e), transposed, groups)),
-    weight=d("input ~weight", lambda xp, g, out, input, weight, bias, s, p, e, transposed, more, groups:
+    weight=d("input weight", lambda xp, g, out, input, weight, bias, s, p, e, transposed, more, groups:
         weight_grad(xp, g, input, weight, (s, p, e), transposed, groups)),
-    bias=d("~bias", lambda xp, g, out, input, weight, bias, *_: bias_grad(xp, g, bias)))
+    bias=d("input weight ~bias", lambda xp, g, out, input, weight, bias, *_: bias_grad(xp, g, bias)))
 AGAIN = "ConvolutionBackwardBackward0"
 slide_record = contraction_op("slide(input, weight; sizes, stride, padding, dilation, groups)", slide,
     "out[n, o, x] = sum[c, k](weight[o, c, k] * input[n, c, stride * x + dilation * k - padding])", node=AGAIN,

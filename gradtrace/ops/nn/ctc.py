@@ -12,6 +12,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Ints
 from gradtrace.engine.operators.op import loss_op
+from gradtrace.engine.reverse.saved import watch
 from gradtrace.ops.api import functional, public
 from gradtrace.ops.nn.loss import reduction_named
 from gradtrace.ops.pointwise.choice import where
@@ -172,7 +173,7 @@ def ctc_loss(
         if one > steps:
             raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {one} {PLACE}")
     labels = as_labels(targets.array if batched else targets.array.reshape(1, -1), sizes, classes)
-    result = ctc(logs, labels, lengths, blank, zero_infinity)
+    result = watch(ctc(logs, labels, lengths, blank, zero_infinity), targets)
     if zero_infinity:
         result = where(result == np.inf, Tensor._wrap(np.zeros((), result.dtype.np)), result)
     if reduction == "mean":

@@ -8,6 +8,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Operand, Shape
 from gradtrace.engine.operators.op import d, gather_op
+from gradtrace.engine.reverse.saved import watch
 from gradtrace.ops.api import public
 
 
@@ -63,36 +64,16 @@ def sum_of_bags(
     return scatter_rows(rows if factors is None else rows * factors[:, None], (count, weight.shape[1]), bag)
 
 
-def bag_rows_grad(
-    xp: XP,
-    g: Operand,
-    out: object,
-    weight: Operand,
-    factors: Operand | None,
-    index: Array,
-    bag: Array,
-    share: Array,
-    frequency: Any,
-    count: int,
-) -> Operand:
+def bag_rows_grad(xp: XP, g: Operand, out: object, weight: Operand, factors: Operand | None, *bags: Any) -> Operand:
+    index, bag, share, frequency, _ = bags
     rows = xp.times_array(xp.index(g, (bag,)), (share if frequency is None else share / frequency)[:, None])
     if factors is not None:
         rows = rows * xp.unsqueeze(factors, 1)
     return xp.embedding_rows(rows, tuple(weight.shape), np.where(share == 0, -1, index), -1, False)
 
 
-def bag_factors_grad(
-    xp: XP,
-    g: Operand,
-    out: object,
-    weight: Operand,
-    factors: Operand,
-    index: Array,
-    bag: Array,
-    share: Array,
-    frequency: Any,
-    count: int,
-) -> Operand:
+def bag_factors_grad(xp: XP, g: Operand, out: object, weight: Operand, factors: Operand, *bags: Any) -> Operand:
+    index, bag, share, *_ = bags
     products = xp.index(g, (bag,)) * xp.index(weight, (index,))
     dropped = share == 0
     return xp.sum_dim(xp.zeroed(products, dropped[:, None]) if dropped.any() else products, (1,))
@@ -189,7 +170,7 @@ def embedding(
     indices = checked_indices(input, weight.shape[0])
     if max_norm is not None:
         renormalise(weight, indices, max_norm, norm_type)
-    return embedding_record(weight, indices, padding, scale_grad_by_freq)
+    return embedding_record(weight, input, padding, scale_grad_by_freq)
 
 
 @public(forms="n", vmap="samples")
@@ -238,20 +219,21 @@ def embedding_bag(
             "embedding_bag)"
         )
     index = checked_indices(input, rows, "embedding_bag").reshape(-1)
+    read = input.reshape(-1), offsets
     kept = index != padding_row(padding_idx, rows)
     if max_norm is not None:
         renormalise(weight, index, max_norm, norm_type)
     bag = np.searchsorted(starts, np.arange(len(index)), side="right") - 1
     inside = kept & (np.arange(len(index)) < stop)
     if mode == "max":
-        return embedding_bag_max(weight, index[inside], bag[inside], len(starts))
+        return watch(embedding_bag_max(weight, index[inside], bag[inside], len(starts)), *read)
     share = inside.astype(weight.dtype.np)
     if mode == "mean":
         sizes = np.bincount(bag, inside, len(starts))
         share /= np.maximum(sizes, 1)[bag].astype(share.dtype)
     factors = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     frequency = np.bincount(index)[index] if scale_grad_by_freq else None
-    return embedding_bag_sum(weight, factors, index, bag, share, frequency, len(starts))
+    return watch(embedding_bag_sum(weight, factors, index, bag, share, frequency, len(starts)), *read)
 
 
 def bag_starts(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[Array, int]:

@@ -12,7 +12,7 @@ from gradtrace.engine.data.types import Array, Ints
 from gradtrace.ops.api import expose, functions, named
 from gradtrace.ops.nn.conv_arguments import lengths
 from gradtrace.ops.nn.patches import PerDim, size_of
-from gradtrace.ops.nn.pool import index_record, watched
+from gradtrace.ops.nn.pool import index_record
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.random import sampling  # noqa: F401 - defines rand
 
@@ -130,7 +130,7 @@ def _fractional(n: int) -> Callable[..., Any]:
             samples = functions["rand"](batch, input.shape[-n - 1], n, dtype=input.dtype)
         check_input(place, input, kernel, outs)
         check_samples(samples, input, n)
-        result = watched(records[n](input, samples, kernel, outs))
+        result = records[n](input, samples, kernel, outs)
         return result if return_indices else result[0]
 
     doc = (

@@ -12,6 +12,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Ints, Operand, Rule
 from gradtrace.engine.operators.op import SeveralResults, d, normalization_op
+from gradtrace.engine.reverse.saved import watch
 from gradtrace.ops.api import functions
 from gradtrace.ops.arguments import count, kept_shape, need_float, torch_function
 from gradtrace.ops.create.factories import cast, clone
@@ -264,7 +265,7 @@ def normalise_batch(
         if running is not None:
             old = running.shared()
             write(running, (momentum * new.reshape(-1) + (1 - momentum) * old).astype(old.dtype))
-    return out, mean, var
+    return watch(out, running_mean, running_var), mean, var
 
 
 def empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:

@@ -90,7 +90,8 @@ def weighted_loss(
     if backward is not None:
         traced[next(iter(reduced_rules))] = lambda xp, g, out, *args: backward(g, *args)
     derivatives = {
-        argument: d(needs, without_result(rule), traced.get(argument)) for argument, rule in reduced_rules.items()
+        argument: d(f"{needs} weight", without_result(rule), traced.get(argument))
+        for argument, rule in reduced_rules.items()
     }
     return loss_op(f"{name}({operands}; weight, reduction)", kernel, formula, node=node, promote="arith",
         unsupported_dtypes=f"bi {kernel_name}", **derivatives)  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Shape
-from gradtrace.engine.operators.op import loss_op
+from gradtrace.engine.operators.op import d, loss_op
 from gradtrace.ops.api import check_tensors, public
 from gradtrace.ops.arguments import need_float
 from gradtrace.ops.nn.loss import reduce_array, reduced, reduction_named
@@ -122,14 +122,14 @@ multi_margin = loss_op("multi_margin_loss(self; target, p, margin, weight, reduc
         reduced_rows(multi_margin_parts(x, target, p, margin, weight)[0], target.shape, reduction),
     "reduction[n](sum[j](max(0, margin - self[n, y] + self[n, j])**p) / C); y = target[n]; j != y",
     unsupported_dtypes="bi multi_margin_loss_cpu_kernel",
-    self="multi_margin_loss_backward(grad, self, target, p, margin, weight, reduction)")
+    self=d("self target weight", "multi_margin_loss_backward(grad, self, target, p, margin, weight, reduction)"))
 loss_op("multi_margin_loss_backward(g, self; target, p, margin, weight, reduction)",
     lambda g, x, target, p, margin, weight, reduction:
         rows_grad(g, multi_margin_parts(x, target, p, margin, weight)[1], reduction), undefined=True)
 multilabel_margin = loss_op("multilabel_margin_loss(self; target, reduction)",
     lambda x, target, reduction: reduced_rows(multilabel_parts(x, target)[0], x.shape[:-1], reduction),
     "reduction[n](sum[j, k](max(0, 1 - (self[n, target[n, j]] - self[n, k]))) / C); k not in target[n]",
-    self="multilabel_margin_loss_backward(grad, self, target, reduction)")
+    self=d("self target", "multilabel_margin_loss_backward(grad, self, target, reduction)"))
 loss_op("multilabel_margin_loss_backward(g, self; target, reduction)",
     lambda g, x, target, reduction: rows_grad(g, multilabel_parts(x, target)[1], reduction), undefined=True)
 # fmt: on
@@ -153,7 +153,7 @@ def multi_margin_loss(
     labels = target.array
     if labels.size and (labels.min() < 0 or labels.max() >= (input.shape[-1] if input.ndim else 1)):
         raise RuntimeError("target out of range")
-    return multi_margin(input, labels, p, margin, None if weight is None else weight.array, reduction)
+    return multi_margin(input, target, p, margin, weight, reduction)
 
 
 @public(forms="n", vmap="samples")
@@ -171,4 +171,4 @@ def multilabel_margin_loss(
     labels = target.array
     if labels.size and (labels.min() < -1 or labels.max() >= (input.shape[-1] if input.ndim else 1)):
         raise RuntimeError("Expected target value to be in range [-1, nclasses)")
-    return multilabel_margin(input, labels, reduction)
+    return multilabel_margin(input, target, reduction)

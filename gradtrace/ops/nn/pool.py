@@ -12,7 +12,6 @@ from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Ints, Kernel, Operand
 from gradtrace.engine.operators.op import OneResult, SeveralResults, d, gather_op, window_op
-from gradtrace.engine.reverse.saved import watch
 from gradtrace.ops.api import expose, named
 from gradtrace.ops.nn.patches import PerDim, size_of, widen_half
 from gradtrace.ops.nn.pool_arguments import (
@@ -126,10 +125,10 @@ def average_back(
 # fmt: off
 planes_take_record = gather_op("planes_take(self; index, n)", planes_take, "out[i] = self[index[i]]",
     node="GatherBackward0",
-    self=d("~self", lambda xp, g, out, self, index, n: xp.planes_put(g, index, tuple(self.shape[-n:]))))
+    self=d("~self index", lambda xp, g, out, self, index, n: xp.planes_put(g, index, tuple(self.shape[-n:]))))
 planes_put_record = gather_op("planes_put(g; index, sizes)", planes_put,
     "out[j] = sum[i](g[i] if index[i] == j else 0)", node="ScatterAddBackward0",
-    g=d("", lambda xp, gg, out, g, index, sizes: xp.planes_take(gg, index, len(sizes))))
+    g=d("index", lambda xp, gg, out, g, index, sizes: xp.planes_take(gg, index, len(sizes))))
 # fmt: on
 
 
@@ -205,13 +204,7 @@ def maxima_of_windows(n: int, input: Tensor, ceil_mode: bool, *given: Any) -> tu
     check_filled(input, n)
     check_room(input, n, out)
     check_bool(input, name)
-    return watched(maxima[n](input, *where, ceil_mode))
-
-
-def watched(pair: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-    """Return values and indices; backward refuses indices that were changed in place."""
-    watch(*pair)
-    return pair
+    return maxima[n](input, *where, ceil_mode)
 
 
 def maxima_of_line(input: Tensor, ceil_mode: bool, *given: Any) -> tuple[Tensor, Tensor]:
@@ -221,7 +214,7 @@ def maxima_of_line(input: Tensor, ceil_mode: bool, *given: Any) -> tuple[Tensor,
     if out < 1:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
     dim = input.ndim - 1
-    values, index = watched(maxima[2](unsqueeze(input, dim), (1, k), (1, s), (0, p), (1, e), ceil_mode))
+    values, index = maxima[2](unsqueeze(input, dim), (1, k), (1, s), (0, p), (1, e), ceil_mode)
     return squeeze_dim(values, dim), squeeze_dim(index, dim)
 
 

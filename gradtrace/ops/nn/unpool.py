@@ -29,7 +29,7 @@ def place_kernel(a: Array, index: Array, sizes: Ints) -> Array:
 def unpool_record(n: int) -> OneResult:
     return gather_op(f"max_unpool{n}d(self; index, sizes)", place_kernel, "out[index[i]] = self[i]",
         unsupported_dtypes=f"bi max_unpool{n}d",
-        self=d("", lambda xp, g, out, self, index, sizes: xp.planes_take(g, index, n)))  # fmt: skip
+        self=d("index", lambda xp, g, out, self, index, sizes: xp.planes_take(g, index, n)))  # fmt: skip
 
 
 records = {n: unpool_record(n) for n in (2, 3)}

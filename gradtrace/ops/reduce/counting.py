@@ -11,6 +11,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array
 from gradtrace.engine.operators.op import d, gather_op
+from gradtrace.engine.reverse.saved import watch
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.arguments import need_float
 from gradtrace.ops.create.factories import np_of
@@ -46,10 +47,11 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Res
     if not 1 <= k <= n:
         raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(dim))
     if not input.ndim:
-        place = np.zeros((), np.int64)
-        return values_and_indices("kthvalue", (kth(input, dim, place), wrap(place)))
+        place = wrap(np.zeros((), np.int64))
+        return values_and_indices("kthvalue", (kth(input, dim, place), place))
     index = np.take(order_of(input.array, dim, False), [k - 1], dim)
-    values, indices = kth(input, dim, index), wrap(index.squeeze(dim))
+    indices = wrap(index.squeeze(dim))
+    values = watch(kth(input, dim, index), indices)
     pair = (values.unsqueeze(dim), indices.unsqueeze(dim)) if keepdim else (values, indices)
     return values_and_indices("kthvalue", pair)
 

@@ -187,7 +187,7 @@ pick = gather_op("pick(self, index; dim)", pick_kernel, "out = self[..., index, 
 
 def _place(name: str, node: str, formula: str) -> None:
     gather_op(f"{name}(onto, src; index, dim, size)", place_kernel, formula, node=node, onto=NO_GRAD,
-        src=d("", lambda xp, g, out, onto, src, index, dim, size: xp.pick(g, index, dim)))  # fmt: skip
+        src=d("index", lambda xp, g, out, onto, src, index, dim, size: xp.pick(g, index, dim)))  # fmt: skip
 
 
 _place("place", "ScatterAddBackward0", "out[..., j, ...] = src if j == index else 0")
@@ -215,7 +215,7 @@ def _in_groups(name: str, ufunc: str, formula: str) -> Op:
 def _running(name: str, ufunc: str, formula: str) -> Op:
     return scan_op(f"{name}(self; dim)", running_extreme(ufunc), formula, dims="dim", outputs=2, c_order=True,
         differentiable=(0,), undefined_grad="none",
-        self=d("~self out1", lambda xp, g, out, self, dim: index_grad(xp, g[0], out, self, out[1], dim)))  # fmt: skip
+        self=d("self out1", lambda xp, g, out, self, dim: index_grad(xp, g[0], out, self, out[1], dim)))  # fmt: skip
 
 
 max_all = _of_all("max", lambda a: fold("maximum", a, None), "max[i](self[i])", "MaxBackward1")

@@ -135,9 +135,8 @@ def sort(input: Tensor, *args: Any, **options: Any) -> Result:
 
 def values_and_positions(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Result:
     dim = check_dim(dim, input.ndim)
-    order = copy_like(input.laid_out(), order_of(input.shared(), dim, descending))
-    values = (sort_stable if stable else sort_by)(input, dim, order)
-    return values_and_indices("sort", (values, Tensor._wrap(order)))
+    order = positions(input, dim, descending)
+    return values_and_indices("sort", ((sort_stable if stable else sort_by)(input, dim, order), order))
 
 
 @public(vmap="samples")
@@ -147,9 +146,9 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
         raise RuntimeError("topk does not support bool dtypes on CPU")
     dim = check_dim(dim, input.ndim)
     if not input.ndim and k <= 1:
-        place = np.zeros((), np.int64)
-        return values_and_indices("topk", (topk_by(input, dim, place), Tensor._wrap(place)))
+        place = Tensor._wrap(np.zeros((), np.int64))
+        return values_and_indices("topk", (topk_by(input, dim, place), place))
     if not input.ndim or k > input.shape[dim]:
         raise RuntimeError("selected index k out of range")
-    order = np.take(order_of(input.shared(), dim, largest), np.arange(k), dim)
-    return values_and_indices("topk", (topk_by(input, dim, order), Tensor._wrap(order)))
+    order = Tensor._wrap(np.take(order_of(input.shared(), dim, largest), np.arange(k), dim))
+    return values_and_indices("topk", (topk_by(input, dim, order), order))

@@ -186,7 +186,7 @@ def view_as_dtype(self: Tensor, dtype: Any) -> Tensor:
                 raise RuntimeError(f"self.{what} must be divisible by {ratio} {kinds}, but got {got}")
         if not raw.size:
             return Tensor._wrap(np.empty((*raw.shape[:-1], raw.shape[-1] * raw.itemsize // new.itemsize), new))
-    return Tensor._wrap(raw.view(new))
+    return self.alias(raw.view(new))
 
 
 @public("reshape")

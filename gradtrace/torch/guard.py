@@ -71,10 +71,9 @@ def guard(
     runs it again in another process. The last recording is `step.guard.recorded`.
 
     `spike` is how many robust deviations a loss may be above the median of the 50 before it (a robust deviation is
-    their median absolute deviation, at least 1 % of the median and a
-    quarter of how far the largest is above it): a step with a larger one is repeated, and gets a
-    capsule too, at most three times. A loss is a number of which backward computes gradients. None, the default, judges
-    no loss. UsageError if `spike` is not positive.
+    their median absolute deviation, at least 1 % of the median and three quarters of how far the largest of the 50 is
+    above it): a step with a larger one is repeated, and gets a capsule too, at most three times. A loss is a number of
+    which backward computes gradients. None, the default, judges no loss. UsageError if `spike` is not positive.
     """
     levels = LossLevels(spike)
     if step is None:

@@ -207,6 +207,7 @@ class WatchedCall:
         """Keep what the repetition is compared with."""
         repetition.settle_in()
         self.fault = fault._replace(wanted=repetition.copies_of(fault.parameters))
+        self.before.numbers.gradients.note_lost()
         if file is not None:
             known = [*repetition.copies_of(self.before.parameters), *self.fault.wanted]
             self.capsule = CapsuleWriter(file, {id(p): grad for p, grad in known})

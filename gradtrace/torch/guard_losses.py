@@ -22,7 +22,9 @@ from gradtrace.torch.capsule_asked import Roots
 MOST = 3  # answers about losses of one guard
 PLACES = 64  # losses of one step that are judged
 SHARE = 0.01  # of the level, which a robust deviation is at least: of equal losses it would be 0
-PART = 0.25  # of how far the largest loss of the window is above the level, which a robust deviation is at least
+# of how far the largest loss of the window is above the level, which a robust deviation is at least: losses often have
+# a long tail, of which the median absolute deviation knows nothing
+PART = 0.75
 
 
 class LossLevels:

@@ -87,6 +87,8 @@ Guard = LightningGuard  # the name that users import; transformers' callback has
 class BatchGuard(StepGuard):
     """The guarded `run` of the loop for one batch, in the place of its method."""
 
+    sums_gradients = True
+
     def __init__(self, loop: Any, trainer: Any, *options: Any) -> None:
         super().__init__(loop.run, *options)
         self.loop = loop

@@ -209,15 +209,19 @@ class Gradients:
 
     def restore(self) -> None:
         """Restore each gradient by its copy; or by reference, as None if the step has discarded it."""
-        lost = [] if self.copies.values else self.changed()
+        self.note_lost()
         values = [copy.clone() for copy in self.copies.values] or list(map(private.tensor_of, self.known))
         for parameter in self.parameters:
             parameter.grad = None
         for parameter, grad in zip(self.owners, values, strict=True):
             parameter.grad = grad
-        for parameter in lost:
-            parameter.grad = None if self.are_summed else torch.zeros_like(parameter.grad)
-        self.lost = lost
+        for parameter in self.lost:
+            parameter.grad = None if self.are_summed else torch.zeros_like(parameter)
+
+    def note_lost(self) -> None:
+        """Note the parameters whose gradient has been changed without a copy. A step may discard it later."""
+        if not self.copies.values:
+            self.lost = list({id(p): p for p in (*self.lost, *self.changed())}.values())
 
     def changed(self) -> list[Any]:
         """Return the parameters whose gradient from before the step exists and was changed in it."""

@@ -139,6 +139,7 @@ class TrainerGuard(StepGuard):
     """The guarded `training_step` of one trainer, in the place of its method."""
 
     has_updates = False
+    sums_gradients = True
 
     def __init__(self, trainer: Any, *options: Any) -> None:
         super().__init__(trainer.training_step, *options)

@@ -222,6 +222,42 @@ def test_gradients_of_earlier_batches_are_not_copied_and_the_capsule_has_those_o
     assert again[1:4] == (True, True, [])
 
 
+def test_gradients_that_the_update_has_discarded_are_known_to_be_sums():
+    training = Training()
+    accelerator, model = training.accelerator, training.model
+    for batch in training.loader:
+        with accelerator.accumulate(model):
+            loss = bias_is_bad(model, (batch[0], batch[1] - 1))  # the last batch of an update
+            accelerator.backward(loss)
+            training.optimizer.step()
+            training.optimizer.zero_grad()
+        if batch[1].item() == 11:
+            break
+    assert "epoch 0, batch 7: " in training.text and "sqrt on line" in training.text
+    assert "has the gradients of this batch alone" in training.text and "another loss" not in training.text
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+@pytest.mark.parametrize("squashed", [False, True])
+def test_a_batch_that_is_not_finite_is_named_before_any_operation(value, squashed):
+    told, data = io.StringIO(), torch.randn(24, 5)
+    data[14, 3] = float(value)
+    accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
+    accelerator = gt.accelerate.guarded(accelerate.Accelerator(cpu=True, gradient_accumulation_steps=2), out=told)
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(5, 8), nn.Tanh() if squashed else nn.ReLU(), nn.Linear(8, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, torch.utils.data.DataLoader(data, 4))
+    for x in loader:
+        with accelerator.accumulate(model):
+            accelerator.backward(model(x).square().mean())
+            optimizer.step()
+            optimizer.zero_grad()
+    answer = " ".join(told.getvalue().split())
+    assert "epoch 0, batch 3: " in answer and "another loss" not in answer
+    assert "row 2 of x" in answer and "derivative" not in answer
+
+
 @pytest.mark.parametrize("is_noisy", [False, True])
 def test_a_step_that_discards_older_gradients_is_compared_in_full(is_noisy):
     training, factor = Training(), iter(range(1, 100))

@@ -2,6 +2,7 @@
 
 import io
 
+import numpy
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -122,6 +123,18 @@ def test_losses_that_were_as_large_before_or_are_mostly_0_are_not_reported():
     assert far([30.0 + i % 7 if i % 3 == 2 else 1.0 + 0.01 * (i % 5) for i in range(60)]) == []
     assert far([0.3 * i if i % 9 == 8 else 0.0 for i in range(60)]) == []
     assert len(far([*(1.0 + 0.01 * (i % 5) for i in range(60)), 30.0])) == 1
+
+
+@pytest.mark.parametrize("tail", ["exponential", "chi-squared", "normal"])
+def test_losses_with_a_long_tail_are_not_reported_and_a_spike_among_them_is(tail):
+    alarms = found = 0
+    for seed in range(200):
+        draw = numpy.random.default_rng(seed)
+        losses = {"exponential": draw.exponential, "chi-squared": draw.standard_gamma, "normal": draw.normal}
+        losses = losses[tail](**({"shape": 0.5} if tail == "chi-squared" else {}), size=500) + 3 * (tail == "normal")
+        alarms += bool(far(losses.tolist()))
+        found += bool(far([*losses[:60].tolist(), 10 * losses[10:60].max()]))
+    assert alarms <= 2 and found == 200
 
 
 def run(steps, backward):

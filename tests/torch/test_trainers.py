@@ -139,6 +139,14 @@ def test_a_trainer_names_the_line(tmp_path, batch, options):
     assert guard.recorded.trace().passes
 
 
+def test_a_guard_copies_no_gradient_of_an_accumulation(tmp_path):
+    told = io.StringIO()
+    guard = guard_of_transformers(told)
+    trained(tmp_path, 6, [guard], updates=3)
+    assert guard.step.before.numbers.gradients.copies.memory == []
+    assert_names_the_line(told.getvalue(), "step 2 of 3")
+
+
 def test_a_healthy_trainer_says_nothing_and_is_left_as_it_was(tmp_path):
     from_class = pytest.importorskip("transformers").Trainer.training_step
     told = io.StringIO()

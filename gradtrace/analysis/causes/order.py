@@ -5,12 +5,13 @@ from __future__ import annotations
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.causes import undefined
 from gradtrace.analysis.causes.element import bad_place, line_of_element
+from gradtrace.analysis.causes.signs import is_negative
 from gradtrace.analysis.causes.trail import back
 from gradtrace.analysis.facts import Facts, goes_bad, is_finite
-from gradtrace.analysis.terms import code_of, has_inf, has_nan, is_place, made_at, named
+from gradtrace.analysis.terms import code_of, has_inf, has_nan, is_place, made_at, named, operator
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import NamedTuple
-from gradtrace.trace.record import CONSTANT, PassRecord, TensorRecord
+from gradtrace.trace.record import CONSTANT, Operation, PassRecord, TensorRecord
 
 
 class Symptom(NamedTuple):
@@ -100,12 +101,16 @@ def in_data(facts: Facts, record: TensorRecord, kind: str) -> Cause:
         evidence.append(facts.at(f"{reader.name} reads it first{facts.step(reader)}", reader.span))
     code = code_of(name) if is_place(name) else ""
     rows = f"~torch.isnan({code})" + ".any(1)" * (len(record.shape) > 1)
+    numbers = "" if kind == "nan" else ", posinf=0.0, neginf=0.0"
+    if kind == "inf":
+        rows = f"torch.isfinite({code})" + ".all(1)" * (len(record.shape) > 1)
     advice: tuple[str, ...] = ("leave such rows out, or write numbers in their place",)
     if record.is_parameter:
-        repair = (f"or, under torch.no_grad(): torch.nan_to_num_({code})",) if code else ()
+        repair = (f"or, under torch.no_grad(): torch.nan_to_num_({code}{numbers})",) if code else ()
         advice = ("load a checkpoint from before it", *repair)
     elif code:
-        advice = (f"leave such rows out: {code}[{rows}]", f"or replace them first: {code} = torch.nan_to_num({code})")
+        replaced = f"{code} = torch.nan_to_num({code}{numbers})"
+        advice = (f"leave such rows out: {code}[{rows}]", f"or replace them first: {replaced}")
     return Cause(
         f"{kind} in data",
         f"{f'{where} of ' if where else ''}{name} already holds {kind}{at_line(own)}, before anything is computed",
@@ -122,7 +127,19 @@ def backward_cause(facts: Facts, symptom: Symptom) -> Cause | None:
     first = 0 if symptom.one is None else symptom.one.number
     step = next((s for s in facts.steps if s.number >= first and goes_bad(s)), None)
     operation = None if step is None else facts.arrivals.operations.get(step.function)
-    return None if step is None or operation is None else undefined.bad_derivative(facts, operation, step)
+    if step is None or operation is None:
+        return None
+    data = given_infinity(facts, operation)
+    return undefined.bad_derivative(facts, operation, step) if data is None else in_data(facts, data, "inf")
+
+
+def given_infinity(facts: Facts, operation: Operation) -> TensorRecord | None:
+    """Return a tensor that was given with an infinity, and that an operation read; None for what may be a mask."""
+    if operator(operation) in (*undefined.SOFTMAXES, "scaled_dot_product_attention"):
+        return None
+    read = [record.id for record, value in facts.operands(operation) if has_inf(value)]
+    pairs = [(one, i) for one in read for i in back(facts, one, has_inf)[1]]
+    return next((facts.tensors[i] for one, i in pairs if i == one or not is_negative(facts, i)), None)
 
 
 def not_finite(facts: Facts) -> Cause | None:

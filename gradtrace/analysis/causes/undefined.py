@@ -5,6 +5,7 @@ only.
 from __future__ import annotations
 
 from gradtrace.analysis.cause import Cause, Evidence, Fix
+from gradtrace.analysis.causes.element import bad_place
 from gradtrace.analysis.causes.overflow import WIDER, gradient_too_large, too_large
 from gradtrace.analysis.causes.rewritten import log_at_once, unmasked_rows
 from gradtrace.analysis.causes.signs import FILLS, is_negative
@@ -186,10 +187,8 @@ def written(facts: Facts, operation: Operation, kind: str) -> Cause:
         name = owner  # an attribute that a method changes: h.buf.fill_(x)
     advice: tuple[str, ...] = (f"write a number there in place of {kind}",)
     if is_place(name):
-        advice = (
-            f"leave such rows out of the batches: keep = ~torch.isnan({code_of(name)})",
-            "or write a number there",
-        )
+        keep = f"{'~torch.isnan' if kind == 'nan' else 'torch.isfinite'}({code_of(name)})"
+        advice = f"leave such rows out of the batches: keep = {keep}", "or write a number there"
     else:
         name = f"the result of {operator(operation)}"
     return Cause(
@@ -236,7 +235,8 @@ def of_given_infinity(
     is_product = operator(operation) == "mul"
     data = "inf" if given is None else named(facts, given.id)
     place = operation.span if given is None else made_at(facts, given) or operation.span
-    what = data if given is None else f"{data}, which holds inf,"
+    row = "" if given is None else bad_place(given.value, "inf")[0]
+    what = data if given is None else f"{f'{row} of ' if row else ''}{data}, which holds inf,"
     because = f"{what} meets another number that it has no result with: {combined}"
     if operator(operation) in SOFTMAXES:
         because = f"{what} reaches {unit(operation)}, which has no result for it"

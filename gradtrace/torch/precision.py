@@ -9,17 +9,16 @@ those of the run. The program's own call comes between what is read and what is 
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtrace.torch import private
 from gradtrace.torch.contents import dtype_name
 from gradtrace.torch.memory import PLAIN
-from gradtrace.torch.precision_errors import ErrorSizes
+from gradtrace.torch.precision_errors import ErrorSizes, passed_on
 from gradtrace.torch.precision_kinds import kind_of
 from gradtrace.torch.precision_runs import Runs
-from gradtrace.torch.precision_shadows import Owner, WideFrame, is_number, place_of, size_of_storage, wide
+from gradtrace.torch.precision_shadows import Owner, WideFrame, extent_of, is_number, place_of, size_of_storage, wide
 from gradtrace.torch.precision_steps import Steps
 from gradtrace.trace import precision as record
 
@@ -126,18 +125,20 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
         if is_view:
             frame = WideFrame()
             frame.dtype = tensor.dtype
-            shadows.meet(frame, tensor, storage)
-        shadow = shadows.held[storage]
-        errors = passed_on(tensor, shadow.errors) if is_view else None
+            self.runs.meet(frame, tensor, storage)
+        shadow = shadows.held.get(storage)
+        if shadow is None:
+            return
+        extent, _ = extent_of(tensor)
+        errors = passed_on(tensor, shadow) if is_view else shadow.errors.get(extent)
         if errors is None:
             errors = self.runs.errors(frame, tensor, storage)
+        shadow.errors.setdefault(extent, errors)
         self.rows.append(ComparedResult(call, passed, owner.entry, tensor.dtype, tensor.numel(), frame, errors))
         if is_view:
             if passed is None:
                 shadow.parts[place_of(tensor)] = owner
             return
-        if tensor.numel() == size_of_storage(tensor):
-            shadow.errors = errors
         for one in frame.made:
             other = shadows.held.get(one)
             if other is not None and (one == storage or other.owner is None):
@@ -222,24 +223,6 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
         """Clear all notes, whose references form cycles."""
         self.runs.release()
         self.__dict__.clear()
-
-
-def passed_on(tensor: Any, errors: ErrorSizes | None) -> ErrorSizes | None:
-    """Return the errors of a view of all elements of a storage, each as often, from those of the storage."""
-    times, rest = divmod(tensor.numel(), size_of_storage(tensor) or 1)
-    if errors is None or rest or not times:
-        return None
-    norm = errors.norm * math.sqrt(times)
-    return errors._replace(
-        norm=norm,
-        added=0.0,
-        inherited=errors.error,
-        shares=[1.0],
-        overflowed=0,
-        underflowed=0,
-        subnormal=0,
-        saturated=0,
-    )
 
 
 def measured(row: ComparedResult) -> record.Measured:

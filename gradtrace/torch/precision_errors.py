@@ -99,7 +99,7 @@ class Sums:
         if least < self.info.tiny:
             zero = result == 0
             empty = int(zero.sum())
-            underflowed = int(torch.count_nonzero(local[zero])) if empty else 0
+            underflowed = int((zero & (local != 0)).sum()) if empty else 0
             subnormal = int((sizes < self.info.tiny).sum()) - empty
             self.underflowed += underflowed
             self.subnormal += subnormal

@@ -96,11 +96,11 @@ class Runs:
             self.note_inputs(
                 frame, [one for place, one in numbers if not (place in kind.writes and overwrites(kind, one))]
             )
-        if frame is not None and any(private.storage_of(one) in frame.pending for one in tensors):
-            self.settle(frame)
         before = []
         for one in self.shadows.frames if written else ():
             self.settle(one)
+        for one in written:
+            self.shadows.copies.pop(private.storage_of(one) or 0, None)
         for track in range(1 + len(frame.tracks) if frame is not None else 1) if written else ():
             before.append({id(one): self.shadows.value(frame, one, track).clone() for one in written})
         return WideCall(func, kind, args, kwargs, tensors, written, before, frame)
@@ -185,16 +185,24 @@ class Runs:
         """Return by track the float64 values of what an operation has made and written; only the shadows of a result
         of which a sample is enough.
         """
-        tracks = range(1 + len(job.frame.tracks) if job.frame is not None else 1)
-        read = [[self.shadows.shadow(job.frame, private.storage_of(one), k) for one in job.tensors] for k in tracks]
-        if job.frame is not None and identities(read[0]) != identities(read[-1]):
-            sample = sample_of(job, made)
-            if sample is not None:
-                pending = PendingSample(job, out, made, read, sample)
-                found = self.computed(job, read[:1], out)
-                job.frame.pending.update(dict.fromkeys(pending.made, pending))
-                return found
+        read, frame = self.reading(job), job.frame
+        if frame is None or identities(read[0]) == identities(read[-1]):
+            return self.computed(job, read, out)
+        earlier = {id(one): frame.pending.get(private.storage_of(one) or 0) for one in job.tensors}
+        sample = sample_of(job, made, earlier)
+        if sample is not None:
+            pending = PendingSample(job, out, made, read, sample, earlier)
+            frame.pending.update(dict.fromkeys(pending.made, pending))
+            return self.computed(job, read[:1], out)
+        if any(earlier.values()):
+            self.settle(frame)
+            read = self.reading(job)
         return self.computed(job, read, out)
+
+    def reading(self, job: WideCall) -> list[list[Any]]:
+        """Return by track the shadows of what an operation reads; None for tensors that are read as they are."""
+        tracks = range(1 + len(job.frame.tracks) if job.frame is not None else 1)
+        return [[self.shadows.shadow(job.frame, private.storage_of(one), k) for one in job.tensors] for k in tracks]
 
     def computed(self, job: WideCall, read: list[list[Any]], out: Any) -> list[list[Any]]:
         """Return the results of the tracks in which the tensors of an operation have the shadows `read`."""
@@ -213,7 +221,7 @@ class Runs:
     def settle(self, frame: WideFrame) -> None:
         """Compute the tracks of all results of a frame of which only samples were to be computed."""
         for pending in {id(one): one for one in frame.pending.values()}.values():
-            runs = self.computed(pending.job, pending.read, pending.out)
+            runs = self.computed(pending.job, self.reading(pending.job), pending.out)
             runs += runs[-1:] * (1 + len(frame.tracks) - len(runs))
             for storage, (place, tensor) in pending.made.items():
                 if storage in frame.pending:
@@ -237,7 +245,7 @@ class Runs:
         shadows, count = self.shadows, 1 + len(frame.tracks)
         pending = frame.pending.get(storage)
         if pending is not None:
-            found = pending.errors(tensor, shadows.held[storage], count, self.compute)
+            found = pending.errors(tensor, shadows, count, self.compute)
             if found is not None:
                 return found
             self.settle(frame)
@@ -248,7 +256,7 @@ class Runs:
         if shadow is not None:
             return shadow.view(tensor)
         if id(tensor) not in actual:
-            actual[id(tensor)] = wide(tensor)
+            actual[id(tensor)] = self.shadows.actual(tensor)
         return actual[id(tensor)]
 
     def compute(self, job: WideCall, values: dict[int, Any], out: Any) -> list[Any]:

@@ -71,8 +71,11 @@ def places(rows: int, count: int) -> Any:
     return torch.tensor(sorted({int(i * GOLDEN % 1 * rows) for i in range(count)}))
 
 
-def sample_of(job: WideCall, made: list[Any]) -> Sample | None:
-    """Return the sample of an operation; None if it is small, or if its rows depend on each other."""
+def sample_of(job: WideCall, made: list[Any], earlier: dict[int, PendingSample | None]) -> Sample | None:
+    """Return the sample of an operation; None if it is small, or if its rows depend on each other.
+
+    `earlier` has the operations that made its tensors, if only a sample of these will be computed either.
+    """
     if job.written or not made or not all(one.numel() == size_of_storage(one) for one in made):
         return None
     result, kind = made[0], job.kind
@@ -90,7 +93,7 @@ def sample_of(job: WideCall, made: list[Any]) -> Sample | None:
         enough = 2
     elif torch.Tag.pointwise in job.func.tags and result.numel() >= MANY and kind.name != "clone":
         cut = {key for key, one in tensors.items() if one.shape == result.shape}
-        if any(one.numel() > 1 and key not in cut for key, one in tensors.items()):
+        if any(one.numel() > 1 and key not in cut and one.shape != result.shape[-1:] for key, one in tensors.items()):
             return None
         flat = result.dim() > 1
         rows, dim = result.numel() // result.shape[-1] if flat else result.numel(), 0
@@ -100,23 +103,33 @@ def sample_of(job: WideCall, made: list[Any]) -> Sample | None:
     count = min(enough, rows // 4)
     if count * result.numel() < ELEMENTS * rows or len(job.tensors) != len(set(map(id, job.tensors))):
         return None
-    return Sample(rows, count, dim, flat, frozenset(tensors.keys() - cut))
+    sample = Sample(rows, count, dim, flat, frozenset(tensors.keys() - cut))
+    before = [(one, earlier[id(one)]) for one in job.tensors]
+    return sample if all(one is None or one.has_rows_of(tensor, sample) for tensor, one in before) else None
 
 
 class PendingSample:
     """An operation of which only the shadow was computed, what it read in each track, and its results."""
 
-    def __init__(self, job: WideCall, out: Any, made: list[Any], read: list[list[Any]], sample: Sample) -> None:
+    def __init__(self, job: WideCall, out: Any, made: list[Any], read: list[list[Any]], sample: Sample, earlier: Any) -> None:
         self.job = job
         self.out = out
         self.made = {private.storage_of(one) or 0: (place, one) for place, one in enumerate(made)}
         self.read = read
         self.sample = sample
+        self.earlier = {key: one for key, one in earlier.items() if one is not None}
         self.rows: Any = None  # which ones the sample has ...
         self.weights: Any = None  # ... how many each stands for ...
         self.found: list[list[Any]] = []  # ... and their results in the tracks after the shadow
 
-    def tracks(self, compute: Any, rows: Any) -> list[list[Any]]:
+    def has_rows_of(self, tensor: Any, sample: Sample) -> bool:
+        """Return whether the rows of another sample are those of the result, seen as `tensor`."""
+        _, made = self.made[private.storage_of(tensor) or 0]
+        same = sample.rows == self.sample.rows and tensor.shape[-1:] == made.shape[-1:]
+        is_flat = self.sample.flat or (self.sample.dim and made.dim() == 2)
+        return bool(is_flat and sample.flat and same and tensor.is_contiguous() and made.is_contiguous())
+
+    def tracks(self, shadows: Any, compute: Any, rows: Any) -> list[list[Any]]:
         """Return by track the sampled parts of the results; `compute` runs an operation in float64."""
         job, sample = self.job, self.sample
         tensors = {id(one): one for one in (*job.args, *job.kwargs.values()) if isinstance(one, torch.Tensor)}
@@ -125,30 +138,41 @@ class PendingSample:
         kwargs = {name: small.get(id(one), one) for name, one in job.kwargs.items()}
         part = job._replace(args=args, kwargs=kwargs)
         found = []
-        actual = {id(one): wide(small[id(one)]) for one in job.tensors}
-        for row in self.read[1:]:
+        whole = sample.whole
+        actual = {id(one): shadows.actual(one) if id(one) in whole else wide(small[id(one)]) for one in job.tensors}
+        before = {id(one): self.before(one, shadows, compute, rows) for one in job.tensors if id(one) in self.earlier}
+        for track, row in enumerate(self.read[1:]):
             values = {}
             for one, shadow in zip(job.tensors, row, strict=True):
                 seen = actual[id(one)]
-                if shadow is not None:
-                    seen = shadow.view(one) if id(one) in sample.whole else sample.of(shadow.view(one), rows)
+                if id(one) in before:
+                    seen = before[id(one)][min(track, len(before[id(one)]) - 1)]
+                elif shadow is not None:
+                    seen = shadow.view(one) if id(one) in whole else sample.of(shadow.view(one), rows)
                 values[id(small[id(one)])] = seen
             found.append(compute(part, values, self.out))
         return found
 
-    def errors(self, tensor: Any, shadow: Any, count: int, compute: Any) -> ErrorSizes | None:
+    def before(self, tensor: Any, shadows: Any, compute: Any, rows: Any) -> list[Any]:
+        """Return by track the sampled rows of an input that another sampled operation made."""
+        earlier = self.earlier[id(tensor)]
+        place, _ = earlier.made[private.storage_of(tensor) or 0]
+        return [one[place] for one in earlier.tracks(shadows, compute, rows)]
+
+    def errors(self, tensor: Any, shadows: Any, count: int, compute: Any) -> ErrorSizes | None:
         """Return the errors of a result in `count` tracks; None if the sample does not show them."""
-        place, made = self.made[private.storage_of(tensor) or 0]
+        storage = private.storage_of(tensor) or 0
+        place, made = self.made[storage]
         if tensor.numel() != made.numel() or tensor.dtype is not made.dtype or 0 in tensor.stride():
             return None
-        exact, sample = shadow.view(made), self.sample
+        exact, sample = shadows.held[storage].view(made), self.sample
         whole = sums_of(made, [exact], sample.inner(made))
         if not whole.is_ordinary:
             return None
         squares = torch.cat(whole.rows).view(-1, sample.rows).sum(0)
         if self.rows is None:
             self.rows, self.weights = sample.choose(squares)
-            self.found = self.tracks(compute, self.rows)
+            self.found = self.tracks(shadows, compute, self.rows)
         found = [sample.of(exact, self.rows), *(track[place] for track in self.found)]
         found += found[-1:] * (count - len(found))
         weights = self.weights.view(-1, *[1] * (1 if sample.dim else found[0].dim() - 1))

@@ -71,6 +71,8 @@ def place_of(tensor: Any) -> Any:
 
 def extent_of(tensor: Any) -> tuple[Any, int]:
     """Return which elements of its storage a tensor has, in whatever order, and how often it has each of them."""
+    if tensor.is_contiguous():
+        return (tensor.storage_offset(), (1, tensor.numel())), 1
     dims = [one for one in zip(tensor.stride(), tensor.shape, strict=True) if one[1] != 1]
     times = math.prod(size for stride, size in dims if not stride)
     merged: list[tuple[int, int]] = []
@@ -78,7 +80,7 @@ def extent_of(tensor: Any) -> tuple[Any, int]:
         if merged and merged[-1][0] * merged[-1][1] == stride:
             stride, size = merged[-1][0], merged.pop()[1] * size
         merged.append((stride, size))
-    return (tensor.storage_offset(), *merged), times
+    return (tensor.storage_offset(), *(merged or [(1, 1)])), times
 
 
 def is_wide(dtype: Any) -> bool:
@@ -173,6 +175,7 @@ class Shadows:
         self.refs: dict[int, Any] = {}
         self.frames: list[WideFrame] = []
         self.sizes: dict[int, tuple[Any, float]] = {}  # the largest magnitude in a tensor on a storage, at a version
+        self.copies: dict[int, tuple[int, Shadow]] = {}  # the float64 elements of storages as they are, at a version
 
     def note(self, tensor: Any, storage: int) -> None:
         """Forget all about a storage when it ceases to exist."""
@@ -183,6 +186,7 @@ class Shadows:
         self.refs.pop(storage, None)
         self.held.pop(storage, None)
         self.sizes.pop(storage, None)
+        self.copies.pop(storage, None)
         for frame in self.frames:
             frame.forget(storage)
 
@@ -193,6 +197,18 @@ class Shadows:
             self.note(tensor, storage)
             self.sizes[storage] = at, largest(tensor.detach())
         return self.sizes[storage][1]
+
+    def actual(self, tensor: Any) -> Any:
+        """Return the float64 elements of a tensor as they are; those of a parameter are kept until it is written to."""
+        storage, version = private.storage_of(tensor), private.version_of(tensor)
+        base = private.base_of(tensor)
+        is_kept = storage in self.copies or isinstance(tensor if base is None else base, torch.nn.Parameter)
+        if storage is None or not is_kept or not tensor.untyped_storage().resizable():
+            return wide(tensor)
+        if self.copies.get(storage, (-1, None))[0] != version:
+            self.note(tensor, storage)
+            self.copies[storage] = version, of_storage(tensor)
+        return self.copies[storage][1].view(tensor)
 
     def meet(self, frame: WideFrame, tensor: Any, storage: int) -> None:
         """Note a tensor that is read in a frame as one of its inputs, if its storage has an error."""

@@ -8,8 +8,6 @@ those of the run. The program's own call comes between what is read and what is 
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtrace.torch import private
@@ -39,17 +37,6 @@ class ComparedResult(NamedTuple):
     errors: ErrorSizes
 
 
-@contextlib.contextmanager
-def unseen() -> Iterator[None]:
-    """A context in which no mode of the program sees an operation."""
-    with private.without_torch_function():
-        if private.dispatch_depth():
-            with private.without_dispatch_modes():
-                yield
-        else:
-            yield
-
-
 class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
     """The errors of all results of a recording."""
 
@@ -68,14 +55,14 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
         kind = kind_of(func)
         job, updated = None, []
         if not kind.is_view:
-            with unseen():
+            with private.unseen():
                 job = self.attempt(self.runs.prepare, func, kind, args, kwargs)
                 if job is not None and job.written and not self.runs.stepping:
                     updated = [(one, wide(one)) for one in job.written if one.is_leaf and one.requires_grad]
         with private.without_torch_function():  # in backward the recorder would see this call
             out = func(*args, **kwargs)
         if job is not None:
-            with unseen():
+            with private.unseen():
                 self.attempt(self.runs.follow, job, out)
                 if updated:
                     self.attempt(self.steps.written, job, updated)
@@ -104,7 +91,7 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
         """Measure the results of a call."""
         frame, self.ended = self.ended, None
         if frame is not None:
-            with unseen():
+            with private.unseen():
                 for entry in call.outputs:
                     self.measure(frame, entry.tensor.ref(), Owner(entry, False), call, None)
                 self.end(frame, call)
@@ -156,8 +143,8 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
             frame = None if storage is None else self.runs.sums.pop(storage, None)
             if frame is not None:
                 entry = self.received_by(index, place)
-                if entry is not None:
-                    with unseen():
+                if entry is not None and storage in frame.made:  # else another tensor had its address
+                    with private.unseen():
                         self.measure(frame, gradient, Owner(entry, True), None, number)
                 self.end(frame, None)
         self.runs.begin()
@@ -168,7 +155,7 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
         if frame is None:
             return
         node = self.rec.nodes[index]
-        with unseen():
+        with private.unseen():
             if node.variable is not None:
                 grad = getattr(node.variable.ref(), "grad", None)
                 if grad is not None and private.storage_of(grad) in frame.made:  # it was added to an earlier one

@@ -95,8 +95,7 @@ class Sums:
             return
         self.largest, self.reach = max(self.largest, size), max(self.reach, size)
         sizes = result.abs()
-        least, most = ends_of(sizes)
-        if least < self.info.tiny:
+        if float(sizes.amin()) < self.info.tiny:
             zero = result == 0
             empty = int(zero.sum())
             underflowed = int((zero & (local != 0)).sum()) if empty else 0
@@ -105,7 +104,7 @@ class Sums:
             self.subnormal += subnormal
             if underflowed or subnormal:
                 self.smallest = min(self.smallest, float(local[local != 0].abs().min()))
-        if most == 1.0 and size <= 1:
+        if 0.5 < size <= 1 and float(sizes.amax()) == 1:
             self.saturated += int(((sizes == 1) & (local.abs() != 1)).sum())
 
 

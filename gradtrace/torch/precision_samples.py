@@ -57,12 +57,17 @@ class Sample(NamedTuple):
         if self.taken < TOP * 2:
             found = places(self.rows, self.taken)
             return found, torch.full((len(found),), self.rows / len(found))
-        order = squares.argsort(descending=True)
-        rest = self.taken - TOP
-        bounds = [TOP + (self.rows - TOP) * i // rest for i in range(rest + 1)]
-        middles = [*range(TOP), *((a + b) // 2 for a, b in itertools.pairwise(bounds))]
-        counts = [1] * TOP + [b - a for a, b in itertools.pairwise(bounds)]
-        return order[middles], torch.tensor(counts, dtype=torch.float64)
+        ranks, counts = strata(self.rows, self.taken)
+        return squares.argsort(descending=True)[ranks], counts
+
+
+@functools.lru_cache(256)
+def strata(rows: int, count: int) -> tuple[Any, Any]:
+    """Return `count` ranks among `rows`, the first `TOP` and others at equal distances, and how many each stands for."""
+    bounds = [TOP + (rows - TOP) * i // (count - TOP) for i in range(count - TOP + 1)]
+    pairs = [*((i, i + 1) for i in range(TOP)), *itertools.pairwise(bounds)]
+    ranks, counts = [(a + b) // 2 for a, b in pairs], [b - a for a, b in pairs]
+    return torch.tensor(ranks), torch.tensor(counts, dtype=torch.float64)
 
 
 @functools.lru_cache(256)

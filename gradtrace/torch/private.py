@@ -295,6 +295,19 @@ def without_dispatch_modes() -> Any:
     return _disable_current_modes()
 
 
+class unseen:  # noqa: N801, a context manager
+    """A context in which no mode of the program sees an operation."""
+
+    def __enter__(self) -> None:
+        self.function, self.dispatch = _C.DisableTorchFunction(), _C._DisableTorchDispatch()
+        self.function.__enter__()
+        self.dispatch.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self.dispatch.__exit__(*error)
+        self.function.__exit__(*error)
+
+
 def buffers_of(module: Any) -> dict[str, Any]:
     """Return the dict in which a module itself (not those in it) has its buffers."""
     return module._buffers

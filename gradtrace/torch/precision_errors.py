@@ -40,7 +40,7 @@ class Sums:
         self.shadow = self.added = self.inherited = self.error = 0.0
         self.reached = [0.0] * tracks  # of each track, its projection on the error, less that of the shadow
         self.overflowed = self.underflowed = self.subnormal = self.saturated = 0
-        self.lost = [0] * (tracks + 1)  # of each track, and the result: elements that only in the shadow are finite
+        self.lost = [0] * (tracks + 1)  # of each track, and the result: elements that are not the shadow's inf or nan, or not finite
         self.largest, self.smallest, self.reach = 0.0, math.inf, 0.0
         self.rows: list[Tensor] = []  # if asked for: the squared error of each row
 
@@ -59,8 +59,8 @@ class Sums:
             known = [torch.isfinite(one) for one in (result, *runs)]
             self.overflowed += int((~known[0] & known[-1]).sum())
             self.largest = max(self.largest, largest(runs[-1]))
-            for place, one in enumerate((*known[1:], known[0])):
-                self.lost[place] += int((~one & known[1]).sum())
+            for place, one in enumerate((*runs, result)):
+                self.lost[place] += int(unlike(one, runs[0]).sum())
             self.shadow += square(runs[0][known[1]]) - square(runs[0][finite := torch.stack(known).all(0)])
             result, *runs = (one[finite] for one in (result, *runs))
             error = result.double() - runs[0]
@@ -98,7 +98,7 @@ class Sums:
         if float(sizes.amin()) < self.info.tiny:
             zero = result == 0
             empty = int(zero.sum())
-            underflowed = int((zero & (local != 0)).sum()) if empty else 0
+            underflowed = int((zero & (local != 0) & (local.abs() < self.info.tiny)).sum()) if empty else 0
             subnormal = int((sizes < self.info.tiny).sum()) - empty
             self.underflowed += underflowed
             self.subnormal += subnormal
@@ -106,6 +106,11 @@ class Sums:
                 self.smallest = min(self.smallest, float(local[local != 0].abs().min()))
         if 0.5 < size <= 1 and float(sizes.amax()) == 1:
             self.saturated += int(((sizes == 1) & (local.abs() != 1)).sum())
+
+
+def unlike(a: Tensor, b: Tensor) -> Tensor:
+    """Return which elements are inf or nan in one of two tensors, and something else in the other."""
+    return (a != b) & ((a == a) | (b == b)) & ~(torch.isfinite(a) & torch.isfinite(b))
 
 
 def ends_of(tensor: Tensor) -> tuple[float, float]:

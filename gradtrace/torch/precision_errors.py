@@ -40,7 +40,9 @@ class Sums:
         self.shadow = self.added = self.inherited = self.error = 0.0
         self.reached = [0.0] * tracks  # of each track, its projection on the error, less that of the shadow
         self.overflowed = self.underflowed = self.subnormal = self.saturated = 0
-        self.lost = [0] * (tracks + 1)  # of each track, and the result: elements that are not the shadow's inf or nan, or not finite
+        self.lost = [0] * (
+            tracks + 1
+        )  # of each track, and the result: elements that are not the shadow's inf or nan, or not finite
         self.largest, self.smallest, self.reach = 0.0, math.inf, 0.0
         self.rows: list[Tensor] = []  # if asked for: the squared error of each row
 
@@ -104,7 +106,7 @@ class Sums:
             self.subnormal += subnormal
             if underflowed or subnormal:
                 self.smallest = min(self.smallest, float(local[local != 0].abs().min()))
-        if 0.5 < size <= 1 and float(sizes.amax()) == 1:
+        if 0.5 < size <= 1 <= float(sizes.amax()):
             self.saturated += int(((sizes == 1) & (local.abs() != 1)).sum())
 
 
@@ -131,10 +133,11 @@ def square(a: Tensor) -> float:
 
 def compare(actual: Tensor, tracks: list[Tensor]) -> ErrorSizes:
     """Compare a result with what the tracks of its frame have for it (see `precision_shadows.WideFrame`)."""
-    unlike = [tracks[0], *(one for before, one in itertools.pairwise(tracks) if not is_same(before, one))]
-    sums = sums_of(actual, unlike)
-    places = [*itertools.accumulate((not is_same(*pair) for pair in itertools.pairwise(tracks)), initial=0)]
-    sums.reached, sums.lost = ([one[k] for k in places] + one[len(unlike) :] for one in (sums.reached, sums.lost))
+    changes = [not is_same(before, one) for before, one in itertools.pairwise(tracks)]
+    places = [*itertools.accumulate(changes, initial=0)]
+    sums = sums_of(actual, [tracks[0], *itertools.compress(tracks[1:], changes)])
+    sums.reached = [sums.reached[k] for k in places]
+    sums.lost = [*(sums.lost[k] for k in places), sums.lost[-1]]
     return sizes_of(sums)
 
 

@@ -137,7 +137,9 @@ class Runs:
         Only a storage that numpy may have cannot be resized. Its error is compared with the measured one then.
         """
         shadow = self.shadows.held.get(storage)
-        known = None if shadow is None or tensor.untyped_storage().resizable() else shadow.errors.get(extent_of(tensor)[0])
+        known = (
+            None if shadow is None or tensor.untyped_storage().resizable() else shadow.errors.get(extent_of(tensor)[0])
+        )
         if shadow is not None and known is not None:
             found = compare(tensor, [shadow.view(tensor)]).error
             if not (found == known.error or abs(found - known.error) <= SAME * known.error):

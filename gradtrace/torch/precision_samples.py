@@ -116,7 +116,9 @@ def sample_of(job: WideCall, made: list[Any], earlier: dict[int, PendingSample |
 class PendingSample:
     """An operation of which only the shadow was computed, what it read in each track, and its results."""
 
-    def __init__(self, job: WideCall, out: Any, made: list[Any], read: list[list[Any]], sample: Sample, earlier: Any) -> None:
+    def __init__(
+        self, job: WideCall, out: Any, made: list[Any], read: list[list[Any]], sample: Sample, earlier: Any
+    ) -> None:
         self.job = job
         self.out = out
         self.made = {private.storage_of(one) or 0: (place, one) for place, one in enumerate(made)}

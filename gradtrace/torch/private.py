@@ -295,11 +295,12 @@ def without_dispatch_modes() -> Any:
     return _disable_current_modes()
 
 
-class unseen:  # noqa: N801, a context manager
+class unseen:
     """A context in which no mode of the program sees an operation."""
 
     def __enter__(self) -> None:
-        self.function, self.dispatch = _C.DisableTorchFunction(), _C._DisableTorchDispatch()
+        self.function: Any = _C.DisableTorchFunction()
+        self.dispatch: Any = _C._DisableTorchDispatch()
         self.function.__enter__()
         self.dispatch.__enter__()
 

@@ -241,7 +241,13 @@ def test_what_depends_on_unmeasured_results_has_no_digits(answer):
 
 @pytest.mark.parametrize(
     ("expression", "x", "digits"),
-    [("erf(x)", 0.3, 16), ("1 - erf(x)", 2.7, 12.5), ("1 - erf(x)", 6, 0), ("erfc(x)", 2.7, 15.7), ("erfc(x)", 20, 15.5)],
+    [
+        ("erf(x)", 0.3, 16),
+        ("1 - erf(x)", 2.7, 12.5),
+        ("1 - erf(x)", 6, 0),
+        ("erfc(x)", 2.7, 15.7),
+        ("erfc(x)", 20, 15.5),
+    ],
 )
 def test_error_functions_are_measured_in_float64(answer, expression, x, digits):
     """The digits are those of mpmath."""

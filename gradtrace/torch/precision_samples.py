@@ -63,7 +63,7 @@ class Sample(NamedTuple):
 
 @functools.lru_cache(256)
 def strata(rows: int, count: int) -> tuple[Any, Any]:
-    """Return `count` ranks among `rows`, the first `TOP` and others at equal distances, and how many each stands for."""
+    """Return `count` ranks among `rows`, the first `TOP` and others at equal distances, and what each stands for."""
     bounds = [TOP + (rows - TOP) * i // (count - TOP) for i in range(count - TOP + 1)]
     pairs = [*((i, i + 1) for i in range(TOP)), *itertools.pairwise(bounds)]
     ranks, counts = [(a + b) // 2 for a, b in pairs], [b - a for a, b in pairs]

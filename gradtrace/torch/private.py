@@ -34,6 +34,7 @@ def mode_at(index: int) -> Any:
 
 mode_depth = _C._len_torch_function_stack
 without_torch_function: Any = _C.DisableTorchFunction  # a context manager: neither modes nor subclasses see a call
+without_torch_dispatch: Any = _C._DisableTorchDispatch
 
 # ---- autograd
 
@@ -299,8 +300,7 @@ class unseen:
     """A context in which no mode of the program sees an operation."""
 
     def __enter__(self) -> None:
-        self.function: Any = _C.DisableTorchFunction()
-        self.dispatch: Any = _C._DisableTorchDispatch()
+        self.function, self.dispatch = without_torch_function(), without_torch_dispatch()
         self.function.__enter__()
         self.dispatch.__enter__()
 

@@ -23,7 +23,6 @@ from typing import Any
 import torch
 
 from gradtrace.torch import apply, escapes, optimizers, parallel, passes, private, sharded, swaps
-from gradtrace.torch.precision import unseen
 from gradtrace.torch.recorder import WRITTEN, Recorder
 
 Module = torch.nn.Module
@@ -147,7 +146,7 @@ class Patches:
         closure = kwargs.get("closure") if "closure" in kwargs else args[1] if len(args) > 1 else None
         if closure is None or not callable(closure):
             if rec.precision is not None:
-                with unseen():
+                with private.unseen():
                     rec.precision.steps.begin(optimizer)
             return None
         watched = resumed(rec, closure)
@@ -160,7 +159,7 @@ class Patches:
         with private.without_torch_function(), rec.lock:
             try:
                 if rec.precision is not None:
-                    with unseen():
+                    with private.unseen():
                         rec.precision.steps.end()
                 updated, origin = parameters_with_gradient(optimizer), rec.places.here_and_lead(2)
                 rec.written_by("step", [sharded.whole(rec, one) for one in updated], False)

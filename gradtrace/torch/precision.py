@@ -8,18 +8,15 @@ those of the run. The program's own call comes between what is read and what is 
 
 from __future__ import annotations
 
-import contextlib
-import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtrace.torch import private
 from gradtrace.torch.contents import dtype_name
 from gradtrace.torch.memory import PLAIN
-from gradtrace.torch.precision_errors import ErrorSizes
+from gradtrace.torch.precision_errors import ErrorSizes, passed_on
 from gradtrace.torch.precision_kinds import kind_of
 from gradtrace.torch.precision_runs import Runs
-from gradtrace.torch.precision_shadows import Owner, WideFrame, is_number, place_of, size_of_storage, wide
+from gradtrace.torch.precision_shadows import Owner, WideFrame, extent_of, is_number, place_of, size_of_storage, wide
 from gradtrace.torch.precision_steps import Steps
 from gradtrace.trace import precision as record
 
@@ -40,17 +37,6 @@ class ComparedResult(NamedTuple):
     errors: ErrorSizes
 
 
-@contextlib.contextmanager
-def unseen() -> Iterator[None]:
-    """A context in which no mode of the program sees an operation."""
-    with private.without_torch_function():
-        if private.dispatch_depth():
-            with private.without_dispatch_modes():
-                yield
-        else:
-            yield
-
-
 class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
     """The errors of all results of a recording."""
 
@@ -69,14 +55,14 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
         kind = kind_of(func)
         job, updated = None, []
         if not kind.is_view:
-            with unseen():
+            with private.unseen():
                 job = self.attempt(self.runs.prepare, func, kind, args, kwargs)
                 if job is not None and job.written and not self.runs.stepping:
                     updated = [(one, wide(one)) for one in job.written if one.is_leaf and one.requires_grad]
         with private.without_torch_function():  # in backward the recorder would see this call
             out = func(*args, **kwargs)
         if job is not None:
-            with unseen():
+            with private.unseen():
                 self.attempt(self.runs.follow, job, out)
                 if updated:
                     self.attempt(self.steps.written, job, updated)
@@ -105,7 +91,7 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
         """Measure the results of a call."""
         frame, self.ended = self.ended, None
         if frame is not None:
-            with unseen():
+            with private.unseen():
                 for entry in call.outputs:
                     self.measure(frame, entry.tensor.ref(), Owner(entry, False), call, None)
                 self.end(frame, call)
@@ -126,18 +112,20 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
         if is_view:
             frame = WideFrame()
             frame.dtype = tensor.dtype
-            shadows.meet(frame, tensor, storage)
-        shadow = shadows.held[storage]
-        errors = passed_on(tensor, shadow.errors) if is_view else None
+            self.runs.meet(frame, tensor, storage)
+        shadow = shadows.held.get(storage)
+        if shadow is None:
+            return
+        extent, _ = extent_of(tensor)
+        errors = passed_on(tensor, shadow) if is_view else shadow.errors.get(extent)
         if errors is None:
             errors = self.runs.errors(frame, tensor, storage)
+        shadow.errors.setdefault(extent, errors)
         self.rows.append(ComparedResult(call, passed, owner.entry, tensor.dtype, tensor.numel(), frame, errors))
         if is_view:
             if passed is None:
                 shadow.parts[place_of(tensor)] = owner
             return
-        if tensor.numel() == size_of_storage(tensor):
-            shadow.errors = errors
         for one in frame.made:
             other = shadows.held.get(one)
             if other is not None and (one == storage or other.owner is None):
@@ -155,8 +143,8 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
             frame = None if storage is None else self.runs.sums.pop(storage, None)
             if frame is not None:
                 entry = self.received_by(index, place)
-                if entry is not None:
-                    with unseen():
+                if entry is not None and storage in frame.made:  # else another tensor had its address
+                    with private.unseen():
                         self.measure(frame, gradient, Owner(entry, True), None, number)
                 self.end(frame, None)
         self.runs.begin()
@@ -167,7 +155,7 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
         if frame is None:
             return
         node = self.rec.nodes[index]
-        with unseen():
+        with private.unseen():
             if node.variable is not None:
                 grad = getattr(node.variable.ref(), "grad", None)
                 if grad is not None and private.storage_of(grad) in frame.made:  # it was added to an earlier one
@@ -222,24 +210,6 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
         """Clear all notes, whose references form cycles."""
         self.runs.release()
         self.__dict__.clear()
-
-
-def passed_on(tensor: Any, errors: ErrorSizes | None) -> ErrorSizes | None:
-    """Return the errors of a view of all elements of a storage, each as often, from those of the storage."""
-    times, rest = divmod(tensor.numel(), size_of_storage(tensor) or 1)
-    if errors is None or rest or not times:
-        return None
-    norm = errors.norm * math.sqrt(times)
-    return errors._replace(
-        norm=norm,
-        added=0.0,
-        inherited=errors.error,
-        shares=[1.0],
-        overflowed=0,
-        underflowed=0,
-        subnormal=0,
-        saturated=0,
-    )
 
 
 def measured(row: ComparedResult) -> record.Measured:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from gradtrace.torch.precision_shadows import largest
+from gradtrace.torch.precision_shadows import Shadow, extent_of, largest, wide
 
 ALIKE = 2.0  # how many times larger or smaller the squared error of a sample may be than that of the whole
 BLOCK = 65_536  # elements that are compared at once, so that they stay in the processor's cache
@@ -40,54 +40,87 @@ class Sums:
         self.shadow = self.added = self.inherited = self.error = 0.0
         self.reached = [0.0] * tracks  # of each track, its projection on the error, less that of the shadow
         self.overflowed = self.underflowed = self.subnormal = self.saturated = 0
-        self.lost = [0] * (tracks + 1)  # of each track, and the result: elements that only in the shadow are finite
+        self.lost = [0] * (
+            tracks + 1
+        )  # of each track, and the result: elements that are not the shadow's inf or nan, or not finite
         self.largest, self.smallest, self.reach = 0.0, math.inf, 0.0
+        self.rows: list[Tensor] = []  # if asked for: the squared error of each row
 
-    def add(self, result: Tensor, runs: list[Tensor]) -> None:
-        """Add a block of the result, in its own type, and of each track, in float64."""
-        error = result - runs[0]
-        squares = square(error)
+    @property
+    def is_ordinary(self) -> bool:
+        """Whether no element is infinite, 0, subnormal or 1 where the compared one is not."""
+        return not (self.overflowed or self.underflowed or self.subnormal or self.saturated or self.lost[-1])
+
+    def add(self, result: Tensor, runs: list[Tensor], inner: int = 0) -> None:
+        """Add a block of the result, in its own type, and of each track, in float64; `inner` elements are a row."""
+        error = result.to(torch.float64, copy=True).sub_(runs[0])
+        squares, ends = self.squares(error, inner), ends_of(runs[-1])
         if self.info.dtype == "float16":
             self.reach = max(self.reach, largest(runs[0]))
-        if not math.isfinite(squares):
+        if not math.isfinite(squares + sum(ends)):
             known = [torch.isfinite(one) for one in (result, *runs)]
             self.overflowed += int((~known[0] & known[-1]).sum())
             self.largest = max(self.largest, largest(runs[-1]))
-            for place, one in enumerate((*known[1:], known[0])):
-                self.lost[place] += int((~one & known[1]).sum())
+            for place, one in enumerate((*runs, result)):
+                self.lost[place] += int(unlike(one, runs[0]).sum())
             self.shadow += square(runs[0][known[1]]) - square(runs[0][finite := torch.stack(known).all(0)])
             result, *runs = (one[finite] for one in (result, *runs))
-            error = result - runs[0]
-            squares = square(error)
-        self.error += squares
+            error = result.double() - runs[0]
+            squares, ends = square(error), ends_of(runs[-1])
         self.shadow += square(runs[0])
-        self.elements(result, runs[-1])
+        self.elements(result, runs[-1], max(-ends[0], ends[1]))
+        self.differences(error, squares, result, runs)
+
+    def squares(self, error: Tensor, inner: int) -> float:
+        if not inner:
+            return square(error)
+        rows = torch.linalg.vector_norm(error.view(-1, inner), dim=1).square_() if inner > 1 else error.square()
+        self.rows.append(rows.nan_to_num(0.0, 0.0))  # where both are infinite
+        return float(rows.sum())
+
+    def differences(self, error: Tensor, squares: float, result: Tensor, runs: list[Tensor]) -> None:
+        """Add the squared norms of the error, given as `squares`, and of its parts."""
+        self.error += squares
         if len(runs) == 1:
             self.added += squares
             return
-        step = result - runs[-1]
+        step = result.to(torch.float64, copy=True).sub_(runs[-1])
         self.added += square(step)
         for place, one in enumerate(runs[1:], 1):
             torch.sub(one, runs[0], out=step)
             self.reached[place] += dot(step, error)
         self.inherited += square(step)
 
-    def elements(self, result: Tensor, local: Tensor) -> None:
+    def elements(self, result: Tensor, local: Tensor, size: float) -> None:
+        """Note the largest magnitude, `size`. Elements are only counted where the ends say that there may be any."""
         if not local.numel():
             return
-        sizes = local.abs()
-        low, high = (float(end) for end in torch.aminmax(sizes))
-        self.largest = max(self.largest, high)
-        self.reach = max(self.reach, high)
-        if not low and high:
-            low = float(sizes.masked_fill_(sizes == 0, math.inf).min())
-        if low:
-            self.smallest = min(self.smallest, low)
-        if low < self.info.tiny * 2:
-            self.underflowed += int(((result == 0) & (local != 0)).sum())
-            self.subnormal += int(((result != 0) & (result.abs() < self.info.tiny)).sum())
-        if 0.5 < high <= 1:
-            self.saturated += int(((result.abs() == 1) & (local.abs() != 1)).sum())
+        self.largest, self.reach = max(self.largest, size), max(self.reach, size)
+        sizes = result.abs()
+        if float(sizes.amin()) < self.info.tiny:
+            zero = result == 0
+            empty = int(zero.sum())
+            underflowed = int((zero & (local != 0) & (local.abs() < self.info.tiny)).sum()) if empty else 0
+            subnormal = int((sizes < self.info.tiny).sum()) - empty
+            self.underflowed += underflowed
+            self.subnormal += subnormal
+            if underflowed or subnormal:
+                self.smallest = min(self.smallest, float(local[local != 0].abs().min()))
+        if 0.5 < size <= 1 <= float(sizes.amax()):
+            self.saturated += int(((sizes == 1) & (local.abs() != 1)).sum())
+
+
+def unlike(a: Tensor, b: Tensor) -> Tensor:
+    """Return which elements are inf or nan in one of two tensors, and something else in the other."""
+    return (a != b) & ((a == a) | (b == b)) & ~(torch.isfinite(a) & torch.isfinite(b))
+
+
+def ends_of(tensor: Tensor) -> tuple[float, float]:
+    """Return the smallest and the largest element."""
+    if not tensor.numel():
+        return 0.0, 0.0
+    low, high = torch.aminmax(tensor)
+    return float(low), float(high)
 
 
 def dot(a: Tensor, b: Tensor) -> float:
@@ -100,36 +133,50 @@ def square(a: Tensor) -> float:
 
 def compare(actual: Tensor, tracks: list[Tensor]) -> ErrorSizes:
     """Compare a result with what the tracks of its frame have for it (see `precision_shadows.WideFrame`)."""
-    return sizes_of(sums_of(actual, tracks))
+    changes = [not is_same(before, one) for before, one in itertools.pairwise(tracks)]
+    places = [*itertools.accumulate(changes, initial=0)]
+    sums = sums_of(actual, [tracks[0], *itertools.compress(tracks[1:], changes)])
+    sums.reached = [sums.reached[k] for k in places]
+    sums.lost = [*(sums.lost[k] for k in places), sums.lost[-1]]
+    return sizes_of(sums)
 
 
-def compare_sample(actual: Tensor, shadow: Tensor, sample: Tensor, tracks: list[Tensor]) -> ErrorSizes | None:
-    """Compare a result with its shadow, and a sample of it with what the tracks have for that.
+def is_same(a: Tensor, b: Tensor) -> bool:
+    """Return whether two tensors of one shape have the same memory."""
+    return a.data_ptr() == b.data_ptr() and a.stride() == b.stride()
 
-    None if the sample has another error than the whole (relative to its size, by more than `ALIKE`), or if an element
-    is not finite, 0, subnormal or 1 where its shadow is not.
+
+def compare_sample(whole: Sums, weights: Tensor, sample: Tensor, tracks: list[Tensor]) -> ErrorSizes | None:
+    """Return the errors of a result from its comparison with the shadow, and a sample of it and of the tracks.
+
+    `weights` says for each row of the sample how many it stands for. None if the sample has another error than the
+    whole (by more than `ALIKE`), or if one of its elements is not finite.
     """
-    whole = sums_of(actual, [shadow])
-    if whole.overflowed or whole.underflowed or whole.subnormal or whole.saturated or whole.lost[-1]:
+    scale = weights.sqrt()
+    result, *runs = (flat(wide(one).mul_(scale)) for one in (sample, *tracks))
+    part = Sums(torch.float64, len(runs))
+    error = result - runs[0]
+    part.differences(error, square(error), result, runs)
+    if not math.isfinite(part.error + part.added + part.inherited):
         return None
-    part = sums_of(sample, tracks)
-    times = actual.numel() / sample.numel()
-    if not whole.error / ALIKE <= part.error * times <= whole.error * ALIKE or any(part.lost):
-        return None
-    if part.added and not part.error:
+    if not whole.error / ALIKE <= part.error <= whole.error * ALIKE or (part.added and not part.error):
         return None
     times = whole.error / part.error if part.error else 0.0
     whole.added, whole.inherited = part.added * times, part.inherited * times
-    whole.reached, whole.lost = [one * times for one in part.reached], part.lost
+    whole.reached = [one * times for one in part.reached]
+    whole.lost = [0] * len(part.lost)
     return sizes_of(whole)
 
 
-def sums_of(actual: Tensor, tracks: list[Tensor]) -> Sums:
+def sums_of(actual: Tensor, tracks: list[Tensor], inner: int = 0) -> Sums:
+    """Compare a result with what tracks have for it; with `inner` also each row of so many elements."""
     result, *runs = (flat(one) for one in (actual.detach(), *tracks))
     sums = Sums(actual.dtype, len(runs))
-    for start in range(0, result.numel(), BLOCK):
-        block = slice(start, start + BLOCK)
-        sums.add(result[block].cpu(), [one[block] for one in runs])
+    inner *= 1 + actual.is_complex()
+    step = max(1, BLOCK // inner) * inner if inner else BLOCK
+    for start in range(0, result.numel(), step):
+        block = slice(start, start + step)
+        sums.add(result[block].cpu(), [one[block] for one in runs], inner)
     return sums
 
 
@@ -146,6 +193,17 @@ def sizes_of(sums: Sums) -> ErrorSizes:
     ends = sums.largest, 0.0 if math.isinf(sums.smallest) else sums.smallest
     counts = sums.overflowed, sums.underflowed, sums.subnormal, sums.saturated
     return ErrorSizes(norm, added, inherited, error, shares, *counts, *ends, sums.reach)
+
+
+def passed_on(tensor: Tensor, shadow: Shadow) -> ErrorSizes | None:
+    """Return the errors of a tensor that only shows elements whose errors are known, each equally often; else None."""
+    extent, times = extent_of(tensor)
+    known = shadow.errors.get(extent)
+    if known is None or not times:
+        return None
+    counts = dict.fromkeys(("overflowed", "underflowed", "subnormal", "saturated"), 0)
+    norm = known.norm * math.sqrt(times)
+    return known._replace(norm=norm, added=0.0, inherited=known.error, shares=[1.0], **counts)
 
 
 def flat(tensor: Tensor) -> Tensor:

@@ -13,6 +13,8 @@ from gradtrace.torch.precision_shadows import WIDE, size_of_storage
 
 # functions of floating-point numbers that are constant between their steps: the shadow takes the step of the run
 STEPS = frozenset("sign sgn round floor ceil trunc heaviside fill_ zero_ floor_ ceil_ round_ trunc_ sign_ sgn_".split())  # noqa: SIM905
+# results that have the elements of their first argument and maybe zeros, if the dtype is the same
+MOVES = frozenset(["clone", "_to_copy", "select_backward", "slice_backward"])
 # backward formulas that ask on which side of a threshold their second argument was
 THRESHOLDS = frozenset(
     f"{name}_backward" for name in ("threshold", "hardtanh", "leaky_relu", "hardshrink", "softshrink", "hardsigmoid")

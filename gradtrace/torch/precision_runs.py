@@ -9,8 +9,9 @@ import torch
 from gradtrace.torch import private
 from gradtrace.torch.memory import PLAIN
 from gradtrace.torch.operators import tensors_in
-from gradtrace.torch.precision_errors import ErrorSizes, compare
+from gradtrace.torch.precision_errors import ErrorSizes, compare, passed_on
 from gradtrace.torch.precision_kinds import (
+    MOVES,
     STEPS,
     THRESHOLDS,
     KernelFacts,
@@ -21,10 +22,11 @@ from gradtrace.torch.precision_kinds import (
     widened,
 )
 from gradtrace.torch.precision_samples import PendingSample, sample_of
-from gradtrace.torch.precision_shadows import Shadows, WideFrame, is_number, is_wide, of_result, wide
+from gradtrace.torch.precision_shadows import Shadows, WideFrame, extent_of, is_number, is_wide, of_result, wide
 from gradtrace.trace.wide import is_rounded_sum
 
 FEW = 2**12  # elements of a sum that are looked at for rounding
+SAME = 1e-9  # how far two measurements of one error may be from each other, relative
 
 
 class WideCall(NamedTuple):
@@ -94,11 +96,11 @@ class Runs:
             self.note_inputs(
                 frame, [one for place, one in numbers if not (place in kind.writes and overwrites(kind, one))]
             )
-        if frame is not None and any(private.storage_of(one) in frame.pending for one in tensors):
-            self.settle(frame)
         before = []
         for one in self.shadows.frames if written else ():
             self.settle(one)
+        for one in written:
+            self.shadows.copies.pop(private.storage_of(one) or 0, None)
         for track in range(1 + len(frame.tracks) if frame is not None else 1) if written else ():
             before.append({id(one): self.shadows.value(frame, one, track).clone() for one in written})
         return WideCall(func, kind, args, kwargs, tensors, written, before, frame)
@@ -124,10 +126,25 @@ class Runs:
             storage = private.storage_of(one)
             if storage is None or storage in frame.made:
                 continue
-            self.shadows.meet(frame, one, storage)
+            self.meet(frame, one, storage)
             if frame.dtype is None or torch.finfo(one.dtype).eps < torch.finfo(frame.dtype).eps:
                 frame.dtype = one.dtype
             frame.summand = max(frame.summand, self.shadows.size_of(one, storage))
+
+    def meet(self, frame: WideFrame, tensor: Any, storage: int) -> None:
+        """Note an input of a frame; drop its shadow if something else than an operation has written to it (numpy).
+
+        Only a storage that numpy may have cannot be resized. Its error is compared with the measured one then.
+        """
+        shadow = self.shadows.held.get(storage)
+        known = (
+            None if shadow is None or tensor.untyped_storage().resizable() else shadow.errors.get(extent_of(tensor)[0])
+        )
+        if shadow is not None and known is not None:
+            found = compare(tensor, [shadow.view(tensor)]).error
+            if not (found == known.error or abs(found - known.error) <= SAME * known.error):
+                self.shadows.take_actual(tensor)
+        self.shadows.meet(frame, tensor, storage)
 
     def follow(self, job: WideCall, out: Any) -> None:
         """Compute an operation again in each track, and keep what it has made there."""
@@ -158,6 +175,8 @@ class Runs:
             frame.terms = max(frame.terms, terms_of(kind, job.args, job.tensors, made))
         for place, one in enumerate(made):
             shadows.put(frame, one, [run[place] for run in runs], fresh=True)
+            if frame is not None and kind.name in MOVES:
+                self.moved(frame, job.tensors[0], one)
         for place, one in enumerate(job.written, len(made)):
             shadows.put(frame, one, [run[place] for run in runs], fresh=False)
         if frame is not None and (not self.stack or self.stack[-1] is None):
@@ -168,16 +187,24 @@ class Runs:
         """Return by track the float64 values of what an operation has made and written; only the shadows of a result
         of which a sample is enough.
         """
-        tracks = range(1 + len(job.frame.tracks) if job.frame is not None else 1)
-        read = [[self.shadows.shadow(job.frame, private.storage_of(one), k) for one in job.tensors] for k in tracks]
-        if job.frame is not None and identities(read[0]) != identities(read[-1]):
-            sample = sample_of(job, made)
-            if sample is not None:
-                pending = PendingSample(job, out, made, read, sample)
-                found = self.computed(job, read[:1], out)
-                job.frame.pending.update(dict.fromkeys(pending.made, pending))
-                return found
+        read, frame = self.reading(job), job.frame
+        if frame is None or identities(read[0]) == identities(read[-1]):
+            return self.computed(job, read, out)
+        earlier = {id(one): frame.pending.get(private.storage_of(one) or 0) for one in job.tensors}
+        sample = sample_of(job, made, earlier)
+        if sample is not None:
+            pending = PendingSample(job, out, made, read, sample, earlier)
+            frame.pending.update(dict.fromkeys(pending.made, pending))
+            return self.computed(job, read[:1], out)
+        if any(earlier.values()):
+            self.settle(frame)
+            read = self.reading(job)
         return self.computed(job, read, out)
+
+    def reading(self, job: WideCall) -> list[list[Any]]:
+        """Return by track the shadows of what an operation reads; None for tensors that are read as they are."""
+        tracks = range(1 + len(job.frame.tracks) if job.frame is not None else 1)
+        return [[self.shadows.shadow(job.frame, private.storage_of(one), k) for one in job.tensors] for k in tracks]
 
     def computed(self, job: WideCall, read: list[list[Any]], out: Any) -> list[list[Any]]:
         """Return the results of the tracks in which the tensors of an operation have the shadows `read`."""
@@ -196,7 +223,7 @@ class Runs:
     def settle(self, frame: WideFrame) -> None:
         """Compute the tracks of all results of a frame of which only samples were to be computed."""
         for pending in {id(one): one for one in frame.pending.values()}.values():
-            runs = self.computed(pending.job, pending.read, pending.out)
+            runs = self.computed(pending.job, self.reading(pending.job), pending.out)
             runs += runs[-1:] * (1 + len(frame.tracks) - len(runs))
             for storage, (place, tensor) in pending.made.items():
                 if storage in frame.pending:
@@ -204,12 +231,23 @@ class Runs:
                         track[storage] = of_result(tensor, run[place])
         frame.pending.clear()
 
+    def moved(self, frame: WideFrame, given: Any, result: Any) -> None:
+        """Note the errors of a result whose elements are those of one input, and zeros."""
+        source = private.storage_of(given) or 0
+        shadow = self.shadows.held.get(source)
+        known = None if shadow is None else passed_on(given, shadow)
+        if known is None or source not in frame.index or given.dtype is not result.dtype:
+            return
+        shares = [float(place == frame.index[source]) for place in range(len(frame.sources))]
+        made = self.shadows.held[private.storage_of(result) or 0]
+        made.errors[extent_of(result)[0]] = known._replace(shares=shares)
+
     def errors(self, frame: WideFrame, tensor: Any, storage: int) -> ErrorSizes:
         """Return the errors of a result of a frame."""
         shadows, count = self.shadows, 1 + len(frame.tracks)
         pending = frame.pending.get(storage)
         if pending is not None:
-            found = pending.errors(tensor, shadows.held[storage], count, self.compute)
+            found = pending.errors(tensor, shadows, count, self.compute)
             if found is not None:
                 return found
             self.settle(frame)
@@ -220,7 +258,7 @@ class Runs:
         if shadow is not None:
             return shadow.view(tensor)
         if id(tensor) not in actual:
-            actual[id(tensor)] = wide(tensor)
+            actual[id(tensor)] = self.shadows.actual(tensor)
         return actual[id(tensor)]
 
     def compute(self, job: WideCall, values: dict[int, Any], out: Any) -> list[Any]:
@@ -260,9 +298,10 @@ def identities(row: list[Any]) -> list[int | None]:
     return [None if one is None else id(one.flat) for one in row]
 
 
-def some_of(a: Any, b: Any, result: Any) -> tuple[Any, Any, Any]:
+def some_of(*numbers: Any) -> tuple[Any, ...]:
     """Return the operands and the result of a sum; only some of the elements if there are many."""
-    step = result.numel() // FEW
-    if step < 2 or not all(isinstance(one, torch.Tensor) and one.shape == result.shape for one in (a, b)):
-        return a, b, result
-    return tuple(one.reshape(-1)[::step] for one in (a, b, result))
+    shape, count = numbers[-1].shape, numbers[-1].numel()
+    if count < 2 * FEW:
+        return numbers
+    places = torch.unravel_index(torch.arange(0, count, count // FEW), shape)
+    return tuple(one.expand(shape)[places] if isinstance(one, torch.Tensor) else one for one in numbers)

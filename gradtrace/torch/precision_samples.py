@@ -1,19 +1,21 @@
 """Samples of large results: all elements have their shadows, some of them are computed in the other tracks too.
 
-What an operation adds, and what came with each input, is measured on rows at fixed places that have no period, of
-operations that compute each row on its own: products of matrices, functions of elements, attention (by batch). The
-result is used if the error of these rows is like that of all, and if no row and no element is out of the ordinary.
+What an operation adds, and what came with each input, is measured on a part of the rows, of operations that compute
+each row on its own: products of matrices, functions of elements, attention (by batch). The rows with the largest
+errors are among them. The result is used if the error of these rows is like that of all, and if no element is out of
+the ordinary.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from gradtrace.torch import private
-from gradtrace.torch.precision_errors import ALIKE, BLOCK, ErrorSizes, compare_sample
+from gradtrace.torch.precision_errors import ErrorSizes, compare_sample, sums_of
 from gradtrace.torch.precision_kinds import is_product
 from gradtrace.torch.precision_shadows import size_of_storage, wide
 
@@ -24,6 +26,7 @@ LARGE = 2**20  # multiplications from which a product of matrices is sampled ...
 MANY = 2**16  # ... and elements from which other results are
 ROWS = 32  # of a sample at least, if a quarter of them are so many ...
 ELEMENTS = 2**12  # ... and elements, more if each costs little
+TOP = 8  # rows of a sample that are the ones with the largest errors
 GOLDEN = 0.6180339887498949
 ATTENTION = "_scaled_dot_product_"
 
@@ -37,28 +40,34 @@ class Sample(NamedTuple):
     flat: bool  # all dims but the last are one
     whole: frozenset[int]  # the tensors that are read as a whole, by id
 
-    def cut(self, tensor: Any) -> Any:
-        """Return the sampled part of an operand or a result."""
-        if id(tensor) in self.whole:
-            return tensor
-        return self.of(tensor)
+    def of(self, tensor: Any, rows: Any) -> Any:
+        """Return the sampled rows of an operand or a result."""
+        whole = tensor.flatten(0, -2) if self.flat else tensor
+        return whole.index_select(self.dim, rows.to(tensor.device))
 
-    def of(self, tensor: Any) -> Any:
-        rows = tensor.flatten(0, -2) if self.flat else tensor
-        return rows.index_select(self.dim, places(self.rows, self.taken).to(tensor.device))
+    def inner(self, result: Any) -> int:
+        """Return how many elements follow each other in a row of a result."""
+        return int(result.shape[-1] if self.dim else result.numel() // self.rows)
 
-    def has_largest(self, result: Any, shadow: Any) -> bool:
-        """Return whether no row has more than `ALIKE` times the largest squared error of a sampled row."""
-        pair = [one.flatten(0, -2) if self.flat else one for one in (result.detach(), shadow)]
-        step = max(1, BLOCK * self.rows // result.numel())
-        kept = self.dim % pair[0].dim()
-        others = [one for one in range(pair[0].dim()) if one != kept]
-        errors = []
-        for some, exact in zip(*(one.split(step, kept) for one in pair), strict=True):
-            squares = (some.cpu() - exact).abs().square_().nan_to_num_(0.0, 0.0)  # where both are infinite
-            errors.append(squares.sum(others) if others else squares)
-        found = torch.cat(errors)
-        return float(found.max()) <= ALIKE * float(found[places(self.rows, self.taken)].max())
+    def choose(self, squares: Any) -> tuple[Any, Any]:
+        """Return which rows are sampled, by their squared errors, and how many rows each of them stands for.
+
+        The rows are ordered by their errors: the largest ones stand for themselves, each other one for those near it.
+        """
+        if self.taken < TOP * 2:
+            found = places(self.rows, self.taken)
+            return found, torch.full((len(found),), self.rows / len(found))
+        ranks, counts = strata(self.rows, self.taken)
+        return squares.argsort(descending=True)[ranks], counts
+
+
+@functools.lru_cache(256)
+def strata(rows: int, count: int) -> tuple[Any, Any]:
+    """Return `count` ranks among `rows`, the first `TOP` and others at equal distances, and what each stands for."""
+    bounds = [TOP + (rows - TOP) * i // (count - TOP) for i in range(count - TOP + 1)]
+    pairs = [*((i, i + 1) for i in range(TOP)), *itertools.pairwise(bounds)]
+    ranks, counts = [(a + b) // 2 for a, b in pairs], [b - a for a, b in pairs]
+    return torch.tensor(ranks), torch.tensor(counts, dtype=torch.float64)
 
 
 @functools.lru_cache(256)
@@ -67,8 +76,11 @@ def places(rows: int, count: int) -> Any:
     return torch.tensor(sorted({int(i * GOLDEN % 1 * rows) for i in range(count)}))
 
 
-def sample_of(job: WideCall, made: list[Any]) -> Sample | None:
-    """Return the sample of an operation; None if it is small, or if its rows depend on each other."""
+def sample_of(job: WideCall, made: list[Any], earlier: dict[int, PendingSample | None]) -> Sample | None:
+    """Return the sample of an operation; None if it is small, or if its rows depend on each other.
+
+    `earlier` has the operations that made its tensors, if only a sample of these will be computed either.
+    """
     if job.written or not made or not all(one.numel() == size_of_storage(one) for one in made):
         return None
     result, kind = made[0], job.kind
@@ -86,7 +98,7 @@ def sample_of(job: WideCall, made: list[Any]) -> Sample | None:
         enough = 2
     elif torch.Tag.pointwise in job.func.tags and result.numel() >= MANY and kind.name != "clone":
         cut = {key for key, one in tensors.items() if one.shape == result.shape}
-        if any(one.numel() > 1 and key not in cut for key, one in tensors.items()):
+        if any(one.numel() > 1 and key not in cut and one.shape != result.shape[-1:] for key, one in tensors.items()):
             return None
         flat = result.dim() > 1
         rows, dim = result.numel() // result.shape[-1] if flat else result.numel(), 0
@@ -96,48 +108,79 @@ def sample_of(job: WideCall, made: list[Any]) -> Sample | None:
     count = min(enough, rows // 4)
     if count * result.numel() < ELEMENTS * rows or len(job.tensors) != len(set(map(id, job.tensors))):
         return None
-    return Sample(rows, count, dim, flat, frozenset(tensors.keys() - cut))
+    sample = Sample(rows, count, dim, flat, frozenset(tensors.keys() - cut))
+    before = [(one, earlier[id(one)]) for one in job.tensors]
+    return sample if all(one is None or one.has_rows_of(tensor, sample) for tensor, one in before) else None
 
 
 class PendingSample:
     """An operation of which only the shadow was computed, what it read in each track, and its results."""
 
-    def __init__(self, job: WideCall, out: Any, made: list[Any], read: list[list[Any]], sample: Sample) -> None:
+    def __init__(
+        self, job: WideCall, out: Any, made: list[Any], read: list[list[Any]], sample: Sample, earlier: Any
+    ) -> None:
         self.job = job
         self.out = out
         self.made = {private.storage_of(one) or 0: (place, one) for place, one in enumerate(made)}
         self.read = read
         self.sample = sample
-        self.found: list[list[Any]] | None = None
+        self.earlier = {key: one for key, one in earlier.items() if one is not None}
+        self.rows: Any = None  # which ones the sample has ...
+        self.weights: Any = None  # ... how many each stands for ...
+        self.found: list[list[Any]] = []  # ... and their results in the tracks after the shadow
 
-    def tracks(self, compute: Any) -> list[list[Any]]:
+    def has_rows_of(self, tensor: Any, sample: Sample) -> bool:
+        """Return whether the rows of another sample are those of the result, seen as `tensor`."""
+        _, made = self.made[private.storage_of(tensor) or 0]
+        same = sample.rows == self.sample.rows and tensor.shape[-1:] == made.shape[-1:]
+        is_flat = self.sample.flat or (self.sample.dim and made.dim() == 2)
+        return bool(is_flat and sample.flat and same and tensor.is_contiguous() and made.is_contiguous())
+
+    def tracks(self, shadows: Any, compute: Any, rows: Any) -> list[list[Any]]:
         """Return by track the sampled parts of the results; `compute` runs an operation in float64."""
-        if self.found is None:
-            job, cut = self.job, self.sample.cut
-            tensors = {id(one): one for one in (*job.args, *job.kwargs.values()) if isinstance(one, torch.Tensor)}
-            small = {key: cut(one) for key, one in tensors.items()}
-            args = [small.get(id(one), one) for one in job.args]
-            kwargs = {name: small.get(id(one), one) for name, one in job.kwargs.items()}
-            part = job._replace(args=args, kwargs=kwargs)
-            self.found = []
-            actual = {id(one): wide(small[id(one)]) for one in job.tensors}
-            for row in self.read:
-                values = {}
-                for one, shadow in zip(job.tensors, row, strict=True):
-                    seen = actual[id(one)]
-                    if shadow is not None:
-                        seen = shadow.view(one) if id(one) in self.sample.whole else self.sample.of(shadow.view(one))
-                    values[id(small[id(one)])] = seen
-                self.found.append(compute(part, values, self.out))
-        return self.found
+        job, sample = self.job, self.sample
+        tensors = {id(one): one for one in (*job.args, *job.kwargs.values()) if isinstance(one, torch.Tensor)}
+        small = {key: one if key in sample.whole else sample.of(one, rows) for key, one in tensors.items()}
+        args = [small.get(id(one), one) for one in job.args]
+        kwargs = {name: small.get(id(one), one) for name, one in job.kwargs.items()}
+        part = job._replace(args=args, kwargs=kwargs)
+        found = []
+        whole = sample.whole
+        actual = {id(one): shadows.actual(one) if id(one) in whole else wide(small[id(one)]) for one in job.tensors}
+        before = {id(one): self.before(one, shadows, compute, rows) for one in job.tensors if id(one) in self.earlier}
+        for track, row in enumerate(self.read[1:]):
+            values = {}
+            for one, shadow in zip(job.tensors, row, strict=True):
+                seen = actual[id(one)]
+                if id(one) in before:
+                    seen = before[id(one)][min(track, len(before[id(one)]) - 1)]
+                elif shadow is not None:
+                    seen = shadow.view(one) if id(one) in whole else sample.of(shadow.view(one), rows)
+                values[id(small[id(one)])] = seen
+            found.append(compute(part, values, self.out))
+        return found
 
-    def errors(self, tensor: Any, shadow: Any, count: int, compute: Any) -> ErrorSizes | None:
+    def before(self, tensor: Any, shadows: Any, compute: Any, rows: Any) -> list[Any]:
+        """Return by track the sampled rows of an input that another sampled operation made."""
+        earlier = self.earlier[id(tensor)]
+        place, _ = earlier.made[private.storage_of(tensor) or 0]
+        return [one[place] for one in earlier.tracks(shadows, compute, rows)]
+
+    def errors(self, tensor: Any, shadows: Any, count: int, compute: Any) -> ErrorSizes | None:
         """Return the errors of a result in `count` tracks; None if the sample does not show them."""
-        place, made = self.made[private.storage_of(tensor) or 0]
+        storage = private.storage_of(tensor) or 0
+        place, made = self.made[storage]
         if tensor.numel() != made.numel() or tensor.dtype is not made.dtype or 0 in tensor.stride():
             return None
-        if not self.sample.has_largest(made, shadow.view(made)):
+        exact, sample = shadows.held[storage].view(made), self.sample
+        whole = sums_of(made, [exact], sample.inner(made))
+        if not whole.is_ordinary:
             return None
-        found = [track[place] for track in self.tracks(compute)]
+        squares = torch.cat(whole.rows).view(-1, sample.rows).sum(0)
+        if self.rows is None:
+            self.rows, self.weights = sample.choose(squares)
+            self.found = self.tracks(shadows, compute, self.rows)
+        found = [sample.of(exact, self.rows), *(track[place] for track in self.found)]
         found += found[-1:] * (count - len(found))
-        return compare_sample(made, shadow.view(made), self.sample.of(made), found)
+        weights = self.weights.view(-1, *[1] * (1 if sample.dim else found[0].dim() - 1))
+        return compare_sample(whole, weights, sample.of(made, self.rows), found)

@@ -27,14 +27,13 @@ class Owner(NamedTuple):
 class Shadow:
     """The float64 elements of one storage."""
 
-    __slots__ = ("check", "dtype", "errors", "flat", "owner", "parts", "shared")
+    __slots__ = ("dtype", "errors", "flat", "owner", "parts", "shared")
 
     def __init__(self, flat: Any, dtype: Any, owner: Owner | None = None, shared: bool = False) -> None:
         self.flat = flat
         self.dtype = dtype  # of the tensors that it stands for
         self.owner = owner
-        self.check: float | None = None  # the sum of the elements that it stands for
-        self.errors: Any = None  # of all elements, as they were measured
+        self.errors: dict[Any, Any] = {}  # as they were measured, by the extent of the elements
         self.parts: dict[Any, Owner] = {}  # of tensors that have a part of the elements, by their places
         self.shared = shared  # another Shadow may use `flat`, so it is copied before it is written to
 
@@ -54,7 +53,7 @@ class Shadow:
     def write(self, tensor: Any, value: Any) -> None:
         """Write the elements of a tensor on the storage."""
         self.parts.clear()
-        self.errors = self.check = None
+        self.errors.clear()
         if self.shared:
             self.flat, self.shared = self.flat.clone(), False
         self.view(tensor).copy_(value)
@@ -65,19 +64,23 @@ class Shadow:
         return Shadow(self.flat, self.dtype, self.owner, shared=True)
 
 
-def checksum(tensor: Any) -> float:
-    return float(tensor.detach().sum().abs())
-
-
-def is_same(tensor: Any, check: float) -> bool:
-    """Return whether a tensor's elements still have their sum; also if that is nan."""
-    found = checksum(tensor)
-    return found == check or (found != found and check != check)
-
-
 def place_of(tensor: Any) -> Any:
     """Return where on its storage a tensor has its elements."""
     return tensor.storage_offset(), tensor.shape, tensor.stride()
+
+
+def extent_of(tensor: Any) -> tuple[Any, int]:
+    """Return which elements of its storage a tensor has, in whatever order, and how often it has each of them."""
+    if tensor.is_contiguous():
+        return (tensor.storage_offset(), (1, tensor.numel())), 1
+    dims = [one for one in zip(tensor.stride(), tensor.shape, strict=True) if one[1] != 1]
+    times = math.prod(size for stride, size in dims if not stride)
+    merged: list[tuple[int, int]] = []
+    for stride, size in sorted(one for one in dims if one[0]):
+        if merged and merged[-1][0] * merged[-1][1] == stride:
+            stride, size = merged[-1][0], merged.pop()[1] * size
+        merged.append((stride, size))
+    return (tensor.storage_offset(), *(merged or [(1, 1)])), times
 
 
 def is_wide(dtype: Any) -> bool:
@@ -172,6 +175,7 @@ class Shadows:
         self.refs: dict[int, Any] = {}
         self.frames: list[WideFrame] = []
         self.sizes: dict[int, tuple[Any, float]] = {}  # the largest magnitude in a tensor on a storage, at a version
+        self.copies: dict[int, tuple[int, Shadow]] = {}  # the float64 elements of storages as they are, at a version
 
     def note(self, tensor: Any, storage: int) -> None:
         """Forget all about a storage when it ceases to exist."""
@@ -182,6 +186,7 @@ class Shadows:
         self.refs.pop(storage, None)
         self.held.pop(storage, None)
         self.sizes.pop(storage, None)
+        self.copies.pop(storage, None)
         for frame in self.frames:
             frame.forget(storage)
 
@@ -193,14 +198,22 @@ class Shadows:
             self.sizes[storage] = at, largest(tensor.detach())
         return self.sizes[storage][1]
 
+    def actual(self, tensor: Any) -> Any:
+        """Return the float64 elements of a tensor as they are; those of a parameter are kept until it is written to."""
+        storage, version = private.storage_of(tensor), private.version_of(tensor)
+        base = private.base_of(tensor)
+        is_kept = storage in self.copies or isinstance(tensor if base is None else base, torch.nn.Parameter)
+        if storage is None or not is_kept or not tensor.untyped_storage().resizable():
+            return wide(tensor)
+        if self.copies.get(storage, (-1, None))[0] != version:
+            self.note(tensor, storage)
+            self.copies[storage] = version, of_storage(tensor)
+        return self.copies[storage][1].view(tensor)
+
     def meet(self, frame: WideFrame, tensor: Any, storage: int) -> None:
         """Note a tensor that is read in a frame as one of its inputs, if its storage has an error."""
         shadow = self.held.get(storage)
         if shadow is None or storage in frame.made or storage in frame.index:
-            return
-        if shadow.check is not None and tensor.numel() == size_of_storage(tensor) and not is_same(tensor, shadow.check):
-            del self.held[storage]  # something else than an operation has written to it (numpy)
-            self.sizes.pop(storage, None)
             return
         owner = shadow.owner_of(tensor)
         if owner is not None and owner in frame.sources:
@@ -252,7 +265,6 @@ class Shadows:
             found.append(shadow)
             last = shadow
         self.held[storage] = found[0]
-        found[0].check = checksum(tensor) if tensor.numel() == size_of_storage(tensor) else None
         if frame is not None:
             for shadow, table in zip(found[1:], frame.tracks, strict=False):  # a pending result has only its shadow
                 table[storage] = shadow

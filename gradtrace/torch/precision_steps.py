@@ -108,10 +108,11 @@ def loss(tensor: int, after: int, parameter: Any, old: Any, exact: Any) -> recor
     for new, before, target in zip(*map(blocks, (parameter.detach(), old, exact)), strict=True):
         new, before = wide(new), wide(before)
         asked, made = target - before, new - before
-        is_lost = (made == 0).logical_and_(asked)
         wanted += int(torch.count_nonzero(asked))
-        lost += (count := int(torch.count_nonzero(is_lost)))
-        largest = max(largest, float(asked.abs()[is_lost].max())) if count else largest
+        is_lost = (made == 0).logical_and_(asked != 0) if not float(made.abs().amin()) else None
+        if is_lost is not None and (count := int(torch.count_nonzero(is_lost))):
+            lost += count
+            largest = max(largest, float(asked.abs()[is_lost].max()))
         norm, error = (math.hypot(size, length(one)) for size, one in ((norm, asked), (error, made.sub_(asked))))
         if not math.isfinite(error):
             broken += int((torch.isfinite(asked) & ~torch.isfinite(new)).sum())

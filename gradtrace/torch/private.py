@@ -34,6 +34,7 @@ def mode_at(index: int) -> Any:
 
 mode_depth = _C._len_torch_function_stack
 without_torch_function: Any = _C.DisableTorchFunction  # a context manager: neither modes nor subclasses see a call
+without_torch_dispatch: Any = _C._DisableTorchDispatch
 
 # ---- autograd
 
@@ -293,6 +294,19 @@ def without_dispatch_modes() -> Any:
     from torch.utils._python_dispatch import _disable_current_modes
 
     return _disable_current_modes()
+
+
+class unseen:
+    """A context in which no mode of the program sees an operation."""
+
+    def __enter__(self) -> None:
+        self.function, self.dispatch = without_torch_function(), without_torch_dispatch()
+        self.function.__enter__()
+        self.dispatch.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self.dispatch.__exit__(*error)
+        self.function.__exit__(*error)
 
 
 def buffers_of(module: Any) -> dict[str, Any]:

@@ -5,9 +5,9 @@ inputs in a wider type (the error that it *adds*), and with a run of everything 
 (the error that it has; the rest of it is *inherited*). The wider type is float64; for float64 it is the 80-bit long
 double. Norms are Euclidean over all elements. Errors are relative to the norm of the shadow, in units of the dtype's
 rounding: half the distance from 1 to the next number (2**-11 for float16, 2**-8 for bfloat16, 2**-24 for float32,
-2**-53 for float64). So 0.5 to 1 is what rounding the exact result costs. An error is inf where the result is not finite
-but the compared one is, or where that one is 0 and the result is not; it is 0 where both are equal, also if neither is
-finite.
+2**-53 for float64). So 0.5 to 1 is what rounding the exact result costs. An error is inf where only one of the result
+and the compared one is finite, or where that one is 0 and the result is not; it is 0 where both are equal, also if
+neither is finite.
 
 A parameter begins each training step as it is: the shadow takes its present value, without an error.
 """
@@ -52,11 +52,11 @@ class Measured(NamedTuple):
     error: float  # ||result - shadow|| / ||shadow||
     sources: tuple[ErrorSource, ...] = ()  # of the inputs that have errors; () if they were not told apart
     overflowed: int = 0  # elements that are inf or nan where wide(inputs) is finite
-    underflowed: int = 0  # elements that are 0 where wide(inputs) is not
+    underflowed: int = 0  # elements that are 0 where wide(inputs) is smaller than normal numbers, and not 0
     subnormal: int = 0  # elements that are subnormal
     saturated: int = 0  # elements that are exactly 1 or -1 where wide(inputs) is not
     largest: float = 0.0  # the largest finite magnitude in wide(inputs); in the shadow, if that is only of a sample
-    smallest: float = 0.0  # the smallest one that is not 0
+    smallest: float = 0.0  # the smallest one that is not 0; of PyTorch's only if something is subnormal or underflowed
     summand: float = 0.0  # the largest finite magnitude in the inputs
     rounds: bool = False  # the shadow is a sum of two numbers that even the wider type rounded
     decisions: int = 0  # elements that the shadow would decide otherwise (argmax, comparisons); it follows the run

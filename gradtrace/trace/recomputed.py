@@ -110,7 +110,7 @@ def kernel_results(record: Op, values: Any) -> tuple[Any, ...]:
     if not record.variadic:
         first = 1 if record.promote is not None else record.arity  # numpy promotes the numbers of the others
         raws[:first] = [np.asarray(raw) if type(raw) in (float, int, bool) else raw for raw in raws[:first]]
-    found = record.kernel(*raws)
+    found = wide.kernel_of(record, raws)(*raws)
     return found if type(found) is tuple else (found,)
 
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.op import Op
+from gradtrace.trace.wide_special import KERNELS
 
 Array = Any
 TRIED = 7  # numbers on which a kernel's precision is tried
@@ -48,13 +49,19 @@ def widened_plain(value: Any) -> Any:
     return wide_dtype(value) if isinstance(value, np.dtype) else value
 
 
+def kernel_of(record: Op, raws: Sequence[Any]) -> Any:
+    """Return the kernel that computes arrays in their own precision."""
+    is_long = record.name in KERNELS and raws[0].dtype == np.longdouble
+    return KERNELS[record.name] if is_long else record.kernel
+
+
 def has_wide_kernel(record: Op, plain: Sequence[Any]) -> bool:
     """Return whether a record's kernel computes long doubles in their own precision.
 
     Some kernels of special functions compute in float64 whatever they get. They are found by a try on numbers that
     float64 does not have: if all results are numbers of float64, and not integers, the kernel rounds to it.
     """
-    if record.kind != "elementwise":
+    if record.kind != "elementwise" or record.name in KERNELS:
         return True
     known = _has_wide_kernel.get(record.name)
     if known is None:
@@ -135,7 +142,7 @@ def errors(result: Array, stages: Sequence[Array]) -> dict[str, Any]:
         "inherited": relative(difference(local, shadow), size) / unit,
         "error": relative(whole, size) / unit,
         "overflowed": int((finite & ~np.isfinite(actual)).sum()),
-        "underflowed": int((finite & (local != 0) & (actual == 0)).sum()),
+        "underflowed": int((finite & (local != 0) & (actual == 0) & (np.abs(local) < tiny)).sum()),
         "subnormal": int(((actual != 0) & (np.abs(actual) < tiny)).sum()),
         "saturated": int((ones & (np.abs(local) != 1)).sum()),
         "largest": float(magnitudes.max(initial=0)),

@@ -3,7 +3,7 @@
     sqrt(x+1)-sqrt(x) has 5.1 of 16.0 decimal digits of float64: cancellation: ... on line 1.
 
       line 1  sqrt(x+1)-sqrt(x)
-              sub: it adds 0 roundings and inherits 6.86e+10 roundings of float64; ...
+              sub: it adds no error and inherits an error that leaves 5.1 of 16.0 decimal digits; ...
     To fix it (tried):
       - (x + 1 - x) / (sqrt(x + 1) + sqrt(x)): 16.0 decimal digits
 

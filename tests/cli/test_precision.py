@@ -230,13 +230,30 @@ def test_a_program_that_fails_is_measured_up_to_its_error(gt, here):
 
 
 def test_what_depends_on_unmeasured_results_has_no_digits(answer):
-    printed = answer("why", "--precision", "1 - erf(x)", "--x", "6")
+    printed = answer("why", "--precision", "1 - lgamma(x)", "--x", "6")
     assert " ".join(printed.split()) == (
-        "No measured operation loses precision: x.grad, the least precise result, has 16.0 of the 16.0 decimal digits "
-        "of float64. Not measured: erf: its kernel computes in float64."
+        "Every result depends on an operation that was not measured. "
+        "Not measured: lgamma: its kernel computes in float64."
     )
-    y = json.loads(answer("eval", "1 - erf(x)", "--x", "6", "--precision", "--format", "json"))["tensors"][-1]
+    y = json.loads(answer("eval", "1 - lgamma(x)", "--x", "6", "--precision", "--format", "json"))["tensors"][-1]
     assert y["digits"] is None
+
+
+@pytest.mark.parametrize(
+    ("expression", "x", "digits"),
+    [
+        ("erf(x)", 0.3, 16),
+        ("1 - erf(x)", 2.7, 12.5),
+        ("1 - erf(x)", 6, 0),
+        ("erfc(x)", 2.7, 15.7),
+        ("erfc(x)", 20, 15.5),
+    ],
+)
+def test_error_functions_are_measured_in_float64(answer, expression, x, digits):
+    """The digits are those of mpmath."""
+    found = json.loads(answer("eval", expression, "--x", str(x), "--precision", "--format", "json"))["tensors"]
+    assert found[-1]["digits"] == pytest.approx(digits, abs=0.6)
+    assert found[0]["grad_digits"] > 14
 
 
 # ---- eval

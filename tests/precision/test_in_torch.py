@@ -414,3 +414,55 @@ def test_a_row_that_adds_most_is_found_outside_the_sample(monkeypatch):
     monkeypatch.setattr("gradtrace.torch.precision_runs.sample_of", lambda *_: None)
     (every,) = of_values(recorded(work), "matmul")
     assert some.added == pytest.approx(every.added, rel=0.1) and every.added > 1
+
+
+def test_a_finite_element_is_wrong_where_the_exact_one_is_infinite():
+    """Rounding makes the first of two elements finite: its divisor is 0 in float64."""
+
+    def work():
+        w = torch.tensor([3.7, 0.3], requires_grad=True)
+        1 / (torch.stack([(w[0] + 1) - 1 - w[0], w[1] * 1]))
+
+    (row,) = of_values(recorded(work), "div")
+    assert row.error == float("inf")
+
+
+def test_what_rounds_to_0_without_being_small_is_not_called_underflow():
+    """1e8 is 100139008 in bfloat16, and its other operand 1e8 in float32: the difference is 0 or 139008."""
+    x = torch.tensor(0.3, dtype=torch.bfloat16, requires_grad=True)
+    trace = recorded(lambda: ((x + 1e8) - 1e8).backward())
+    assert not any("become 0" in one.cause.sentence for one in answer(trace).losses)
+
+
+def test_an_error_is_said_in_digits():
+    trace = recorded(lambda: ((torch.tensor(1e4, requires_grad=True) + 1).sqrt() - 100).backward())
+    (first,) = answer(trace).losses
+    said = first.cause.evidence[0].text
+    assert said.startswith("sub: it adds no error and inherits an error that leaves ")
+    assert "what it inherits is 20,00" in said and "times its input's error" in said
+
+
+def test_what_numpy_writes_is_read_as_it_is():
+    def work():
+        x = torch.rand(64).half() / 3
+        x.exp()
+        x.numpy()[:] = 2
+        x.log()
+
+    (row,) = of_values(recorded(work), "log")
+    assert row.inherited == 0
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3])
+def test_a_sample_of_a_large_product_shows_its_added_error(scale):
+    """A few rows of the first operand, and so of the result's errors, are much larger than the others."""
+    x, w = (torch.randn(*shape, generator=torch.Generator().manual_seed(3)) for shape in ((700, 256), (256, 300)))
+    x[100:140] *= scale
+    a, b = x.bfloat16(), w.bfloat16()
+    (row,) = of_values(recorded(lambda: (a / 3) @ (b / 3)), "matmul")
+    left, right = a / 3, b / 3
+    shadow, local = (a.double() / 3) @ (b.double() / 3), left.double() @ right.double()
+    size = float(shadow.norm()) * 2**-8
+    assert row.added == pytest.approx(float(((left @ right).double() - local).norm()) / size, rel=0.1)
+    assert row.inherited == pytest.approx(float((local - shadow).norm()) / size, rel=0.1)
+    assert row.error == pytest.approx(float(((left @ right).double() - shadow).norm()) / size)

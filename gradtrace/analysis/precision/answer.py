@@ -66,9 +66,11 @@ class PrecisionAnswer(NamedTuple):
     def sentence(self) -> str:
         """The answer in one sentence, if nothing was lost."""
         if not self.targets:
+            if self.is_partial:
+                return "Every result depends on an operation that was not measured."
             return "No floating-point result was measured."
         worst = max(self.targets, key=lambda t: t.possible - t.digits)
-        if worst.lost > worst.possible / 2:
+        if worst.lost > LEAST:
             return (
                 f"No operation loses many digits beyond rounding: {worst.name}, the least precise result, has "
                 f"{worst.digits:.1f} of the {worst.possible:.1f} decimal digits of {worst.dtype}."

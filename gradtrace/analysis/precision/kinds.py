@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log10
+from math import inf, log10
 
 from gradtrace.analysis.precision.flow import NOT_FINITE, ROUNDING, Errors, Origin
 from gradtrace.analysis.terms import plain
@@ -13,6 +13,7 @@ from gradtrace.trace.precision import Measured
 ENDS = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
 STARTS = {"float16": 6.103515625e-05, "bfloat16": 1.1754943508222875e-38, "float32": 1.1754943508222875e-38}
 MANY = 8  # rows of one place from which they are a loop's
+MILLION = 1e6
 LARGE = 10.0  # how much larger summands than their result are, in a cancellation
 
 
@@ -54,14 +55,14 @@ def kind_of(errors: Errors, origin: Origin, name: str, digits: str) -> Kind:
     if not magnified and row.terms > 1:
         return Kind(
             "short sum",
-            f"a sum of {row.terms:,} numbers in {row.dtype} has an error of {row.added:.3g} roundings",
+            f"a sum of {row.terms:,} numbers in {row.dtype} leaves {left(row.added, row.dtype)}",
             summed_in(record, wider(row.dtype)),
         )
     if magnified:
         return Kind("magnified", f"{magnified_by(errors, origin, name)}: {digits} are lost", BEFORE)
     return Kind(
         "inexact",
-        f"the operation itself is {row.added:.3g} roundings of {row.dtype} away from the exact result",
+        f"the operation itself leaves {left(row.added, row.dtype)}",
         in_wider(row.dtype),
     )
 
@@ -78,7 +79,8 @@ def seen_in_facts(errors: Errors, i: int, row: Measured, name: str) -> Kind | No
     if row.overflowed and errors.relative(i) == NOT_FINITE:
         if row.largest < ENDS.get(row.dtype, 0.0):
             clause = f"{row.overflowed:,} of {row.elements:,} elements of {name} are not finite: "
-            clause += f"the exact ones are up to {row.largest:.3g}, so an intermediate result overflows {row.dtype}"
+            size = f"up to {row.largest:.3g}" if row.largest else "0"
+            clause += f"of the same inputs the exact ones are {size}, so an intermediate result overflows {row.dtype}"
             return Kind("overflow", clause, ("scale the numbers before", *in_wider(row.dtype)))
         made = "" if row.operation is None else errors.trace.operations[row.operation].name
         scale = "subtract the maximum before exp (logsumexp, softmax), or scale" if made == "exp" else SCALE
@@ -126,7 +128,7 @@ def magnified_by(errors: Errors, origin: Origin, name: str) -> str:
     """Return how an origin's rows magnify errors: the first one, many together, or by what is taken from it."""
     by = errors.growth(origin.rows[0])
     if log10(by) >= origin.digits - 0.5:
-        return f"{name} has {by:.3g} times the relative error of its inputs"
+        return f"the relative error of {name} is {times(by)} that of its inputs"
     if len(origin.rows) > 1:
         return f"{len(origin.rows)} results, one of them {name}, have larger relative errors than their inputs"
     return f"elements of {name} are used that have larger relative errors than all of them together"
@@ -187,12 +189,27 @@ def facts_of(errors: Errors, i: int) -> str:
     if errors.is_vague(i):
         return "the wider type that it is compared with has no digits left here either"
     before: list[Any] = [errors.relative(j) for j, share in errors.sources(i) if abs(share) >= 0.01]
-    text = f"it adds {units(row.added)} and inherits {units(row.inherited)} of {row.dtype}"
-    if before and max(before) and row.inherited < float("inf"):
+    text = f"it adds {said(row.added, row.dtype)} and inherits {said(row.inherited, row.dtype)}"
+    if before and max(before) and row.inherited < inf:
         condition = row.inherited * errors.relative(i) / row.error / max(before) if row.error else 0.0
-        text += f"; it magnifies its input's error {condition:.3g} times" if condition >= LARGE else ""
+        text += f"; what it inherits is {times(condition)} its input's error" if condition >= LARGE else ""
     return text
 
 
-def units(error: float) -> str:
-    return "an infinite error" if error == float("inf") else f"{error:.3g} roundings"
+def times(ratio: float) -> str:
+    """Return a ratio in words."""
+    return f"{ratio:,.0f} times" if ratio < MILLION else f"{log10(ratio):.1f} decimal orders above"
+
+
+def said(error: float, dtype: str) -> str:
+    """Return an error in words, from its size in units of a dtype's rounding."""
+    if not error:
+        return "no error"
+    return "no more than a rounding" if error <= 1 else f"an error that leaves {left(error, dtype)}"
+
+
+def left(error: float, dtype: str) -> str:
+    """Return how many digits an error leaves, from its size in units of a dtype's rounding."""
+    unit = ROUNDING[dtype]
+    found = -log10(error * unit) if error < inf else 0.0
+    return f"{found:.1f} of {-log10(unit):.1f} decimal digits" if found >= 0.05 else "no correct digit"

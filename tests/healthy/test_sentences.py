@@ -683,9 +683,12 @@ SCALED = (
         "amp.scale(loss).backward()",
         "scaled = amp.scale(((net(x) - y) ** 2).mean())\n    scaled.backward()",
         "scaled = amp.scale([loss])[0]\n    scaled.backward()",
+        "amp.scale(loss / 4).backward()",
+        "part = loss * 0.25\n    amp.scale(part).backward()",
+        'amp = torch.amp.GradScaler("cpu", enabled=False)\n    (loss / 4).backward()',
     ],
 )
-def test_the_loss_of_a_step_is_not_multiplied_by_the_scale_of_a_grad_scaler(tmp_path, ask, backward):
+def test_the_loss_of_a_step_is_the_program_s_without_the_factors_before_backward(tmp_path, ask, backward):
     path, variables = tmp_path / "train.py", {}
     path.write_text(HEAD + SCALED.replace("BACKWARD", backward))
     exec(compile(path.read_text(), str(path), "exec"), variables)

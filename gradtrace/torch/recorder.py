@@ -409,10 +409,7 @@ class Recorder(TorchFunctionMode):
         """Clear the notes, whose references form cycles, so that they are freed without a garbage collection."""
         for entry in self.entries:
             entry.call = None
-        for known in {entry.tensor for entry in self.entries}:
-            for name in ("first", "last"):
-                if hasattr(known, name):  # not if a signal came before it was set
-                    delattr(known, name)
+            entry.tensor.first = entry.tensor.last = None  # type: ignore[assignment]
         self.entries.clear()
         if self.precision is not None:
             self.precision.release()

@@ -326,7 +326,7 @@ class Recorder(TorchFunctionMode):
         """Note a write in place."""
         enabled = torch.is_grad_enabled()
         there = (self.storages.get(storage) if storage is not None else None) or StorageUsers(known)
-        place = self.places.here(2) if call is None else call.origin
+        place = self.places.here_and_lead(2) if call is None else call.origin
         at = (len(self.calls) if call is None else call.id), self.turns
         self.changes.append(Written(how, there.tensors, of_grad, *at, call, enabled, place))
         tensor = known.ref()

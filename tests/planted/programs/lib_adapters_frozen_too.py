@@ -4,7 +4,6 @@
 # line: p.requires_grad = False
 # must: lora_
 # never: tuners_utils
-# right: for p in model.parameters(): ==> for p in model.get_input_embeddings().parameters():
 import torch
 from peft import LoraConfig, get_peft_model
 from transformers import GPT2Config, GPT2LMHeadModel

@@ -4,7 +4,6 @@
 # line: loss = F.kl_div(F.log_softmax(logits, dim=0), F.softmax(goal, dim=-1), reduction="batchmean")
 # must: over dim=0
 # must: not over the 3 classes
-# right: dim=0 ==> dim=-1
 import torch
 import torch.nn.functional as F
 from transformers import RobertaConfig, RobertaForSequenceClassification

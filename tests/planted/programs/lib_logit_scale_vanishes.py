@@ -5,7 +5,6 @@
 # must: logit_scale
 # must: is 0
 # never: Nothing is wrong
-# right: "lr": 500.0 ==> "lr": 0.01
 import torch
 from transformers import CLIPConfig, CLIPModel
 

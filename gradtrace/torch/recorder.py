@@ -409,7 +409,7 @@ class Recorder(TorchFunctionMode):
         """Clear the notes, whose references form cycles, so that they are freed without a garbage collection."""
         for entry in self.entries:
             entry.call = None
-            entry.tensor.first = entry.tensor.last = None  # type: ignore[assignment]
+            entry.tensor.first = entry.tensor.last = None
         self.entries.clear()
         if self.precision is not None:
             self.precision.release()

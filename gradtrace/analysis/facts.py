@@ -7,6 +7,7 @@ from gradtrace.analysis.arrivals import Arrivals
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.annotations import Any, Callable, Iterable
 from gradtrace.lang import syntax as ast
+from gradtrace.trace.failed import dotted
 from gradtrace.trace.record import (
     BackwardStep,
     Change,
@@ -236,15 +237,23 @@ def loss_of(trace: Trace, step: TrainingStep) -> float | None:
 
 
 def loss_in(trace: Trace, step: TrainingStep) -> TensorRecord | None:
-    """Return the single number at which the step's last pass began, if a GradScaler made it the number that it has
-    scaled; None if it began at several elements.
+    """Return the single number at which the step's last pass began; None if it began at several elements. Of a number
+    that a GradScaler has scaled, or that the program has made from its loss by a factor, this is the number before it.
     """
     numbers = (t for i in reversed(step.roots) if (t := trace.tensors[i]).value is not None and t.value.numel == 1)
     found = next(numbers, None)
-    made = None if found is None or found.operation is None else trace.operations[found.operation]
+    made = maker_of(trace, found)
     if made is not None and made.name == "mul" and made.tensors and is_scaling(made.text) and names_scaler(trace):
+        found = trace.tensors[made.tensors[0]]
+        made = maker_of(trace, found)
+    if made is not None and made.name in ("mul", "div") and len(made.tensors) == 1 and is_part_of_loss(made.text):
         return trace.tensors[made.tensors[0]]
     return found
+
+
+def maker_of(trace: Trace, record: TensorRecord | None) -> Operation | None:
+    """Return the operation that made a tensor; None for a leaf."""
+    return None if record is None or record.operation is None else trace.operations[record.operation]
 
 
 def names_scaler(trace: Trace) -> bool:
@@ -254,11 +263,23 @@ def names_scaler(trace: Trace) -> bool:
 
 def is_scaling(text: str) -> bool:
     """Whether this is a call of GradScaler.scale(), which is the text of the multiplication that runs in it."""
-    try:
-        call = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
+    call = parsed(text)
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "scale"
+
+
+def is_part_of_loss(text: str) -> bool:
+    """Whether this divides or multiplies what the program calls its loss, as in `loss / steps`."""
+    whole = parsed(text)
+    sides = (whole.left, whole.right) if isinstance(whole, ast.BinOp) else ()
+    return any("loss" in dotted(side).rpartition(".")[2].lower() for side in sides)
+
+
+def parsed(text: str) -> ast.expr | None:
+    """Return the syntax tree of an expression; None if the text is not one."""
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def goes_bad(step: BackwardStep) -> bool:

@@ -78,8 +78,10 @@ def under_no_grad(facts: Facts, operation: Operation) -> Cause:
         head = places.head_of(block)
         mode = next((m for m in places.MODES if m in facts.text.line(head)), mode)
         evidence.insert(0, facts.at(f"{mode} begins", head))
+    in_library = block is not None and operation.span is not None and operation.span.file
     what = f"line {operation.span.line}" if operation.span else "it"
-    return Cause(mode, f"{called}, which ran under {mode}", evidence, (f"move {what} out of {mode}",))
+    advice = f"leave out {mode}{at_line(places.head_of(block))}" if in_library else f"move {what} out of {mode}"
+    return Cause(mode, f"{called}, which ran under {mode}", evidence, (advice,))
 
 
 def without_derivative(facts: Facts, cut: Cut, operation: Operation) -> Cause:
@@ -198,7 +200,9 @@ def computed(facts: Facts, record: TensorRecord) -> Cause:
     if unused is not None:
         return unused._replace(because=f"it comes through {unused.because}")
     before = sorted(facts.flow.before([record.id]) - {record.id})
-    for source in sorted(before, key=lambda i: i not in facts.optimised):
+    # what was frozen last: that of a base model before its adapters is on purpose
+    last = {i: n for n, c in enumerate(facts.trace.changes) if c.how == "frozen" for i in facts.held(c)}
+    for source in sorted(before, key=lambda i: (i not in facts.optimised, -last.get(i, -1))):
         lost = lost_at(facts, facts.tensors[source])
         if lost is not None:
             verb = "is computed from" if lost.code != "frozen" else "is computed with"

@@ -34,8 +34,16 @@ def folded(names: Sequence[str], noun: str) -> str:
         return f"{', '.join(names[:MANY])} and {len(names) - MANY} more"
     depth = len(common(owners)) + 1
     modules = list(dict.fromkeys(".".join(owner.split(".")[:depth]) for owner in owners))
-    where = modules[0] if len(modules) == 1 else f"{modules[0]} and {modules[1]}"
-    return f"{len(names)} {noun} of {where if len(modules) < 3 else f'{modules[0]} to {modules[-1]}'}"
+    return f"{len(names)} {noun} of {range_of(modules)}"
+
+
+def range_of(modules: Sequence[str]) -> str:
+    """Return modules as text: "a and b", "layer.0 to layer.9"; of many that are not numbered, the one they are in."""
+    if len(modules) < MANY:
+        return folded(modules, "modules")
+    if len({name.rstrip("0123456789") for name in modules}) == 1:
+        return f"{modules[0]} to {modules[-1]}"
+    return ".".join(common(modules)) or f"{', '.join(modules[:2])} and {len(modules) - 2} more modules"
 
 
 def common(paths: Sequence[str]) -> list[str]:

@@ -1,8 +1,7 @@
 """Statistics of a tensor: its ends, sum, norm, and counts of zeros, NaN and infinities.
 
-A float32 or float64 tensor of at most `FEW` elements in the CPU's memory is read through a numpy array on the same
-memory, since a call of numpy takes half of the time of a call of PyTorch; larger ones, other dtypes and other devices
-by PyTorch.
+A float32 or float64 tensor in the CPU's memory is read through a numpy array on the same memory, since numpy takes
+about half of PyTorch's time, except for the sum of many elements; other dtypes and other devices by PyTorch.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from gradtrace.torch.memory import array_of, is_readable, numpy, quietly
 
 FLOATS = (torch.float32, torch.float64)
 SAMPLE = 256  # elements
-FEW = 32_768  # elements up to which numpy is faster
+FEW = 32_768  # elements up to which numpy adds faster
 EXACT = 16_384  # elements up to which zeros are counted exactly; of more they are estimated from the sample
 
 
@@ -56,14 +55,14 @@ def measure(tensor: Any) -> Measured:
     times, flat = 1, tensor
     if not tensor.is_contiguous():
         times, flat = flattened(tensor)
-    count = flat.numel()
-    if count <= FEW and flat.dtype in FLOATS and is_readable(flat):
-        array = array_of(flat).reshape(-1)
-        facts = of_array(array) or of_finite_part(flat.reshape(-1))
-        return facts, sampled(facts, array), times
     flat = flat.reshape(-1)
+    if flat.dtype in FLOATS and is_readable(flat):
+        array = array_of(flat)
+        facts = of_array(array, flat) or of_finite_part(flat)
+        return facts, sampled(facts, array), times
     if not flat.is_cpu:
         return on_device(flat), None, times
+    count = flat.numel()
     if flat.dtype is torch.bool:
         ones = int(torch.count_nonzero(flat))
         return (
@@ -116,12 +115,13 @@ def is_dense(tensor: Any) -> bool:
 
 
 @quietly
-def of_array(array: Any) -> Facts | None:
-    """Compute the statistics of an array of floats; None if it has NaN or infinities."""
+def of_array(array: Any, flat: Any) -> Facts | None:
+    """Compute the statistics of an array on the memory of a tensor of floats; None if it has NaN or infinities."""
     low, high = float(numpy.minimum.reduce(array)), float(numpy.maximum.reduce(array))
     if not (math.isfinite(low) and math.isfinite(high)):
         return None
-    total, square = float(numpy.add.reduce(array)), float(array.dot(array))
+    total = float(numpy.add.reduce(array)) if array.size <= FEW else flat.sum().item()
+    square = float(array.dot(array))
     if not is_exact(total, square, low, high):
         wide = array.astype(numpy.float64)
         total, square = float(numpy.add.reduce(wide)), float(wide.dot(wide))

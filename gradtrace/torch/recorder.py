@@ -326,7 +326,7 @@ class Recorder(TorchFunctionMode):
         """Note a write in place."""
         enabled = torch.is_grad_enabled()
         there = (self.storages.get(storage) if storage is not None else None) or StorageUsers(known)
-        place = self.places.here(2) if call is None else call.origin
+        place = self.places.here_and_lead(2) if call is None else call.origin
         at = (len(self.calls) if call is None else call.id), self.turns
         self.changes.append(Written(how, there.tensors, of_grad, *at, call, enabled, place))
         tensor = known.ref()
@@ -409,10 +409,7 @@ class Recorder(TorchFunctionMode):
         """Clear the notes, whose references form cycles, so that they are freed without a garbage collection."""
         for entry in self.entries:
             entry.call = None
-        for known in {entry.tensor for entry in self.entries}:
-            for name in ("first", "last"):
-                if hasattr(known, name):  # not if a signal came before it was set
-                    delattr(known, name)
+            entry.tensor.first = entry.tensor.last = None
         self.entries.clear()
         if self.precision is not None:
             self.precision.release()

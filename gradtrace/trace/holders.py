@@ -18,7 +18,7 @@ SAMPLE = 100  # items at a container's start; if all are numbers and texts, the 
 PLAIN_KEYS = (str, int, bool, float, NoneType)
 PLAIN = frozenset(map(ident, (int, float, complex, str, bytes, bool, NoneType)))
 CONTAINERS = (list, tuple, dict, deque, set, frozenset)
-LIBRARIES = ("builtins", "torch", "gradtrace", "numpy", "IPython")
+LIBRARIES = ("builtins", "torch", "gradtrace", "numpy", "IPython", "typing", "__future__")
 # what a class says of itself, without a call of a method of its metaclass
 MRO, OWN, HOME = (type.__dict__[_name].__get__ for _name in ("__mro__", "__dict__", "__module__"))
 

@@ -461,6 +461,55 @@ def test_a_pass_in_a_library_s_loop_is_named_by_the_program_s_line(tmp_path, mon
     assert "on line 9 (small_trainer.py:4)" in in_gradtrace(tmp_path / "run.gt", "why")
 
 
+def test_a_parameter_that_a_library_freezes_is_named_by_the_program_s_line(tmp_path, monkeypatch):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "small_freezer.py").write_text(
+        "def freeze(model):\n    for p in model.parameters():\n        p.requires_grad = False\n"
+    )
+    monkeypatch.setattr(sys, "path", [*sys.path, str(folder)])
+    path = tmp_path / "train.py"
+    net = "net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))\n"
+    path.write_text(
+        f"{HEAD}from small_freezer import freeze\n{net}freeze(net[0])\nnet(torch.randn(4, 3)).mean().backward()\n"
+    )
+    answer = " ".join(recorded(path).why("net.0.bias").split())
+    assert "its requires_grad was set to False on line 6 (small_freezer.py:3)" in answer, answer
+
+
+PARTS = (
+    "class Net(nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.body = nn.ModuleDict({name: nn.Linear(3, 3) for name in NAMES})\n"
+    "        self.head = nn.Linear(3, 1)\n"
+    "    def forward(self, x):\n"
+    "        for name in self.body:\n"
+    "            x = self.body[name](x)\n"
+    "        return self.head(x)\n"
+    "net = Net()\n"
+    "net.body.requires_grad_(False)\n"
+    "opt = torch.optim.SGD(net.head.parameters(), lr=0.1)\n"
+    "for step in range(2):\n"
+    "    loss = net(torch.randn(4, 3)).pow(2).mean()\n" + LOOP
+)
+
+
+@pytest.mark.parametrize(
+    "names, said",
+    [
+        (("up", "down", "left", "right"), "8 parameters of net.body do"),
+        (("up", "down", "left"), "6 parameters of net.body.up, net.body.down and net.body.left do"),
+        (("a1", "a2", "a3", "a4"), "8 parameters of net.body.a1 to net.body.a4 do"),
+    ],
+)
+def test_many_parameters_are_named_by_what_they_are_in(tmp_path, names, said):
+    path = tmp_path / "train.py"
+    path.write_text(HEAD + PARTS.replace("NAMES", repr(names)))
+    answer = " ".join(in_pytorch(path, "why").split())
+    assert f"{said} not require grad" in answer, answer
+
+
 def test_memory_that_only_writes_read_is_no_difference_of_two_runs():
     def run(before):
         with gt.record("compare") as record:
@@ -683,9 +732,12 @@ SCALED = (
         "amp.scale(loss).backward()",
         "scaled = amp.scale(((net(x) - y) ** 2).mean())\n    scaled.backward()",
         "scaled = amp.scale([loss])[0]\n    scaled.backward()",
+        "amp.scale(loss / 4).backward()",
+        "part = loss * 0.25\n    amp.scale(part).backward()",
+        'amp = torch.amp.GradScaler("cpu", enabled=False)\n    (loss / 4).backward()',
     ],
 )
-def test_the_loss_of_a_step_is_not_multiplied_by_the_scale_of_a_grad_scaler(tmp_path, ask, backward):
+def test_the_loss_of_a_step_is_the_program_s_without_the_factors_before_backward(tmp_path, ask, backward):
     path, variables = tmp_path / "train.py", {}
     path.write_text(HEAD + SCALED.replace("BACKWARD", backward))
     exec(compile(path.read_text(), str(path), "exec"), variables)

@@ -20,9 +20,7 @@ HAS_TORCH = importlib.util.find_spec("torch") is not None
 # the first PyTorch in which a bug does no harm
 HARMLESS = {"acos_of_one": ((2, 15), "clamp passes no gradient at its bounds")}
 # what is not found, and why
-MISSED = {
-    "lib_lora_head_frozen": "the record has no place in the program of what a library does outside of operators",
-}
+MISSED: dict[str, str] = {}
 # a program without a tensor (static graphs), and what shows an error or a NaN on purpose
 OTHER = {"tf1_training", "note_2_cell_6_tf1_static", "note_4_static_while_loop_tf1", "note_5_cell_3_second_backward"}
 OTHER |= {"note_5_cells_20_26_24_tensorboard", "mixed_precision"}

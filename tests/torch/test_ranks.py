@@ -120,7 +120,7 @@ PROGRAMS = {
         BY_HAND,
         {"seed": "rank"},
         (
-            "parameters of model.body to model.head differ between {all} before the first step",
+            "parameters of model.body, model.extra and model.head differ between {all} before the first step",
             "model = Net() model.body.weight is a leaf",
         ),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
-from gradtrace.analysis.facts import Facts, is_zero
+from gradtrace.analysis.facts import Facts, is_zero, loss_of
 from gradtrace.analysis.flow import reachable_functions
 from gradtrace.analysis.history import without_recomputing
 from gradtrace.analysis.symmetries import cancellation
@@ -44,11 +44,13 @@ def without_stored(facts: Facts) -> list[TensorRecord]:
 
 
 def only_zeros(facts: Facts) -> Cause | None:
-    """Find tensors that an optimiser holds and whose gradients are all 0."""
+    """Find tensors that an optimiser holds and whose gradients are all 0, also only from some step on if it is so for
+    all of them.
+    """
+    held = {leaf: visits for leaf, visits in facts.stored.items() if leaf in facts.optimised}
+    is_stuck = all(is_zero(v.grad_after) for visits in held.values() for v in visits[-2:]) and not ends_at_zero(facts)
     zero = [
-        facts.tensors[leaf]
-        for leaf, visits in facts.stored.items()
-        if leaf in facts.optimised and all(is_zero(v.grad_after) for v in visits)
+        facts.tensors[leaf] for leaf, visits in held.items() if is_stuck or all(is_zero(v.grad_after) for v in visits)
     ]
     zero = [t for t in zero if cancellation(facts, t) is None]
     shown = min((t for t in zero if is_zero(t.grad)), key=lambda t: -len(t.shape), default=None)
@@ -60,6 +62,11 @@ def only_zeros(facts: Facts) -> Cause | None:
     if cause.code == "cancelled" and len(zero) < len(facts.optimised):
         return None  # a bias whose gradients cancel out is usual where two outputs are compared
     return of_several(facts, cause, zero)
+
+
+def ends_at_zero(facts: Facts) -> bool:
+    """Whether the last step has no loss, or one of 0, which is the end of a margin's training."""
+    return not facts.trace.training or not loss_of(facts.trace, facts.trace.training[-1])
 
 
 def never_used(facts: Facts) -> Cause | None:

@@ -127,6 +127,7 @@ def wrong_softmax(facts: Facts) -> Cause | None:
     return None
 
 
+SOFTMAX = function_table("analysis.causes.silent.SOFTMAX", ("softmax", "log_softmax"))
 OF_LOGS = function_table("analysis.causes.silent.OF_LOGS", ("nll_loss", "kl_div"))
 TWICE = function_table(
     "analysis.causes.silent.TWICE",
@@ -267,7 +268,7 @@ def adds_all(operation: Operation, dim: int, ndim: int) -> bool:
 
 def over_the_batch(facts: Facts) -> Cause | None:
     """Find a softmax over the samples of a batch, on the path to a loss with a label for each sample."""
-    for operation in facts.calls_of(("softmax", "log_softmax")):
+    for operation in facts.calls_of(SOFTMAX):
         record, value = next(iter(facts.operands(operation)), (None, None))
         dim = dimension(operation)
         if record is None or value is None or dim is None or len(value.shape) < 2 or value.shape[-1] < 2:
@@ -276,7 +277,8 @@ def over_the_batch(facts: Facts) -> Cause | None:
             continue
         classes = value.shape[-1]
         samples = value.numel // classes
-        user = labelled(facts, operation, samples)
+        by_label = labelled(facts, operation, samples)
+        user = by_label or compared(facts, operation)
         if user is None:
             continue
         is_table = len(value.shape) == 2
@@ -291,11 +293,25 @@ def over_the_batch(facts: Facts) -> Cause | None:
                     f"{named(facts, record.id)} has the shape {value.shape}; {sums}",
                     operation.span,
                 ),
-                facts.at("a label for each row is used here", user.span),
+                facts.at(f"{'a label' if by_label else 'a distribution'} for each row is used here", user.span),
             ),
             (f"dim={1 if is_table and said[:1] != '-' else -1} in place of dim={said}{at_line(place)}",),
         )
     return None
+
+
+def compared(facts: Facts, operation: Operation) -> Operation | None:
+    """Return the kl_div of a result with another softmax, one that is taken over the classes."""
+
+    def is_over_classes(target: TensorRecord, value: Value) -> bool:
+        made = facts.maker(target.id)
+        dim = dimension(made) if made is not None and operator(made) in SOFTMAX else None
+        return dim is not None and dim % len(value.shape) == len(value.shape) - 1
+
+    def compares(reader: Operation) -> bool:
+        return operator(reader) == "kl_div" and any(is_over_classes(*pair) for pair in facts.operands(reader)[1:2])
+
+    return facts.reader_after(operation, compares, 3, 4)
 
 
 def labelled(facts: Facts, operation: Operation, samples: int) -> Operation | None:

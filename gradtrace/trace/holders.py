@@ -21,6 +21,8 @@ CONTAINERS = (list, tuple, dict, deque, set, frozenset)
 LIBRARIES = ("builtins", "torch", "gradtrace", "numpy", "IPython", "typing", "__future__")
 # what a class says of itself, without a call of a method of its metaclass
 MRO, OWN, HOME = (type.__dict__[_name].__get__ for _name in ("__mro__", "__dict__", "__module__"))
+# of classes whose instances' attributes are what the instance holds
+GENERIC = tuple(OWN(one)["__getattribute__"] for one in (object, *CONTAINERS))
 
 
 def held_by(variables: Iterable[tuple[str, Any]], is_wanted: Callable[[Any], bool]) -> Iterator[tuple[str, Any, Any]]:
@@ -88,7 +90,7 @@ def attributes_of(value: Any) -> dict[str, Any] | None:
     class answers for them itself.
     """
     kind = type(value)
-    if issubclass(kind, type) or defined(kind, "__getattribute__") is not object.__getattribute__:
+    if issubclass(kind, type) or not is_generic(defined(kind, "__getattribute__")):
         return None
     own = None
     if type(defined(kind, "__dict__")) is GetSetDescriptorType:
@@ -97,6 +99,10 @@ def attributes_of(value: Any) -> dict[str, Any] | None:
     if type(own) is not dict:
         return filled or None
     return {**own, **filled} if filled else own
+
+
+def is_generic(method: Any) -> bool:
+    return any(method is one for one in GENERIC)
 
 
 def slots_of(kind: type, value: Any) -> dict[str, Any]:

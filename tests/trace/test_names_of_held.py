@@ -91,6 +91,19 @@ x = torch.ones(1, 1)
 y = s.net(x) + q[0](x) + sum(m(x) for m in bag) + k[1, "a"](x) + k[None](x) + k[0.5](x) + f(x)
 y.sum().backward()
 """
+OUTPUT = """
+import gradtrace.torch, torch
+class Output(dict):  # as those of transformers: items by a method of its own, and attributes
+    def __init__(self, state):
+        super().__init__(state=state)
+        self.state = state
+    def __getitem__(self, key):
+        return {**self}[key]
+with gradtrace.torch.record() as recorded:
+    out = Output(torch.ones(2, requires_grad=True))
+    (list(dict.values(out))[0] * 3).sum().backward()
+print([tensor.label for tensor in recorded.trace().tensors])
+"""
 FRAME = """
 import gradtrace.torch, torch
 from torch import nn
@@ -142,8 +155,9 @@ def test_what_odd_containers_hold_has_a_name_and_what_none_holds_its_class(by_en
 
 
 @pytest.mark.slow
-def test_a_dict_in_the_function_that_records_names_what_it_holds(tmp_path):
+@pytest.mark.parametrize("program, name", [(FRAME, "local['in'].weight"), (OUTPUT, "out.state")])
+def test_what_a_program_of_its_own_holds_has_a_name(tmp_path, program, name):
     pytest.importorskip("torch")
-    (tmp_path / "program.py").write_text(FRAME)
+    (tmp_path / "program.py").write_text(program)
     done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "local['in'].weight" in done.stdout and "constant" not in done.stdout
+    assert name in done.stdout and "constant" not in done.stdout

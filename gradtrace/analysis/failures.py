@@ -128,7 +128,7 @@ def out_of_place(facts: Facts, statement: Any) -> str:
     return with_statement(facts, statement, code, f"make a new tensor instead of changing this one: {code}{line}")
 
 
-# In-place methods of which there is no other form; zero_ has torch.zeros_like.
+# In-place methods without another form; zero_ has torch.zeros_like.
 ALONE = words("cauchy copy exponential fill geometric log_normal normal random resize set uniform")
 OUT_OF_PLACE = "make a new tensor instead of changing this one in place (a = a + b, not a += b)"
 

@@ -1,4 +1,4 @@
-"""Functions of Python's modules that are implemented anew for programs: gated, charged to the budget, or both."""
+"""Functions of Python's modules that are written for programs: gated, charged to the budget, or both."""
 
 from __future__ import annotations
 

@@ -85,8 +85,8 @@ def reading(record: Op, call: Callable[..., Any]) -> Callable[..., Any]:
 def as_arrays(record: Op, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[tuple[int, Tensor]]]:
     """Return a call's arguments with arrays for the tensors that its rules read, and those with their places.
 
-    Inside a rule tensors stay, since a plan computes them anew, and arrays are those of the tensors that the rule's own
-    node watches.
+    Inside a rule tensors stay, since a plan computes them again, and arrays are those of the tensors that the rule's
+    own node watches.
     """
     read: list[tuple[int, Tensor]] = []
     arrays, in_rule = list(args), state.in_rule

@@ -20,6 +20,7 @@ from gradtrace.analysis.unused import ENDED, unused_under_ddp
 from gradtrace.analysis.why import unreached
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any, Callable
+from gradtrace.engine.operators.tables import function_table
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.words import words
 from gradtrace.trace.record import Change, Failure, FunctionRecord, TensorRecord, Trace
@@ -120,7 +121,7 @@ def out_of_place(facts: Facts, statement: Any) -> str:
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             return OUT_OF_PLACE
         target, method = cut(call.func.value), call.func.attr.removesuffix("_")
-        if not target.isidentifier() or method in ALONE:
+        if not target.isidentifier() or call.func.attr in ALONE:
             return OUT_OF_PLACE
         given = ", ".join(map(cut, [*call.args, *call.keywords]))
         code = f"{target} = " + (f"torch.zeros_like({target})" if method == "zero" else f"{target}.{method}({given})")
@@ -129,7 +130,10 @@ def out_of_place(facts: Facts, statement: Any) -> str:
 
 
 # In-place methods without another form; zero_ has torch.zeros_like.
-ALONE = words("cauchy copy exponential fill geometric log_normal normal random resize set uniform")
+ALONE = function_table(
+    "analysis.failures.ALONE",
+    words("cauchy_ copy_ exponential_ fill_ geometric_ log_normal_ normal_ random_ resize_ set_ uniform_"),
+)
 OUT_OF_PLACE = "make a new tensor instead of changing this one in place (a = a + b, not a += b)"
 
 

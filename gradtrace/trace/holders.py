@@ -22,7 +22,7 @@ LIBRARIES = ("builtins", "torch", "gradtrace", "numpy", "IPython", "typing", "__
 # what a class says of itself, without a call of a method of its metaclass
 MRO, OWN, HOME = (type.__dict__[_name].__get__ for _name in ("__mro__", "__dict__", "__module__"))
 # of classes whose instances' attributes are what the instance holds
-GENERIC = tuple(OWN(one)["__getattribute__"] for one in (object, *CONTAINERS))
+GENERIC = tuple(one.__getattribute__ for one in (object, *CONTAINERS))  # some inherit object's
 
 
 def held_by(variables: Iterable[tuple[str, Any]], is_wanted: Callable[[Any], bool]) -> Iterator[tuple[str, Any, Any]]:

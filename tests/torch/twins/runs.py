@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+import tempfile
 import types
 import warnings
 from pathlib import Path
@@ -32,8 +33,10 @@ def compare(name: Path) -> dict[str, str]:
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
-        with os.fdopen(writer, "w") as out, contextlib.redirect_stdout(io.StringIO()):
-            json.dump(both(RECORDED / name), out)
+        with tempfile.TemporaryDirectory() as folder, os.fdopen(writer, "w") as out:
+            os.chdir(folder)  # some scripts write files
+            with contextlib.redirect_stdout(io.StringIO()):
+                json.dump(both(RECORDED / name), out)
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as answer:

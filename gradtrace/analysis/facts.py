@@ -81,8 +81,7 @@ class Facts:
 
     def maker(self, tensor: int | None) -> Operation | None:
         """Return the operation that made a tensor."""
-        made = None if tensor is None else self.tensors[tensor].operation
-        return None if made is None else self.operations[made]
+        return None if tensor is None else maker_of(self.trace, self.tensors[tensor])
 
     def readers(self, tensor: int) -> list[Operation]:
         """Return the operations that read a tensor."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.analysis import places
-from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.facts import Facts, parsed
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any
 from gradtrace.lang import syntax as ast
@@ -71,14 +71,6 @@ def without_item(name: str) -> str:
 def is_place(name: str) -> bool:
     """Whether a name is of a variable, an attribute or an item, to which a program can assign."""
     return isinstance(parsed(code_of(name)), (ast.Name, ast.Attribute, ast.Subscript))
-
-
-def parsed(text: str) -> Any:
-    """Return the syntax of an expression, or None."""
-    try:
-        return ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def code_at(facts: Facts, span: Span | None) -> str:

@@ -35,6 +35,7 @@ from gradtrace.torch.generators import state_of
 from gradtrace.torch.reach import Reach
 from gradtrace.torch.recording import name_for, processes, rank
 from gradtrace.torch.state import random_state
+from gradtrace.views.cells import bytes_text
 
 LIMIT = 2**31  # bytes
 PACKAGES = ("torch", "numpy", "transformers", "peft")
@@ -95,12 +96,12 @@ def capsule(
     reach = Reach(step, (model, batch), {})
     document = before(tensors, model, batch, reach)
     if tensors.size > limit:
-        raise UsageError(f"a capsule of {megabytes(tensors.size)} is larger than the limit of {megabytes(limit)}")
+        raise UsageError(f"a capsule of {bytes_text(tensors.size)} is larger than the limit of {bytes_text(limit)}")
     result = step(model, batch)
     grads = [p.grad for p in model.parameters() if p.grad is not None]
     if not only_bad or not all_finite([*losses_of(result), *grads]):
         document.update({**after(model, result), "step": name_of(step), "sources": sources_of(reach.file)})
-        print(f"gradtrace: writing {name}, a capsule of {megabytes(tensors.size)}", file=out or sys.stderr)
+        print(f"gradtrace: writing {name}, a capsule of {bytes_text(tensors.size)}", file=out or sys.stderr)
         write_output(name, lambda stream: write(document, tensors, stream))
     return result
 
@@ -218,7 +219,3 @@ def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that a step may depend on, of those that are loaded."""
     found = {name: getattr(sys.modules.get(name), "__version__", None) for name in PACKAGES}
     return {"python": sys.version.split()[0], **{name: str(one) for name, one in found.items() if one is not None}}
-
-
-def megabytes(size: int) -> str:
-    return f"{size / 1e6:.1f} MB"

@@ -16,10 +16,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtrace.errors import UsageError
-from gradtrace.torch.capsule import before, megabytes, numbers, sums_of
+from gradtrace.torch.capsule import before, numbers, sums_of
 from gradtrace.torch.capsule_file import Tensors, write_document, write_tensors
 from gradtrace.torch.capsule_state import sources_of
 from gradtrace.torch.passes import text_of
+from gradtrace.views.cells import bytes_text
 
 if TYPE_CHECKING:
     from gradtrace.torch.guard import StepGuard
@@ -56,7 +57,7 @@ class CapsuleFile:
         """Give the file its name, and say where it is. OSError if that is not possible."""
         self.stream.close()
         os.replace(self.path + PART, self.path)
-        return f"{self.path} has the state before this step ({megabytes(os.path.getsize(self.path))})"
+        return f"{self.path} has the state before this step ({bytes_text(os.path.getsize(self.path))})"
 
     def drop(self) -> None:
         """Remove the file unless it has its name."""
@@ -117,7 +118,7 @@ def state_of(guard: StepGuard, tensors: Tensors, args: Any, kwargs: Any, place: 
     parts, reach = guard.parts(args, kwargs), guard.reach(args, kwargs)
     document = before(tensors, parts.model, parts.batch, reach, parts.loader)
     if tensors.size > place.free:
-        raise UsageError(f"it needs {megabytes(tensors.size)}, and {megabytes(place.free)} are free on its disk")
+        raise UsageError(f"it needs {bytes_text(tensors.size)}, and {bytes_text(place.free)} are free on its disk")
     own = {"name": parts.name, "step": parts.step, "call": parts.call, "sources": sources_of(reach.file)}
     return {**document, **own}, parts
 

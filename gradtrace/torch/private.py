@@ -325,11 +325,6 @@ def norms(tensors: list[Any], dtype: Any = None) -> list[Any]:
     return list(torch._foreach_norm(plain, 2, dtype=dtype))
 
 
-def flattened(tensors: list[Any]) -> Any:
-    """Return the elements of several dense tensors as one tensor of one dimension."""
-    return torch._C._nn.flatten_dense_tensors(tensors)
-
-
 def states_of_optimizers(scaler: Any) -> Any:
     """Return the dict in which a GradScaler keeps, by optimiser, what it has done since its last update."""
     return scaler._per_optimizer_states

@@ -142,10 +142,11 @@ class UpdatesByHand:
 
     def changed(self, updated: set[int]) -> list[Any]:
         """Return the parameters that this step has changed, except by these updates of optimisers."""
-        places = [i for i, p in enumerate(self.parameters) if id(p) not in updated]
-        if not places:
+        now = private.versions_of(self.parameters)
+        if now == self.versions and self.norms is None:
             return []
-        now, norms = private.versions_of(self.parameters), None if self.norms is None else norms_of(self.parameters)
+        places = [i for i, p in enumerate(self.parameters) if id(p) not in updated]
+        norms = norms_of(self.parameters) if places and self.norms is not None else None
         moved = {i for i in places if now[i] != self.versions[i]}
         if norms is not None and self.norms is not None:
             moved |= {i for i in places if norms[i] != self.norms[i] and norms[i] == norms[i]}
@@ -201,11 +202,12 @@ class Gradients:
         found = [(p, g) for p in self.parameters if (g := p.grad) is not None]
         self.owners, grads = [p for p, _ in found], [g for _, g in found]
         self.known = list(map(weakref.ref, grads))
+        if self.are_summed:
+            return
         self.versions = private.versions_of(grads)
         # backward replaces a sparse gradient, or one with a graph, by a sum; its version does not show that
-        is_learning = self.changing is None and not self.are_summed
-        self.held = [g for g in grads if is_learning or g.requires_grad or g.is_sparse]
-        self.copies.take([] if self.changing is False or self.are_summed else grads)
+        self.held = [g for g in grads if self.changing is None or g.requires_grad or g.is_sparse]
+        self.copies.take([] if self.changing is False else grads)
 
     def restore(self) -> None:
         """Restore each gradient by its copy; or by reference, as None if the step has discarded it."""
@@ -213,10 +215,12 @@ class Gradients:
         values = [copy.clone() for copy in self.copies.values] or list(map(private.tensor_of, self.known))
         for parameter in self.parameters:
             parameter.grad = None
+        if self.are_summed:
+            return
         for parameter, grad in zip(self.owners, values, strict=True):
             parameter.grad = grad
         for parameter in self.lost:
-            parameter.grad = None if self.are_summed else torch.zeros_like(parameter)
+            parameter.grad = torch.zeros_like(parameter)
 
     def note_lost(self) -> None:
         """Note the parameters whose gradient has been changed without a copy. A step may discard it later."""
@@ -224,13 +228,16 @@ class Gradients:
             self.lost = list({id(p): p for p in (*self.lost, *self.changed())}.values())
 
     def changed(self) -> list[Any]:
-        """Return the parameters whose gradient from before the step exists and was changed in it."""
-        now = zip(self.owners, self.known, self.versions, strict=True)
+        """Return the parameters whose gradient from before the step exists and was changed in it. If steps add to all
+        gradients, each that exists is one.
+        """
+        versions = self.versions or [-1] * len(self.owners)
+        now = zip(self.owners, self.known, versions, strict=True)
         return [p for p, known, version in now if (g := known()) is not None and private.version_of(g) != version]
 
     def end(self) -> None:
         """Learn from a step whether the next gradients must be copied."""
-        if not self.changing and self.owners:
+        if not self.changing and self.owners and not self.are_summed:
             self.changing = bool(self.changed())
         self.held = []
 

@@ -18,6 +18,15 @@ STYLES = {
 }
 
 
+def bytes_text(size: float) -> str:
+    """Return a number of bytes as text: "16 B", "3.1 kB", "2 MB" (powers of 1000)."""
+    for unit in ("B", "kB", "MB"):
+        if size < 999.5:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} GB"
+
+
 def counted(n: int, noun: str) -> str:
     """Return a count with its noun: "1 tensor", "2 tensors"."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

@@ -16,9 +16,8 @@ from typing import Any
 from gradtrace.analysis.stats import Bad, Module, Numbers, Stats, TensorStats
 from gradtrace.lazy_names import words
 from gradtrace.views import layout, numbers, rows
-from gradtrace.views.cells import counted, visible
+from gradtrace.views.cells import bytes_text, counted, visible
 from gradtrace.views.layout import Cell, Column, LayoutOptions, right
-from gradtrace.views.steps import bytes_text
 
 MANY = 40  # rows of a table
 FEW = 6  # names of a level that are written out

@@ -31,7 +31,7 @@ from gradtrace.lazy_names import words
 from gradtrace.trace.ident import ident
 from gradtrace.trace.record import HookRun, Span, Trace, Value
 from gradtrace.views import layout, numbers, rows
-from gradtrace.views.cells import visible, wrap
+from gradtrace.views.cells import bytes_text, visible, wrap
 from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, right
 
 SCHEMA = "gradtrace/trace"
@@ -184,15 +184,6 @@ def saved(items: Iterable[Kept]) -> str:
     kept = list(items)
     size = sum(item.size for item in kept)
     return ", ".join(item.label for item in kept) + (f": {bytes_text(size)}" if size else "") if kept else ""
-
-
-def bytes_text(size: int) -> str:
-    """Return a number of bytes as text: "16 B", "3.1 kB", "2 MB" (powers of 1000)."""
-    for unit in ("B", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.3g} {unit}"
-        size /= 1000  # type: ignore[assignment]
-    return f"{size:.3g} GB"
 
 
 # ---- backward

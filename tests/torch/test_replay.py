@@ -187,7 +187,7 @@ def assert_same_answer(told, replayed):
 def test_a_plain_loop_with_clipping_and_dropout(shell, tmp_path, how, name):
     told = shell("train.py", how, text=LOOP)
     path = os.path.join("capsules", f"{name}.gtc")
-    assert f"gradtrace guard: {path} has the state before this step (0.0 MB)" in told
+    assert f"gradtrace guard: {path} has the state before this step (" in told
     assert os.listdir(tmp_path / "capsules") == [f"{name}.gtc"]
     replayed = shell(
         "-m", "gradtrace", "replay", path, "--model", "train:make", "--step", "train:again", "-o", "replay.gt"

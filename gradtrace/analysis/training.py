@@ -38,7 +38,7 @@ class BadValue(NamedTuple):
 class StepRow(NamedTuple):
     number: int
     loss: float | None  # None: the passes began at no single number
-    grad_norm: float | None  # of all parameters together
+    grad_norm: float | None  # of all parameters together; of those that optimisers hold, if they hold any of the step
     update: float | None  # the largest of the parameters'
     parameters: tuple[ParameterStep, ...]
     bad: BadValue | None
@@ -66,8 +66,9 @@ def training(trace: Trace) -> Training:
     for t in trace.tensors:
         versions.setdefault(t.first, []).append(t)
     grads = gradients(trace)
+    held = {trace.tensors[i].first for one in trace.optimisers for i in one.tensors}
     bad = lasting(trace)
-    rows = tuple(row(trace, step, versions, grads, bad) for step in trace.training)
+    rows = tuple(row(trace, step, versions, grads, held, bad) for step in trace.training)
     first_inf = next((r.number for r in rows if r.loss is not None and math.isinf(r.loss)), None)
     first_nan = next((r.number for r in rows if r.loss is not None and math.isnan(r.loss)), None)
     verdict, diverges = judged(rows, first_inf, first_nan)
@@ -91,11 +92,13 @@ def row(
     step: TrainingStep,
     versions: dict[int, list[TensorRecord]],
     grads: dict[tuple[int, int], Value],
+    held: set[int],
     bad: frozenset[int],
 ) -> StepRow:
     parameters = []
     norms: list[float] = []
     read = leaves_read(trace, step)
+    trained = held.intersection(t.first for t in read) or {t.first for t in read}
     for t in read:
         left = [grads[n, t.first] for n in range(*step.passes) if (n, t.first) in grads]
         grad = left[-1] if left else t.grad
@@ -103,7 +106,7 @@ def row(
         update = update_of(t, versions[t.first])
         if norm is None and update is None and not versions[t.first][-1].name:
             continue  # a tensor of one step alone, which nothing trains
-        norms += [] if norm is None else [norm]
+        norms += [norm] if norm is not None and t.first in trained else []
         parameters.append(ParameterStep(named(t, versions), norm, update))
     updates = [p.update for p in parameters if p.update is not None]
     total = math.hypot(*norms) if norms else None

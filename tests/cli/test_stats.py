@@ -177,6 +177,20 @@ def test_the_numbers_of_a_loop(answer, here):
     assert answer("stats", "loop.py", "--step", 2).startswith("node")
 
 
+@pytest.mark.parametrize("engine", [[], ["--engine", "torch"]])
+def test_the_gradients_norm_is_that_of_what_the_optimiser_holds(document, here, engine):
+    if engine:
+        pytest.importorskip("torch")
+    (here / "loop.py").write_text(
+        "import torch\nw = torch.tensor([3., 4.], requires_grad=True)\nkept = torch.zeros(1, requires_grad=True)\n"
+        "opt = torch.optim.SGD([w], lr=0.5)\nfor i in range(3):\n    opt.zero_grad()\n"
+        "    loss = (w * w).sum() / 2 + 10 * kept.sum()\n    loss.backward()\n    opt.step()\n"
+    )
+    steps = document("loop.py", *engine)["training"]["steps"]
+    assert [s["grad_norm"] for s in steps] == [5, 2.5, 1.25]
+    assert [p["grad_norm"] for s in steps for p in s["parameters"] if p["name"] == "kept"] == [10, 20, 30]
+
+
 def test_parameters_that_are_written_through_data_are_in_every_step(document, here):
     script = """\
 import torch

@@ -29,7 +29,9 @@ def library_lines(trace: Trace) -> dict[str, str]:
             by_file.setdefault(span.file, set()).add(lead)
     for span, own in trace.leads:
         spans[span.where] = span
-        by_line.setdefault(span.where, set()).add(str(own.line))
+        known = by_line.setdefault(span.where, set())
+        if not any(lead.partition(",")[0] == own.where for lead in known):
+            known.add(own.where)
     failed = None if trace.failure is None else trace.failure.span
     if failed is not None and failed.where not in by_line and failed.file in by_file:
         spans[failed.where], by_line[failed.where] = failed, by_file[failed.file]

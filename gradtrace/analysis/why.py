@@ -189,8 +189,12 @@ def stopped(facts: Facts, record: TensorRecord) -> Cause | None:
 
 
 def avoidable(facts: Facts, cuts: list[Cut]) -> Cause:
-    """Return the first cut that a program could avoid; an argmax or a comparison has no derivative in any case."""
-    causes = [history.describe(facts, cut) for cut in cuts]
+    """Return the first cut that a program could avoid, one of its own before one of a library, which may be by design;
+    an argmax or a comparison has no derivative in any case.
+    """
+    spans = [(cut.operation or cut.escape).span for cut in cuts]  # type: ignore[union-attr]
+    is_own = [span is None or not span.file for span in spans]
+    causes = [history.describe(facts, cut) for own in (True, False) for cut, o in zip(cuts, is_own) if o is own]
     return next((c for c in causes if c.code not in ("integer", "comparison", "no derivative")), causes[0])
 
 

@@ -281,13 +281,17 @@ def failed(recorder: Recorder, error: BaseException, tb: Any) -> tuple[str, str,
     """Return the exception that ended the block: kind, message and place; None if there was none."""
     if isinstance(error, (SystemExit, GeneratorExit)) or getattr(error, "ends_quietly", False):
         return None
-    from gradtrace.torch.places import is_hidden
+    from gradtrace.torch.places import is_hidden, is_installed
 
-    place = 0
+    place = own = 0
     while tb is not None:
-        if not is_hidden(tb.tb_frame.f_code.co_filename):
+        file = tb.tb_frame.f_code.co_filename
+        if not is_hidden(file):
             place = recorder.places.number(tb.tb_frame.f_code, tb.tb_lasti)
+            own = own if is_installed(file) else place
         tb = tb.tb_next
+    if own not in (0, place):
+        recorder.places.leads[place] = {own}
     return type(error).__name__, message_of(error), place
 
 

@@ -477,6 +477,53 @@ def test_a_parameter_that_a_library_freezes_is_named_by_the_program_s_line(tmp_p
     assert "its requires_grad was set to False on line 6 (small_freezer.py:3)" in answer, answer
 
 
+CODEBOOK = """import torch
+def quantized(z):
+    codes = torch.stack((-torch.ones(z.shape[1]), torch.ones(z.shape[1])))
+    near = codes[torch.cdist(z, codes).argmin(1)]
+    return z + (near - z).detach()
+"""
+
+
+def test_a_cut_of_the_program_is_named_before_one_of_a_library(tmp_path, monkeypatch):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "small_codebook.py").write_text(CODEBOOK)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(folder)])
+    path = tmp_path / "train.py"
+    path.write_text(
+        f"{HEAD}from small_codebook import quantized\nenc, dec = nn.Linear(3, 2), nn.Linear(2, 3)\n"
+        "q = quantized(enc(torch.randn(4, 3)))\nq = q.detach()\ndec(q).pow(2).mean().backward()\n"
+    )
+    answer = " ".join(recorded(path).why("enc.weight").split())
+    assert "depends on it only through detach() on line 7" in answer, answer
+
+
+CHECKED = """import torch
+def checked(values):
+    if values.isnan().any():
+        raise ArithmeticError("some values are NaN")
+    return values
+"""
+
+
+def test_an_error_about_nan_in_a_library_is_answered_with_what_made_it(tmp_path, monkeypatch):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "small_check.py").write_text(CHECKED)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(folder)])
+    path = tmp_path / "train.py"
+    path.write_text(
+        f"{HEAD}from small_check import checked\nw = torch.tensor([0.0, 2.0], requires_grad=True)\n"
+        "ratio = w / w\ntorch.empty(3)\nchecked(ratio * 2).sum().backward()\n"
+    )
+    record = recorded(path, (ArithmeticError,))
+    answer = " ".join(record.why().split())
+    record.save(str(tmp_path / "run.gt"))
+    assert " ".join(in_gradtrace(tmp_path / "run.gt", "why").split()) == answer
+    assert "line 8 (small_check.py:4)" in answer and "div on line 6 divides 0 by w, which is 0" in answer, answer
+
+
 PARTS = (
     "class Net(nn.Module):\n"
     "    def __init__(self):\n"

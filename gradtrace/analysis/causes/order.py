@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.causes import undefined
 from gradtrace.analysis.causes.element import bad_place, line_of_element
 from gradtrace.analysis.causes.signs import is_negative
 from gradtrace.analysis.causes.trail import back
 from gradtrace.analysis.facts import Facts, goes_bad, is_finite
+from gradtrace.analysis.lasting import lasting
 from gradtrace.analysis.terms import code_of, has_inf, has_nan, is_place, made_at, named, operator
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import NamedTuple
@@ -36,7 +39,7 @@ def first_symptom(facts: Facts) -> Symptom | None:
                 return Symptom(one, root, "nan" if has_nan(value) else "inf")
         if one.number in bad:
             return Symptom(one, None, bad[one.number])
-    roots = (*(() if facts.passes else facts.trace.roots), *named_numbers(facts))
+    roots = (*(() if facts.passes else facts.trace.roots), *named_numbers(facts), *found_by_program(facts))
     return next((Symptom(None, root, "nan") for root in roots if has_nan(facts.tensors[root].value)), None)
 
 
@@ -46,6 +49,18 @@ def named_numbers(facts: Facts) -> list[int]:
         return []
     computed = [t for t in facts.trace.named if t.requires_grad and not t.is_leaf]
     return [t.id for t in computed if t.value is not None and t.value.numel == 1]
+
+
+def found_by_program(facts: Facts) -> list[int]:
+    """Return the last computed value with a NaN, if the program has failed with an error that speaks of such values."""
+    failure = facts.trace.failure
+    if failure is None or not NOT_FINITE.search(f"{failure.kind} {failure.message} {facts.text.line(failure.span)}"):
+        return []
+    bad = lasting(facts.trace)
+    return [t.id for t in facts.tensors if t.id in bad and t.operation is not None and has_nan(t.value)][-1:]
+
+
+NOT_FINITE = re.compile(r"\bnan|isnan|finite|\binf\b|singular|positive.definite", re.IGNORECASE)
 
 
 def bad_gradients(facts: Facts) -> dict[int, str]:

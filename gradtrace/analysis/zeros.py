@@ -195,10 +195,10 @@ def chosen_before(facts: Facts, step: BackwardStep, index: int) -> tuple[Backwar
 def blame(facts: Facts, step: BackwardStep, index: int) -> Cause:
     """Return the function whose local derivative is zero at a step, and the reason."""
     function = facts.functions[step.function]
-    operation = facts.arrivals.operations.get(function.id)
+    operation = call_of(facts, step)
     name = operation.name if operation is not None else function.name
     base, where = name.rstrip("_"), at_line(function.span)
-    operand = facts.arrivals.graph.operand(function.id, index)
+    operand = operand_of(facts, function.id, index)
     here = facts.at(f"{name} sends back 0 here", function.span)
     if step.gradient is not None and underflows(facts, operation, operand, step.gradient):
         return underflow(step.gradient, name + where)._replace(evidence=[here])
@@ -210,6 +210,26 @@ def blame(facts: Facts, step: BackwardStep, index: int) -> Cause:
     else:
         cause = zero_reason(facts, base, (name, where), operation, operand)
     return cause._replace(evidence=[*makers_of_zero(facts, operation, operand, base), here])
+
+
+def call_of(facts: Facts, step: BackwardStep) -> Operation | None:
+    """Return the operation that a function is part of. PyTorch's linear layer of three dimensions has one for the
+    matrix product, and another one for the view of it that is the result.
+    """
+    operations, function = facts.arrivals.operations, facts.functions[step.function]
+    if function.id in operations:
+        return operations[function.id]
+    above = (operations.get(arrival.sender.function) for arrival in facts.arrivals.at(step))
+    return next((one for one in above if one is not None and one.span == function.span), None)
+
+
+def operand_of(facts: Facts, function: int, index: int) -> int | None:
+    """Return the tensor whose gradient an edge carries, also behind functions of the same call (a transposition)."""
+    graph = facts.arrivals.graph
+    found, target = graph.operand(function, index), graph.targets.get((function, index))
+    while found is None and target is not None:
+        found, target = graph.operand(target[0], 0), graph.targets.get((target[0], 0))
+    return found
 
 
 def underflow(gradient: Value, called: str) -> Cause:

@@ -177,11 +177,11 @@ def out_of_bounds(facts: Facts, failure: Failure) -> Cause | None:
         return None
     at_hand = tensors_at(facts, failure)
     whole = [t for t in at_hand if t.dtype == "int64"]
+    row = None if is_label else lookup(facts, failure, whole)
+    if row is not None:
+        return beyond_rows(facts, *row)
     if not whole:
         return None
-    rows = [] if is_label else [(t, w) for t in whole for w in facts.tensors if beyond(t, w)]
-    if rows:
-        return beyond_rows(facts, *rows[0])
     name, span, top = named(facts, whole[0].id), made_at(facts, whole[0]), largest(whole[0])
     label = TARGET.search(failure.message)
     if label is not None and int(label[1]) < 0:
@@ -195,6 +195,15 @@ def out_of_bounds(facts: Facts, failure: Failure) -> Cause | None:
         (f"as many outputs as classes: nn.Linear(..., {int(top or 0) + 1})", "labels count from 0: labels - 1"),
         name=name,
     )
+
+
+def lookup(facts: Facts, failure: Failure, whole: list[TensorRecord]) -> tuple[TensorRecord, TensorRecord] | None:
+    """Return the indices and the rows of the lookup that failed; of a layer that the statement calls if it is known."""
+    layers = set(re.findall(r"(\w+)\(", facts.text.line(failure.span)))
+    called = [t for t in facts.tensors if t.is_parameter and layers.intersection(t.label.split(".")[-2:-1])]
+    unnamed = [t for t in reversed(facts.tensors) if called and t.dtype == "int64" and not facts.readers(t.id)]
+    pairs = ((t, w) for t in (*whole, *unnamed) for w in called or facts.tensors)
+    return next(((t, w) for t, w in pairs if beyond(t, w)), None)
 
 
 def negative_label(facts: Facts, name: str, span: Any, label: str) -> Cause:
@@ -233,10 +242,10 @@ def beyond_rows(facts: Facts, record: TensorRecord, weight: TensorRecord) -> Cau
     name, span, top = named(facts, record.id), made_at(facts, record), int(largest(record))
     rows, begun = weight.shape[0], facts.begun.get(weight.id)
     owner = named(facts, weight.id).removesuffix(".weight")
+    made = "" if begun is None else f", made{at_line(begun)},"
     return Cause(
         "out of range",
-        f"{name}, made{at_line(span)}, goes up to {top}, and {owner}, made{at_line(begun)}, has {rows} rows: 0 to "
-        f"{rows - 1}",
+        f"{name}, made{at_line(span)}, goes up to {top}, and {owner}{made} has {rows} rows: 0 to {rows - 1}",
         (facts.at(f"{name} goes up to {top}", span), facts.at(f"{owner} has {rows} rows", begun)),
         (f"nn.Embedding({top + 1}, ...){at_line(begun)}: one more than the largest index",),
         name=name,

@@ -67,7 +67,9 @@ def diverges(facts: Facts) -> Cause | None:
         if adds(by_hand):
             return ascent(facts, by_hand, finite)
     end = f" and is {kind(ended[1])} in step {ended[0]}" if ended else ""
-    raised = None if optimiser is None or lr is None else raised_rate(facts, optimiser, lr, last)
+    raised = None
+    if optimiser is not None and lr is not None:
+        raised = raised_rate(facts, optimiser, lr, last) or decayed_beyond(facts, optimiser, lr)
     if raised is not None:
         because = f"the loss grows from {low:.4g} in step {first} to {high:.4g} in step {last}{end}; {raised.because}"
         return raised._replace(because=because, status="nan" if ended else "found")
@@ -101,6 +103,25 @@ def raised_rate(facts: Facts, optimiser: OptimiserRecord, lr: float, step: int) 
         f"{schedule.named} has raised the learning rate from {lr:g} to {rate:.3g} by then, which is too large",
         (facts.at("this sets the learning rate", head), facts.at("the steps are made with it", optimiser.step_span)),
         (f"a schedule{at_line(head)} that lowers the learning rate: a factor below 1",),
+        what="the loop diverges",
+    )
+
+
+def decayed_beyond(facts: Facts, optimiser: OptimiserRecord, lr: float) -> Cause | None:
+    """Return the cause if weight decay alone makes the parameters larger in each step: it multiplies them by
+    1 - lr * weight_decay.
+    """
+    call = places.method_call(facts.text.statement(optimiser.span), (optimiser.kind,))
+    given = {} if call is None else {k.arg: k.value for k in call.keywords}
+    decay = getattr(given.get("weight_decay"), "value", None)
+    if optimiser.kind not in ("SGD", "AdamW") or not isinstance(decay, (int, float)) or lr * decay <= 2:
+        return None
+    return Cause(
+        "diverges",
+        f"weight_decay={decay:g} with lr={lr:g}{at_line(optimiser.span)} multiplies the parameters by "
+        f"1 - {lr:g} * {decay:g} = {1 - lr * decay:.3g} in each step",
+        (facts.at(f"the weights decay by {lr * decay:.3g} times themselves in each step", optimiser.span),),
+        (f"weight_decay=0.01{at_line(optimiser.span)}: its product with lr is far below 1",),
         what="the loop diverges",
     )
 

@@ -56,7 +56,7 @@ def rounded_once(raw: Any, raws: list[Any]) -> Any:
 def operands_kept(record: Op, operands: Sequence[Any], raw: Any) -> list[Any]:
     """Return what a node keeps of its operands: beside float16 a number in float32, which the rules compute in."""
     kept = list(operands)
-    if record.exact_number and getattr(raw, "dtype", None) == np.float16:
+    if record.exact_number and type(raw) not in (float, bool) and raw.dtype == np.float16:
         kept[:2] = [np.float32(one) if type(one) in (float, int) else one for one in kept[:2]]
     return kept
 

@@ -68,8 +68,19 @@ def table(results: Results) -> str:
     for name, entry in results["jobs"].items():
         aimed = {target.peer for target in JOBS[name].targets}
         others += [bare_row(name, entry, peer) for peer in entry["ratios"] if peer not in aimed]
-    facts = ", ".join(f"{key} {value}" for key, value in results["machine"].items())
-    return "\n".join([f"Measured on: {facts}.", "", *lines(rows), "", "Beside the other peers:", "", *lines(others)])
+    told = [f"Measured on: {facts(results['machine'])}.", *elsewhere(results)]
+    return "\n".join([*told, "", *lines(rows), "", "Beside the other peers:", "", *lines(others)])
+
+
+def facts(machine: Results) -> str:
+    return ", ".join(f"{key} {value}" for key, value in machine.items())
+
+
+def elsewhere(results: Results) -> list[str]:
+    """A line for each job that another machine measured, with what differs there."""
+    own = results["machine"].items()
+    found = [(JOBS[name].title, entry["machine"]) for name, entry in results["jobs"].items() if "machine" in entry]
+    return [f"But {title}: {facts(dict(machine.items() - own))}." for title, machine in found]
 
 
 def row(name: str, entry: Results, target: Target) -> list[str]:

@@ -7,6 +7,7 @@ Results are plain data, as they stand in JSON:
                     "peers": {PEER: {"seconds": 1.0, "bytes": null, "check": 2.5, "best": 0.9}},
                     "ratios": {PEER: {"seconds": 0.5, "best": 0.49, "bytes": null}}}}}
 
+An entry that was measured on another machine than the others has a "machine" of its own.
 `peers` has the medians of the rounds, and as `best` the shortest time of all. A ratio is gradtrace over the peer: the
 median of the rounds' own ratios, so that what slows the machine for a while slows both; `best` is the ratio of the
 shortest times.
@@ -66,11 +67,14 @@ def agreement(job: Job, found: Rounds) -> bool | None:
 
 
 def together(results: Results, older: Results | None) -> Results:
-    """`results` with the older figures of jobs that were not run; figures of another machine are dropped."""
-    if older is None or older["machine"] != results["machine"]:
+    """`results` with the older figures of jobs that were not run. What another machine measured says which."""
+    if older is None or older["jobs"].keys() <= results["jobs"].keys():
         return results
-    jobs = {**older["jobs"], **results["jobs"]}
-    return {**results, "jobs": {name: jobs[name] for name in JOBS if name in jobs}}
+    new = results["jobs"]
+    if older["machine"] != results["machine"]:
+        new = {name: {**entry, "machine": results["machine"]} for name, entry in new.items()}
+    jobs = {**older["jobs"], **new}
+    return {**older, "jobs": {name: jobs[name] for name in JOBS if name in jobs}}
 
 
 def load(path: Path) -> Results:

@@ -149,6 +149,8 @@ def size_of_sum(total: float, low: float, high: float) -> float:
 def on_cpu(flat: Any) -> Facts:
     """Compute statistics by PyTorch in few passes over memory: NaN and infinities show in the minimum and maximum."""
     count = flat.numel()
+    if flat.dtype.is_floating_point and flat.dtype not in FLOATS:
+        flat = flat.float()
     low, high = (end.item() for end in torch.aminmax(flat))
     if not (math.isfinite(low) and math.isfinite(high)):
         return of_finite_part(flat)
@@ -159,11 +161,7 @@ def on_cpu(flat: Any) -> Facts:
             total, square = wide.sum().item(), torch.dot(wide, wide).item()
         norm = square**0.5
     else:
-        kind = torch.float32 if flat.dtype.is_floating_point else torch.float64
-        total = flat.sum(dtype=kind).item()
-        norm = (
-            torch.linalg.vector_norm(flat, dtype=kind).item() if kind is torch.float32 else flat.double().norm().item()
-        )
+        total, norm = flat.sum(dtype=torch.float64).item(), flat.double().norm().item()
     zeros = zeros_between(low, high, count)
     if zeros < 0 and count <= EXACT:
         zeros = count - int(torch.count_nonzero(flat))

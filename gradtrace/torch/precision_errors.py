@@ -11,6 +11,7 @@ import torch
 from gradtrace.torch.precision_shadows import Shadow, extent_of, largest, wide
 
 ALIKE = 2.0  # how many times larger or smaller the squared error of a sample may be than that of the whole
+NEARLY = 1e-4
 BLOCK = 65_536  # elements that are compared at once, so that they stay in the processor's cache
 Tensor = torch.Tensor
 
@@ -44,7 +45,8 @@ class Sums:
             tracks + 1
         )  # of each track, and the result: elements that are not the shadow's inf or nan, or not finite
         self.largest, self.smallest, self.reach = 0.0, math.inf, 0.0
-        self.rows: list[Tensor] = []  # if asked for: the squared error of each row
+        self.rows: list[Tensor] = []  # if asked for: the norm of the error of each row
+        self.scratch: list[Tensor] = [torch.empty(0, dtype=torch.float64)] * 2  # for the differences of a block
 
     @property
     def is_ordinary(self) -> bool:
@@ -53,11 +55,12 @@ class Sums:
 
     def add(self, result: Tensor, runs: list[Tensor], inner: int = 0) -> None:
         """Add a block of the result, in its own type, and of each track, in float64; `inner` elements are a row."""
-        error = result.to(torch.float64, copy=True).sub_(runs[0])
-        squares, ends = self.squares(error, inner), ends_of(runs[-1])
-        if self.info.dtype == "float16":
+        error = self.less(0, result, runs[0])
+        squares, (small, large) = self.squares(error, inner), ends_of(result.abs())
+        size = large if len(runs) == 1 and is_nearly(large, squares, self.info) else magnitude_of(runs[-1])
+        if self.info.dtype == "float16" and not (len(runs) == 1 and math.isfinite(squares + size)):
             self.reach = max(self.reach, largest(runs[0]))
-        if not math.isfinite(squares + sum(ends)):
+        if not math.isfinite(squares + size):
             known = [torch.isfinite(one) for one in (result, *runs)]
             self.overflowed += int((~known[0] & known[-1]).sum())
             self.largest = max(self.largest, largest(runs[-1]))
@@ -65,18 +68,25 @@ class Sums:
                 self.lost[place] += int(unlike(one, runs[0]).sum())
             self.shadow += square(runs[0][known[1]]) - square(runs[0][finite := torch.stack(known).all(0)])
             result, *runs = (one[finite] for one in (result, *runs))
-            error = result.double() - runs[0]
-            squares, ends = square(error), ends_of(runs[-1])
+            error = self.less(0, result, runs[0])
+            squares, (small, large), size = square(error), ends_of(result.abs()), magnitude_of(runs[-1])
         self.shadow += square(runs[0])
-        self.elements(result, runs[-1], max(-ends[0], ends[1]))
+        self.elements(result, runs[-1], small, large, size)
         self.differences(error, squares, result, runs)
+
+    def less(self, place: int, a: Tensor, b: Tensor) -> Tensor:
+        """Return a - b in float64, in a place of the scratch memory."""
+        if self.scratch[place].numel() < a.numel():
+            self.scratch[place] = b.new_empty(a.numel())
+        if a.dtype is torch.float16:  # faster in two steps
+            a = a.float()
+        return self.scratch[place][: a.numel()].copy_(a).sub_(b)
 
     def squares(self, error: Tensor, inner: int) -> float:
         if not inner:
             return square(error)
-        rows = torch.linalg.vector_norm(error.view(-1, inner), dim=1).square_() if inner > 1 else error.square()
-        self.rows.append(rows.nan_to_num(0.0, 0.0))  # where both are infinite
-        return float(rows.sum())
+        self.rows.append(torch.linalg.vector_norm(error.view(-1, inner), dim=1) if inner > 1 else error.clone())
+        return square(self.rows[-1])
 
     def differences(self, error: Tensor, squares: float, result: Tensor, runs: list[Tensor]) -> None:
         """Add the squared norms of the error, given as `squares`, and of its parts."""
@@ -84,30 +94,29 @@ class Sums:
         if len(runs) == 1:
             self.added += squares
             return
-        step = result.to(torch.float64, copy=True).sub_(runs[-1])
+        step = self.less(1, result, runs[-1])
         self.added += square(step)
         for place, one in enumerate(runs[1:], 1):
             torch.sub(one, runs[0], out=step)
             self.reached[place] += dot(step, error)
         self.inherited += square(step)
 
-    def elements(self, result: Tensor, local: Tensor, size: float) -> None:
+    def elements(self, result: Tensor, local: Tensor, small: float, large: float, size: float) -> None:
         """Note the largest magnitude, `size`. Elements are only counted where the ends say that there may be any."""
         if not local.numel():
             return
         self.largest, self.reach = max(self.largest, size), max(self.reach, size)
-        sizes = result.abs()
-        if float(sizes.amin()) < self.info.tiny:
-            zero = result == 0
-            empty = int(zero.sum())
-            underflowed = int((zero & (local != 0) & (local.abs() < self.info.tiny)).sum()) if empty else 0
-            subnormal = int((sizes < self.info.tiny).sum()) - empty
+        if small < self.info.tiny:
+            sizes, zero = result.abs(), result == 0
+            empty = int(torch.count_nonzero(zero))
+            underflowed = int(torch.count_nonzero(zero & (local != 0) & (local.abs() < self.info.tiny))) if empty else 0
+            subnormal = int(torch.count_nonzero(sizes < self.info.tiny)) - empty
             self.underflowed += underflowed
             self.subnormal += subnormal
             if underflowed or subnormal:
                 self.smallest = min(self.smallest, float(local[local != 0].abs().min()))
-        if 0.5 < size <= 1 <= float(sizes.amax()):
-            self.saturated += int(((sizes == 1) & (local.abs() != 1)).sum())
+        if 0.5 < size <= 1 <= large:
+            self.saturated += int(((result.abs() == 1) & (local.abs() != 1)).sum())
 
 
 def unlike(a: Tensor, b: Tensor) -> Tensor:
@@ -121,6 +130,18 @@ def ends_of(tensor: Tensor) -> tuple[float, float]:
         return 0.0, 0.0
     low, high = torch.aminmax(tensor)
     return float(low), float(high)
+
+
+def magnitude_of(tensor: Tensor) -> float:
+    low, high = ends_of(tensor)
+    return max(-low, high)
+
+
+def is_nearly(large: float, squares: float, info: Any) -> bool:
+    """Return whether the largest magnitude of a result is that of its shadow up to rounding, and not near 1, where
+    saturation begins, or near an end of the dtype; `squares` is the squared norm of its error.
+    """
+    return squares <= (large * NEARLY) ** 2 and abs(large - 1) > NEARLY and info.tiny < large < info.max / 2
 
 
 def dot(a: Tensor, b: Tensor) -> float:

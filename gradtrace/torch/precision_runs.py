@@ -21,7 +21,7 @@ from gradtrace.torch.precision_kinds import (
     terms_of,
     widened,
 )
-from gradtrace.torch.precision_samples import PendingSample, sample_of
+from gradtrace.torch.precision_samples import PendingSample, product_of, sample_of
 from gradtrace.torch.precision_shadows import Shadows, WideFrame, extent_of, is_number, is_wide, of_result, wide
 from gradtrace.trace.wide import is_rounded_sum
 
@@ -175,8 +175,9 @@ class Runs:
             frame.terms = max(frame.terms, terms_of(kind, job.args, job.tensors, made))
         for place, one in enumerate(made):
             shadows.put(frame, one, [run[place] for run in runs], fresh=True)
-            if frame is not None and kind.name in MOVES:
-                self.moved(frame, job.tensors[0], one)
+            errors = self.moved(job, one)
+            if errors is not None:
+                shadows.held[private.storage_of(one) or 0].errors[extent_of(one)[0]] = errors
         for place, one in enumerate(job.written, len(made)):
             shadows.put(frame, one, [run[place] for run in runs], fresh=False)
         if frame is not None and (not self.stack or self.stack[-1] is None):
@@ -191,8 +192,12 @@ class Runs:
         if frame is None or identities(read[0]) == identities(read[-1]):
             return self.computed(job, read, out)
         earlier = {id(one): frame.pending.get(private.storage_of(one) or 0) for one in job.tensors}
+        moved = [one for one in earlier.values() if one is not None and one.sample is None]
+        if moved:
+            self.settle(frame, moved)
+            return self.runs(job, out, made)
         sample = sample_of(job, made, earlier)
-        if sample is not None:
+        if sample is not None or (made and self.moved(job, made[0]) is not None):
             pending = PendingSample(job, out, made, read, sample, earlier)
             frame.pending.update(dict.fromkeys(pending.made, pending))
             return self.computed(job, read[:1], out)
@@ -217,30 +222,31 @@ class Runs:
             pairs = zip(job.tensors, row, strict=True)
             values = {id(one): self.read(one, shadow, actual) for one, shadow in pairs}
             values.update(job.before[track] if job.written else {})
-            found.append(self.compute(job, values, out))
+            product = product_of(job, values)
+            found.append([product] if product is not None else self.compute(job, values, out))
         return found
 
-    def settle(self, frame: WideFrame) -> None:
-        """Compute the tracks of all results of a frame of which only samples were to be computed."""
-        for pending in {id(one): one for one in frame.pending.values()}.values():
+    def settle(self, frame: WideFrame, some: Any = None) -> None:
+        """Compute the tracks of all results of a frame, or of `some`, of which only samples were to be computed."""
+        for pending in {id(one): one for one in some or frame.pending.values()}.values():
             runs = self.computed(pending.job, self.reading(pending.job), pending.out)
             runs += runs[-1:] * (1 + len(frame.tracks) - len(runs))
             for storage, (place, tensor) in pending.made.items():
                 if storage in frame.pending:
                     for track, run in zip(frame.tracks, runs[1:], strict=True):
                         track[storage] = of_result(tensor, run[place])
-        frame.pending.clear()
+        for storage in [key for key, one in frame.pending.items() if not some or one in some]:
+            del frame.pending[storage]
 
-    def moved(self, frame: WideFrame, given: Any, result: Any) -> None:
-        """Note the errors of a result whose elements are those of one input, and zeros."""
+    def moved(self, job: WideCall, result: Any) -> ErrorSizes | None:
+        """Return the errors of a result whose elements are those of one input, and zeros; None of any other one."""
+        frame, given = job.frame, job.tensors[0]
         source = private.storage_of(given) or 0
-        shadow = self.shadows.held.get(source)
-        known = None if shadow is None else passed_on(given, shadow)
-        if known is None or source not in frame.index or given.dtype is not result.dtype:
-            return
+        if frame is None or job.kind.name not in MOVES or source not in frame.index or given.dtype is not result.dtype:
+            return None
+        known = passed_on(given, self.shadows.held[source])
         shares = [float(place == frame.index[source]) for place in range(len(frame.sources))]
-        made = self.shadows.held[private.storage_of(result) or 0]
-        made.errors[extent_of(result)[0]] = known._replace(shares=shares)
+        return None if known is None else known._replace(shares=shares)
 
     def errors(self, frame: WideFrame, tensor: Any, storage: int) -> ErrorSizes:
         """Return the errors of a result of a frame."""

@@ -83,7 +83,18 @@ def test_jobs_not_run_keep_their_figures_of_the_same_machine():
     joined = results.together(newer, older)
     assert list(joined["jobs"]) == ["scalar", "ten"]
     assert joined["jobs"]["ten"] == newer["jobs"]["ten"]
-    assert results.together(newer, {**older, "machine": {"cores": "64"}}) == newer
+
+
+def test_what_another_machine_measured_says_which():
+    older, newer = document(scalar=entry((1.0, 1.0)), ten=entry((1.0, 1.0))), document(ten=entry((2.0, 1.0)))
+    joined = results.together(newer, {**older, "machine": {"cores": "64", "memory": "4 GiB"}})
+    assert joined["machine"]["cores"] == "64" and joined["jobs"]["scalar"] == older["jobs"]["scalar"]
+    assert joined["jobs"]["ten"] == {**newer["jobs"]["ten"], "machine": {"cores": "2"}}
+    assert f"But {JOBS['ten'].title}: cores 2." in report.table(joined)
+    assert results.together(newer, joined)["jobs"]["scalar"] == older["jobs"]["scalar"]
+    assert results.together(document(scalar=entry((1.0, 1.0)), ten=entry((2.0, 1.0))), joined)["machine"] == {
+        "cores": "2"
+    }
 
 
 def test_the_page_has_each_target_with_its_verdict(tmp_path):

@@ -465,4 +465,31 @@ def test_a_sample_of_a_large_product_shows_its_added_error(scale):
     size = float(shadow.norm()) * 2**-8
     assert row.added == pytest.approx(float(((left @ right).double() - local).norm()) / size, rel=0.1)
     assert row.inherited == pytest.approx(float((local - shadow).norm()) / size, rel=0.1)
-    assert row.error == pytest.approx(float(((left @ right).double() - shadow).norm()) / size)
+    assert row.error == pytest.approx(float(((left @ right).double() - shadow).norm()) / size, rel=1e-4)
+
+
+@pytest.mark.parametrize("small", [2.0**-6, 2.0**-12, 2.0**-20])
+def test_a_large_bfloat16_product_that_cancels_has_its_own_error(small):
+    """The parts of a row that cancel are so much larger than the rest that float32 would lose digits of it."""
+    x = torch.randn(256, 256, generator=torch.Generator().manual_seed(3)).bfloat16()
+    a, b = torch.cat([x, -x, small * x], 1), torch.cat([torch.ones(512, 64), torch.eye(256)[:, :64]]).bfloat16()
+    (row,) = of_values(recorded(lambda: (a / 1) @ (b / 3)), "matmul")
+    shadow = a.double() @ (b.double() / 3)
+    wanted = float((((a / 1) @ (b / 3)).double() - shadow).norm() / shadow.norm()) * 2**8
+    assert row.error == pytest.approx(wanted, rel=1e-4)
+
+
+def test_a_moved_result_has_the_errors_of_its_input_in_the_same_call():
+    """`contiguous` copies what is transposed, and the call multiplies the copy."""
+
+    def work():
+        x = torch.randn(4, 300, 16, generator=torch.Generator().manual_seed(3)).bfloat16() / 3
+        y = x.transpose(0, 1).contiguous()
+        torch.nn.functional.linear(x.transpose(0, 1), torch.ones(8, 16).bfloat16())
+        return y
+
+    trace = recorded(work)
+    (copied,), (made,) = of_values(trace, "contiguous"), of_values(trace, "div")
+    (row,) = of_values(trace, "linear")
+    assert (copied.added, copied.error) == (0.0, made.error)
+    assert 0 < row.inherited < row.error**2 + 1 and row.sources[0].share > 0

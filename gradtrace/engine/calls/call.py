@@ -18,7 +18,7 @@ from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor, blank
 from gradtrace.engine.operators.cost import charge
 from gradtrace.engine.operators.op import FLOAT_TRAPS, Op, records
-from gradtrace.engine.operators.promote import promote, raise_as_pytorch, refuse_dtype
+from gradtrace.engine.operators.promote import operands_kept, promote, raise_as_pytorch, refuse_dtype, rounded_once
 from gradtrace.engine.reverse.plan import BackwardPlan, node_type, plan_of
 from gradtrace.engine.reverse.saved import maker, meta_of, source_node, version_to_save, watch_by
 
@@ -182,7 +182,7 @@ def make_runner(record: Op) -> Callable[[tuple[Any, ...], list[Any]], Any]:
     unsupported = record.unsupported_dtypes
     check_promoted = record.promote == "arith" and isinstance(unsupported, tuple)  # the common dtype must be supported
     check_first = unsupported is not None and not check_promoted
-    own_kernel = type(record._kernel) is not str
+    own_kernel, exact_number = type(record._kernel) is not str, record.exact_number
     fixed = range(0 if record.variadic else arity)
 
     def run(args: tuple[Any, ...], raws: list[Any]) -> Any:
@@ -208,7 +208,7 @@ def make_runner(record: Op) -> Callable[[tuple[Any, ...], list[Any]], Any]:
         if state.spend is not None and not view:
             charge(record, raws)
         try:
-            return record.kernel(*raws)
+            return record.kernel(*raws) if not exact_number else rounded_once(record.kernel(*raws), raws)
         except (ValueError, TypeError) as error:
             raise_as_pytorch(record, raws, error)
             raise
@@ -239,7 +239,7 @@ def make_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Any) -
     if plan.irregular:  # a sequence of tensors, or a node that only says that the derivative does not exist
         operands = args[0] if record.variadic else [a for a in args if isinstance(a, Tensor) and a.requires_grad]
         actions = actions[:1] * len(operands)
-    kept, edges, versions, numbers = list(operands), [], {}, 0
+    kept, edges, versions, numbers = operands_kept(record, operands, raw), [], {}, 0
     for i, (a, action) in enumerate(zip(operands, actions, strict=False)):  # plain arguments have no action
         edge = None
         if type(a) is Tensor or (type(a) not in NOT_TENSORS and isinstance(a, Tensor)):

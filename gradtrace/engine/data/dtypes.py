@@ -204,8 +204,8 @@ class TensorSpec:
         self.shape = shape
         self.dtype = dtype
         one = type(shape) is tuple
-        # Kernels return numpy scalars for 0-d arrays, so these are off the fast path.
-        self.fast = dtype is None or (one and len(shape) > 0 and dtype.kind == "f")
+        # Off the fast path: 0-d arrays, for which kernels return numpy scalars, and float16, which numbers widen.
+        self.fast = dtype is None or (one and len(shape) > 0 and dtype.kind == "f" and dtype.itemsize > 2)
         self.large = self.fast and count(shape) >= LARGE
         self.data = FLOATS if dtype is None else WIDE if one and dtype == np.float64 and not self.large else OTHERS
         self.numbers: dict[Number, Array] = {}  # Python numbers as 0-d arrays: numpy is slow to convert one each time

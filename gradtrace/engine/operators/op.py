@@ -189,6 +189,7 @@ class Op:
     unsupported_dtypes: tuple[str, str] | Callable[[list[Any]], None] | None = None
     nondifferentiable: tuple[str, ...] = ()
     number: str | None = None  # the operator that stands for this one inside a rule when the second operand is a number
+    exact_number: bool = False  # float16 with a number is computed in float32 and rounded once
     c_order: bool = False  # whether results lie in C order whatever the operands do
     dims: tuple[str, ...] = ()  # given as words
     identity: str = ""  # the operand that the result is, unchanged, if that has the result's shape and dtype

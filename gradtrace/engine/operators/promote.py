@@ -10,6 +10,7 @@ from gradtrace.engine.operators.broadcast import refuse_mismatch
 from gradtrace.engine.operators.rounding import widened
 
 if TYPE_CHECKING:
+    from gradtrace.annotations import Sequence
     from gradtrace.engine.data.types import Array
     from gradtrace.engine.operators.op import Op
 
@@ -32,6 +33,8 @@ def promote(operator: Op, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
             return raws
         number = type(second) in (float, int) and not isinstance(args[1], Tensor)
         if number and getattr(first, "dtype", None) is not None and first.dtype.kind == "f":
+            if operator.exact_number and first.dtype == np.float16:
+                return [first, np.float32(second), *raws[2:]]
             return raws
     elif n == 1 and type(first) is not bool and (type(first) is float or first.dtype.kind == "f"):
         return raws
@@ -39,7 +42,23 @@ def promote(operator: Op, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
     common = dtypes.result_type(*operands)
     if operator.promote == "float" and common.category != dtypes.FLOAT:
         common = dtypes.get_default_dtype()
-    return [cast_operand(r, common, isinstance(args[i], Tensor)) if i < n else r for i, r in enumerate(raws)]
+    cast = [cast_operand(r, common, isinstance(args[i], Tensor)) if i < n else r for i, r in enumerate(raws)]
+    if operator.exact_number and common is dtypes.float16 and np.ndim(raws[1]) == 0:
+        cast[1] = np.float32(raws[1])
+    return cast
+
+
+def rounded_once(raw: Any, raws: list[Any]) -> Any:
+    """Return the result of a kernel in float16, if `promote` gave it a number in float32."""
+    return raw.astype(np.float16) if np.float32 in map(type, raws[:2]) else raw
+
+
+def operands_kept(record: Op, operands: Sequence[Any], raw: Any) -> list[Any]:
+    """Return what a node keeps of its operands: beside float16 a number in float32, which the rules compute in."""
+    kept = list(operands)
+    if record.exact_number and type(raw) not in (float, bool) and raw.dtype == np.float16:
+        kept[:2] = [np.float32(one) if type(one) in (float, int) else one for one in kept[:2]]
+    return kept
 
 
 def cast_operand(raw: Any, common: dtypes.dtype, is_tensor: bool) -> Array | None:

@@ -7,7 +7,9 @@ data, so large arrays are computed without it and rounded twice.
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any
+import math
+
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.lazy import np
 
@@ -20,7 +22,9 @@ LARGE = 2048  # elements
 def multiply_add(a: Array, x: float | Array, y: float | Array) -> Array:
     """Return a + x * y for arrays of one floating dtype. One factor may be a number, which is cast to that dtype."""
     kind = a.dtype
-    if kind.itemsize < 4 or a.size > LARGE:
+    if kind.itemsize < 4:
+        return in_float32(lambda a, x, y: a + x * y, a, x, y)
+    if a.size > LARGE:
         return a + x * y
     return fused_multiply_add(a, of_dtype(x, y, kind), of_dtype(y, x, kind))
 
@@ -48,6 +52,32 @@ def widened(x: Any, dtype: Any) -> Array:
     if type(x) is float:
         return x  # type: ignore[return-value]
     return x.astype(dtype, "C" if 0 in x.strides else "K")
+
+
+def in_float32(function: Callable[..., Array], *operands: Any) -> Array:
+    """Return a function of arrays and numbers, computed in float32 and rounded once to float16."""
+    wide = np.dtype(np.float32)
+    return function(*(np.asarray(fitting(one, wide)).astype(wide) for one in operands)).astype(np.float16)
+
+
+def times_number(a: Array, number: float) -> Array:
+    return a * number if a.dtype != np.float16 else (a * np.float32(number)).astype(a.dtype)
+
+
+def over_number(a: Array, number: float) -> Array:
+    return a / number if a.dtype != np.float16 else (a / np.float32(number)).astype(a.dtype)
+
+
+LIMITS = {2: 65504.0, 4: 3.4028234663852886e38}  # the largest numbers, by the bytes of a floating dtype
+
+
+def fitting(value: Any, dtype: Any) -> Any:
+    """Return a number; raise RuntimeError, as PyTorch does, if it is finite and beyond a floating dtype's range."""
+    limit = LIMITS.get(dtype.itemsize) if dtype.kind == "f" and isinstance(value, (float, int)) else None
+    if limit is not None and limit < abs(value) < math.inf:
+        name = dtypes.from_np(dtype).c_name
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+    return value
 
 
 def blend(start: Array, end: Array, weight: Any) -> Array:

@@ -11,18 +11,17 @@ from gradtrace.engine.data.lazy import is_array, np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Ints, NumpyDtype, Shape
 from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, elementwise_op, fill_op
+from gradtrace.engine.operators.rounding import fitting
 from gradtrace.engine.operators.strided_view import dense_copy, empty_like
 from gradtrace.ops.api import public, sizes
 
 # PyTorch copies into an empty tensor, which the graph shows as an operand without history.
 # fmt: off
 copy = elementwise_op("copy(empty, self)", lambda empty, a: np.array(a), "self", identity="self",
-    node="torch::autograd::CopyBackwards",
-    empty=ZERO_GRAD, self=PASS_ON)
+    node="torch::autograd::CopyBackwards", empty=ZERO_GRAD, self=PASS_ON)
 in_c_order = elementwise_op("contiguous(self)", lambda a: np.array(a, order="C"), "self", identity="self",
     scalar=lambda a: a, node="CloneBackward0", self=PASS_ON)
-clone = elementwise_op("clone(self)", dense_copy, "self",
-    identity="self", scalar=lambda a: a, self=PASS_ON)
+clone = elementwise_op("clone(self)", dense_copy, "self", identity="self", scalar=lambda a: a, self=PASS_ON)
 cast = elementwise_op("cast(self; np_dtype)", lambda a, np_dtype: np.asarray(a).astype(np_dtype), "self",
     identity="self", public="to", node="ToCopyBackward0", self=PASS_ON)
 assign = fill_op("assign(self, source)", lambda a, b: np.broadcast_to(b, np.shape(a)).astype(np.asarray(a).dtype),
@@ -46,9 +45,10 @@ NEGATIVE_STRIDES = (
 
 
 def full_of(shape: Shape, value: float, dtype: NumpyDtype) -> Array:
-    """Return an array filled with one value; raise RuntimeError if an integer dtype cannot hold it."""
+    """Return an array filled with one value; raise RuntimeError if the dtype cannot hold it."""
     try:
-        return np.full(shape, value, dtype)
+        one = dtype.itemsize == 2 and dtypes.count(shape) == 1  # PyTorch fills one element without the check
+        return np.full(shape, value if one else fitting(value, dtype), dtype)
     except (OverflowError, ValueError):
         name = {"uint8": "uint8_t", "int8": "int8_t", "int16": "short", "int32": "int", "int64": "int64_t"}[dtype.name]
         raise RuntimeError(f"value cannot be converted to type {name} without overflow") from None
@@ -384,9 +384,8 @@ def full(
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     shape = checked_sizes(sizes((size,)))
-    return finish(
-        full_of(shape, plain_number(fill_value), np_of(dtype, dtype_of_fill(fill_value))), requires_grad, device
-    )
+    kind = np_of(dtype, dtype_of_fill(fill_value))
+    return finish(full_of(shape, plain_number(fill_value), kind), requires_grad, device)
 
 
 @public(forms="f", vmap="like")
@@ -401,7 +400,8 @@ def full_like(
 ) -> Tensor:
     """`full` with the shape and dtype of `input` (torch.full_like)."""
     kind = np_of(dtype, input.dtype)
-    return finish(filled_like(input, full_of((), plain_number(fill_value), kind), kind), requires_grad, device)
+    value = full_of((), fitting(plain_number(fill_value), kind), kind)
+    return finish(filled_like(input, value, kind), requires_grad, device)
 
 
 @public(forms="m", vmap="like")

@@ -12,6 +12,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array
 from gradtrace.engine.operators.broadcast import broadcast, check_takes
 from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, d, elementwise_op, gather_op
+from gradtrace.engine.operators.rounding import fitting
 from gradtrace.ops.api import Choice, check_dim, in_both_forms, not_a_tensor, public
 from gradtrace.ops.create.factories import cast
 from gradtrace.ops.index.index_checks import added_index, flat_positions, gather_index, scatter_index, select_index
@@ -44,8 +45,9 @@ def index_add_kernel(a: Array, source: Array, dim: int, i: Array, alpha: float) 
 
 # fmt: off
 masked_fill = elementwise_op("masked_fill(self; mask, value)",
-    lambda a, mask, value: np.where(mask, np.asarray(value).astype(a.dtype), a), "where(mask, value, self)",
-    zero="mask", overlap="idempotent", aten="masked_fill_.Scalar", c_order=True, self=d("mask", "zeroed(grad, mask)"))
+    lambda a, mask, value: np.where(mask, np.asarray(fitting(value, a.dtype)).astype(a.dtype), a),
+    "where(mask, value, self)", zero="mask", overlap="idempotent", aten="masked_fill_.Scalar", c_order=True,
+    self=d("mask", "zeroed(grad, mask)"))
 masked_fill_tensor = elementwise_op("masked_fill_tensor(self, value; mask)",
     lambda a, value, mask: np.where(mask, value.astype(a.dtype), a), "where(mask, value, self)", zero="mask",
     overlap="idempotent number", aten="masked_fill_.Tensor", c_order=True, node="MaskedFillBackward1",

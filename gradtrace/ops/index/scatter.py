@@ -9,6 +9,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, NumpyDtype, Operand, Shape
 from gradtrace.engine.operators.broadcast import broadcast
 from gradtrace.engine.operators.op import Derivative, d, gather_op
+from gradtrace.engine.operators.rounding import fitting
 from gradtrace.ops.api import Choice, check_dim, in_both_forms, public
 from gradtrace.ops.index.gathering import gathered
 from gradtrace.ops.index.index_checks import copied_index, filled_index, flat_positions, scatter_index
@@ -169,7 +170,7 @@ scatter_reduce_record = gather_op("scatter_reduce(self, src; dim, index, reduce,
 index_reduce_record = gather_op("index_reduce(self, src; dim, index, reduce, include_self)", index_reduce_kernel,
     "out[..., index[i], ...] = reduce(self[..., index[i], ...], src[..., i, ...])", joint=reduced("index_reduce"))
 index_fill_record = gather_op("index_fill(self; dim, index, value)",
-    lambda a, dim, index, value: fill_at(a, value, dim, index), "out[..., index[i], ...] = value",
+    lambda a, dim, index, value: fill_at(a, fitting(value, a.dtype), dim, index), "out[..., index[i], ...] = value",
     overlap="idempotent", self=d("index", "index_fill(grad, dim, index, 0)"))
 index_fill_tensor = gather_op("index_fill_tensor(self, value; dim, index)", fill_at, "out[..., index[i], ...] = value",
     overlap="idempotent", node="IndexFillBackward1", self=d("index", "index_fill(grad, dim, index, 0)"),

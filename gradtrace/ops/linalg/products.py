@@ -14,7 +14,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Operand, Raw
 from gradtrace.engine.operators.op import PASS_ON, Op, arith_op, contraction_op, d, elementwise_op
-from gradtrace.engine.operators.rounding import blend, multiply_add
+from gradtrace.engine.operators.rounding import blend, fitting, in_float32, multiply_add
 from gradtrace.ops.api import is_int, named, public
 from gradtrace.ops.arguments import count, need_float, one_dim, require_float, torch_function
 from gradtrace.ops.fused import not_differentiable
@@ -43,13 +43,23 @@ def cdist_grad(xp: XP, g: Operand, x1: Operand, x2: Operand, out: Operand, p: fl
 
 
 def lerp_kernel(a: Array, b: Array, weight: Raw) -> Array:
-    return blend(a, b, np.asarray(weight).astype(a.dtype))
+    if a.dtype == np.float16:
+        return in_float32(blend, a, b, weight)
+    return blend(a, b, np.asarray(fitting(weight, a.dtype)).astype(a.dtype))
 
 
 def addcmul_kernel(a: Array, b: Array, c: Array, value: float) -> Array:
+    if a.dtype == np.float16:
+        return in_float32(addcmul_kernel, a, b, c, value)
     if a.dtype.kind == "f":
-        return multiply_add(a, value * b, c)
+        return multiply_add(a, fitting(value, a.dtype) * b, c)
     return a + (int(value) if a.dtype.kind in "iu" else value) * b * c
+
+
+def addcdiv_kernel(a: Array, b: Array, c: Array, value: float) -> Array:
+    if a.dtype == np.float16:
+        return in_float32(addcdiv_kernel, a, b, c, value)
+    return a + fitting(value, a.dtype) * b / c
 
 
 # fmt: off
@@ -72,9 +82,9 @@ lerp = elementwise_op("lerp(self, end, weight)", lerp_kernel, "self + weight * (
     weight=d("self end weight", lambda xp, g, out, self, end, weight: g * (end - self)))
 addcmul = arith_op("addcmul(self, tensor1, tensor2; value)", addcmul_kernel, "self + value * tensor1 * tensor2",
     unsupported_dtypes="b addcmul_cpu_out", self=PASS_ON,
-    tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor2 * value)),
-    tensor2=d("tensor1", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor1 * value)))
-addcdiv = arith_op("addcdiv(self, tensor1, tensor2; value)", lambda a, b, c, value: a + value * b / c,
+    tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * xp.mul_number(tensor2, value)),
+    tensor2=d("tensor1", lambda xp, g, out, self, tensor1, tensor2, value: g * xp.mul_number(tensor1, value)))
+addcdiv = arith_op("addcdiv(self, tensor1, tensor2; value)", addcdiv_kernel,
     "self + value * tensor1 / tensor2", self=PASS_ON,
     tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * (value / tensor2)),
     tensor2=d("tensor1 tensor2", lambda xp, g, out, self, tensor1, tensor2, value:

@@ -14,7 +14,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Operand
 from gradtrace.engine.operators.op import OneResult, arith_op, d, elementwise_op, structural_op
-from gradtrace.engine.operators.rounding import in_float64
+from gradtrace.engine.operators.rounding import fitting, in_float32, in_float64, times_number
 from gradtrace.engine.operators.select import select
 from gradtrace.ops import scalars
 from gradtrace.ops.api import check_dim, expose, named, not_a_tensor, public
@@ -41,12 +41,18 @@ def gelu_of_float(x: float, approximate: str) -> float:
 
 
 def softplus_kernel(x: Array, beta: float, threshold: float) -> Array:
+    if x.dtype == np.float16:
+        return in_float32(softplus_kernel, x, beta, threshold)
+    beta, threshold = fitting(beta, x.dtype), fitting(threshold, x.dtype)
     scaled = x * beta
     low = np.where(scaled > threshold, np.zeros_like(x), scaled)
     return select(scaled > threshold, x, log1p(exponential(low)) / beta)
 
 
 def elu_kernel(x: Array, alpha: float, scale: float, input_scale: float) -> Array:
+    if x.dtype == np.float16:
+        return in_float32(elu_kernel, x, alpha, scale, input_scale)
+    alpha = fitting(alpha, x.dtype)
     return select(x < 0, expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(x.dtype)
 
 
@@ -90,7 +96,7 @@ mish_record = elementwise_op("mish(self)", lambda x: x * tanh(softplus_kernel(x,
     "self * tanh(log(1 + exp(self)))", unsupported_dtypes="bi mish_cpu",
     self=d("self", lambda xp, g, out, self: mish_grad(xp, g, self, xp.softplus(self, 1.0, 20.0)), lambda xp, g, out,
         self: mish_grad(xp, g, self, xp.log1p(xp.exp(self)))))
-leaky_relu_record = elementwise_op("leaky_relu(self; slope)", lambda x, slope: select(x > 0, x, x * slope),
+leaky_relu_record = elementwise_op("leaky_relu(self; slope)", lambda x, slope: select(x > 0, x, times_number(x, slope)),
     "where(self > 0, self, slope * self)", zero="rectifier", scalar=scalars.leaky_relu,
     inplace_node="LeakyReluBackward1", unsupported_dtypes="bi leaky_relu_cpu",
     self="leaky_relu_backward(grad, self, slope)")
@@ -104,7 +110,8 @@ celu_record = elementwise_op("celu(self; alpha)", lambda x, alpha: elu_kernel(x,
     unsupported_dtypes="bi elu_cpu",
     self=d("self", lambda xp, g, out, self, alpha: xp.elu_backward(g, self, alpha, 1.0, 1 / float(np.float32(alpha)))))
 hardtanh_record = elementwise_op("hardtanh(self; low, high)",
-    lambda x, low, high: np.clip(x, low, high).astype(x.dtype), "min(max(self, low), high)", zero="clamp",
+    lambda x, low, high: np.clip(x, fitting(low, x.dtype), fitting(high, x.dtype)).astype(x.dtype),
+    "min(max(self, low), high)", zero="clamp",
     unsupported_dtypes="b Bool inputs not supported for hardtanh", self="hardtanh_backward(grad, self, low, high)")
 hardswish_record = elementwise_op("hardswish(self)", lambda x: (x * np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
     "self * min(max(self + 3, 0), 6) / 6", zero="saturated", unsupported_dtypes="bi hardswish_cpu",
@@ -119,14 +126,16 @@ prelu_record = arith_op("prelu(self, weight)", lambda x, w: select(x > 0, x, x *
     "where(self > 0, self, weight * self)", node="PreluKernelBackward0", unsupported_dtypes="bi prelu_cpu",
     self="prelu_input_backward(grad, self, weight)", weight="prelu_weight_backward(grad, self, weight)")
 threshold_record = elementwise_op("threshold(self; threshold, value)",
-    lambda x, threshold, value: np.where(x <= threshold, np.asarray(value, x.dtype), x),
+    lambda x, threshold, value:
+        np.where(x <= fitting(threshold, x.dtype), np.asarray(fitting(value, x.dtype), x.dtype), x),
     "where(self > threshold, self, value)", zero="rectifier", inplace_node="ThresholdBackward1",
     self="threshold_backward(grad, self, threshold)")
 softshrink_record = elementwise_op("softshrink(self; lambd)", softshrink_kernel,
     "where(self > lambd, self - lambd, where(self < -lambd, self + lambd, 0))", zero="rectifier",
     unsupported_dtypes="bi softshrink_check", self="softshrink_backward(grad, self, lambd)")
 hardshrink_record = elementwise_op("hardshrink(self; lambd)",
-    lambda x, lambd: np.where((x >= -lambd) & (x <= lambd), np.zeros_like(x), x), "where(abs(self) > lambd, self, 0)",
+    lambda x, lambd: np.where((x >= -fitting(lambd, x.dtype)) & (x <= lambd), np.zeros_like(x), x),
+    "where(abs(self) > lambd, self, 0)",
     zero="rectifier", unsupported_dtypes="bi hardshrink_cpu", self="hardshrink_backward(grad, self, lambd)")
 glu_record = structural_op("glu(self; dim)", glu_kernel, "a / (1 + exp(-b)); (a, b) = chunk(self, 2, dim)", dims="dim",
     unsupported_dtypes="bi glu_cpu", self="glu_backward(grad, self, dim)")
@@ -336,7 +345,7 @@ def rrelu(
 # fmt: off
 rrelu_record = elementwise_op("rrelu(self; slopes)", lambda x, slopes: x * slopes, "slopes * self",
     node="RreluWithNoiseBackward0", inplace_node="RreluWithNoiseBackward1", self="rrelu_backward(grad, self, slopes)")
-rrelu_middle = elementwise_op("rrelu_middle(self; slope)", lambda x, slope: select(x > 0, x, x * slope),
+rrelu_middle = elementwise_op("rrelu_middle(self; slope)", lambda x, slope: select(x > 0, x, times_number(x, slope)),
     "where(self > 0, self, slope * self)", node="RreluWithNoiseBackward0", inplace_node="RreluWithNoiseBackward1",
     unsupported_dtypes="bi leaky_relu_cpu", self="rrelu_middle_backward(grad, self, slope)")
 times_array = elementwise_op("times_array(self; array)", lambda x, array: x * array, "self * array",

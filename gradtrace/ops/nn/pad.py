@@ -10,6 +10,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Ints, Kernel
 from gradtrace.engine.operators.op import OneResult, d, structural_op
+from gradtrace.engine.operators.rounding import fitting
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.index.records import slice_record
@@ -151,7 +152,7 @@ def with_constant(input: Tensor, pads: Ints, value: float) -> Tensor:
     for dim, before, after in pairs(pads, input.ndim):
         if input.shape[dim] + before + after < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
-    return constant_pad(input, pads, value)
+    return constant_pad(input, pads, fitting(value, input.dtype.np))
 
 
 def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:

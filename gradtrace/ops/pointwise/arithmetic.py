@@ -16,7 +16,7 @@ from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Raw
 from gradtrace.engine.operators.op import PASS_ON, arith_op, d, float_op
-from gradtrace.engine.operators.rounding import multiply_add, power_once
+from gradtrace.engine.operators.rounding import fitting, multiply_add, power_once
 from gradtrace.ops import (
     numbers,  # noqa: F401 - the records that `number=` names
     scalars,
@@ -48,11 +48,13 @@ def refuse_bools(raws: list[Any]) -> None:
 
 
 def plus_scaled(a: Array, b: Array, alpha: float) -> Array:
-    return multiply_add(a, float(alpha), b) if a.dtype.kind == "f" else np.add(a, scaled(b, alpha))
+    if a.dtype.kind != "f":
+        return np.add(a, scaled(b, alpha))
+    return multiply_add(a, float(a.dtype.type(fitting(alpha, a.dtype))), b)
 
 
 def minus_scaled(a: Array, b: Array, alpha: float) -> Array:
-    return multiply_add(a, -float(alpha), b) if a.dtype.kind == "f" else np.subtract(a, scaled(b, alpha))
+    return plus_scaled(a, b, -alpha) if a.dtype.kind == "f" else np.subtract(a, scaled(b, alpha))
 
 
 def scaled(b: Array, alpha: float) -> Array:
@@ -88,6 +90,8 @@ def integer_power(a: Array, b: Array) -> Array:
 
 
 def power_scalar_kernel(a: Array, exponent: float) -> Array:
+    if a.dtype.itemsize == 2:
+        fitting(exponent, a.dtype)
     if a.dtype.kind == "b" and type(exponent) is bool:
         return np.logical_or(a, not exponent)
     if exponent == 2:
@@ -186,17 +190,17 @@ sub_scaled = arith_op("sub_scaled(self, other; alpha)", lambda a, b, alpha: minu
 rsub_scalar = arith_op("rsub_scalar(self, other)", reversed_subtract, "other - self", public="sub",
     reversed_operands=True, scalar=lambda a, b: b - a, node="RsubBackward1", unsupported_dtypes=refuse_bools,
     self=d("", lambda xp, g, out, self, other: -g))
-rsub_tensor = arith_op("rsub(self, other; alpha)", lambda a, b, alpha: np.subtract(b, scaled(a, alpha)),
+rsub_tensor = arith_op("rsub(self, other; alpha)", lambda a, b, alpha: minus_scaled(b, a, alpha),
     "other - alpha * self", unsupported_dtypes=refuse_bools,
     self=d("", lambda xp, g, out, self, other, alpha: -g * alpha),
     other=PASS_ON)
 # A number operand counts as a tensor in the rule, which therefore multiplies by name and not by `*`.
 mul = arith_op("mul(self, other)", "multiply", "self * other", commutative=True, sign="*", zero="mask",
-    aten="mul_.Tensor", symbolic=True, scalar=py.mul, number="mul_number",
+    aten="mul_.Tensor", symbolic=True, scalar=py.mul, number="mul_number", exact_number=True,
     self=d("other", lambda xp, g, out, self, other: g * other, lambda xp, g, out, self, other: xp.mul(g, other)),
     other=d("self", lambda xp, g, out, self, other: g * self))
 div = float_op("div(self, other)", "true_divide", "self / other", commutative=False, sign="/", aten="div_.Tensor",
-    symbolic=True, scalar=py.truediv, number="div_number",
+    symbolic=True, scalar=py.truediv, number="div_number", exact_number=True,
     self=d("other", lambda xp, g, out, self, other: g / other, lambda xp, g, out, self, other: xp.div(g, other)),
     other=d("self other", lambda xp, g, out, self, other: -g * ((self / other) / other)))
 # fmt: on
@@ -220,14 +224,15 @@ def no_rounding_of_bools(raws: list[Any]) -> None:
 # fmt: off
 div_mode = arith_op("div_mode(self, other; mode)", rounded_division,
     "floor(self / other) if mode == 'floor' else trunc(self / other)", public="div", aten="div_.Tensor_mode",
-    scalar=scalars.div_mode, node="DivBackward2", unsupported_dtypes=no_rounding_of_bools,
+    scalar=scalars.div_mode, node="DivBackward2", exact_number=True, unsupported_dtypes=no_rounding_of_bools,
     self=d("other", "zeros_like(grad)"), other=d("self other", "zeros_like(grad)"))
 # With rounding_mode=None the division is the same, but its node has another name.
 div_none = float_op("div_none(self, other)", "true_divide", "self / other", scalar=py.truediv, node="DivBackward2",
+    exact_number=True,
     self=d("other", lambda xp, g, out, self, other: g / other),
     other=d("self other", lambda xp, g, out, self, other: -g * ((self / other) / other)))
 floor_divide = arith_op("floor_divide(self, other)", floor_division, "floor(self / other)", commutative=False,
-    sign="//", zero="flat", undefined=True, unsupported_dtypes="b div_floor_cpu")
+    sign="//", zero="flat", undefined=True, exact_number=True, unsupported_dtypes="b div_floor_cpu")
 neg = arith_op("neg(self)", negate, "-self", symbolic=True, scalar=py.neg, self=d("", lambda xp, g, out, self: -g))
 # fmt: on
 # ---- the public names

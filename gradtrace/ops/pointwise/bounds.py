@@ -10,6 +10,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Operand, Raw
 from gradtrace.engine.operators.op import Op, arith_op, d, elementwise_op, records
+from gradtrace.engine.operators.rounding import fitting
 from gradtrace.ops import scalars
 from gradtrace.ops.api import Choice, in_both_forms, not_a_tensor, public, unary
 
@@ -17,9 +18,10 @@ from gradtrace.ops.api import Choice, in_both_forms, not_a_tensor, public, unary
 def clamp_kernel(x: Array, low: Raw | None, high: Raw | None) -> Array:
     dtype = np.asarray(x).dtype
     if low is not None:
-        x = np.maximum(np.asarray(low).astype(dtype), x)  # of equal zeros numpy returns the second, PyTorch the input
+        low = np.asarray(fitting(low, dtype)).astype(dtype)
+        x = np.maximum(low, x)  # of equal zeros numpy returns the second, PyTorch the input
     if high is not None:
-        x = np.minimum(np.asarray(high).astype(dtype), x)
+        x = np.minimum(np.asarray(fitting(high, dtype)).astype(dtype), x)
     return x
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state as modes
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_betas, check_lr, options
 from gradtrace.optim.updates import (
@@ -12,11 +12,14 @@ from gradtrace.optim.updates import (
     advance,
     begin,
     commit,
+    copied,
     counter_tensor,
     decay_square,
     gradient,
     lerp,
     scalar,
+    work,
+    xp,
     zeros_like,
 )
 
@@ -32,7 +35,7 @@ def _decay(array: Any, group: Group) -> int:
     """Apply decoupled weight decay to the parameter; return the number of writes (0 or 1)."""
     if not (group["weight_decay"] and group.get("decoupled_weight_decay")):
         return 0
-    array *= 1 - scalar(group["lr"]) * group["weight_decay"]
+    array *= 1 - group["lr"] * group["weight_decay"]
     return 1
 
 
@@ -43,7 +46,7 @@ def _started(state: Any, param: Tensor, group: Group) -> tuple[float, Any, Any, 
     array = begin(param)
     grad = gradient(param, group)
     writes = _decay(array, group)
-    mean, square = state["exp_avg"].array, state["exp_avg_sq"].array
+    mean, square = work(state["exp_avg"]), work(state["exp_avg_sq"])
     lerp(mean, grad, 1 - beta1)
     decay_square(square, grad, beta2)
     return step, array, grad, mean, square, writes
@@ -74,18 +77,21 @@ class Adam(ElementwiseOptimizer):
         names = (
             "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused decoupled_weight_decay"
         )
-        super().__init__(params, options(locals(), names) | {"betas": tuple(map(scalar, betas))})
+        betas = betas if differentiable else tuple(map(scalar, betas))
+        super().__init__(params, options(locals(), names))
 
     def _update(self, param: Tensor, group: Group) -> None:
         largest_squares = ["max_exp_avg_sq"] if group["amsgrad"] else []
         state = self._state_of(param, "exp_avg", "exp_avg_sq", *largest_squares)
         beta1, beta2 = group["betas"]
         step, array, _, mean, square, writes = _started(state, param, group)
+        if modes.grad_enabled:
+            step = state["step"].clone()  # PyTorch's is a tensor here, often of float32
         if group["amsgrad"]:
-            largest = state["max_exp_avg_sq"].array
-            square = np.maximum(largest, square, out=largest)
-        denominator = np.sqrt(square) / (1 - beta2**step) ** 0.5 + group["eps"]
-        add_quotient(array, mean, denominator, -(scalar(group["lr"]) / (1 - beta1**step)))
+            largest = work(state["max_exp_avg_sq"])
+            largest[...] = square = xp.maximum(copied(largest), copied(square))
+        denominator = xp.sqrt(square) / (1 - beta2**step) ** 0.5 + group["eps"]
+        add_quotient(array, mean, denominator, -(group["lr"] / (1 - beta1**step)))
         commit(param, array, writes + 1)
 
 
@@ -136,12 +142,11 @@ class Adamax(ElementwiseOptimizer):
         beta1, beta2 = group["betas"]
         step = advance(state)
         grad = gradient(param, group)
-        mean, largest = state["exp_avg"].array, state["exp_inf"].array
+        mean, largest = work(state["exp_avg"]), work(state["exp_inf"])
         lerp(mean, grad, 1 - beta1)
-        largest *= beta2
-        np.maximum(largest, np.abs(grad) + group["eps"], out=largest)
+        largest[...] = xp.maximum(largest * beta2, xp.abs(grad) + group["eps"])
         array = begin(param)
-        add_quotient(array, mean, largest, -(scalar(group["lr"]) / (1 - beta1**step)))
+        add_quotient(array, mean, copied(largest), -(group["lr"] / (1 - beta1**step)))
         commit(param, array)
 
 
@@ -180,14 +185,15 @@ class NAdam(ElementwiseOptimizer):
                 exp_avg_sq=zeros_like(param),
             )
         beta1, beta2 = group["betas"]
-        lr = scalar(group["lr"])
+        lr = group["lr"]
         step, array, grad, mean, square, writes = _started(state, param, group)
         mu, mu_next = (beta1 * (1.0 - 0.5 * 0.96 ** (s * group["momentum_decay"])) for s in (step, step + 1))
-        product = state["mu_product"].array
+        product = work(state["mu_product"])
         product *= mu
-        denominator = np.sqrt(square / (1 - beta2**step)) + group["eps"]
-        add_quotient(array, grad, denominator, -lr * (1.0 - mu) / (1.0 - float(product)))
-        add_quotient(array, mean, denominator, -lr * mu_next / (1.0 - float(product) * mu_next))
+        product = product if modes.grad_enabled else float(product)
+        denominator = xp.sqrt(square / (1 - beta2**step)) + group["eps"]
+        add_quotient(array, grad, denominator, -lr * (1.0 - mu) / (1.0 - product))
+        add_quotient(array, mean, denominator, -lr * mu_next / (1.0 - product * mu_next))
         commit(param, array, writes + 2)
 
 
@@ -219,9 +225,9 @@ class RAdam(ElementwiseOptimizer):
         correction = 1 - beta2**step
         longest = 2 / (1 - beta2) - 1
         length = longest - 2 * step * (beta2**step) / correction
-        update = mean / (1 - beta1**step) * scalar(group["lr"])
+        update = mean / (1 - beta1**step) * group["lr"]
         if length > 5.0:
             factor = ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) ** 0.5
-            update = update * (correction**0.5 / (np.sqrt(square) + group["eps"])) * factor
+            update = update * (correction**0.5 / (xp.sqrt(square) + group["eps"])) * factor
         array -= update
         commit(param, array, writes + 1)

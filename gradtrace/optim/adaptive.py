@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.engine.operators.rounding import multiply_add
 from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_lr, options
 from gradtrace.optim.updates import (
     add_quotient,
     advance,
     begin,
     commit,
+    copied,
     counter_tensor,
     decay_square,
     follow,
     gradient,
     lerp,
-    scalar,
+    plus_product,
+    work,
+    xp,
     zeros_like,
 )
 
@@ -54,16 +55,16 @@ class RMSprop(ElementwiseOptimizer):
         state = self._state_of(param, "square_avg", *buffers)
         advance(state)
         grad = gradient(param, group)
-        square, alpha, lr = state["square_avg"].array, group["alpha"], scalar(group["lr"])
+        square, alpha, lr = work(state["square_avg"]), group["alpha"], group["lr"]
         decay_square(square, grad, alpha)
         if centered:
-            mean = state["grad_avg"].array
+            mean = work(state["grad_avg"])
             lerp(mean, grad, 1 - alpha)
-            square = multiply_add(square, -mean, mean)
-        root = np.sqrt(square) + group["eps"]
+            square = plus_product(square, -mean, copied(mean))
+        root = xp.sqrt(square) + group["eps"]
         array = begin(param)
         if momentum:
-            buffer = state["momentum_buffer"].array
+            buffer = work(state["momentum_buffer"])
             buffer *= group["momentum"]
             add_quotient(buffer, grad, root)
             follow(array, lr, buffer)
@@ -110,11 +111,11 @@ class Adagrad(ElementwiseOptimizer):
         state = self._start(param, group)
         step = advance(state)
         grad = gradient(param, group)
-        total = state["sum"].array
-        total[...] = multiply_add(total, grad, grad)
-        rate = scalar(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+        total = work(state["sum"])
+        total[...] = plus_product(total, grad, grad)
+        rate = group["lr"] / (1 + (step - 1) * group["lr_decay"])
         array = begin(param)
-        add_quotient(array, grad, np.sqrt(total) + group["eps"], -rate)
+        add_quotient(array, grad, xp.sqrt(total) + group["eps"], -rate)
         commit(param, array)
 
 
@@ -147,10 +148,10 @@ class Adadelta(ElementwiseOptimizer):
         advance(state)
         grad = gradient(param, group)
         rho, eps = group["rho"], group["eps"]
-        square, accumulated = state["square_avg"].array, state["acc_delta"].array
+        square, accumulated = work(state["square_avg"]), work(state["acc_delta"])
         decay_square(square, grad, rho)
-        delta = np.sqrt(accumulated + eps) / np.sqrt(square + eps) * grad
+        delta = xp.sqrt(accumulated + eps) / xp.sqrt(square + eps) * grad
         decay_square(accumulated, delta, rho)
         array = begin(param)
-        follow(array, scalar(group["lr"]), delta)
+        follow(array, group["lr"], delta)
         commit(param, array)

@@ -6,9 +6,21 @@ from typing import Any
 
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.engine.operators.rounding import multiply_add
 from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_lr, options
-from gradtrace.optim.updates import advance, begin, commit, counter_tensor, follow, gradient, scalar, zeros_like
+from gradtrace.optim.updates import (
+    advance,
+    begin,
+    commit,
+    copied,
+    counter_tensor,
+    follow,
+    gradient,
+    plus_product,
+    scalar,
+    work,
+    xp,
+    zeros_like,
+)
 
 
 def refuse_negative(value: Any, what: str) -> None:
@@ -49,20 +61,20 @@ class SGD(ElementwiseOptimizer):
         if momentum != 0:
             grad = self._with_momentum(param, group, grad, momentum)
         array = begin(param)
-        follow(array, scalar(group["lr"]), grad)
+        follow(array, group["lr"], grad)
         commit(param, array)
 
     def _with_momentum(self, param: Tensor, group: Group, grad: Any, momentum: float) -> Any:
         state = self.state[param]
         kept = state.get("momentum_buffer")
         if kept is None:
-            buffer = np.array(grad)
-            state["momentum_buffer"] = Tensor._wrap(buffer)
+            kept = state["momentum_buffer"] = Tensor._wrap(np.array(getattr(grad, "array", grad)))  # detached
+            buffer = work(kept)
         else:
-            buffer = kept.array
+            buffer = work(kept)
             buffer *= momentum
             follow(buffer, group["dampening"] - 1, grad)
-        return multiply_add(np.asarray(grad), float(momentum), buffer) if group["nesterov"] else buffer
+        return plus_product(grad, momentum, buffer) if group["nesterov"] else buffer
 
 
 class ASGD(ElementwiseOptimizer):
@@ -93,7 +105,7 @@ class ASGD(ElementwiseOptimizer):
             state.update(step=counter_tensor(), eta=counter_tensor(lr), mu=counter_tensor(1.0), ax=zeros_like(param))
         step = advance(state)
         grad = gradient(param, group)
-        eta, mu, average = state["eta"].item(), state["mu"].item(), state["ax"].array
+        eta, mu, average = state["eta"].item(), state["mu"].item(), work(state["ax"])
         array = begin(param)
         array *= 1 - lambd * eta
         follow(array, eta, grad)
@@ -126,17 +138,17 @@ class Rprop(ElementwiseOptimizer):
     def _update(self, param: Tensor, group: Group) -> None:
         state = self.state[param]
         if not state:
-            lr = scalar(group["lr"])
-            state.update(step=counter_tensor(), prev=zeros_like(param), step_size=zeros_like(param, lr))
+            size = zeros_like(param, scalar(group["lr"]))
+            state.update(step=counter_tensor(), prev=zeros_like(param), step_size=size)
         advance(state)
-        grad = gradient(param, {"maximize": group["maximize"], "weight_decay": 0})
-        previous, size = state["prev"].array, state["step_size"].array
-        agreement = np.sign(grad * previous)
+        grad = gradient(param, group)
+        previous, size = work(state["prev"]), work(state["step_size"])
+        agreement = grad * copied(previous)
         down, up = group["etas"]
-        size *= np.where(agreement > 0, up, np.where(agreement < 0, down, 1.0)).astype(size.dtype)
-        np.clip(size, *group["step_sizes"], out=size)
-        grad = np.where(agreement < 0, np.zeros((), size.dtype), grad)
+        new = xp.where(agreement > 0, size * up, xp.where(agreement < 0, size * down, size))
+        size[...] = xp.clamp(new, *group["step_sizes"])
+        grad = xp.where(agreement < 0, work(zeros_like(param)), grad)
         array = begin(param)
-        array -= np.sign(grad) * size
+        array -= xp.sign(grad) * copied(size)
         previous[...] = grad
         commit(param, array)

@@ -22,7 +22,7 @@ from gradtrace.lazy_names import words
 from gradtrace.nn.homes import MOVED, Homed
 from gradtrace.nn.modules._text import typename
 from gradtrace.nn.parameter import clear_grad
-from gradtrace.optim.updates import counter_tensor, scalar, with_numbers, zeros_like
+from gradtrace.optim.updates import Array, begin, commit, counter_tensor, gradient, scalar, with_numbers, zeros_like
 
 Group = dict[str, Any]
 Hook = Callable[..., Any]
@@ -305,12 +305,14 @@ class ElementwiseOptimizer(Optimizer):
                 for param in group["params"]:
                     extra = param._x
                     if extra is not None and extra.grad is not None:
-                        self._update(param, group)
+                        array = begin(param)
+                        commit(param, array, self._update(param, array, gradient(param, group), group) or 1)
         finally:
             state.grad_enabled = recorded
         return loss
 
-    def _update(self, param: Tensor, group: Group) -> None:
+    def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
+        """Update a parameter's array, or in a differentiable step the parameter; return the count of writes or None."""
         raise NotImplementedError
 
     def _state_of(self, param: Tensor, *zeros: str) -> dict[str, Any]:

@@ -8,13 +8,11 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_lr, options
 from gradtrace.optim.updates import (
+    Array,
     advance,
-    begin,
-    commit,
     copied,
     counter_tensor,
     follow,
-    gradient,
     plus_product,
     scalar,
     work,
@@ -55,14 +53,11 @@ class SGD(ElementwiseOptimizer):
         names = "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused"
         super().__init__(params, options(locals(), names))
 
-    def _update(self, param: Tensor, group: Group) -> None:
-        grad = gradient(param, group)
+    def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         momentum = group["momentum"]
         if momentum != 0:
             grad = self._with_momentum(param, group, grad, momentum)
-        array = begin(param)
         follow(array, group["lr"], grad)
-        commit(param, array)
 
     def _with_momentum(self, param: Tensor, group: Group, grad: Any, momentum: float) -> Any:
         state = self.state[param]
@@ -98,21 +93,19 @@ class ASGD(ElementwiseOptimizer):
         names = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
         super().__init__(params, options(locals(), names))
 
-    def _update(self, param: Tensor, group: Group) -> None:
+    def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         state = self.state[param]
         lr, lambd = scalar(group["lr"]), group["lambd"]
         if not state:
             state.update(step=counter_tensor(), eta=counter_tensor(lr), mu=counter_tensor(1.0), ax=zeros_like(param))
         step = advance(state)
-        grad = gradient(param, group)
         eta, mu, average = state["eta"].item(), state["mu"].item(), work(state["ax"])
-        array = begin(param)
         array *= 1 - lambd * eta
         follow(array, eta, grad)
         average[...] = array if mu == 1 else average + (array - average) * mu
         state["eta"].array[...] = lr / ((1 + lambd * lr * step) ** group["alpha"])
         state["mu"].array[...] = 1 / max(1, step - group["t0"])
-        commit(param, array, writes=2)
+        return 2
 
 
 class Rprop(ElementwiseOptimizer):
@@ -135,20 +128,17 @@ class Rprop(ElementwiseOptimizer):
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         super().__init__(params, options(locals(), "lr etas step_sizes foreach maximize differentiable capturable"))
 
-    def _update(self, param: Tensor, group: Group) -> None:
+    def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         state = self.state[param]
         if not state:
             size = zeros_like(param, scalar(group["lr"]))
             state.update(step=counter_tensor(), prev=zeros_like(param), step_size=size)
         advance(state)
-        grad = gradient(param, group)
         previous, size = work(state["prev"]), work(state["step_size"])
         agreement = grad * copied(previous)
         down, up = group["etas"]
         new = xp.where(agreement > 0, size * up, xp.where(agreement < 0, size * down, size))
         size[...] = xp.clamp(new, *group["step_sizes"])
         grad = xp.where(agreement < 0, work(zeros_like(param)), grad)
-        array = begin(param)
         array -= xp.sign(grad) * copied(size)
         previous[...] = grad
-        commit(param, array)

@@ -209,7 +209,7 @@ class Interpreter:
 
     def _random(self, function: AnyFunction, args: Args, options: Options) -> Any:
         level = next(level for level in reversed(state.levels) if level.batches)
-        if function.__name__ in ("bernoulli", "multinomial", "normal"):
+        if function.__name__ in ("bernoulli", "binomial", "multinomial", "normal", "poisson"):
             self.allow_random()
             if level.randomness == "same" and highest(flatten((args, options))[0]) is not None:
                 raise RuntimeError(SAME_RANDOM)

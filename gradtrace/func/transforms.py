@@ -232,11 +232,12 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         if given_spec != spec:
             raise RuntimeError(f"Expected the tangents {given_spec} to have the same argspec as the primals {spec}")
         for i, (t, p) in enumerate(zip(given, wanted, strict=True)):
-            if t.shape != p.shape:
-                raise RuntimeError(
-                    f"tangent:{i} with shape {t.shape} in flattened pytree doesn't match the shape {p.shape} of the "
-                    "corresponding primal."
-                )
+            for what, own, expected in (("shape", t.shape, p.shape), ("dtype", t.dtype, p.dtype)):
+                if own != expected:
+                    raise RuntimeError(
+                        f"tangent:{i} with {what} {own} in flattened pytree doesn't match the {what} {expected} of the "
+                        "corresponding primal."
+                    )
         return push(given)
 
     return output, derivative

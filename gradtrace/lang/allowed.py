@@ -155,6 +155,7 @@ PLACES: dict[str, frozenset[str]] = {
     "numpy.linalg._linalg:QRResult": words("Q R count index _fields"),
     "numpy.linalg._linalg:SlogdetResult": words("sign logabsdet count index _fields"),
     "gradtrace.func.forward_ad:UnpackedDualTensor": words("primal tangent count index _fields"),
+    "gradtrace.func.interpret:VmapInfo": words("batch_size randomness count index _fields"),
     "gradtrace.ops.create.dtype_limits:finfo": words("bits dtype eps max min resolution smallest_normal tiny"),
     "gradtrace.ops.create.dtype_limits:iinfo": words("bits dtype max min"),
     "gradtrace.ops.linalg.sparse:SparseTensor": words("""T _indices _nnz _values clone coalesce cpu detach device dim

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state as modes
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_betas, check_lr, options
 from gradtrace.optim.updates import (
+    Array,
     add_quotient,
     advance,
-    begin,
-    commit,
+    copied,
     counter_tensor,
     decay_square,
-    gradient,
     lerp,
     scalar,
+    work,
+    xp,
     zeros_like,
 )
 
@@ -28,25 +29,16 @@ def _checked(lr: Any, betas: Any, eps: float, weight_decay: float) -> None:
     check(weight_decay, "weight_decay value")
 
 
-def _decay(array: Any, group: Group) -> int:
-    """Apply decoupled weight decay to the parameter; return the number of writes (0 or 1)."""
-    if not (group["weight_decay"] and group.get("decoupled_weight_decay")):
-        return 0
-    array *= 1 - scalar(group["lr"]) * group["weight_decay"]
-    return 1
-
-
-def _started(state: Any, param: Tensor, group: Group) -> tuple[float, Any, Any, Any, Any, int]:
-    """Update the moments; return the step, the parameter, its gradient, both moments and the count of writes."""
+def _started(state: Any, array: Array, grad: Array, group: Group) -> tuple[float, Array, Array, int]:
+    """Apply decoupled weight decay, update the moments; return the step, both moments and the count of writes."""
     beta1, beta2 = group["betas"]
-    step = advance(state)
-    array = begin(param)
-    grad = gradient(param, group)
-    writes = _decay(array, group)
-    mean, square = state["exp_avg"].array, state["exp_avg_sq"].array
+    decays = bool(group["weight_decay"] and group.get("decoupled_weight_decay"))
+    if decays:
+        array *= 1 - group["lr"] * group["weight_decay"]
+    mean, square = work(state["exp_avg"]), work(state["exp_avg_sq"])
     lerp(mean, grad, 1 - beta1)
     decay_square(square, grad, beta2)
-    return step, array, grad, mean, square, writes
+    return advance(state), mean, square, int(decays)
 
 
 class Adam(ElementwiseOptimizer):
@@ -74,19 +66,22 @@ class Adam(ElementwiseOptimizer):
         names = (
             "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused decoupled_weight_decay"
         )
-        super().__init__(params, options(locals(), names) | {"betas": tuple(map(scalar, betas))})
+        betas = betas if differentiable else tuple(map(scalar, betas))
+        super().__init__(params, options(locals(), names))
 
-    def _update(self, param: Tensor, group: Group) -> None:
+    def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         largest_squares = ["max_exp_avg_sq"] if group["amsgrad"] else []
         state = self._state_of(param, "exp_avg", "exp_avg_sq", *largest_squares)
         beta1, beta2 = group["betas"]
-        step, array, _, mean, square, writes = _started(state, param, group)
+        step, mean, square, writes = _started(state, array, grad, group)
+        if modes.grad_enabled:
+            step = state["step"].clone()  # PyTorch's is a tensor here, often of float32
         if group["amsgrad"]:
-            largest = state["max_exp_avg_sq"].array
-            square = np.maximum(largest, square, out=largest)
-        denominator = np.sqrt(square) / (1 - beta2**step) ** 0.5 + group["eps"]
-        add_quotient(array, mean, denominator, -(scalar(group["lr"]) / (1 - beta1**step)))
-        commit(param, array, writes + 1)
+            largest = work(state["max_exp_avg_sq"])
+            largest[...] = square = xp.maximum(copied(largest), copied(square))
+        denominator = xp.sqrt(square) / (1 - beta2**step) ** 0.5 + group["eps"]
+        add_quotient(array, mean, denominator, -(group["lr"] / (1 - beta1**step)))
+        return writes + 1
 
 
 class AdamW(Adam):
@@ -131,18 +126,14 @@ class Adamax(ElementwiseOptimizer):
         names = "lr betas eps weight_decay foreach maximize differentiable capturable"
         super().__init__(params, options(locals(), names))
 
-    def _update(self, param: Tensor, group: Group) -> None:
+    def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         state = self._state_of(param, "exp_avg", "exp_inf")
         beta1, beta2 = group["betas"]
         step = advance(state)
-        grad = gradient(param, group)
-        mean, largest = state["exp_avg"].array, state["exp_inf"].array
+        mean, largest = work(state["exp_avg"]), work(state["exp_inf"])
         lerp(mean, grad, 1 - beta1)
-        largest *= beta2
-        np.maximum(largest, np.abs(grad) + group["eps"], out=largest)
-        array = begin(param)
-        add_quotient(array, mean, largest, -(scalar(group["lr"]) / (1 - beta1**step)))
-        commit(param, array)
+        largest[...] = xp.maximum(largest * beta2, xp.abs(grad) + group["eps"])
+        add_quotient(array, mean, copied(largest), -(group["lr"] / (1 - beta1**step)))
 
 
 class NAdam(ElementwiseOptimizer):
@@ -170,7 +161,7 @@ class NAdam(ElementwiseOptimizer):
         )
         super().__init__(params, options(locals(), names))
 
-    def _update(self, param: Tensor, group: Group) -> None:
+    def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         state = self.state[param]
         if not state:
             state.update(
@@ -180,15 +171,16 @@ class NAdam(ElementwiseOptimizer):
                 exp_avg_sq=zeros_like(param),
             )
         beta1, beta2 = group["betas"]
-        lr = scalar(group["lr"])
-        step, array, grad, mean, square, writes = _started(state, param, group)
+        lr = group["lr"]
+        step, mean, square, writes = _started(state, array, grad, group)
         mu, mu_next = (beta1 * (1.0 - 0.5 * 0.96 ** (s * group["momentum_decay"])) for s in (step, step + 1))
-        product = state["mu_product"].array
+        product = work(state["mu_product"])
         product *= mu
-        denominator = np.sqrt(square / (1 - beta2**step)) + group["eps"]
-        add_quotient(array, grad, denominator, -lr * (1.0 - mu) / (1.0 - float(product)))
-        add_quotient(array, mean, denominator, -lr * mu_next / (1.0 - float(product) * mu_next))
-        commit(param, array, writes + 2)
+        product = product if modes.grad_enabled else float(product)
+        denominator = xp.sqrt(square / (1 - beta2**step)) + group["eps"]
+        add_quotient(array, grad, denominator, -lr * (1.0 - mu) / (1.0 - product))
+        add_quotient(array, mean, denominator, -lr * mu_next / (1.0 - product * mu_next))
+        return writes + 2
 
 
 class RAdam(ElementwiseOptimizer):
@@ -212,16 +204,16 @@ class RAdam(ElementwiseOptimizer):
         names = "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay differentiable"
         super().__init__(params, options(locals(), names))
 
-    def _update(self, param: Tensor, group: Group) -> None:
+    def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         state = self._state_of(param, "exp_avg", "exp_avg_sq")
         beta1, beta2 = group["betas"]
-        step, array, _, mean, square, writes = _started(state, param, group)
+        step, mean, square, writes = _started(state, array, grad, group)
         correction = 1 - beta2**step
         longest = 2 / (1 - beta2) - 1
         length = longest - 2 * step * (beta2**step) / correction
-        update = mean / (1 - beta1**step) * scalar(group["lr"])
+        update = mean / (1 - beta1**step) * group["lr"]
         if length > 5.0:
             factor = ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) ** 0.5
-            update = update * (correction**0.5 / (np.sqrt(square) + group["eps"])) * factor
+            update = update * (correction**0.5 / (xp.sqrt(square) + group["eps"])) * factor
         array -= update
-        commit(param, array, writes + 1)
+        return writes + 1

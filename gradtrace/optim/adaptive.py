@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.engine.operators.rounding import multiply_add
 from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_lr, options
 from gradtrace.optim.updates import (
+    Array,
     add_quotient,
     advance,
-    begin,
-    commit,
+    copied,
     counter_tensor,
     decay_square,
     follow,
-    gradient,
     lerp,
-    scalar,
+    plus_product,
+    work,
+    xp,
     zeros_like,
 )
 
@@ -48,28 +47,25 @@ class RMSprop(ElementwiseOptimizer):
         names = "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
         super().__init__(params, options(locals(), names))
 
-    def _update(self, param: Tensor, group: Group) -> None:
+    def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         momentum, centered = group["momentum"] > 0, bool(group["centered"])
         buffers = ["momentum_buffer"] * momentum + ["grad_avg"] * centered
         state = self._state_of(param, "square_avg", *buffers)
         advance(state)
-        grad = gradient(param, group)
-        square, alpha, lr = state["square_avg"].array, group["alpha"], scalar(group["lr"])
+        square, alpha, lr = work(state["square_avg"]), group["alpha"], group["lr"]
         decay_square(square, grad, alpha)
         if centered:
-            mean = state["grad_avg"].array
+            mean = work(state["grad_avg"])
             lerp(mean, grad, 1 - alpha)
-            square = multiply_add(square, -mean, mean)
-        root = np.sqrt(square) + group["eps"]
-        array = begin(param)
+            square = plus_product(square, -mean, copied(mean))
+        root = xp.sqrt(square) + group["eps"]
         if momentum:
-            buffer = state["momentum_buffer"].array
+            buffer = work(state["momentum_buffer"])
             buffer *= group["momentum"]
             add_quotient(buffer, grad, root)
             follow(array, lr, buffer)
         else:
             add_quotient(array, grad, root, -lr)
-        commit(param, array)
 
 
 class Adagrad(ElementwiseOptimizer):
@@ -106,16 +102,13 @@ class Adagrad(ElementwiseOptimizer):
             state.update(step=counter_tensor(), sum=zeros_like(param, self.defaults["initial_accumulator_value"]))
         return state
 
-    def _update(self, param: Tensor, group: Group) -> None:
+    def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         state = self._start(param, group)
         step = advance(state)
-        grad = gradient(param, group)
-        total = state["sum"].array
-        total[...] = multiply_add(total, grad, grad)
-        rate = scalar(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
-        array = begin(param)
-        add_quotient(array, grad, np.sqrt(total) + group["eps"], -rate)
-        commit(param, array)
+        total = work(state["sum"])
+        total[...] = plus_product(total, grad, grad)
+        rate = group["lr"] / (1 + (step - 1) * group["lr_decay"])
+        add_quotient(array, grad, xp.sqrt(total) + group["eps"], -rate)
 
 
 class Adadelta(ElementwiseOptimizer):
@@ -142,15 +135,12 @@ class Adadelta(ElementwiseOptimizer):
         names = "lr rho eps weight_decay maximize capturable foreach differentiable"
         super().__init__(params, options(locals(), names))
 
-    def _update(self, param: Tensor, group: Group) -> None:
+    def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         state = self._state_of(param, "square_avg", "acc_delta")
         advance(state)
-        grad = gradient(param, group)
         rho, eps = group["rho"], group["eps"]
-        square, accumulated = state["square_avg"].array, state["acc_delta"].array
+        square, accumulated = work(state["square_avg"]), work(state["acc_delta"])
         decay_square(square, grad, rho)
-        delta = np.sqrt(accumulated + eps) / np.sqrt(square + eps) * grad
+        delta = xp.sqrt(accumulated + eps) / xp.sqrt(square + eps) * grad
         decay_square(accumulated, delta, rho)
-        array = begin(param)
-        follow(array, scalar(group["lr"]), delta)
-        commit(param, array)
+        follow(array, group["lr"], delta)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import using
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.rounding import multiply_add
 from gradtrace.optim.optimizer import Optimizer, check_lr, evaluate, options
@@ -245,7 +246,8 @@ class LBFGS(Optimizer):
         first_loss = evaluate(closure)
         state["func_evals"] += 1
         memory = {name: _arrays(value) for name, value in state.items()}
-        self._iterate(closure, group, memory, float(first_loss))
+        with using(grad_enabled=False):
+            self._iterate(closure, group, memory, float(first_loss))
         state.update((name, _tensors(memory[name])) for name in MEMORY if name in memory)
         return first_loss
 

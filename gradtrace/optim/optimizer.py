@@ -22,7 +22,7 @@ from gradtrace.lazy_names import words
 from gradtrace.nn.homes import MOVED, Homed
 from gradtrace.nn.modules._text import typename
 from gradtrace.nn.parameter import clear_grad
-from gradtrace.optim.updates import counter_tensor, scalar, zeros_like
+from gradtrace.optim.updates import Array, begin, commit, counter_tensor, gradient, scalar, with_numbers, zeros_like
 
 Group = dict[str, Any]
 Hook = Callable[..., Any]
@@ -78,8 +78,8 @@ class Optimizer(metaclass=Homed):
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
                 + typename(params)
             )
-        if defaults.get("differentiable"):
-            raise ValueError("differentiable=True is not available: a step is not recorded; use differentiable=False")
+        if defaults.get("fused") and defaults.get("differentiable"):
+            raise RuntimeError("`fused` does not support `differentiable`")
         self.state = defaultdict(dict)
         self.param_groups = []
         groups = list(params)
@@ -110,7 +110,7 @@ class Optimizer(metaclass=Homed):
         for param in params:
             if not isinstance(param, Tensor):
                 raise TypeError("optimizer can only optimize Tensors, but one of the params is " + typename(param))
-            if not (param.is_leaf or param.retains_grad):
+            if not (param.is_leaf or param.retains_grad or self.defaults.get("differentiable")):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
@@ -299,14 +299,20 @@ class ElementwiseOptimizer(Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update all parameters that have a gradient; return the loss that a closure recomputes."""
         loss = evaluate(closure)
-        for group in self.param_groups:
-            for param in group["params"]:
-                extra = param._x
-                if extra is not None and extra.grad is not None:
-                    self._update(param, group)
+        recorded, state.grad_enabled = state.grad_enabled, bool(self.defaults["differentiable"])
+        try:
+            for group in map(with_numbers, self.param_groups):
+                for param in group["params"]:
+                    extra = param._x
+                    if extra is not None and extra.grad is not None:
+                        array = begin(param)
+                        commit(param, array, self._update(param, array, gradient(param, group), group) or 1)
+        finally:
+            state.grad_enabled = recorded
         return loss
 
-    def _update(self, param: Tensor, group: Group) -> None:
+    def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
+        """Update a parameter's array, or in a differentiable step the parameter; return the count of writes or None."""
         raise NotImplementedError
 
     def _state_of(self, param: Tensor, *zeros: str) -> dict[str, Any]:

@@ -6,9 +6,19 @@ from typing import Any
 
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.engine.operators.rounding import multiply_add
 from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_lr, options
-from gradtrace.optim.updates import advance, begin, commit, counter_tensor, follow, gradient, scalar, zeros_like
+from gradtrace.optim.updates import (
+    Array,
+    advance,
+    copied,
+    counter_tensor,
+    follow,
+    plus_product,
+    scalar,
+    work,
+    xp,
+    zeros_like,
+)
 
 
 def refuse_negative(value: Any, what: str) -> None:
@@ -43,26 +53,23 @@ class SGD(ElementwiseOptimizer):
         names = "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused"
         super().__init__(params, options(locals(), names))
 
-    def _update(self, param: Tensor, group: Group) -> None:
-        grad = gradient(param, group)
+    def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         momentum = group["momentum"]
         if momentum != 0:
             grad = self._with_momentum(param, group, grad, momentum)
-        array = begin(param)
-        follow(array, scalar(group["lr"]), grad)
-        commit(param, array)
+        follow(array, group["lr"], grad)
 
     def _with_momentum(self, param: Tensor, group: Group, grad: Any, momentum: float) -> Any:
         state = self.state[param]
         kept = state.get("momentum_buffer")
         if kept is None:
-            buffer = np.array(grad)
-            state["momentum_buffer"] = Tensor._wrap(buffer)
+            kept = state["momentum_buffer"] = Tensor._wrap(np.array(getattr(grad, "array", grad)))  # detached
+            buffer = work(kept)
         else:
-            buffer = kept.array
+            buffer = work(kept)
             buffer *= momentum
             follow(buffer, group["dampening"] - 1, grad)
-        return multiply_add(np.asarray(grad), float(momentum), buffer) if group["nesterov"] else buffer
+        return plus_product(grad, momentum, buffer) if group["nesterov"] else buffer
 
 
 class ASGD(ElementwiseOptimizer):
@@ -86,21 +93,19 @@ class ASGD(ElementwiseOptimizer):
         names = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
         super().__init__(params, options(locals(), names))
 
-    def _update(self, param: Tensor, group: Group) -> None:
+    def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         state = self.state[param]
         lr, lambd = scalar(group["lr"]), group["lambd"]
         if not state:
             state.update(step=counter_tensor(), eta=counter_tensor(lr), mu=counter_tensor(1.0), ax=zeros_like(param))
         step = advance(state)
-        grad = gradient(param, group)
-        eta, mu, average = state["eta"].item(), state["mu"].item(), state["ax"].array
-        array = begin(param)
+        eta, mu, average = state["eta"].item(), state["mu"].item(), work(state["ax"])
         array *= 1 - lambd * eta
         follow(array, eta, grad)
         average[...] = array if mu == 1 else average + (array - average) * mu
         state["eta"].array[...] = lr / ((1 + lambd * lr * step) ** group["alpha"])
         state["mu"].array[...] = 1 / max(1, step - group["t0"])
-        commit(param, array, writes=2)
+        return 2
 
 
 class Rprop(ElementwiseOptimizer):
@@ -123,20 +128,17 @@ class Rprop(ElementwiseOptimizer):
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         super().__init__(params, options(locals(), "lr etas step_sizes foreach maximize differentiable capturable"))
 
-    def _update(self, param: Tensor, group: Group) -> None:
+    def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         state = self.state[param]
         if not state:
-            lr = scalar(group["lr"])
-            state.update(step=counter_tensor(), prev=zeros_like(param), step_size=zeros_like(param, lr))
+            size = zeros_like(param, scalar(group["lr"]))
+            state.update(step=counter_tensor(), prev=zeros_like(param), step_size=size)
         advance(state)
-        grad = gradient(param, {"maximize": group["maximize"], "weight_decay": 0})
-        previous, size = state["prev"].array, state["step_size"].array
-        agreement = np.sign(grad * previous)
+        previous, size = work(state["prev"]), work(state["step_size"])
+        agreement = grad * copied(previous)
         down, up = group["etas"]
-        size *= np.where(agreement > 0, up, np.where(agreement < 0, down, 1.0)).astype(size.dtype)
-        np.clip(size, *group["step_sizes"], out=size)
-        grad = np.where(agreement < 0, np.zeros((), size.dtype), grad)
-        array = begin(param)
-        array -= np.sign(grad) * size
+        new = xp.where(agreement > 0, size * up, xp.where(agreement < 0, size * down, size))
+        size[...] = xp.clamp(new, *group["step_sizes"])
+        grad = xp.where(agreement < 0, work(zeros_like(param)), grad)
+        array -= xp.sign(grad) * copied(size)
         previous[...] = grad
-        commit(param, array)

@@ -1,7 +1,8 @@
 """In-place updates of parameters by optimisers, which work on arrays and increase the version counter.
 
 An optimiser works on the arrays of its tensors, not through recorded operators: a step has no history, and recording
-would take half of a training loop's time. The formulas round like PyTorch's kernels, operation by operation.
+would take half of a training loop's time. The formulas round like PyTorch's kernels, operation by operation. In a
+differentiable step, where gradients are recorded (`ElementwiseOptimizer.step`), they work on the tensors themselves.
 """
 
 from __future__ import annotations
@@ -12,22 +13,51 @@ from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import state as modes
 from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.namespace import ARRAY, TRACED
 from gradtrace.engine.operators.rounding import LARGE, blend, multiply_add
 
-Array = Any
+PLAIN = {float, int, bool, type(None), list, tuple}
+Array = Any  # in a differentiable step a tensor
+
+
+class _Functions:
+    """The operators, by the names of their records, for what `work` returns."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(TRACED if modes.grad_enabled else ARRAY, name)
+
+
+xp = _Functions()
+
+
+def work(tensor: Tensor) -> Array:
+    """Return what a formula changes in place: the tensor's array, or in a differentiable step the tensor."""
+    return tensor if modes.grad_enabled else tensor.array
+
+
+def values(tensor: Tensor) -> Array:
+    """Return what a formula reads of a tensor: as `work`, but a number keeps its form."""
+    return tensor if modes.grad_enabled else np.asarray(tensor._data)
+
+
+def copied(array: Array) -> Array:
+    """Return a copy of a tensor, for an operation that may save it: a step changes the tensor itself."""
+    return array.clone() if isinstance(array, Tensor) else array
 
 
 def begin(tensor: Tensor) -> Array:
-    """Return the tensor's data as an array to update in place; pass it to `commit` afterwards."""
-    if modes.planner is not None:
+    """Return a parameter as `work` does; pass it to `commit` afterwards."""
+    if modes.planner is not None and not modes.grad_enabled:
         modes.planner.read(tensor)
-    if modes.keeper is not None:
+    if modes.keeper is not None and not modes.grad_enabled:
         modes.keeper.before_write(tensor)
-    return np.asarray(tensor._data)
+    return values(tensor)
 
 
 def commit(tensor: Tensor, array: Array, writes: int = 1) -> None:
     """Make the updated array the tensor's data and count `writes` in-place changes."""
+    if array is tensor:
+        return
     if type(tensor._data) is float:
         tensor._data = float(array)
     tensor.counter().n += writes
@@ -41,12 +71,12 @@ def gradient(param: Tensor, group: dict[str, Any]) -> Array:
     assert grad is not None
     if modes.planner is not None:  # array operations here would not become steps of the plan
         modes.planner.read(grad)
-    array = np.asarray(grad._data)
+    array = values(grad)
     if group["maximize"]:
         array = -array
-    decay = scalar(group["weight_decay"])
+    decay = group.get("weight_decay", 0)
     if decay != 0 and not group.get("decoupled_weight_decay"):
-        array = multiply_add(array, float(decay), np.asarray(param._data))
+        array = plus_product(array, decay, copied(values(param)))
     return array
 
 
@@ -72,7 +102,9 @@ def advance(state: dict[str, Any]) -> float:
 
 def follow(array: Array, rate: Any, direction: Array) -> None:
     """Update array -= rate * direction, in place."""
-    if array.size > LARGE:
+    if isinstance(array, Tensor):
+        array.add_(-rate * copied(direction))
+    elif array.size > LARGE:
         np.subtract(array, float(rate) * direction, out=array)
     else:
         array[...] = multiply_add(array, -float(rate), direction)
@@ -85,17 +117,33 @@ def scalar(value: Any) -> Any:
     return value.item() if isinstance(value, Tensor) else dtypes.python_number(value)
 
 
+def with_numbers(group: dict[str, Any]) -> dict[str, Any]:
+    """Return a group with numbers for its tensors of one element, or in a differentiable step tensors of no dim."""
+    if PLAIN.issuperset(map(type, group.values())):
+        return group
+    as_number = Tensor.squeeze if modes.grad_enabled else Tensor.item
+    return {k: as_number(v) if isinstance(v, Tensor) else scalar(v) for k, v in group.items()}
+
+
+def plus_product(a: Array, x: Any, y: Array) -> Array:
+    """Return a + x * y."""
+    return a + x * y if isinstance(a, Tensor) else multiply_add(a, x, y)
+
+
 def lerp(start: Array, end: Array, weight: float) -> None:
     """Update start += weight * (end - start), in place."""
-    start[...] = blend(start, end, weight)
+    if isinstance(start, Tensor):
+        start.lerp_(end, weight)
+    else:
+        start[...] = blend(start, end, weight)
 
 
 def decay_square(average: Array, grad: Array, beta: float) -> None:
     """Update average = beta * average + (1 - beta) * grad^2, in place."""
     average *= beta
-    average[...] = multiply_add(average, (1 - beta) * grad, grad)
+    average[...] = plus_product(average, (1 - beta) * grad, grad)
 
 
 def add_quotient(target: Array, numerator: Array, denominator: Array, factor: float = 1.0) -> None:
     """Update target += factor * numerator / denominator, in place."""
-    target += factor * numerator / denominator
+    target += factor * copied(numerator) / denominator

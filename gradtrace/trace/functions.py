@@ -117,7 +117,7 @@ def watched(node: Node, ids: dict[int, int]) -> tuple[SavedRecord, ...]:
     if node.op is None or node.extras is None:
         return ()
     names = [node.op.plain_names[i - node.op.arity] for i in node.plan.reads] or ["indices"]
-    known = [ids.get(ident(tensor)) for tensor, _ in node.extras.watched]
+    known = [ids.get(ident(tensor)) for tensor, *_ in node.extras.watched]
     return tuple(SavedRecord(names[min(i, len(names) - 1)], t, "") for i, t in enumerate(known) if t is not None)
 
 

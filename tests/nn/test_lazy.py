@@ -151,3 +151,23 @@ def test_lazy_instance_norm_learns_and_tracks_by_default(kind):
 def test_the_error_for_an_input_of_another_dimension_has_its_size():
     with pytest.raises(RuntimeError, match=r"got input of size: torch\.Size\(\[3\]\)"):
         nn.LazyConv1d(2, 1)(gt.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "on"),
+    [
+        ((), {}, (True, True)),
+        ((1e-3, 0.2), {}, (True, True)),
+        ((1e-3, 0.2, False), {}, (False, True)),
+        ((1e-3, 0.2, True, False), {}, (True, False)),
+        ((), {"affine": False}, (False, True)),
+        ((1e-3,), {"track_running_stats": False}, (True, False)),
+    ],
+)
+def test_lazy_instance_norms_have_the_defaults_of_batch_norms(
+    args: tuple[object, ...], kwargs: dict[str, object], on: tuple[bool, bool]
+) -> None:
+    layer = nn.LazyInstanceNorm1d(*args, **kwargs)
+    layer(gt.ones(2, 3, 4))
+    assert (layer.affine, layer.track_running_stats) == on
+    assert (layer.weight is not None, layer.running_mean is not None) == on

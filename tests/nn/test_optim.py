@@ -110,9 +110,16 @@ def test_training_goes_on_from_a_saved_state(kind: str) -> None:
     assert p.tolist() == q.tolist()
 
 
-def test_differentiable_steps_are_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="differentiable=True is not available"):
-        optim.SGD([torch.tensor([1.0], requires_grad=True)], lr=0.1, differentiable=True)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_second_differentiable_step_keeps_what_the_first_one_saved(kind: str) -> None:
+    theta = torch.tensor([1.0, -2.0], dtype=torch.float64, requires_grad=True)
+    w = theta.clone()
+    opt = getattr(optim, kind)([w], differentiable=True)
+    for _ in range(2):
+        w.grad = theta**3
+        opt.step()
+    (slope,) = torch.autograd.grad(w.sum(), theta)
+    assert slope.isfinite().all()
 
 
 def test_every_public_name_loads() -> None:

@@ -96,7 +96,7 @@ def as_arrays(record: Op, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[
             continue
         if in_rule:
             arrays_read = [a for a in (value if type(value) is tuple else (value,)) if isinstance(a, np.ndarray)]
-            read += [(i, t) for a in arrays_read for t, _ in state.watched if np.may_share_memory(a, t._data)]
+            read += [(i, t) for a in arrays_read for t, *_ in state.watched if np.may_share_memory(a, t._data)]
         elif isinstance(value, Tensor):
             arrays[i] = value.shared()
             read.append((i, value))

@@ -175,7 +175,7 @@ class NodeExtras:
     `versions` are the versions of the saved arguments (0 for an argument that is not a tensor), or None if all were 0.
     `out_counter` and `out_version` are the version counter and the version of the saved result. `fast_result` is set
     when the tensor that the node made (or the leaf) left the fast path: its TensorExtras, its data, and a weak
-    reference to it. `watched` are index tensors and masks with their versions. `slope` is the derivative that was
+    reference to it. `watched` are index tensors and masks, with version and data. `slope` is the derivative that was
     computed along with the result, and the fingerprint of the argument (`operators/trigonometry.py`). `noted` are the
     arguments and the raw results of the call that made the node, in a notebook (`trace.cell_values`).
     """
@@ -193,7 +193,7 @@ class NodeExtras:
         self.fast_result: tuple[Any, Any, weakref.ref[Any]] | None = None
         # what reads the saved values, if saved-tensor hooks have packed one: its arguments, and its result as raw data
         self.unpack: Callable[[Node], tuple[tuple[Any, ...], Any]] | None = None
-        self.watched: tuple[tuple[Any, int], ...] = ()
+        self.watched: tuple[tuple[Any, int, Any], ...] = ()
         self.slope: tuple[Any, float] | None = None
         self.metadata: dict[Any, Any] | None = None
         self.noted: tuple[tuple[Any, ...], tuple[Any, ...]] | None = None

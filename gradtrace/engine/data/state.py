@@ -31,7 +31,7 @@ class State:
         self.levels: tuple[Any, ...] = ()  # the stack of running transforms of `func`, the outermost first
         self.inference = False
         self.in_rule = False  # whether a derivative rule runs on Tensors
-        self.watched: tuple[tuple[Any, int], ...] = ()  # the tensors whose arrays that rule reads, with their versions
+        self.watched: tuple[tuple[Any, int, Any], ...] = ()  # the tensors whose arrays that rule reads (NodeExtras)
         self.recorder: Recorder | None = None
         self.forward: Any = None  # the level of forward-mode differentiation
         self.saved_hooks: tuple[Any, ...] = ()  # pairs (pack, unpack), the last one in force

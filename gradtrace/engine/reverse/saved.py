@@ -96,7 +96,8 @@ def watch_by(node: Node, tensors: Iterable[object]) -> None:
     if state.saved_hooks:
         copy_plain_arguments(node)
         return
-    watched = tuple([(t, t._version) for t in tensors if isinstance(t, Tensor) and not (t._x and t._x.inference)])
+    known = [t for t in tensors if isinstance(t, Tensor) and not (t._x and t._x.inference)]
+    watched = tuple([(t, t._version, t._data) for t in known])
     if watched:
         extras = node.ensure_extras()
         extras.watched = (*extras.watched, *watched)
@@ -126,15 +127,23 @@ PLAIN = frozenset((float, int, bool, str, type(None), Meta))  # types of what is
 
 def arguments(node: Node) -> tuple[Any, ...]:
     """Return the saved arguments of a node; those kept as raw data become tensors with their history."""
-    raw_mask = node.plan.raw_mask
+    raw_mask, kept = node.plan.raw_mask, node.kept
+    for tensor, _, data in () if node.extras is None else node.extras.watched:
+        if tensor._data is not data:  # `tensor.data` was set: as in PyTorch, the new data are read
+            kept = replaced(kept, data, tensor._data)
     if not raw_mask or node.saved_a is FREED:
-        return node.kept
-    args = list(node.kept)
+        return kept
+    args = list(kept)
     if raw_mask & 1:
         args[0] = of_edge(node.saved_a, node.edge_a)
     if raw_mask & 2:
         args[1] = of_edge(node.saved_b, node.edge_b)
     return tuple(args)
+
+
+def replaced(value: Any, old: Raw, new: Raw) -> Any:
+    """Return a value, or each value of a tuple, with `new` in the place of `old`."""
+    return tuple([replaced(v, old, new) for v in value]) if type(value) is tuple else new if value is old else value
 
 
 def of_edge(raw: Raw, edge: Node) -> Tensor:
@@ -190,8 +199,8 @@ def saved_data(node: Node) -> tuple[list[Any], Any]:
     if extras is not None:
         if extras.unpack is not None or extras.out_counter is not None:
             return all_checked(node)
-        for tensor, version in extras.watched:
-            if tensor._version != version:
+        for tensor, version, data in extras.watched:
+            if tensor._version != version or tensor._data is not data:
                 return all_checked(node)
         versions = extras.versions
     first, second = node.saved_a, node.saved_b
@@ -252,7 +261,7 @@ def check_versions(node: Node) -> None:
         outs = node.out if type(node.out) is tuple else (node.out,)
         number = next(i for i, raw in enumerate(outs) if raw is not None)
         raise modified(outs[number], node, number, extras.out_counter.n, extras.out_version)
-    for t, version in extras.watched:
+    for t, version, _ in extras.watched:
         if t._version != version:
             raise modified(t._data, None, 0, t._version, version)
 

@@ -112,19 +112,10 @@ class LazyLinear(_Lazy, linear.Linear):
 
 
 class _LazyInstanceNorm(_Lazy):
-    def __init__(
-        self: Any,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        on = {"affine": affine, "track_running_stats": track_running_stats, "bias": bias}
-        super().__init__(eps=eps, momentum=momentum, device=device, dtype=dtype, **on)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        """PyTorch's lazy classes derive from those of batch normalisation, whose arguments are on by default."""
+        on = dict.fromkeys(("affine", "track_running_stats")[max(0, len(args) - 2) :], True)  # after eps and momentum
+        super().__init__(*args, **{**on, **kwargs})
 
 
 class _LazyConv(_Lazy):
@@ -162,7 +153,6 @@ LazyConvTranspose3d = _lazy(conv.ConvTranspose3d, _LazyConv, "LazyConvTranspose3
 LazyBatchNorm1d = _lazy(batchnorm.BatchNorm1d, _Lazy, "LazyBatchNorm1d", "num_features")
 LazyBatchNorm2d = _lazy(batchnorm.BatchNorm2d, _Lazy, "LazyBatchNorm2d", "num_features")
 LazyBatchNorm3d = _lazy(batchnorm.BatchNorm3d, _Lazy, "LazyBatchNorm3d", "num_features")
-# PyTorch's lazy classes derive from those of batch normalization, whose arguments are on by default.
 LazyInstanceNorm1d = _lazy(instancenorm.InstanceNorm1d, _LazyInstanceNorm, "LazyInstanceNorm1d", "num_features")
 LazyInstanceNorm2d = _lazy(instancenorm.InstanceNorm2d, _LazyInstanceNorm, "LazyInstanceNorm2d", "num_features")
 LazyInstanceNorm3d = _lazy(instancenorm.InstanceNorm3d, _LazyInstanceNorm, "LazyInstanceNorm3d", "num_features")

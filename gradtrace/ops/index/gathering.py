@@ -115,7 +115,7 @@ def where_or_nonzero(condition: Tensor, input: Any = None, other: Any = None) ->
         raise TypeError("where() takes the condition alone, or both input and other")
     if not isinstance(condition, Tensor):
         raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
-    if condition.dtype.category != dtypes.BOOL:
+    if condition.dtype is not dtypes.bool_ and condition.dtype is not dtypes.uint8:
         raise RuntimeError(
             "where expected condition to be a boolean tensor, but got a tensor with dtype "
             f"{condition.dtype.scalar_type}"

@@ -177,7 +177,7 @@ def index_arrays(tensor: Tensor, advanced: list[Any]) -> tuple[Any, ...]:
 def as_index(item: Any) -> Array:
     if isinstance(item, Tensor):
         array = item.shared()
-        if array.dtype.kind == "f":
+        if array.dtype.kind == "f" or array.dtype in (np.int8, np.int16):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         return array.astype(bool) if array.dtype == np.uint8 else array
     array = np.asarray(item) if is_array(item) or isinstance(item, bool) else np.asarray(from_nested(item, None))

@@ -279,7 +279,7 @@ def choose_put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = 
 @public(vmap="samples")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """Select the entries at `indices` along dim, with shapes broadcast (torch.take_along_dim)."""
-    if indices.dtype is not dtypes.int64:
+    if dim is not None and indices.dtype is not dtypes.int64:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_type}"
         )

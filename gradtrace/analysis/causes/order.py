@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.causes import undefined
 from gradtrace.analysis.causes.element import bad_place, line_of_element
@@ -54,13 +52,17 @@ def named_numbers(facts: Facts) -> list[int]:
 def found_by_program(facts: Facts) -> list[int]:
     """Return the last computed value with a NaN, if the program has failed with an error that speaks of such values."""
     failure = facts.trace.failure
-    if failure is None or not NOT_FINITE.search(f"{failure.kind} {failure.message} {facts.text.line(failure.span)}"):
+    if failure is None:
+        return []
+    text = f"{failure.kind} {failure.message} {facts.text.line(failure.span)}".lower()
+    words = "".join(letter if letter.isalpha() else " " for letter in text).split()
+    if not any(word.startswith(NOT_FINITE) for word in words):
         return []
     bad = lasting(facts.trace)
     return [t.id for t in facts.tensors if t.id in bad and t.operation is not None and has_nan(t.value)][-1:]
 
 
-NOT_FINITE = re.compile(r"\bnan|isnan|finite|\binf\b|singular|positive.definite", re.IGNORECASE)
+NOT_FINITE = ("nan", "inf", "isnan", "isinf", "isfinite", "nonfinite", "finite", "singular", "definite")
 
 
 def bad_gradients(facts: Facts) -> dict[int, str]:

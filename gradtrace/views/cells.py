@@ -6,6 +6,8 @@ escaped, so that no name or source text can move the cursor or hide its true ord
 
 from __future__ import annotations
 
+from gradtrace.annotations import Iterable, Mapping, Sequence
+
 RESET = "\x1b[0m"
 STYLES = {
     "bold": "\x1b[1m",
@@ -72,6 +74,38 @@ def clip_middle(text: str, columns: int, ellipsis: str = "…") -> str:
     head = boundary(text, fitting(text, (room + 1) // 2))
     tail = boundary(text, len(text) - fitting(text[::-1], room // 2), after=True)
     return text[:head] + ellipsis + text[tail:]
+
+
+def clip_distinct(texts: Sequence[str], columns: int, ellipsis: str = "…") -> list[str]:
+    """Cut texts to at most `columns` so that different ones stay different: in the middle, or where they are alike."""
+    shown = {text: clip_middle(text, columns, ellipsis) for text in texts}
+    waiting = alike(shown, shown)
+    while waiting:
+        group = waiting.pop()
+        shortest = min(map(len, group))
+        differs = next((i for i in range(shortest) if len({text[i] for text in group}) > 1), shortest)
+        start = group[0].rfind(".", 0, differs) + 1
+        start = start if differs - start < columns // 2 else differs
+        shown |= {text: clip_before(text, start, columns, ellipsis) for text in group}
+        waiting += [few for few in alike(group, shown) if len(few) < len(group)]
+    return [shown[text] for text in texts]
+
+
+def alike(texts: Iterable[str], shown: Mapping[str, str]) -> list[list[str]]:
+    """Return the groups of different texts that are shown in the same way."""
+    groups: dict[str, list[str]] = {}
+    for text in texts:
+        groups.setdefault(shown[text], []).append(text)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def clip_before(text: str, start: int, columns: int, ellipsis: str) -> str:
+    """Cut `text` to at most `columns` before position `start`, and at its end if that is not enough."""
+    if width(text) <= columns:
+        return text
+    room, start = columns - width(ellipsis), boundary(text, start)
+    head = min(start, boundary(text, fitting(text, max(0, room - width(text[start:])))))
+    return text[:head] + ellipsis + clip(text[start:], room, ellipsis)
 
 
 def fitting(text: str, columns: int) -> int:

@@ -6,8 +6,9 @@ escaped, so that no name or source text can move the cursor or hide its true ord
 
 from __future__ import annotations
 
-from gradtrace.annotations import Iterable, Mapping, Sequence
+from gradtrace.annotations import Mapping, Sequence
 
+CUTS = 3  # rounds in which names that are shown alike are cut elsewhere
 RESET = "\x1b[0m"
 STYLES = {
     "bold": "\x1b[1m",
@@ -79,33 +80,45 @@ def clip_middle(text: str, columns: int, ellipsis: str = "…") -> str:
 def clip_distinct(texts: Sequence[str], columns: int, ellipsis: str = "…") -> list[str]:
     """Cut texts to at most `columns` so that different ones stay different: in the middle, or where they are alike."""
     shown = {text: clip_middle(text, columns, ellipsis) for text in texts}
-    waiting = alike(shown, shown)
-    while waiting:
-        group = waiting.pop()
-        shortest = min(map(len, group))
-        differs = next((i for i in range(shortest) if len({text[i] for text in group}) > 1), shortest)
-        start = group[0].rfind(".", 0, differs) + 1
-        start = start if differs - start < columns // 2 else differs
-        shown |= {text: clip_before(text, start, columns, ellipsis) for text in group}
-        waiting += [few for few in alike(group, shown) if len(few) < len(group)]
+    parts: dict[str, set[int]] = {text: set() for text in shown}  # where each text differs from one like it
+    for _ in range(CUTS):
+        groups = alike(shown)
+        for group in groups:
+            start = difference(group, columns)
+            for text in group:
+                parts[text].add(start)
+                shown[text] = clip_around(text, min(parts[text]), max(parts[text]), columns, ellipsis)
     return [shown[text] for text in texts]
 
 
-def alike(texts: Iterable[str], shown: Mapping[str, str]) -> list[list[str]]:
+def alike(shown: Mapping[str, str]) -> list[list[str]]:
     """Return the groups of different texts that are shown in the same way."""
     groups: dict[str, list[str]] = {}
-    for text in texts:
-        groups.setdefault(shown[text], []).append(text)
+    for text, short in shown.items():
+        groups.setdefault(short, []).append(text)
     return [group for group in groups.values() if len(group) > 1]
 
 
-def clip_before(text: str, start: int, columns: int, ellipsis: str) -> str:
-    """Cut `text` to at most `columns` before position `start`, and at its end if that is not enough."""
+def difference(texts: Sequence[str], columns: int) -> int:
+    """Return where the first part that differs begins: after a dot, if that is not too far before the difference."""
+    shortest = min(map(len, texts))
+    differs = next((i for i in range(shortest) if len({text[i] for text in texts}) > 1), shortest)
+    start = texts[0].rfind(".", 0, differs) + 1
+    return start if differs - start < columns // 2 else differs
+
+
+def clip_around(text: str, first: int, last: int, columns: int, ellipsis: str) -> str:
+    """Cut `text` to at most `columns` so that the parts that begin at these positions are shown."""
     if width(text) <= columns:
         return text
-    room, start = columns - width(ellipsis), boundary(text, start)
-    head = min(start, boundary(text, fitting(text, max(0, room - width(text[start:])))))
-    return text[:head] + ellipsis + clip(text[start:], room, ellipsis)
+    room, first, last = columns - width(ellipsis), boundary(text, first), boundary(text, last)
+    tail = room - width(text[first:])
+    if first == last or tail >= 0:
+        head = min(first, boundary(text, fitting(text, max(0, tail))))
+        return text[:head] + ellipsis + clip(text[first:], room, ellipsis)
+    room -= width(ellipsis)
+    middle = text[first : min(last, first + max(room // 2, room - width(text[last:])))]
+    return ellipsis + middle + ellipsis + clip(text[last:], room - width(middle), ellipsis)
 
 
 def fitting(text: str, columns: int) -> int:

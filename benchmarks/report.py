@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from benchmarks.results import Results
+from benchmarks.results import Results, machine_of
 from benchmarks.table import JOBS, OURS, Target
 
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "times": 1.0}
@@ -60,37 +60,31 @@ def shown_bytes(count: float) -> str:
 
 
 def table(results: Results) -> str:
-    """Every target as a row of a Markdown table, the machine above it, jobs without a target below."""
+    """Every target as a row of a Markdown table, the machines above it, jobs without a target below."""
     rows = [HEAD, ["---"] * len(HEAD)]
-    for name, entry in results["jobs"].items():
-        rows += [row(name, entry, target) for target in JOBS[name].targets]
     others = [HEAD[:2] + HEAD[3:7], ["---"] * 6]
+    machines: list[dict[str, str]] = []
     for name, entry in results["jobs"].items():
+        own = machine_of(results, entry)
+        machines += [] if own in machines else [own]
+        number = machines.index(own) + 1
+        title = JOBS[name].title + (f" [{number}]" if number > 1 else "")
+        rows += [row(name, title, entry, target) for target in JOBS[name].targets]
         aimed = {target.peer for target in JOBS[name].targets}
-        others += [bare_row(name, entry, peer) for peer in entry["ratios"] if peer not in aimed]
-    told = [f"Measured on: {facts(results['machine'])}.", *elsewhere(results)]
-    return "\n".join([*told, "", *lines(rows), "", "Beside the other peers:", "", *lines(others)])
+        others += [bare_row(name, title, entry, peer) for peer in entry["ratios"] if peer not in aimed]
+    facts = [", ".join(f"{key} {value}" for key, value in one.items()) for one in machines]
+    head = [f"Measured on: {one}." if n == 1 else f"Rows with [{n}] on: {one}." for n, one in enumerate(facts, 1)]
+    return "\n\n".join([*head, "\n".join(lines(rows)), "Beside the other peers:", "\n".join(lines(others))])
 
 
-def facts(machine: Results) -> str:
-    return ", ".join(f"{key} {value}" for key, value in machine.items())
-
-
-def elsewhere(results: Results) -> list[str]:
-    """A line for each job that another machine measured, with what differs there."""
-    own = results["machine"].items()
-    found = [(JOBS[name].title, entry["machine"]) for name, entry in results["jobs"].items() if "machine" in entry]
-    return [f"But {title}: {facts(dict(machine.items() - own))}." for title, machine in found]
-
-
-def row(name: str, entry: Results, target: Target) -> list[str]:
+def row(name: str, title: str, entry: Results, target: Target) -> list[str]:
     value = reached(target, entry)
     if value is None:
-        return [JOBS[name].title, target.peer, f"{target.ratio:g}", "", "", "", "", "not measured"]
+        return [title, target.peer, f"{target.ratio:g}", "", "", "", "", "not measured"]
     what = "" if target.figure == "seconds" else ": memory"
     mark = "reached" if value <= target.ratio else f"missed by {value / target.ratio - 1:.0%}"
     return [
-        JOBS[name].title + what,
+        title + what,
         target.peer,
         f"{target.ratio:g}",
         f"**{value:.3g}**",
@@ -101,9 +95,9 @@ def row(name: str, entry: Results, target: Target) -> list[str]:
     ]
 
 
-def bare_row(name: str, entry: Results, peer: str) -> list[str]:
+def bare_row(name: str, title: str, entry: Results, peer: str) -> list[str]:
     ratios = [f"{entry['ratios'][peer][which]:.3g}" for which in ("seconds", "best")]
-    return [JOBS[name].title, peer, *ratios, *(figure(name, entry, p, "seconds") for p in (OURS, peer))]
+    return [title, peer, *ratios, *(figure(name, entry, p, "seconds") for p in (OURS, peer))]
 
 
 def figure(name: str, entry: Results, peer: str, which: str) -> str:

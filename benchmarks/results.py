@@ -5,9 +5,9 @@ Results are plain data, as they stand in JSON:
     {"schema": "gradtrace/benchmarks", "version": 1, "machine": {...},
      "jobs": {JOB: {"rounds": 5, "agree": true,
                     "peers": {PEER: {"seconds": 1.0, "bytes": null, "check": 2.5, "best": 0.9}},
-                    "ratios": {PEER: {"seconds": 0.5, "best": 0.49, "bytes": null}}}}}
+                    "ratios": {PEER: {"seconds": 0.5, "best": 0.49, "bytes": null}},
+                    "machine": {...}}}}  # only of a job that was measured on another machine
 
-An entry that was measured on another machine than the others has a "machine" of its own.
 `peers` has the medians of the rounds, and as `best` the shortest time of all. A ratio is gradtrace over the peer: the
 median of the rounds' own ratios, so that what slows the machine for a while slows both; `best` is the ratio of the
 shortest times.
@@ -67,14 +67,21 @@ def agreement(job: Job, found: Rounds) -> bool | None:
 
 
 def together(results: Results, older: Results | None) -> Results:
-    """`results` with the older figures of jobs that were not run. What another machine measured says which."""
-    if older is None or older["jobs"].keys() <= results["jobs"].keys():
+    """`results` with the older figures of jobs that were not run; those of another machine name it as `machine`."""
+    if older is None:
         return results
-    new = results["jobs"]
-    if older["machine"] != results["machine"]:
-        new = {name: {**entry, "machine": results["machine"]} for name, entry in new.items()}
-    jobs = {**older["jobs"], **new}
-    return {**older, "jobs": {name: jobs[name] for name in JOBS if name in jobs}}
+    jobs = {name: {**entry, "machine": machine_of(older, entry)} for name, entry in older["jobs"].items()}
+    for entry in jobs.values():
+        if entry["machine"] == results["machine"]:
+            del entry["machine"]
+    jobs.update(results["jobs"])
+    return {**results, "jobs": {name: jobs[name] for name in JOBS if name in jobs}}
+
+
+def machine_of(results: Results, entry: Results) -> dict[str, str]:
+    """Return the machine on which the figures of one job were measured."""
+    found: dict[str, str] = entry.get("machine", results["machine"])
+    return found
 
 
 def load(path: Path) -> Results:

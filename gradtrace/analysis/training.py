@@ -184,7 +184,8 @@ def judged(rows: tuple[StepRow, ...], first_inf: int | None, first_nan: int | No
         return "", False
     first, last = finite[0][1], finite[-1][1]
     best_step, best = min(finite, key=lambda one: one[1])
-    if last > 10 * abs(first) or (last > first and last > 10 * abs(best)):
+    is_highest = last > 0.9 * max(x for _, x in finite)
+    if is_highest and (last > 10 * abs(first) or (last > first and last > 10 * abs(best))):
         return f"diverging: the loss grows from {best:.3g} in step {best_step} to {last:.3g}", True
     if last < first:
         return f"the loss falls from {first:.4g} to {last:.4g}", False

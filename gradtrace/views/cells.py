@@ -6,6 +6,9 @@ escaped, so that no name or source text can move the cursor or hide its true ord
 
 from __future__ import annotations
 
+from gradtrace.annotations import Mapping, Sequence
+
+CUTS = 3  # rounds in which names that are shown alike are cut elsewhere
 RESET = "\x1b[0m"
 STYLES = {
     "bold": "\x1b[1m",
@@ -81,6 +84,50 @@ def clip_middle(text: str, columns: int, ellipsis: str = "…") -> str:
     head = boundary(text, fitting(text, (room + 1) // 2))
     tail = boundary(text, len(text) - fitting(text[::-1], room // 2), after=True)
     return text[:head] + ellipsis + text[tail:]
+
+
+def clip_distinct(texts: Sequence[str], columns: int, ellipsis: str = "…") -> list[str]:
+    """Cut texts to at most `columns` so that different ones stay different: in the middle, or where they are alike."""
+    shown = {text: clip_middle(text, columns, ellipsis) for text in texts}
+    parts: dict[str, set[int]] = {text: set() for text in shown}  # where each text differs from one like it
+    for _ in range(CUTS):
+        groups = alike(shown)
+        for group in groups:
+            start = difference(group, columns)
+            for text in group:
+                parts[text].add(start)
+                shown[text] = clip_around(text, min(parts[text]), max(parts[text]), columns, ellipsis)
+    return [shown[text] for text in texts]
+
+
+def alike(shown: Mapping[str, str]) -> list[list[str]]:
+    """Return the groups of different texts that are shown in the same way."""
+    groups: dict[str, list[str]] = {}
+    for text, short in shown.items():
+        groups.setdefault(short, []).append(text)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def difference(texts: Sequence[str], columns: int) -> int:
+    """Return where the first part that differs begins: after a dot, if that is not too far before the difference."""
+    shortest = min(map(len, texts))
+    differs = next((i for i in range(shortest) if len({text[i] for text in texts}) > 1), shortest)
+    start = texts[0].rfind(".", 0, differs) + 1
+    return start if differs - start < columns // 2 else differs
+
+
+def clip_around(text: str, first: int, last: int, columns: int, ellipsis: str) -> str:
+    """Cut `text` to at most `columns` so that the parts that begin at these positions are shown."""
+    if width(text) <= columns:
+        return text
+    room, first, last = columns - width(ellipsis), boundary(text, first), boundary(text, last)
+    tail = room - width(text[first:])
+    if first == last or tail >= 0:
+        head = min(first, boundary(text, fitting(text, max(0, tail))))
+        return text[:head] + ellipsis + clip(text[first:], room, ellipsis)
+    room -= width(ellipsis)
+    middle = text[first : min(last, first + max(room // 2, room - width(text[last:])))]
+    return ellipsis + middle + ellipsis + clip(text[last:], room - width(middle), ellipsis)
 
 
 def fitting(text: str, columns: int) -> int:

@@ -197,9 +197,8 @@ def shortened(columns: list[Column], limit: int, shrink: Mapping[str, int], opti
 def clipped(column: Column, width: int, options: LayoutOptions) -> Column:
     if column.width <= width:
         return column
-    return Column(
-        column.title, [cell._replace(text=cells.clip_middle(cell.text, width, dots(options))) for cell in column.cells]
-    )
+    texts = cells.clip_distinct([cell.text for cell in column.cells], width, dots(options))
+    return Column(column.title, [cell._replace(text=text) for cell, text in zip(column.cells, texts, strict=True)])
 
 
 # ---- a table at its full width

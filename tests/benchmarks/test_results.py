@@ -78,23 +78,25 @@ def test_more_memory_is_a_slowdown_too():
     assert results.slower("million", now, before, 0.25) == ["million: the memory over torch's was 0.1 and is 0.2"]
 
 
-def test_jobs_not_run_keep_their_figures_of_the_same_machine():
+def test_jobs_not_run_keep_their_figures():
     older, newer = document(scalar=entry((1.0, 1.0)), ten=entry((1.0, 1.0))), document(ten=entry((2.0, 1.0)))
     joined = results.together(newer, older)
+    assert joined == document(scalar=older["jobs"]["scalar"], ten=newer["jobs"]["ten"])
     assert list(joined["jobs"]) == ["scalar", "ten"]
-    assert joined["jobs"]["ten"] == newer["jobs"]["ten"]
 
 
-def test_what_another_machine_measured_says_which():
-    older, newer = document(scalar=entry((1.0, 1.0)), ten=entry((1.0, 1.0))), document(ten=entry((2.0, 1.0)))
-    joined = results.together(newer, {**older, "machine": {"cores": "64", "memory": "4 GiB"}})
-    assert joined["machine"]["cores"] == "64" and joined["jobs"]["scalar"] == older["jobs"]["scalar"]
-    assert joined["jobs"]["ten"] == {**newer["jobs"]["ten"], "machine": {"cores": "2"}}
-    assert f"But {JOBS['ten'].title}: cores 2." in report.table(joined)
-    assert results.together(newer, joined)["jobs"]["scalar"] == older["jobs"]["scalar"]
-    assert results.together(document(scalar=entry((1.0, 1.0)), ten=entry((2.0, 1.0))), joined)["machine"] == {
-        "cores": "2"
-    }
+def test_jobs_of_another_machine_keep_their_figures_and_name_it(tmp_path):
+    page, large = tmp_path / "page.md", {"cores": "64"}
+    page.write_text(f"{report.BEGIN}\n{report.END}\n")
+    older = {**document(scalar=entry((1.0, 1.0)), ten=entry((1.0, 2.0))), "machine": large}
+    joined = results.together(document(ten=entry((2.0, 1.0))), older)
+    assert joined["machine"] == {"cores": "2"} and "machine" not in joined["jobs"]["ten"]
+    assert joined["jobs"]["scalar"] == {**entry((1.0, 1.0)), "machine": large}
+    assert "machine" not in results.together({**document(), "machine": large}, joined)["jobs"]["scalar"]
+    report.write(page, joined)
+    text = page.read_text()
+    assert "\nMeasured on: cores 64.\n\nRows with [2] on: cores 2.\n" in text
+    assert f"| {JOBS['scalar'].title} | torch |" in text and f"| {JOBS['ten'].title} [2] | torch |" in text
 
 
 def test_the_page_has_each_target_with_its_verdict(tmp_path):

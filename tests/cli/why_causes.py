@@ -76,6 +76,13 @@ CAUSES = {
         "for i in range(12):\n    loss = ((net(x) - 3 * x) ** 2).mean()\n" + STEP,
         "diverges", 7, "the steps overshoot with lr=0.1 on line 7", "in place of lr=0.1", "lr=0.1", "lr=0.001",
     ),
+    "a step that kills every unit": (
+        TORCH + "net = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 3))\n"
+        "opt = torch.optim.SGD(net.parameters(), lr=500)\nx, y = torch.rand(64, 8), torch.randint(0, 3, (64,))\n"
+        "for i in range(8):\n    loss = F.cross_entropy(net(x), y)\n" + STEP,
+        "stopped", 6, "it is 0 since step 3, and step 2 with lr=500 on line 6 made net.0",
+        "a much smaller lr in place of lr=500", "lr=500", "lr=0.05",
+    ),
     "gradients that accumulate": (
         NET + LOOP.replace("    opt.zero_grad()\n", ""),
         "accumulated", 10, "no zero_grad() clears them", "opt.zero_grad() before backward on line 10",

@@ -56,6 +56,7 @@ TABLE = {
     "loop_over_parameters": (r"3 steps, loss .* all 4 parameters", {"x": "requires grad", "model.2.bias": "backward"}),
     "lora_first_step": (r"0 until an update of model\.0\.lora_B", {"model.0.lora_A": r"an update of model\.0\.lora_B"}),
     "lstm_language_model": (r"3 steps, loss .* all 11 parameters", {}),
+    "margin_reached": (r"30 steps, loss .* all 5 parameters", {"net.1.weight": "relu on line 23 lets nothing back"}),
     "moe_idle_expert": (r"No operation of these steps reads net\.0\.experts\.0\.weight and", {}),
     "neural_ode": (r"3 steps, loss .* all 4 parameters", {}),
     "peft_lora": (r"all 10 parameters .* until an update of .*lora_B.* 41 parameters of base\.bert and", {}),

@@ -196,6 +196,12 @@ WEIGHTED = (
     "for step in range(3):\n    ce = -net(torch.randn(6, 4)).sigmoid().log()\n"
     "    w = ce.detach()\n    loss = (w * ce).mean()\n" + LOOP
 )
+MEMORIZED = (  # the first scores fit the first batch, the second one has exchanged labels
+    "net = nn.Linear(2, 2)\nnn.init.zeros_(net.bias)\nwith torch.no_grad():\n    net.weight.copy_(3 * torch.eye(2))\n"
+    "opt = torch.optim.SGD(net.parameters(), lr=0.5, momentum=0.9)\n"
+    "for labels in ([0, 1], [1, 0], [0, 0]):\n"
+    "    loss = nn.functional.cross_entropy(net(torch.eye(2)), torch.tensor(labels))\n" + LOOP
+)
 # a program, the command and the names, what the answer must contain and what it must not
 CASES = {
     "the bias of attention's keys": (KEYS, "why k.bias", r"cancel out, but for rounding, since .* before softmax", ""),
@@ -210,6 +216,7 @@ CASES = {
     "scores, not what the last layer reads": (LABELS, "why", "goes up to 10, and there are 10 scores", "4 scores"),
     "NaN in a batch": (NAN_BATCH, "why", r"line 8 writes nan into batches\[1\]", r"lr=|overshoot"),
     "NaN in a batch, in numbers": (NAN_BATCH, "stats", "the loss is NaN first in step 2", r"diverging|\binf\b"),
+    "a loss that has fallen again": (MEMORIZED, "stats", "the loss does not fall", "diverging"),
     "a mask's infinity": (MASKED, "stats", "the loss", r"\bInf\b|first bad"),
     "a small factor in a residual branch": (LAYER_SCALE, "stats", "the loss", "vanishing"),
     "its parameters": (LAYER_SCALE, "why", "Nothing is wrong", "vanish"),

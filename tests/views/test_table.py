@@ -92,5 +92,25 @@ def test_clipping_in_the_middle(text, columns, shown):
     assert cells.width(cells.clip_middle(text, columns)) <= columns
 
 
+@pytest.mark.parametrize("columns", [14, 20, 30])
+def test_different_names_are_not_shortened_to_the_same_text(columns):
+    names = [f"model.features.{i}.{j}.block.conv.weight" for i in (3, 4, 10) for j in range(2)]
+    names += ["model.head.weight", "weights(1024, 2048)", "weights(1024, 2049)", names[0]]
+    shown = cells.clip_distinct(names, columns)
+    assert len(set(shown)) == len(set(names)) and shown[-1] == shown[0]
+    assert max(map(cells.width, shown)) <= columns
+    if columns == 20:
+        assert shown[:2] == ["…3.0.block.conv.wei…", "…3.1.block.conv.wei…"]
+
+
+def test_names_of_like_layers_stay_different_in_few_columns():
+    layers = [f"model.features.{i}.{j}.norm{k}" for i in (1, 3) for j in (0, 1) for k in (1, 2)]
+    names = [f"model.features.{layer}.{kind}" for layer in ("0.0", "0.2", "1.0.norm1") for kind in ("weight", "bias")]
+    assert len(set(cells.clip_distinct(names, 12))) == len(names)
+    names += [f"{layer}.{kind}" for layer in layers[1:] for kind in ("weight", "bias")]
+    shown = cells.clip_distinct(names, 14)
+    assert len(set(shown)) == len(names) and max(map(cells.width, shown)) <= 14
+
+
 def test_no_tensor_is_no_table():
     assert render(samples.Builder().trace()) == ""

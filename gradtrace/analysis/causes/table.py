@@ -16,6 +16,7 @@ from gradtrace.analysis.causes import (
     rates,
     scale,
     silent,
+    stopped,
     sums,
     uncalled,
 )
@@ -96,9 +97,14 @@ QUESTIONS = (
     ),
     Question(silent.constant_sum, (("constant sum", "a softmax that is summed over its own dimension"),)),
     Question(
+        stopped.stopped,
+        (("stopped", "a step so large that gradients are 0 after it"),),
+        unless=("cleared early", "diverges", "not finite", "gradient overflow", "constant sum"),
+    ),
+    Question(
         cuts.only_zeros,
         (),
-        unless=("cleared early", "not finite", "gradient overflow", "constant sum"),
+        unless=("cleared early", "not finite", "gradient overflow", "constant sum", "stopped"),
     ),
     Question(
         silent.wrong_backward, (("wrong backward", "a Function whose backward is not the derivative of forward"),)

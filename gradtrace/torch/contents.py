@@ -31,6 +31,8 @@ EXACT = 16_384  # elements of a sparse tensor up to which it is read as a dense 
 WHOLE = frozenset([*NAMES, "bfloat16"])
 _names: dict[Any, str] = {}
 _devices: dict[Any, str] = {}
+_shapes: dict[Any, Noted] = {}  # notes without contents, which tensors of one shape and dtype share
+MOST_SHAPES = 4096
 
 
 def dtype_name(dtype: Any) -> str:
@@ -93,12 +95,11 @@ class Contents:
         self.pool = Pool()
         self.sketched = level == "compare"
         self.batches = Batches(self.sketched)
-        self.shapes: dict[Any, Noted] = {}  # notes without contents, which tensors of one shape and dtype share
 
     def note(self, tensor: Any) -> Noted:
         """Return a note of a tensor's present contents. Must be called without function modes and without autograd."""
         if self.only_shapes and type(tensor) in PLAIN and not tensor.is_nested:
-            held = self.shapes.get((tensor.shape, tensor.dtype, None if tensor.is_cpu else tensor.device))
+            held = _shapes.get((tensor.shape, tensor.dtype, None if tensor.is_cpu else tensor.device))
             if held is not None:
                 return held
         if private.dispatch_depth():
@@ -132,8 +133,10 @@ class Contents:
 
     def without_contents(self, tensor: Any) -> Noted:
         """Return the note of a shape and a dtype, which `note` then finds."""
+        if len(_shapes) >= MOST_SHAPES:
+            _shapes.clear()
         key = tensor.shape, tensor.dtype, None if tensor.is_cpu else tensor.device
-        found = self.shapes[key] = Noted(tuple(tensor.shape), dtype_name(tensor.dtype), device_name(tensor))
+        found = _shapes[key] = Noted(tuple(tensor.shape), dtype_name(tensor.dtype), device_name(tensor))
         return found
 
     def unread(self, tensor: Any, kind: str) -> Noted:

@@ -71,8 +71,10 @@ class Patches:
         self.hooks = private.OptimizerHooks(self.stepping, self.stepped)
         self.hooks.__enter__()
         groups = private.fsdp_groups()
-        for name in sharded.INTERNAL if groups is not None else ():
-            self._replace(groups, name, sharded.internal(self.rec, getattr(groups, name)))
+        if groups is not None and torch.distributed.is_initialized():
+            self.watch_groups(groups)
+        elif groups is not None:  # there is none before the processes are connected, and each patch takes a while
+            self._replace(groups, "__init__", sharded.first_made(self.watch_groups, groups))
         data_parallel, stages = torch.nn.parallel.DistributedDataParallel, private.pipeline_stages()
         if hasattr(data_parallel, private.DDP_SENDS):
             sends = getattr(data_parallel, private.DDP_SENDS)
@@ -82,6 +84,11 @@ class Patches:
                 self._replace(stages, name, sharded.unrecorded(self.rec, getattr(stages, name)))
             self._replace(stages, "forward_one_chunk", parallel.staged(self.rec, stages.forward_one_chunk))
         self.run_eager()
+
+    def watch_groups(self, groups: Any) -> None:
+        """Replace the methods of FSDP2's class that are not recorded."""
+        for name in sharded.INTERNAL:
+            self._replace(groups, name, sharded.internal(self.rec, getattr(groups, name)))
 
     def _replace(self, owner: Any, name: str, value: Any) -> None:
         self.replaced.append((owner, name, owner.__dict__.get(name, INHERITED), value))

@@ -75,11 +75,14 @@ class Places:
             except KeyError:
                 skip = hidden[id(code)] = is_hidden(code.co_filename)
                 self._codes.append(code)
-            if skip is False:
+            if skip:
+                frame = frame.f_back
+            elif skip is False:
                 return self.number(code, frame.f_lasti)
-            if skip is None and self._calls:
+            elif self._calls:
                 return self._calls[-1]
-            frame = frame.f_back
+            else:
+                frame = frame.f_back
         return 0
 
     def here_and_lead(self, depth: int = 1) -> int:

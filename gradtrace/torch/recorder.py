@@ -300,9 +300,9 @@ class Recorder(TorchFunctionMode):
             self.accumulators[leaf] = index
             return index, True
         record.call = call
-        readable = private.SHOWS_HOOKS or call is not None  # a node of this call has the hooks that are active now
-        readable = readable and not self.contents.dispatched
-        if (kind.saved or kind.custom) and readable and not private.hooked_saves():
+        if not (kind.saved or kind.custom) or self.contents.dispatched:
+            return index, True
+        if (private.SHOWS_HOOKS or call is not None) and not private.hooked_saves():  # a call's hooks are active now
             try:
                 record.saved = saved_of(self, node, kind)
             except Exception as error:

@@ -1,6 +1,8 @@
 """Recording changes nothing: losses, gradients, parameters, buffers, optimizer and random state are bit-equal."""
 
 import random
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -115,3 +117,35 @@ def test_a_difference_would_be_seen():
         case.modules[0][0].weight[0, 0] += 1e-7
     changed = state(case, [])
     assert [n for n in changed if changed[n] != wanted[n]] == ["parameter 0.0.weight"]
+
+
+CONNECTED_LATE = """import sys, torch, torch.distributed as dist
+from torch import nn
+from torch.distributed.fsdp import fully_shard
+import gradtrace.torch as gt
+made = torch.distributed.fsdp._fully_shard._fsdp_param_group.FSDPParamGroup
+before = dict(vars(made))
+torch.manual_seed(0)
+with gt.record() as r:
+    dist.init_process_group("gloo", init_method="file://" + sys.argv[1], rank=0, world_size=1)
+    model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1))
+    fully_shard(model[0])
+    fully_shard(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(2):
+        optimizer.zero_grad()
+        loss = model(torch.ones(3, 4)).mean()
+        loss.backward()
+        optimizer.step()
+print(r.why())
+print("restored" if dict(vars(made)) == before else "changed")
+dist.destroy_process_group()
+"""
+
+
+def test_processes_that_are_connected_inside_the_recording(tmp_path):
+    (tmp_path / "late.py").write_text(CONNECTED_LATE)
+    command = [sys.executable, str(tmp_path / "late.py"), str(tmp_path / "meeting")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("Nothing is wrong that gradtrace can see: 2 steps"), done.stdout + done.stderr
+    assert done.stdout.endswith("restored\n"), done.stdout

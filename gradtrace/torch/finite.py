@@ -48,7 +48,7 @@ def all_finite(tensors: list[Any]) -> bool:
 
 def has_elements(tensor: Any) -> bool:
     """Whether a tensor's elements can be read: those of the meta device and of fake tensors have none."""
-    return not tensor.is_meta and (type(tensor) is torch.Tensor or type(tensor).__name__ != "FakeTensor")
+    return not tensor.is_meta and type(tensor).__name__ != "FakeTensor"
 
 
 def each_finite(tensors: list[Any]) -> bool:

@@ -15,6 +15,8 @@ from gradtrace.torch.generators import is_generator, set_state, state_of
 from gradtrace.torch.passes import text_of
 from gradtrace.torch.reach import Reach, Variables
 
+CHANGES = -1  # stands for the version of a gradient to which every step adds; no tensor has it
+
 
 class State:
     """The state before a step: variables, parameters that steps change without an optimiser, and `SavedNumbers`.
@@ -203,6 +205,7 @@ class Gradients:
         self.owners, grads = [p for p, _ in found], [g for _, g in found]
         self.known = list(map(weakref.ref, grads))
         if self.are_summed:
+            self.versions = [CHANGES] * len(grads)
             return
         self.versions = private.versions_of(grads)
         # backward replaces a sparse gradient, or one with a graph, by a sum; its version does not show that
@@ -228,11 +231,8 @@ class Gradients:
             self.lost = list({id(p): p for p in (*self.lost, *self.changed())}.values())
 
     def changed(self) -> list[Any]:
-        """Return the parameters whose gradient from before the step exists and was changed in it. If steps add to all
-        gradients, each that exists is one.
-        """
-        versions = self.versions or [-1] * len(self.owners)
-        now = zip(self.owners, self.known, versions, strict=True)
+        """Return the parameters whose gradient from before the step exists and was changed in it."""
+        now = zip(self.owners, self.known, self.versions, strict=True)
         return [p for p, known, version in now if (g := known()) is not None and private.version_of(g) != version]
 
     def end(self) -> None:

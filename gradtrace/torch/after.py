@@ -98,7 +98,7 @@ MORE = "; to see where, run it under gradtrace.torch.record()"
 
 
 def sentence(tensor: Any, loss: Any, name: str) -> str:
-    grad = tensor.grad if private.is_leaf(tensor) or tensor.retains_grad else None
+    grad = private.kept_gradient(tensor)
     if grad is not None:
         if grad.layout is torch.strided and not bool(torch.isfinite(grad).all()):
             bad = grad.numel() - int(torch.isfinite(grad).sum())

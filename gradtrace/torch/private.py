@@ -271,8 +271,11 @@ def retains_grad(tensor: Any) -> bool:
 
 
 def kept_gradient(tensor: Any) -> Any:
-    """Return the gradient that backward keeps for a tensor, or None."""
-    return tensor.grad if is_leaf(tensor) or retains_grad(tensor) else None
+    """Return what stands in `.grad`, or None; a tensor that is no leaf may have one that the program set.
+
+    `_grad` reads it without PyTorch's warning of such a tensor.
+    """
+    return tensor._grad
 
 
 def is_dispatched(kind: Any) -> bool:

@@ -146,4 +146,32 @@ DIFFERS = {
     "behaviour/gradmode_03_decorators.py": {"why": "asides"},
     "behaviour/hooks_07_hook_on_intermediate_grad.py": {"why": "asides"},
     "behaviour/module_03_parameter.py": {"why": "asides"},
+    "behaviour/detach_09_data_of_indices.py": {
+        "kinds": "views",
+        "steps": "other results",
+        "parts": "other results",
+        "why": "several causes",
+    },
+    "behaviour/func_07_own_vmap_rules.py": {"labels": "transforms", "steps": "transforms"},
+    "behaviour/func_09_transforms.py": {
+        "kinds": "views",
+        "labels": "transforms",
+        "edges": "transforms",
+        "steps": "transforms",
+        "why": "several causes",
+    },
+    "behaviour/optim_09_gradcheck_of_steps.py": {
+        "kinds": "transforms",
+        "labels": "transforms",
+        "edges": "composed",
+        "steps": "transforms",
+        "parts": "other results",
+        "numbers": "last update",
+    },
+    "behaviour/optim_11_differentiable.py": {
+        "labels": "composed",
+        "edges": "composed",
+        "steps": "composed",
+    },
+    "neighbours/numbers_beyond_dtype.py": {"numbers": "composed"},
 }

@@ -46,9 +46,13 @@ def operands(facts: Facts, node: Any) -> list[Any]:
 
 
 def modules(facts: Facts) -> set[str]:
-    """Return the names by which the program calls modules: "torch", "F", "torch.special"."""
+    """Return the names by which the program calls modules: "torch", "F", "torch.special".
+
+    Also the usual ones that it does not bind by an assignment: another module can have given them.
+    """
     imports = (s for s in facts.text.statements if isinstance(s, (ast.Import, ast.ImportFrom)))
     names = {alias.asname or alias.name.partition(".")[0] for one in imports for alias in one.names}
+    names |= {name for name in ("torch", "F") if not facts.text.assignments(name)}
     return names | {f"{name}.{part}" for name in names for part in ("special", "nn.functional", "linalg", "functional")}
 
 

@@ -20,7 +20,7 @@ def spelled(facts: Facts, cause: Cause) -> Cause:
         return cause
     imports = [s for s in facts.text.statements if isinstance(s, (ast.Import, ast.ImportFrom))]
     names = bound(imports)
-    if not names:  # an expression has them all
+    if not names or ("torch" not in names and any(map(takes_all, imports))):  # an expression has them all
         return cause
     return cause._replace(advice=tuple(with_names(one, names, imports[0].lineno) for one in cause.advice))
 
@@ -40,6 +40,11 @@ def bound(imports: list[ast.Import | ast.ImportFrom]) -> dict[str, str]:
             else:
                 found[f"torch{dot}{rest}"] = "" if alias.name == "*" else alias.asname or alias.name
     return found
+
+
+def takes_all(one: ast.Import | ast.ImportFrom) -> bool:
+    """Whether an import takes all names of a module of another package, which may have any."""
+    return one.names[0].name == "*" and not str(getattr(one, "module", "")).startswith(OURS)
 
 
 def with_names(advice: str, names: dict[str, str], line: int) -> str:

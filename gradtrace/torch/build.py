@@ -77,7 +77,7 @@ class Ending:
                 continue
             entry = rec.entry(tensor)
             entry.retains = not entry.is_leaf and private.retains_grad(tensor)
-            gradient = private.kept_gradient(reduced.get(id(tensor), tensor))
+            gradient = private.kept_gradient(reduced.get(id(tensor), tensor), known in rec.set_gradients)
             if gradient is not None:
                 own = (
                     rec.grads.get(known) if id(tensor) in reduced else None

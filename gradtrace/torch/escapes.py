@@ -134,6 +134,7 @@ def grad_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
         if value is not None or had:
             rec.written_to("cleared" if value is None else "assigned", None, known, None, of_grad=True)
         rec.grads.pop(known, None)
+        (rec.set_gradients.discard if value is None else rec.set_gradients.add)(known)
 
     out = func(*args, **kwargs)
     guarded(rec, note, ".grad =")

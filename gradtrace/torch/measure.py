@@ -15,7 +15,7 @@ from gradtrace.torch.memory import array_of, is_readable, numpy, quietly
 
 FLOATS = (torch.float32, torch.float64)
 SAMPLE = 256  # elements
-FEW = 32_768  # elements up to which numpy adds faster
+FEW = 4096  # elements up to which numpy adds faster
 EXACT = 16_384  # elements up to which zeros are counted exactly; of more they are estimated from the sample
 
 

@@ -270,12 +270,12 @@ def retains_grad(tensor: Any) -> bool:
         return False
 
 
-def kept_gradient(tensor: Any) -> Any:
-    """Return what stands in `.grad`, or None; a tensor that is no leaf may have one that the program set.
+def kept_gradient(tensor: Any, is_set: bool = False) -> Any:
+    """Return the gradient that backward keeps for a tensor, or that the program has set, or None.
 
-    `_grad` reads it without PyTorch's warning of such a tensor.
+    PyTorch warns of a read from another tensor.
     """
-    return tensor._grad
+    return tensor.grad if is_set or is_leaf(tensor) or retains_grad(tensor) else None
 
 
 def is_dispatched(kind: Any) -> bool:

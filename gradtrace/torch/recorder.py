@@ -72,6 +72,7 @@ class Recorder(TorchFunctionMode):
         self.written: dict[int, tuple[Call | None, int]] = {}  # by storage: the last call that wrote, the version then
         self.owners: dict[int | None, Known] = {}  # by the storage of a gradient: the leaf that it is of
         self.grads: dict[Known, tuple[Any, Any]] = {}  # a leaf's .grad as a pass left it, with its mark
+        self.set_gradients: set[Known] = set()  # tensors whose .grad the program has set
         self.left_out: dict[str, list[int]] = {}  # what could not be seen: the places
         self.hook_runs: list[tuple[str, str, Any, Any, bool]] = []  # since the last turn
         self.watching = False  # a pass is being watched

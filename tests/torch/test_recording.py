@@ -285,6 +285,17 @@ def test_names_lines_and_modules():
     assert "loss.grad is None: it is a non-leaf" in r.why(loss)
 
 
+def test_a_gradient_that_the_program_gave_a_tensor_that_is_no_leaf():
+    w = torch.ones(2, requires_grad=True)
+    with gt.record() as r:
+        v, u = w.clone(), w.clone()
+        v.grad = torch.full((2,), 3.0)
+        u.grad = v.grad
+        u.grad = None
+    assert "v.grad is [3, 3]: it was set by the program" in " ".join(r.why(v).split())
+    assert "u.grad is None" in r.why(u)
+
+
 def test_the_output_of_a_notebooks_cell_has_no_name_of_its_own():
     x = torch.ones(2, requires_grad=True)
     with gt.record() as r:

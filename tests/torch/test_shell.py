@@ -51,6 +51,15 @@ def test_the_precision_of_a_script(folder):
     assert "<svg" in (folder / "p.svg").read_text()
 
 
+@pytest.mark.parametrize("first", ["from common import *", "import os\nfrom common import *"])
+def test_advice_to_a_program_that_has_pytorch_from_another_module(folder, first):
+    (folder / "common.py").write_text("import torch\n")
+    lines = f"{first}\nw = torch.zeros(3, requires_grad=True)\nloss = -torch.log(w).mean()\nloss.backward()\n"
+    (folder / "taken.py").write_text(lines)
+    done = gradtrace("why", "--engine", "torch", "taken.py", "w", cwd=folder)
+    assert f"- torch.log(w.clamp(min=1e-8)) on line {lines.count(chr(10)) - 1}\n" in done.stdout
+
+
 def test_every_command_that_knows_the_engine(folder):
     done = gradtrace("why", "--engine", "torch", "train.py", "w", cwd=folder)
     assert done.returncode == 0

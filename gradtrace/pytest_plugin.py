@@ -51,6 +51,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
         return (yield)
     from gradtrace.torch import record
 
+    hide_own_frames()
     recorded = record(pyfuncitem.config.getoption("--gradtrace-level"))
     recorded._main, recorded._env = str(pyfuncitem.path), {}
     failed: BaseException | None = None  # which ends the test, but not what is recorded of it
@@ -69,6 +70,14 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     pyfuncitem.stash[ANSWER] = answer(recorded)
     assert failed is not None
     raise failed
+
+
+@functools.cache
+def hide_own_frames() -> None:
+    """Leave the recorder's frames out of the tests' tracebacks; `--full-trace` shows them."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("gradtrace.torch."):
+            vars(module)["__tracebackhide__"] = True
 
 
 @pytest.fixture

@@ -90,6 +90,7 @@ def test_failing_tests_are_explained(tmp_path):
     assert "4 failed, 2 passed" in shown and shown.count(" gradtrace -") == 3, shown
     for answer in ANSWERS:
         assert answer in shown
+    assert "gradtrace/torch/" not in shown.replace(os.sep, "/")  # the recorder's frames
 
 
 def test_without_the_option_nothing_is_recorded(tmp_path):

@@ -111,6 +111,11 @@ def follows(trace: Trace) -> bool:
     return trace.failure is not None and any(words in trace.failure.message for words in PEERS)
 
 
+def failed_itself(trace: Trace) -> bool:
+    """Whether a rank's program failed, and not because another process has gone."""
+    return trace.failure is not None and not follows(trace)
+
+
 def lost_peer(facts: Facts, failure: Failure) -> Cause | None:
     """Explain a failure of one rank that another one has caused, from its record alone."""
     rank = facts.trace.rank
@@ -142,16 +147,20 @@ def absent(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
         return
     left = {rank: facts for rank, facts in ranks.items() if follows(facts.trace)}
     what = f"{named_ranks(missing).capitalize()} left no record"
-    if not left:
-        because = "the process ended before it could write one, or it was not given"
-        yield Cause("rank without record", because, what=what)
+    several = len(missing) > 1
+    not_given = "or their records were not given" if several else "or its record was not given"
+    if any(failed_itself(facts.trace) for facts in ranks.values()):
+        yield Cause("rank without record", f"torchrun ends all when one fails, {not_given}", what=what)
         return
-    ended = [len(facts.trace.training or facts.trace.passes) for facts in left.values()]
+    if not left:
+        ended = "their processes ended before they" if several else "its process ended before it"
+        yield Cause("rank without record", f"{ended} could write one, {not_given}", what=what)
+        return
+    passed = [len(facts.trace.training or facts.trace.passes) for facts in left.values()]
     facts = next(iter(left.values()))
-    after = f" after {'step' if facts.trace.training else 'pass'} {max(ended)}" if max(ended) else ""
+    after = f" after {'step' if facts.trace.training else 'pass'} {max(passed)}" if max(passed) else ""
     failure = facts.trace.failure
     here = () if failure is None else (facts.at(f"{named_ranks(list(left))} lost the connection here", failure.span),)
     advice = ("look for the end of that process in torchrun's output: a signal (9: killed, often for want of memory)",)
-    yield Cause(
-        "rank without record", "it died or was killed, or its record was not given", here, advice, what=what + after
-    )
+    died = "they died or were killed" if several else "it died or was killed"
+    yield Cause("rank without record", f"{died}, {not_given}", here, advice, what=what + after)

@@ -13,7 +13,7 @@ from gradtrace.analysis.causes.table import causes_in
 from gradtrace.analysis.facts import Facts, is_finite
 from gradtrace.analysis.failures import explain_failure
 from gradtrace.analysis.lasting import lasting
-from gradtrace.analysis.rank_state import absent, buffers_apart, follows, same_draws
+from gradtrace.analysis.rank_state import absent, buffers_apart, failed_itself, follows, same_draws
 from gradtrace.analysis.rank_values import parting
 from gradtrace.analysis.rows import is_brought, read_with_parameters, rows_of
 from gradtrace.analysis.terms import has_nan, made_at, named, without_item
@@ -34,7 +34,11 @@ def across(traces: Sequence[Trace]) -> list[Cause]:
     asked = [not_finite, other_failures]
     if not any(divides_work(trace) for trace in traces):
         asked = [unused, *asked, apart_at_start, same_batches, buffers_apart, same_draws]
-    found = [*absent(ranks), *(cause for ask in asked for cause in ask(ranks))]
+    if any(failed_itself(trace) for trace in traces):
+        asked = [*asked, absent]
+    else:  # the loss of a rank explains the other failures
+        asked = [absent, *asked]
+    found = [cause for ask in asked for cause in ask(ranks)]
     return found or [cause for rank, facts in ranks.items() for cause in own_causes(rank, facts)]
 
 

@@ -347,6 +347,10 @@ def test_a_rank_that_raises(tmp_path):
     done = gradtrace(tmp_path, "why", *names)
     assert "On rank 1: The program failed: ValueError: bad sample" in done.stdout
     assert "lost the connection" not in done.stdout and "Traceback" not in done.stderr
+    done = gradtrace(tmp_path, "why", *names[1:])  # torchrun may end the others before they write theirs
+    first, second = " ".join(done.stdout.split()).split(" Rank 0 left no record: ")
+    assert first.startswith("On rank 1: The program failed: ValueError: bad sample")
+    assert second.startswith("torchrun ends all when one fails, or its record was not given")
 
 
 def test_flight_logs_of_two_ranks(tmp_path):

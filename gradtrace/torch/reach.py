@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from gradtrace.torch.places import is_hidden
+from gradtrace.torch.places import is_hidden, is_installed
 
 FEW = 64  # entries of a list or dict that is copied before each step
 MANY = 10_000  # entries of a list or dict that is looked through
@@ -35,7 +35,7 @@ class Reach:
         self.env = environment(function, given, kwargs)
         if owner is not None:
             self.env["self"] = owner
-        self.file = getattr(getattr(function, "__code__", None), "co_filename", "")
+        self.file = program_file(function)
         functions = functions_from(function, self.env.get("self"))
         self.names = {name for one in functions for name in names_in(one.__code__)} | {"self", *kwargs}
         self.names |= set(function.__code__.co_varnames[: len(given)]) if function is not None else set()
@@ -255,6 +255,17 @@ def functions_from(function: Any, owner: Any) -> list[Any]:
         waiting += [vars(kind).get(name) for kind in type(owner).__mro__ for name in names]  # also those by super()
         waiting.append(getattr(one, "__wrapped__", None))
     return list(found.values())
+
+
+def program_file(function: Any) -> str:
+    """Return the file of a step's function; of a function of a package (a trainer's) that of the program, or "" if
+    that is none, so that no line of the package is taken for one of the program.
+    """
+    file = getattr(getattr(function, "__code__", None), "co_filename", "")
+    if not is_installed(file):
+        return file
+    main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
+    return "" if is_installed(main) else main
 
 
 def holders_of(functions: list[Any], names: set[str], objects: list[Any]) -> list[tuple[Any, list[str]]]:

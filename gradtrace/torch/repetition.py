@@ -227,13 +227,13 @@ def differences(state: State, fault: BadStep, lost: int, is_same: bool) -> list[
     gradients = state.numbers.gradients
     if gradients.lost and not gradients.are_summed:
         notes.append(
-            f"{len(gradients.lost)} gradients from before this step could not be restored, since the step "
-            "changed them for the first time; the repetition added to zeros instead"
+            f"{len(gradients.lost)} gradient{'s' * (len(gradients.lost) > 1)} from before this step could not be "
+            "restored, since the step changed gradients for the first time; the repetition added to zeros instead"
         )
     if lost:
         notes.append(
-            f"{lost} parameters from before this step are not known, since the step changed them without an optimiser "
-            "for the first time; the repetition computed with those after it"
+            f"what {lost} parameter{'s were' * (lost > 1) or ' was'} before this step is not known, since the step made "
+            "a change without an optimiser for the first time; the repetition computed with what came after it"
         )
     if fault.good:
         many = "1 update" if fault.good == 1 else f"{fault.good} updates"

@@ -110,10 +110,12 @@ def in_data(facts: Facts, record: TensorRecord, kind: str) -> Cause:
     name, reader = named(facts, record.id), next(iter(facts.readers(record.id)), None)
     if record.kind == CONSTANT and reader is not None and undefined.stores(reader):
         return undefined.written(facts, reader, kind)
-    span = made_at(facts, record) or (None if reader is None else reader.span)
     where, index = bad_place(record.value, kind)
-    own = line_of_element(facts, span, index) or span
-    evidence = [facts.at(f"{where or 'an element'} of {name} is {kind}", own)]
+    own, evidence = None, []
+    made = None if was_there(facts, record) else made_at(facts, record)
+    if made is not None:
+        own = line_of_element(facts, made, index) or made
+        evidence.append(facts.at(f"{where or 'an element'} of {name} is {kind}", own))
     if reader is not None:
         evidence.append(facts.at(f"{reader.name} reads it first{facts.step(reader)}", reader.span))
     code = code_of(name) if is_place(name) else ""
@@ -134,6 +136,11 @@ def in_data(facts: Facts, record: TensorRecord, kind: str) -> Cause:
         evidence,
         advice,
     )
+
+
+def was_there(facts: Facts, record: TensorRecord) -> bool:
+    """Whether a tensor is a parameter from before the recording: where it got its elements is not known."""
+    return record.is_parameter and record.span is None and facts.tensors[record.first].span is None
 
 
 # ---- backward

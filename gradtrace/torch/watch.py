@@ -17,6 +17,7 @@ import copy
 import os
 import sys
 import time
+import weakref
 from collections import ChainMap
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
@@ -61,7 +62,23 @@ def watch(
     named = named_in(caller, objects)
     guard = LoopGuard(named, caller.f_code.co_filename, level, out, limit, capsule, LossLevels(spike))
     guard.loader = loader
+    guard.earlier = loops_over(loader).setdefault((guard.file, caller.f_lineno, limit, spike), {})
+    vars(guard).update(guard.earlier)
     return WatchedLoader(loader, guard)
+
+
+# by the place of a loop and its options: epoch, limit and losses of its last guard, and no object of the program
+_loops: weakref.WeakKeyDictionary[Any, dict[Any, dict[str, Any]]] = weakref.WeakKeyDictionary()
+
+
+def loops_over(loader: Any) -> dict[Any, dict[str, Any]]:
+    """Return what the loops over a loader go on with, since a loop over epochs makes a guard in each of them; of a
+    loader without weak references (a list) nothing is kept.
+    """
+    try:
+        return _loops.setdefault(loader, {})
+    except TypeError:
+        return {}
 
 
 def named_in(frame: Any, objects: Sequence[Any]) -> dict[str, Any]:
@@ -103,11 +120,15 @@ class WatchedLoader:
         return getattr(self.loader, name)
 
     def __iter__(self) -> Iterator[Any]:
-        self.guard.leave()
-        self.guard.epoch += 1
-        for number, batch in enumerate(self.loader):
-            self.guard.number = number
-            yield from self.guard.handed_out(batch)
+        guard = self.guard
+        guard.leave()
+        guard.epoch += 1
+        try:
+            for number, batch in enumerate(self.loader):
+                guard.number = number
+                yield from guard.handed_out(batch)
+        finally:
+            guard.earlier.update(epoch=guard.epoch, left=guard.left, levels=guard.levels)
 
 
 class LoopGuard(StepGuard):
@@ -122,6 +143,7 @@ class LoopGuard(StepGuard):
         self.loader: Any = None
         self.losses: list[Any] = []  # of this pass, if they are known
         self.open: Generator[Any] | None = None  # this pass
+        self.earlier: dict[str, Any] = {}  # what the guard of the next epoch goes on with
 
     def reach(self, args: Any, kwargs: Any) -> Reach:
         found = Reach(NOTHING, (), self.named)

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 
 import pytest
 
@@ -612,6 +613,22 @@ def test_a_flight_never_raises_into_a_trainer(tmp_path):
         flight.step()
     flight.step()
     flight.close()
+
+
+@pytest.mark.parametrize(
+    ("limit", "batches"), [(1, ["epoch 1, batch 2"]), (2, ["epoch 1, batch 2", "epoch 2, batch 2"])]
+)
+def test_a_guard_for_each_epoch_goes_on_with_that_before(limit, batches):
+    model, told = nn.Linear(2, 1), io.StringIO()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    loader = torch.utils.data.DataLoader(torch.rand(8, 2), batch_size=2)
+    for epoch in range(3):
+        for number, x in enumerate(gt.watch(loader, model, optimizer, out=told, limit=limit)):
+            bad = epoch > 0 and number == 2
+            optimizer.zero_grad()
+            (model(x) * (float("nan") if bad else 1.0)).sum().backward()
+            optimizer.step()
+    assert re.findall(r"epoch \d, batch \d", told.getvalue()) == batches
 
 
 def test_a_watched_iterator_that_is_held_ends_its_pass_when_another_begins():

@@ -232,8 +232,8 @@ def differences(state: State, fault: BadStep, lost: int, is_same: bool) -> list[
         )
     if lost:
         notes.append(
-            f"what {lost} parameter{'s were' * (lost > 1) or ' was'} before this step is not known, since the step made "
-            "a change without an optimiser for the first time; the repetition computed with what came after it"
+            f"what {lost} parameter{'s were' * (lost > 1) or ' was'} before this step is not known, since the step "
+            "made a change without an optimiser for the first time; the repetition computed with what came after it"
         )
     if fault.good:
         many = "1 update" if fault.good == 1 else f"{fault.good} updates"

@@ -15,8 +15,8 @@ MOVED = homes("nn.modules", {
 })  # fmt: skip
 
 # Base classes whose constructor their subclasses share in PyTorch too; any other layer has a constructor of its own.
-SHARED = words("""object Module _AdaptiveAvgPoolNd _AdaptiveMaxPoolNd _BatchNorm _DropoutNd _InstanceNorm _LPPoolNd _Lazy
-    _LazyInstanceNorm _Loss _MaxPoolNd _WeightedLoss""")
+SHARED = words("""object Module _AdaptiveAvgPoolNd _AdaptiveMaxPoolNd _BatchNorm _DropoutNd _InstanceNorm _LPPoolNd
+    _Lazy _LazyInstanceNorm _Loss _MaxPoolNd _WeightedLoss""")
 
 
 def home(cls: type) -> str:
@@ -34,14 +34,14 @@ class Homed(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any], **keywords: Any) -> None:
         super().__init__(name, bases, members)
-        made: Any = cls.__init__
+        made: Any = cls.__init__  # type: ignore[misc]
         base = made.__qualname__.partition(".")[0]
         if base == name or base in SHARED or not cls.__module__.startswith("gradtrace."):
             return
         own = FunctionType(made.__code__, made.__globals__, "__init__", made.__defaults__, made.__closure__)
         own.__kwdefaults__, own.__annotations__ = made.__kwdefaults__, made.__annotations__
         own.__qualname__ = f"{name}.__init__"
-        cls.__init__ = own
+        cls.__init__ = own  # type: ignore[misc]
 
     def __repr__(cls) -> str:
         return f"<class '{home(cls)}'>"

@@ -40,9 +40,11 @@ class MaxPool3d(_MaxPoolNd, function="max_pool3d"):
 
 
 class _MaxUnpool(FunctionModule, shows="kernel_size stride padding"):
+    spatial = 0
+
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
-        n = int(self._function[-2])
+        n = self.spatial
         self.kernel_size = repeated(kernel_size, n)
         self.stride = repeated(stride if stride is not None else kernel_size, n)
         self.padding = repeated(padding, n)
@@ -55,13 +57,19 @@ class _MaxUnpool(FunctionModule, shows="kernel_size stride padding"):
 class MaxUnpool1d(_MaxUnpool, function="max_unpool1d"):
     """Write values back to the positions that MaxPool1d took them from; zeros elsewhere."""
 
+    spatial = 1
+
 
 class MaxUnpool2d(_MaxUnpool, function="max_unpool2d"):
     """Write values back to the positions that MaxPool2d took them from; zeros elsewhere."""
 
+    spatial = 2
+
 
 class MaxUnpool3d(_MaxUnpool, function="max_unpool3d"):
     """Write values back to the positions that MaxPool3d took them from; zeros elsewhere."""
+
+    spatial = 3
 
 
 class AvgPool1d(

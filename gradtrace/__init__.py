@@ -45,6 +45,8 @@ _CONSTANTS = {
     "strided": "torch.strided",
     "contiguous_format": "torch.contiguous_format",
     "preserve_format": "torch.preserve_format",
+    "channels_last": "torch.channels_last",
+    "channels_last_3d": "torch.channels_last_3d",
 }
 _MODULES = {
     name: f"gradtrace.{name}"
@@ -58,12 +60,13 @@ _PARTS = words("""
     analysis annotations batch cli documents engine errors files lang lazy_names limits notebook ops pytest_plugin
     sandbox static torch views
 """)
-# In-place methods that are functions too.
+# Methods that are functions too, most of them in-place.
 _IN_PLACE = words("""
     abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_
     ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ detach_ erf_ erfc_ exp2_ exp_ expm1_ fill_ fix_ floor_
     frac_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ round_ rsqrt_ sigmoid_
     sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_
+    is_complex is_conj is_neg
 """)
 
 
@@ -84,6 +87,7 @@ __getattr__, __dir__ = attach(
         **dict.fromkeys(_IN_PLACE, _method),
         **{name: f"gradtrace.engine.data.dtypes:{attribute}" for name, attribute in _DTYPES.items()},
         **dict.fromkeys(_CONSTANTS, _CONSTANTS.__getitem__),
+        "imag": "gradtrace.ops.shape.views",
         "default_generator": "gradtrace.ops.random.generator",
         "set_default_tensor_type": "gradtrace.ops.create.legacy",
         **dict.fromkeys(_NOTEBOOK, "gradtrace.notebook"),

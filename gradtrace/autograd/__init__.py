@@ -71,7 +71,7 @@ __getattr__, __dir__ = attach(
         "forward_ad": "gradtrace.func.forward_ad",
         "grad_mode": "gradtrace.engine.data.modes",
         "functional": "gradtrace.func.functional",
-        "function": "gradtrace.engine.calls.function",
+        "function": "gradtrace.autograd.function",
         "graph": "gradtrace.autograd.graph",
     },
     listed=__all__,

@@ -71,6 +71,9 @@ class Batched(Tensor):
     def shared(self) -> NoReturn:
         raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
 
+    def storage_offset(self) -> int:
+        return self.value.storage_offset()
+
     def laid_out(self) -> Any:
         raw = self.value.laid_out()
         if raw.shape[self.bdim]:

@@ -64,6 +64,15 @@ TWO_RULES = (
     "set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. For more details, "
     "please see https://pytorch.org/docs/main/notes/extending.func.html"
 )
+RULE_RETURNS = (
+    "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with "
+    "the output. Got a {} instead"
+)
+RULE_DIMS = (
+    "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected out_dims={} "
+    "to be compatible with the structure of `output`. out_dims has structure {} but output has structure {}. For more "
+    "details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+)
 REFUSALS = function_table(
     "func.interpret.REFUSALS",
     {
@@ -159,7 +168,12 @@ class Interpreter:
         if rule is None or not state.levels[-1].batches:
             return map_samples(function.apply, args, {}, level)
         pairs = [_whole(a, level) for a in args]
-        out, dims = rule(VmapInfo(level.size, level.randomness), tuple(d for _, d in pairs), *(x for x, _ in pairs))
+        pair = rule(VmapInfo(level.size, level.randomness), tuple(d for _, d in pairs), *(x for x, _ in pairs))
+        if not (isinstance(pair, tuple) and len(pair) == 2):
+            raise RuntimeError(RULE_RETURNS.format(type(pair)))
+        out, dims = pair
+        if isinstance(dims, tuple) and len(flatten(out)[0]) != len(dims):
+            raise RuntimeError(RULE_DIMS.format(dims, flatten(dims)[1], flatten(out)[1]))
         if not isinstance(out, tuple):
             return out if dims is None else Batched(out, dims, level)
         return tuple(o if d is None else Batched(o, d, level) for o, d in zip(out, dims, strict=True))

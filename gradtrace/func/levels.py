@@ -25,10 +25,16 @@ CAPTURED = (
 )
 
 
+HOOKS = (
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use "
+    "case."
+)
+
+
 class Running:
     """A transform on the stack `state.levels` while its `with` block runs; `number` counts from 1, outermost first."""
 
-    batches = False
+    batches = forward = False
 
     def __init__(self) -> None:
         self.number = 0
@@ -56,16 +62,28 @@ class Level(Running):
     """One running transform that differentiates.
 
     An argument keeps its history also under no_grad, because the function that vjp returns may be called outside of
-    no_grad.
+    no_grad. The transform leaves inference mode while it runs; with `forward` (jvp) it allows hooks of saved tensors.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, forward: bool = False) -> None:
         super().__init__()
+        self.forward = forward
+        self.outer = state.inference, state.no_saved_hooks
         self.entered: dict[int, tuple[Node, Tensor]] = {}
         self.arguments: dict[int, Tensor] = {}
 
+    def __enter__(self) -> Self:
+        if not self.forward:
+            if state.saved_hooks:
+                raise RuntimeError(HOOKS)
+            state.no_saved_hooks = HOOKS
+        state.set(inference=False)
+        return super().__enter__()
+
     def __exit__(self, *exception: object) -> None:
         super().__exit__(*exception)
+        inference, state.no_saved_hooks = self.outer
+        state.set(inference=inference)
         self.entered.clear()  # these refer to the transform too: avoid a reference cycle
         self.arguments.clear()
 
@@ -111,6 +129,8 @@ class Level(Running):
         if not inner.is_floating_point():
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         inner._req = True
+        if inner._x is not None:
+            inner._x.inference = False  # what was made in inference mode can be saved inside the transform
         return fresh
 
     def depends_on_outside(self, tensors: Iterable[Any]) -> bool:

@@ -163,7 +163,7 @@ def pushforward(
     zeros_like = torch_function("zeros_like")
     if state.forward is not None:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
-    with Level() as level, enable_grad():
+    with Level(forward=True) as level, enable_grad():
         if argnums is None:
             wanted = primals = _enter_floats(level, primals)
         else:

@@ -88,7 +88,7 @@ MAGIC = words("""__init__ __init_subclass__ __new__ __del__ __post_init__ __call
 # Other names that a class body may bind.
 CLASS_NAMES = words("__doc__ __slots__ __annotations__ __match_args__")
 
-TENSOR = words("""T mT H mH _backward_hooks _base _is_view _version backward data device dim dtype
+TENSOR = words("""T mT H mH real imag _backward_hooks _base _is_view _version backward data device dim dtype
     element_size get_device grad grad_fn
     is_complex is_conj is_contiguous is_cpu is_cuda is_meta is_mps is_neg is_nested is_quantized is_sparse is_xpu
     is_floating_point is_inference is_leaf is_signed item itemsize layout materialize name nbytes

@@ -46,7 +46,7 @@ OTHER_DEVICE = {
 MODULES: dict[str, Names] = {
     "torch": {
         "__version__": VERSION,
-        **answers(return_false, "are_deterministic_algorithms_enabled is_autocast_enabled is_complex"),
+        **answers(return_false, "are_deterministic_algorithms_enabled is_autocast_enabled is_complex is_conj is_neg"),
         **answers(return_one, "get_num_interop_threads get_num_threads"),
         **answers(return_none, "set_float32_matmul_precision set_num_interop_threads set_num_threads"),
         "get_float32_matmul_precision": return_default,

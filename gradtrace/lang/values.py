@@ -130,7 +130,8 @@ class TypeName(Sealed):
 
     def __repr__(self) -> str:
         kind = self._kind
-        return f"<class 'numpy.{kind.__name__}'>" if kind.__module__ == "numpy" else f"<class '{kind.__name__}'>"
+        home = f"{kind.__module__}." if kind.__module__ in ("numpy", "torch.return_types") else ""
+        return f"<class '{home}{kind.__name__}'>"
 
     def __getitem__(self, arguments: Any) -> TypeName:
         return self  # a type hint: Callable[[int], float]

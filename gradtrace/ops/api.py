@@ -75,10 +75,13 @@ def copy_metadata(call: Any, function: Callable[..., Any]) -> Any:
 def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None, vmap: str = "") -> F:
     """Register `function` under `names` for each of `forms`: f torch, m Tensor, n functional, l linalg, s special.
 
+    The form c is torch.NAME_copy, which copies the views that the function returns; it has the first name only.
     `vmap` says how a running vmap treats a function that does more than calling records; see `sample_wise`.
     """
     if vmap:
         function = sample_wise(function, vmap)
+    if "c" in forms:
+        expose(copying(function, (*names, function.__name__)[0]), forms="f")
     tables = {"f": functions, "m": methods, "n": functional, "l": linalg, "s": special}
     for name in names or (function.__name__,):
         for form in forms:
@@ -88,6 +91,16 @@ def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None
             setattr(Tensor, name, function)
         catalogue[name] = (forms, record.name if record is not None else "")
     return function
+
+
+def copying(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def call(*args: Any, **options: Any) -> Any:
+        views = function(*args, **options)
+        one = isinstance(views, Tensor)
+        copies = tuple(t.clone(memory_format="torch.contiguous_format") for t in ((views,) if one else views))
+        return copies[0] if one else copies
+
+    return named(call, f"{name}_copy", f"Copy of {name} in new memory (torch.{name}_copy).")
 
 
 def public(*names: str, forms: str = "fm", vmap: str = "") -> Callable[[F], F]:

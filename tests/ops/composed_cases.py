@@ -56,7 +56,28 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "convolution": [
         (lambda x, w: torch.convolution(x, w, None, [1], [0], [1], False, [0], 1), some(1, 1, 3), some(1, 1, 2))
     ],
-    "as_strided_copy": [(lambda x: torch.as_strided_copy(x, (2, 2), (1, 1)), some(3))],
+    "copies of views": [
+        (lambda x: torch.as_strided_copy(x, (2, 2), (1, 1)), some(3)),
+        (lambda x: torch.detach_copy(x) * 0 + x, some(3)),
+        (torch.diagonal_copy, some(2, 3)),
+        (lambda x: torch.expand_copy(x, (2, 3)), some(3)),
+        (lambda x: torch.narrow_copy(x, 1, 1, 2), some(2, 3)),
+        (lambda x: torch.permute_copy(x, (1, 0)), some(2, 3)),
+        (lambda x: torch.select_copy(x, 0, 1), some(2, 3)),
+        (lambda x: torch.split_copy(x, 2)[0] * torch.split_with_sizes_copy(x, [2, 1])[1], some(3)),
+        (torch.squeeze_copy, some(2, 1)),
+        (torch.t_copy, some(2, 3)),
+        (lambda x: torch.transpose_copy(x, 0, 1), some(2, 3)),
+        (lambda x: torch.unbind_copy(x)[1], some(2, 3)),
+        (lambda x: torch.unfold_copy(x, 0, 2, 1), some(3)),
+        (lambda x: torch.unsqueeze_copy(x, 0), some(3)),
+        (lambda x: torch.view_copy(x, (3, 2)), some(2, 3)),
+    ],
+    "real": [(lambda x: torch.real(x) * x.real, some(2))],
+    "channels_last": [
+        (lambda x: x.contiguous(memory_format=torch.channels_last) * x, some(1, 2, 2, 2)),
+        (lambda x: x.to(memory_format=torch.channels_last).clone(memory_format=torch.channels_last), some(1, 2, 2, 1)),
+    ],
     "random in place": [
         (seeded(lambda x, n=n: x + getattr(x * 1, n)().tanh()), some(2, 3))
         for n in ("normal_", "uniform_", "exponential_", "cauchy_", "log_normal_", "random_", "bernoulli_")

@@ -321,6 +321,8 @@ class Function(metaclass=FunctionMeta):
         if options:
             ctx._options = options
         tracked = state.grad_enabled and any(ctx.needs_input_grad)
+        if tracked and cls.jvp is Function.jvp and any(level.forward for level in state.levels):
+            cls.jvp(ctx)
         edges = tuple(source_node(a) if tracked else None for a, f in zip(args, flags, strict=True) if f)
         numbers = tuple(a._nr for a, f in zip(args, flags, strict=True) if f)
         recorder, forward = state.recorder, state.forward

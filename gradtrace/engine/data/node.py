@@ -508,5 +508,5 @@ def bare_name(fn: Node) -> str:
 def tensor_type_name(dtype: NumpyDtype | None) -> str:
     """Return the name of a tensor's type in messages, such as torch.FloatTensor."""
     if dtype is not None and dtype.kind == "b":
-        return "CPUBoolType"
+        return "torch.ByteTensor" if dtype.metadata else "CPUBoolType"
     return f"torch.{dtypes.from_np(dtype).scalar_type}Tensor" if dtype is not None else "torch.DoubleTensor"

@@ -18,8 +18,11 @@ PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
-    spatial = 0  # number of dimensions convolved over
+    spatial = 0  # number of dimensions convolved over; in the head of a class
     transposed = False
+
+    def __init_subclass__(cls, spatial: int = 0) -> None:
+        cls.spatial = spatial or cls.spatial
 
     def _setup(
         self,
@@ -129,22 +132,16 @@ class _Conv(_ConvNd):
         self._setup(channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device, dtype)
 
 
-class Conv1d(_Conv):
+class Conv1d(_Conv, spatial=1):
     """Cross-correlation of (N, C, L) or (C, L) with weight (out, in/groups, k)."""
 
-    spatial = 1
 
-
-class Conv2d(_Conv):
+class Conv2d(_Conv, spatial=2):
     """Cross-correlation of (N, C, H, W) or (C, H, W) with weight (out, in/groups, kH, kW)."""
 
-    spatial = 2
 
-
-class Conv3d(_Conv):
+class Conv3d(_Conv, spatial=3):
     """Cross-correlation of (N, C, D, H, W) or (C, D, H, W) with weight (out, in/groups, kD, kH, kW)."""
-
-    spatial = 3
 
 
 class _ConvTranspose(_ConvNd):
@@ -223,19 +220,13 @@ class _ConvTranspose(_ConvNd):
         )
 
 
-class ConvTranspose1d(_ConvTranspose):
+class ConvTranspose1d(_ConvTranspose, spatial=1):
     """The gradient of Conv1d with respect to its input, as a layer; weight (in, out/groups, k)."""
 
-    spatial = 1
 
-
-class ConvTranspose2d(_ConvTranspose):
+class ConvTranspose2d(_ConvTranspose, spatial=2):
     """The gradient of Conv2d with respect to its input, as a layer; weight (in, out/groups, kH, kW)."""
 
-    spatial = 2
 
-
-class ConvTranspose3d(_ConvTranspose):
+class ConvTranspose3d(_ConvTranspose, spatial=3):
     """The gradient of Conv3d with respect to its input, as a layer; weight (in, out/groups, kD, kH, kW)."""
-
-    spatial = 3

@@ -390,8 +390,14 @@ class Module(Hooked, Stateful, metaclass=Homed):
         return self.to("cuda")
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Cast floating-point parameters and buffers to a dtype or a tensor's dtype; the only device is the CPU."""
-        dtype = kwargs.get("dtype")
+        """Cast floating-point parameters and buffers to a dtype or a tensor's dtype; the only device is the CPU.
+
+        `memory_format` changes the layout of those with four dims (torch.channels_last) or five (channels_last_3d).
+        """
+        dtype, memory_format = kwargs.get("dtype"), kwargs.get("memory_format")
+        for t in (*self.parameters(), *self.buffers()):
+            if t.ndim == describe.CHANNELS_LAST.get(memory_format):
+                t.data = t.data.contiguous(memory_format=memory_format)
         for arg in (*args, *([kwargs["device"]] if "device" in kwargs else ())):
             if isinstance(arg, Tensor):
                 dtype = arg.dtype

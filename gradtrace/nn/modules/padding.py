@@ -12,10 +12,16 @@ from gradtrace.nn.modules.utils import repeated
 
 
 class _Pad(Module):
-    """`padding` is one number or (left, right, top, bottom, front, back) for the last dimensions."""
+    """`padding` is one number or (left, right, top, bottom, front, back) for the last dimensions.
+
+    The head of a class says over how many, and in which mode of `nn.functional.pad`.
+    """
 
     spatial = 0
     mode = "constant"
+
+    def __init_subclass__(cls, spatial: int = 0, mode: str = "") -> None:
+        cls.spatial, cls.mode = spatial or cls.spatial, mode or cls.mode
 
     def __init__(self, padding: Any) -> None:
         super().__init__()
@@ -50,64 +56,46 @@ class _ZeroPad(_ConstantPad):
         return f"{self.padding}"
 
 
-class ConstantPad1d(_ConstantPad):
-    spatial = 1
+class ConstantPad1d(_ConstantPad, spatial=1): ...
 
 
-class ConstantPad2d(_ConstantPad):
-    spatial = 2
+class ConstantPad2d(_ConstantPad, spatial=2): ...
 
 
-class ConstantPad3d(_ConstantPad):
-    spatial = 3
+class ConstantPad3d(_ConstantPad, spatial=3): ...
 
 
-class ZeroPad1d(_ZeroPad):
-    spatial = 1
+class ZeroPad1d(_ZeroPad, spatial=1): ...
 
 
-class ZeroPad2d(_ZeroPad):
-    spatial = 2
+class ZeroPad2d(_ZeroPad, spatial=2): ...
 
 
-class ZeroPad3d(_ZeroPad):
-    spatial = 3
+class ZeroPad3d(_ZeroPad, spatial=3): ...
 
 
-class ReflectionPad1d(_Pad):
-    spatial = 1
-    mode = "reflect"
+class ReflectionPad1d(_Pad, spatial=1, mode="reflect"): ...
 
 
-class ReflectionPad2d(ReflectionPad1d):
-    spatial = 2
+class ReflectionPad2d(_Pad, spatial=2, mode="reflect"): ...
 
 
-class ReflectionPad3d(ReflectionPad1d):
-    spatial = 3
+class ReflectionPad3d(_Pad, spatial=3, mode="reflect"): ...
 
 
-class ReplicationPad1d(_Pad):
-    spatial = 1
-    mode = "replicate"
+class ReplicationPad1d(_Pad, spatial=1, mode="replicate"): ...
 
 
-class ReplicationPad2d(ReplicationPad1d):
-    spatial = 2
+class ReplicationPad2d(_Pad, spatial=2, mode="replicate"): ...
 
 
-class ReplicationPad3d(ReplicationPad1d):
-    spatial = 3
+class ReplicationPad3d(_Pad, spatial=3, mode="replicate"): ...
 
 
-class CircularPad1d(_Pad):
-    spatial = 1
-    mode = "circular"
+class CircularPad1d(_Pad, spatial=1, mode="circular"): ...
 
 
-class CircularPad2d(CircularPad1d):
-    spatial = 2
+class CircularPad2d(_Pad, spatial=2, mode="circular"): ...
 
 
-class CircularPad3d(CircularPad1d):
-    spatial = 3
+class CircularPad3d(_Pad, spatial=3, mode="circular"): ...

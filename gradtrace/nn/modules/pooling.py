@@ -8,7 +8,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn.modules.utils import FunctionModule, function_of, repeated
 
 
-class _MaxPool(
+class _MaxPoolNd(
     FunctionModule,
     passes="kernel_size stride padding dilation ceil_mode return_indices",
     shows="kernel_size stride padding dilation ceil_mode",
@@ -27,15 +27,15 @@ class _MaxPool(
         self.ceil_mode = ceil_mode
 
 
-class MaxPool1d(_MaxPool, function="max_pool1d"):
+class MaxPool1d(_MaxPoolNd, function="max_pool1d"):
     """Maximum of each window; of equal values the first gets the gradient."""
 
 
-class MaxPool2d(_MaxPool, function="max_pool2d"):
+class MaxPool2d(_MaxPoolNd, function="max_pool2d"):
     """Maximum of each window; of equal values the first gets the gradient."""
 
 
-class MaxPool3d(_MaxPool, function="max_pool3d"):
+class MaxPool3d(_MaxPoolNd, function="max_pool3d"):
     """Maximum of each window; of equal values the first gets the gradient."""
 
 
@@ -157,7 +157,7 @@ class FractionalMaxPool3d(_FractionalMaxPool, function="fractional_max_pool3d"):
     """Maximum of each window; the distances of the windows are random."""
 
 
-class _LPPool(FunctionModule, shows="norm_type kernel_size stride ceil_mode"):
+class _LPPoolNd(FunctionModule, shows="norm_type kernel_size stride ceil_mode"):
     def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
         super().__init__()
         self.norm_type = norm_type
@@ -170,43 +170,43 @@ class _LPPool(FunctionModule, shows="norm_type kernel_size stride ceil_mode"):
         return function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
-class LPPool1d(_LPPool, function="lp_pool1d"):
+class LPPool1d(_LPPoolNd, function="lp_pool1d"):
     """p-norm of each window."""
 
 
-class LPPool2d(_LPPool, function="lp_pool2d"):
+class LPPool2d(_LPPoolNd, function="lp_pool2d"):
     """p-norm of each window."""
 
 
-class _AdaptiveMaxPool(FunctionModule, passes="output_size return_indices", shows="output_size"):
+class _AdaptiveMaxPoolNd(FunctionModule, passes="output_size return_indices", shows="output_size"):
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__(output_size, return_indices)
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool, function="adaptive_max_pool1d"):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, function="adaptive_max_pool1d"):
     """Max pooling to a given output size."""
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPool, function="adaptive_max_pool2d"):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd, function="adaptive_max_pool2d"):
     """Max pooling to a given output size."""
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPool, function="adaptive_max_pool3d"):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd, function="adaptive_max_pool3d"):
     """Max pooling to a given output size."""
 
 
-class _AdaptiveAvgPool(FunctionModule, passes="output_size"):
+class _AdaptiveAvgPoolNd(FunctionModule, passes="output_size"):
     def __init__(self, output_size: Any) -> None:
         super().__init__(output_size)
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPool, function="adaptive_avg_pool1d"):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd, function="adaptive_avg_pool1d"):
     """Average pooling to a given output size."""
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPool, function="adaptive_avg_pool2d"):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd, function="adaptive_avg_pool2d"):
     """Average pooling to a given output size."""
 
 
-class AdaptiveAvgPool3d(_AdaptiveAvgPool, function="adaptive_avg_pool3d"):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd, function="adaptive_avg_pool3d"):
     """Average pooling to a given output size."""

@@ -10,7 +10,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.broadcast import check_takes
 from gradtrace.ops.api import public
-from gradtrace.ops.create.factories import assign, cast, fill, fill_tensor, zero
+from gradtrace.ops.create.factories import assign, cast, fill, fill_tensor, in_format, zero
 
 
 @public(forms="m")
@@ -33,7 +33,9 @@ def to(
         elif isinstance(argument, (str, describe.device)):
             check_device(argument)
     wanted = dtypes.as_dtype(dtype) or self.dtype
-    return self if wanted is self.dtype and not copy else cast(self, wanted.np)
+    changed = self if wanted is self.dtype and not copy else cast(self, wanted.np)
+    is_laid_out = memory_format not in describe.CHANNELS_LAST or changed.is_contiguous(memory_format)
+    return changed if is_laid_out else in_format(changed, memory_format)
 
 
 def _cast_method(name: str, target: dtypes.dtype) -> None:

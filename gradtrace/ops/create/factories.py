@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.data import dtypes
-from gradtrace.engine.data.describe import Size, check_device
+from gradtrace.engine.data.describe import CHANNELS_LAST, Size, check_device
 from gradtrace.engine.data.dtypes import as_dtype
 from gradtrace.engine.data.higher import higher
 from gradtrace.engine.data.lazy import is_array, np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Ints, NumpyDtype, Shape
-from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, elementwise_op, fill_op
+from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, elementwise_op, fill_op, structural_op
 from gradtrace.engine.operators.rounding import fitting
 from gradtrace.engine.operators.strided_view import dense_copy, empty_like
 from gradtrace.ops.api import public, sizes
@@ -21,6 +21,8 @@ copy = elementwise_op("copy(empty, self)", lambda empty, a: np.array(a), "self",
     node="torch::autograd::CopyBackwards", empty=ZERO_GRAD, self=PASS_ON)
 in_c_order = elementwise_op("contiguous(self)", lambda a: np.array(a, order="C"), "self", identity="self",
     scalar=lambda a: a, node="CloneBackward0", self=PASS_ON)
+in_channel_order = structural_op("channels_last(self)", lambda a: channels_last(a), "out[i] = self[i]",
+    node="CloneBackward0", self=PASS_ON)
 clone = elementwise_op("clone(self)", dense_copy, "self", identity="self", scalar=lambda a: a, self=PASS_ON)
 cast = elementwise_op("cast(self; np_dtype)", lambda a, np_dtype: np.asarray(a).astype(np_dtype), "self",
     identity="self", public="to", node="ToCopyBackward0", self=PASS_ON)
@@ -35,6 +37,21 @@ fill_tensor = fill_op("fill_tensor(self, value)", lambda a, value: np.full_like(
 zero = fill_op("zero(self)", lambda a: np.zeros_like(a), "0", overlap="idempotent",
     self=ZERO_GRAD)
 # fmt: on
+
+
+def channels_last(raw: Array) -> Array:
+    """Return a copy in which dim 1 is the last one in memory."""
+    return np.moveaxis(np.array(np.moveaxis(raw, 1, -1), order="C"), -1, 1)
+
+
+def in_format(input: Tensor, memory_format: Any) -> Tensor:
+    """Return a copy laid out in a memory format."""
+    if memory_format not in CHANNELS_LAST:
+        return in_c_order(input)
+    if input.ndim != CHANNELS_LAST[memory_format]:
+        name = memory_format.removeprefix("torch.")
+        raise RuntimeError(f"required rank {CHANNELS_LAST[memory_format]} tensor to use {name} format")
+    return in_channel_order(input)
 
 
 NUMBERS = frozenset((bool, int, float))
@@ -303,7 +320,8 @@ def _filled(name: str, value: float) -> None:
         if named_size:
             size = named_sizes(name, size, named_size)
         shape = checked_sizes(sizes(size), name)
-        return finish(np.full(shape, value, np_of(dtype)), requires_grad, device)
+        raw = np.full(shape, value, np_of(dtype))
+        return finish(channels_last(raw) if memory_format in CHANNELS_LAST else raw, requires_grad, device)
 
     make.__name__, make.__doc__ = name, f"Create a tensor of the given sizes filled with {value} (torch.{name})."
     public(name, forms="f")(make)
@@ -316,7 +334,8 @@ def _filled(name: str, value: float) -> None:
         requires_grad: bool = False,
         memory_format: object = None,
     ) -> Tensor:
-        return finish(filled_like(input, value, np_of(dtype, input.dtype)), requires_grad, device)
+        raw = filled_like(input, value, np_of(dtype, input.dtype))
+        return finish(channels_last(raw) if memory_format in CHANNELS_LAST else raw, requires_grad, device)
 
     make_like.__name__, make_like.__doc__ = name + "_like", f"`{name}` with the shape and dtype of `input`."
     public(name + "_like", forms="f", vmap="like")(make_like)

@@ -20,6 +20,8 @@ NO_ITEM = (
     "0-dim tensor to a number"
 )
 
+WAS_BYTE = {"was": "uint8"}  # in the dtype of a mask that was given as bytes: messages about it say ByteTensor
+
 
 def is_advanced(item: object) -> bool:
     if isinstance(item, Tensor):
@@ -179,7 +181,7 @@ def as_index(item: Any) -> Array:
         array = item.shared()
         if array.dtype.kind == "f" or array.dtype in (np.int8, np.int16):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        return array.astype(bool) if array.dtype == np.uint8 else array
+        return array.astype(np.dtype(bool, metadata=WAS_BYTE)) if array.dtype == np.uint8 else array
     array = np.asarray(item) if is_array(item) or isinstance(item, bool) else np.asarray(from_nested(item, None))
     return array.astype(np.int64) if array.dtype.kind == "f" else array
 

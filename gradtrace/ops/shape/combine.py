@@ -8,11 +8,13 @@ from math import comb
 from operator import index
 
 from gradtrace.annotations import Any, Sequence
+from gradtrace.engine.data.dtypes import int64
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Shape
 from gradtrace.engine.operators.op import structural_op, view_op
 from gradtrace.ops.api import check_dim, public
+from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.shape.expansion import map_tensors
 from gradtrace.ops.shape.join import concatenated, meshgrid, stack
 from gradtrace.ops.shape.views import unsqueezed
@@ -46,7 +48,7 @@ unfold_place = structural_op("unfold_place(self; shape, dim, size, step)", windo
 # fmt: on
 
 
-@public(forms="m")
+@public(forms="mc")
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of `size` along a dim, `step` apart, as a view with a new last dim (Tensor.unfold)."""
     dim, size, step = check_dim(dimension, self.ndim), index(size), index(step)
@@ -109,14 +111,17 @@ def with_three_dims(t: Tensor) -> Tensor:
     return unsqueezed(t, 2) if t.ndim == 2 else t
 
 
-@public(vmap="samples")
+@torch_function(vmap="samples", renamed=dict.fromkeys(("indices", "sections"), "indices_or_sections"))
 def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Split along a dim into nearly equal parts, or at indices (torch.tensor_split)."""
     if not input.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = check_dim(dim, input.ndim)
     n = input.shape[dim]
-    cuts = indices_or_sections.tolist() if isinstance(indices_or_sections, Tensor) else indices_or_sections
+    cuts = indices_or_sections
+    if isinstance(cuts, Tensor):
+        check_cuts(cuts)
+        cuts = cuts.tolist()
     if isinstance(cuts, int):
         if cuts <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {cuts}")
@@ -130,6 +135,16 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
         parts.append(input.narrow(dim, begin, max(stop - begin, 0)))
         start = end
     return tuple(parts)
+
+
+def check_cuts(cuts: Tensor) -> None:
+    expected = "tensor_split expected tensor_indices_or_sections to"
+    if cuts.dtype is not int64:
+        raise RuntimeError(f"{expected} have dtype of long, but got {cuts.dtype.scalar_type}")
+    if cuts.ndim > 1:
+        raise RuntimeError(
+            f"{expected} be a zero-dimensional or one-dimensional tensor, but got a tensor with {cuts.ndim} dims"
+        )
 
 
 def _split_along(name: str, least: int, dim: int) -> None:

@@ -11,7 +11,7 @@ from gradtrace.ops.api import given, public, sizes
 from gradtrace.ops.shape.views import expand, unsqueeze, view
 
 
-@public("expand", forms="m")
+@public("expand", forms="mc")
 def expanded(self: Tensor, *size: int | Sequence[int], **named: object) -> Tensor:
     """Expand dims of size 1 as a view; -1 keeps a size (Tensor.expand)."""
     shape = sizes(given(size, {k: v for k, v in named.items() if k != "implicit"}, "size"))
@@ -54,13 +54,19 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """Return the shape that several shapes broadcast to; RuntimeError if there is none (torch.broadcast_shapes)."""
     result: tuple[int, ...] = ()
+    most = max((len(s) for s in shapes if isinstance(s, (tuple, list))), default=0)
     for k, shape in enumerate(shapes):
+        if not isinstance(shape, (int, tuple, list)):
+            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
         one = (shape,) if isinstance(shape, int) else tuple(shape)
+        if min(one, default=0) < 0:
+            raise ValueError("Attempting to broadcast a dimension with negative length!")
         for i in range(1, min(len(one), len(result)) + 1):
             if one[-i] != result[-i] and 1 not in (one[-i], result[-i]):
+                padded = [*(most - len(result)) * [1], *result]
                 raise RuntimeError(
                     f"Attempting to broadcast a dimension of length {one[-i]} at -{i}! Mismatching argument at index "
-                    f"{k} had {one}; but expected shape should be broadcastable to {list(result)}"
+                    f"{k} had {one}; but expected shape should be broadcastable to {padded}"
                 )
         result = broadcast(result, one)
     return Size(result)

@@ -226,7 +226,7 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
     return concatenated([atleast_3d(t) for t in tensors], 2)
 
 
-@public("unbind")
+@public("unbind", forms="fmc")
 def unbound(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Slices along a dim, as views with one common node (torch.unbind)."""
     if input.ndim == 0:
@@ -234,7 +234,7 @@ def unbound(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return unbind(input, check_dim(dim, input.ndim))
 
 
-@public("split")
+@public("split", forms="fmc")
 def split_tensor(
     tensor: Tensor,
     split_size_or_sections: int | Sequence[int] | None = None,
@@ -257,7 +257,7 @@ def split_tensor(
             raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
         if size == 0 and n:
             raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
-        return split(tensor, dim, tuple(min(size, n - i) for i in range(0, n, size)) or (0,))
+        return split(tensor, dim, tuple(min(size, n - i) for i in range(0, n, size or 1)) or (0,))
     if isinstance(split_size_or_sections, (str, float)):
         kind = type(split_size_or_sections).__name__
         raise TypeError(f"split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not {kind}")
@@ -274,7 +274,7 @@ def split_tensor(
     return split_sizes(tensor, dim, parts)
 
 
-@public()
+@public(forms="fmc")
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Split into pieces of the given sizes (torch.split_with_sizes)."""
     return split_tensor(input, list(split_sizes), dim)
@@ -293,7 +293,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split_tensor(input, -(-n // (int(chunks) if is_int(chunks) else chunks)), dim)
 
 
-@public("select")
+@public("select", forms="fmc")
 def selected(input: Tensor, dim: int, index: int) -> Tensor:
     """Select the slice at `index` of a dim, as a view (torch.select)."""
     return select(input, *slice_at(input, dim, index))
@@ -312,11 +312,13 @@ def slice_at(input: Tensor, dim: int, index: int) -> tuple[int, int]:
     return dim, index % n
 
 
-@public()
+@public(forms="fmc")
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """Select `length` entries of a dim from `start`, as a view (torch.narrow)."""
     if not input.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if isinstance(start, Tensor) and (start.ndim or start.dtype.category != 1):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
     dim = check_dim(dim, input.ndim)
     n = input.shape[dim]
     if length < 0:
@@ -394,7 +396,7 @@ _triangle(tril, "Lower triangle, zeros above (torch.tril).")
 _triangle(triu, "Upper triangle, zeros below (torch.triu).")
 
 
-@public("diagonal")
+@public("diagonal", forms="fmc")
 def diagonals(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Diagonal of two dims, as a view (torch.diagonal)."""
     first, second = check_dim(dim1, input.ndim), check_dim(dim2, input.ndim)

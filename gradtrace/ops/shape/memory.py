@@ -10,7 +10,7 @@ from operator import index
 from gradtrace.annotations import Any, Iterator, Sequence
 from gradtrace.engine.calls.call import renamed
 from gradtrace.engine.calls.inplace import refuse_untrackable, reshape_history
-from gradtrace.engine.data.describe import contiguous_strides
+from gradtrace.engine.data.describe import CHANNELS_LAST, contiguous_strides
 from gradtrace.engine.data.lazy import is_array, np
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
@@ -98,7 +98,7 @@ as_strided_take = structural_op("as_strided_take(self; where)", take_or_zero, "f
 # fmt: on
 
 
-@public(vmap="samples")
+@public(forms="fmc", vmap="samples")
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """View the storage with sizes and strides in elements; RuntimeError out of bounds (torch.as_strided).
 
@@ -134,14 +134,6 @@ def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], stora
     if out._fn is not None:
         reshape_history(input, renamed(out._fn, "AsStridedBackward1"))
     return input
-
-
-@public(forms="f")
-def as_strided_copy(
-    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
-) -> Tensor:
-    """Copy of as_strided in new memory (torch.as_strided_copy)."""
-    return as_strided(input, size, stride, storage_offset).clone()
 
 
 # ---- queries
@@ -251,7 +243,10 @@ def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = N
     n, offset, cells = int(np.prod(shape, dtype=np.int64)), offset_of(raw), storage_of(raw)
     if offset + n > cells.size:
         cells = np.append(cells, np.zeros(offset + n - cells.size, raw.dtype))
-    input._data = cells[offset : offset + n].reshape(shape)
+    cells = cells[offset : offset + n]
+    input._data = cells.reshape(shape)
+    if memory_format in CHANNELS_LAST:
+        input._data = np.moveaxis(cells.reshape(shape[0], *shape[2:], shape[1]), -1, 1)
     input.disable_fast_path()
     if not input.is_inference():
         input.counter().n += 1

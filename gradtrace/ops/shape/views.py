@@ -16,9 +16,9 @@ from gradtrace.engine.operators.broadcast import sum_tensor_to
 from gradtrace.engine.operators.broadcast import sum_to as sum_array_to
 from gradtrace.engine.operators.namespace import TRACED
 from gradtrace.engine.operators.op import PASS_ON, d, elementwise_op, reduction_op, view_op
-from gradtrace.ops.api import check_dim, check_dims, given, is_int, public, sizes
+from gradtrace.ops.api import check_dim, check_dims, copying, expose, given, is_int, public, sizes
 from gradtrace.ops.arguments import torch_function
-from gradtrace.ops.create.factories import clone, in_c_order
+from gradtrace.ops.create.factories import clone, in_c_order, in_format
 
 INCOMPATIBLE = (
     "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
@@ -200,6 +200,9 @@ def reshaped(input: Tensor, *shape: int | Sequence[int], **named: object) -> Ten
     return unsafe_view(in_c_order(input), wanted)
 
 
+expose(copying(reshaped, "view"), forms="f")
+
+
 @public(forms="m")
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """View with the shape of `other` (Tensor.view_as)."""
@@ -256,13 +259,13 @@ def split_size(parts: Ints, dim: int, n: int) -> Ints:
         ) from None
 
 
-@public("unsqueeze")
+@public("unsqueeze", forms="fmc")
 def unsqueezed(input: Tensor, dim: int) -> Tensor:
     """Insert a dim of size 1 at `dim` (torch.unsqueeze)."""
     return unsqueeze(input, check_dim(dim, input.ndim + 1))
 
 
-@public("squeeze")
+@public("squeeze", forms="fmc")
 def squeezed(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Remove dims of size 1, all or the given ones (torch.squeeze)."""
     if dim is None:
@@ -272,7 +275,7 @@ def squeezed(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     return squeeze_dims(input, check_dims(dim, input.ndim) if dim else ())
 
 
-@public("permute")
+@public("permute", forms="fmc")
 def permuted(input: Tensor, *dims: int | Sequence[int], **named: object) -> Tensor:
     """Permute the dims (torch.permute)."""
     order = sizes(given(dims, named, "dims"))
@@ -287,7 +290,7 @@ def permuted(input: Tensor, *dims: int | Sequence[int], **named: object) -> Tens
     return permute(input, axes)
 
 
-@public("transpose", "swapdims", "swapaxes")
+@public("transpose", "swapdims", "swapaxes", forms="fmc")
 def transposed(
     input: Tensor,
     dim0: int | None = None,
@@ -303,7 +306,7 @@ def transposed(
     return transpose(input, check_dim(dim0, input.ndim), check_dim(dim1, input.ndim))
 
 
-@public()
+@public(forms="fmc")
 def t(input: Tensor) -> Tensor:
     """Transpose a matrix; tensors of fewer dims are unchanged (torch.t)."""
     need_matrix_or_less("t", input)
@@ -341,17 +344,17 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
 
 @public(forms="m")
 def contiguous(self: Tensor, memory_format: object = None) -> Tensor:
-    """Return the tensor itself if it is C-contiguous, else a contiguous copy (Tensor.contiguous)."""
-    return self if self.is_contiguous() else in_c_order(self)
+    """Return the tensor itself if it is contiguous in this format, else a contiguous copy (Tensor.contiguous)."""
+    return self if self.is_contiguous(memory_format) else in_format(self, memory_format)
 
 
 @public("clone")
 def cloned(input: Tensor, *, memory_format: object = None) -> Tensor:
     """Differentiable copy with a new storage (torch.clone)."""
-    return in_c_order(input) if memory_format == "torch.contiguous_format" else clone(input)
+    return clone(input) if memory_format in (None, "torch.preserve_format") else in_format(input, memory_format)
 
 
-@public()
+@public(forms="fmc")
 def detach(input: Tensor) -> Tensor:
     """Return a tensor outside the graph that shares the storage and the version counter (Tensor.detach)."""
     out = input.alias()
@@ -405,7 +408,8 @@ def matrix_transpose(name: str) -> property:
             return self
         if n == 1 or (n > 2 and name == "H"):
             of = "matrices (2-D tensors)" if name == "H" else "matrices or batches of matrices"
-            raise RuntimeError(f"tensor.{name} is only supported on {of}. Got {n}-D tensor.")
+            advice = " For batches of matrices, consider using tensor.mH" if n > 2 else ""
+            raise RuntimeError(f"tensor.{name} is only supported on {of}. Got {n}-D tensor.{advice}")
         return transpose(self, n - 2, n - 1)
 
     return property(get)
@@ -414,11 +418,9 @@ def matrix_transpose(name: str) -> property:
 @torch_function()
 def adjoint(input: Tensor) -> Tensor:
     """Return the conjugate transpose of matrices: the transpose, as numbers are real (torch.adjoint)."""
-    if input.ndim == 1 or not input.ndim:
-        raise RuntimeError(
-            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor."
-        )
-    return transpose(input, input.ndim - 2, input.ndim - 1)
+    if input.ndim == 1:
+        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return transpose(input, input.ndim - 2, input.ndim - 1) if input.ndim else input
 
 
 def itself(input: Tensor) -> Tensor:
@@ -429,6 +431,11 @@ def itself(input: Tensor) -> Tensor:
 for _name in ("conj", "conj_physical", "resolve_conj", "resolve_neg"):
     torch_function(_name)(itself)
 public("real", forms="f")(itself)
+
+
+def imag(input: Tensor) -> Tensor:
+    """Raise RuntimeError: numbers are real (torch.imag)."""
+    raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
 
 
 def t_inplace(self: Tensor) -> Tensor:
@@ -470,6 +477,8 @@ _METHODS: dict[str, Any] = {
     "T": property(reversed_dims),
     "mT": matrix_transpose("mT"),
     "H": matrix_transpose("H"),
+    "real": property(itself),
+    "imag": property(imag),
     "mH": matrix_transpose("mH"),
     "t_": t_inplace,
     "transpose_": _inplace_view(transposed, "TransposeBackward1"),

@@ -254,3 +254,17 @@ for change in (lambda v: v.exp_(), lambda v: v.sigmoid_(), lambda v: v.tanh_(), 
     (g,) = torch.autograd.grad((w**2).sum() + (b**3).sum(), a, create_graph=True)
     (h,) = torch.autograd.grad((g**2).sum(), a, create_graph=True)
     print(g.detach(), h.detach(), torch.autograd.grad(h.sum(), a)[0])
+
+# ---- constructors in messages
+show(lambda: nn.Conv2d(), lambda: nn.Conv1d(1, 2), lambda: nn.Conv2d(1, 2, 3, foo=1), lambda: nn.ConvTranspose2d(1))
+show(lambda: nn.BatchNorm2d(), lambda: nn.BatchNorm1d(3, foo=2), lambda: nn.InstanceNorm2d(), lambda: nn.LayerNorm())
+show(lambda: nn.MaxPool2d(), lambda: nn.AvgPool2d(), lambda: nn.LPPool2d(), lambda: nn.AdaptiveAvgPool2d())
+show(lambda: nn.AdaptiveMaxPool2d(), lambda: nn.MaxUnpool2d(), lambda: nn.FractionalMaxPool2d(), lambda: nn.CELU(foo=1))
+show(lambda: nn.Dropout(foo=1), lambda: nn.Dropout2d(1, 2, 3), lambda: nn.ReLU(1, 2, 3), lambda: nn.Softmax(1, 2))
+show(lambda: nn.ZeroPad2d(), lambda: nn.ConstantPad1d(), lambda: nn.ReflectionPad2d(), lambda: nn.CircularPad3d())
+show(lambda: nn.MSELoss(1, 2, 3, 4, 5), lambda: nn.BCELoss(foo=1), lambda: nn.HingeEmbeddingLoss(foo=1))
+show(lambda: nn.TransformerEncoderLayer(), lambda: nn.Linear(), lambda: nn.Embedding(), lambda: nn.Hardshrink(1, 2))
+class Own(nn.Conv2d):
+    pass
+show(lambda: Own(), lambda: torch.optim.AdamW(), lambda: torch.optim.lr_scheduler.LambdaLR(None))
+show(lambda: isinstance(nn.ReflectionPad2d(1), nn.ReflectionPad1d), lambda: nn.ReflectionPad2d(1), lambda: nn.CircularPad1d(2))

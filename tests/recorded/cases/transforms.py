@@ -173,3 +173,82 @@ x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = Outer.apply(x)
 y.backward()
 print(y, x.grad)
+
+# ---- transforms inside inference mode
+from torch.func import grad, jacrev, jvp, vjp, vmap
+x = torch.tensor([1.0, 2.0, 3.0])
+def shifted(x):
+    with torch.inference_mode():
+        c = x**2
+    return (x - c).sum()
+with torch.inference_mode():
+    made = torch.tensor([1.0, 2.0])
+    show(lambda: grad(lambda x: (x**2).sum())(x), lambda: jvp(lambda x: (x**2).sum(), (x,), (torch.ones(3),)))
+    show(lambda: jacrev(lambda x: x**2)(x), lambda: vmap(grad(lambda x: (x**2).sum()))(torch.ones(2, 3)))
+    show(lambda: grad(lambda x: vmap(lambda x: (x**2).sum())(x).sum())(x))
+    show(lambda: jacrev(grad(lambda x: (x**3).sum()))(x), lambda: grad(grad(lambda x: x**3))(torch.tensor(2.0)))
+    show(lambda: grad(shifted)(x), lambda: grad(lambda x: (x**3).sum())(made), lambda: vjp(lambda x: x**2, x)[1](x))
+    print(torch.is_inference_mode_enabled())
+print(torch.is_inference_mode_enabled())
+
+# ---- transforms refuse hooks of saved tensors
+from torch.func import grad, jacrev, jvp, vjp, vmap
+from torch.autograd.graph import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+x = torch.ones(2)
+def hooked(x):
+    with saved_tensors_hooks(lambda x: x, lambda x: x):
+        return (x**2).sum()
+with save_on_cpu():
+    show(lambda: grad(lambda x: (x**2).sum())(x), lambda: vjp(torch.sin, x), lambda: jacrev(torch.sin)(x))
+    show(lambda: vmap(torch.sin)(torch.zeros(2)))
+show(lambda: grad(hooked)(x), lambda: vmap(hooked)(torch.ones(2, 2)), lambda: jvp(hooked, (x,), (x,)))
+with disable_saved_tensors_hooks("none here"):
+    show(lambda: grad(hooked)(x), lambda: hooked(x))
+show(lambda: hooked(x))
+
+# ---- what custom Functions lack in transforms
+from torch.autograd.function import once_differentiable
+from torch.func import grad, hessian, jacfwd, jvp, vmap
+class Double(torch.autograd.Function):
+    generate_vmap_rule = True
+    @staticmethod
+    def forward(x):
+        return x * 2
+    @staticmethod
+    def setup_context(ctx, inputs, outputs):
+        pass
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        return g * 2
+x = torch.ones(2)
+show(lambda: jvp(Double.apply, (x,), (x,)), lambda: jacfwd(Double.apply)(x), lambda: hessian(Double.apply)(x))
+show(lambda: grad(lambda x: Double.apply(x).sum())(x), lambda: grad(grad(Double.apply))(torch.tensor(1.0)))
+show(lambda: jvp(lambda x: x * Double.apply(torch.ones(2)), (x,), (x,)))
+
+# ---- what the vmap of a custom Function must return
+from torch.func import vmap
+class Add(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y):
+        return x + y
+    @staticmethod
+    def setup_context(ctx, inputs, outputs):
+        pass
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        print(info.batch_size, info.randomness, in_dims)
+        return x + y
+class TwoDims(Add):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        return x + y, (0, 0)
+x = torch.ones(2)
+show(lambda: vmap(Add.apply)(x, x), lambda: vmap(TwoDims.apply)(x, x))
+
+# ---- tensors of a vmap describe one sample
+from torch.func import vmap
+def f(x):
+    print(x.shape, x.dim(), x.numel(), x.stride(), x.is_contiguous(), x.storage_offset(), x.element_size(), x.is_leaf)
+    return x
+vmap(f, in_dims=1)(torch.ones(2, 3, 4)).shape

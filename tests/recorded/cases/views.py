@@ -194,3 +194,89 @@ print(p is x, p.grad_fn, q.grad_fn.name(), x.expand(2, 3).grad_fn.name(), torch.
 for f in (F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss):
     for loss in (f(x, y), f(y, x), f(x, x * 2)):
         print(loss.grad_fn.name(), [node and node.name() for node, _ in loss.grad_fn.next_functions])
+
+# ---- copies of views are contiguous and new
+a = torch.arange(6.0).view(2, 3)
+copies = (
+    torch.view_copy(a, (3, 2)), torch.transpose_copy(a, 0, 1), torch.t_copy(a), torch.expand_copy(a, (2, 2, 3)),
+    torch.diagonal_copy(a), torch.squeeze_copy(a[None]), torch.unsqueeze_copy(a, 0), torch.select_copy(a, 0, 1),
+    torch.permute_copy(a, (1, 0)), torch.as_strided_copy(a, (2,), (1,)), torch.unfold_copy(a, 1, 2, 1),
+    torch.detach_copy(a), torch.narrow_copy(a, 1, 0, 2), *torch.split_copy(a, 1), *torch.unbind_copy(a),
+    *torch.split_with_sizes_copy(a, [1, 1]), torch.view_copy(a.t(), (2, 3)),
+)  # fmt: skip
+for copy in copies:
+    print(copy.shape, copy.stride(), copy._is_view(), copy.sum())
+x = torch.ones(2, 3, requires_grad=True)
+torch.select_copy(x, 0, 1).sum().backward()
+print(x.grad, type(torch.split_copy(a, 1)))
+
+# ---- real, imag and the transposes of real tensors
+t = torch.ones(2, 2)
+a = torch.ones(2, requires_grad=True)
+show(lambda: torch.imag(t), lambda: t.imag, lambda: t.real is t, lambda: torch.real(t) is t, lambda: a.real)
+show(lambda: torch.is_conj(t), lambda: torch.is_neg(t), lambda: torch.is_complex(t), lambda: t.adjoint().shape)
+b = torch.ones(2, 3, 4)
+show(lambda: b.H, lambda: b.mT.shape, lambda: torch.ones(2).adjoint(), lambda: torch.ones(()).adjoint())
+
+# ---- arguments of narrow, split and tensor_split
+x = torch.arange(9).view(3, 3)
+show(lambda: x.narrow(0, torch.tensor(1), 1), lambda: x.narrow(0, torch.tensor(0.0), 1))
+show(lambda: x.narrow(0, torch.tensor([0]), 1), lambda: x.narrow(0, torch.tensor([0, 1]), 1))
+show(lambda: [s.shape for s in x[:0].split(0)])
+t = torch.arange(7)
+show(lambda: t.tensor_split(torch.tensor([1.0])), lambda: t.tensor_split(torch.tensor([[1]])))
+show(lambda: t.tensor_split(indices=[1, 6]), lambda: t.tensor_split(sections=2))
+show(lambda: t.tensor_split(torch.tensor(3)), lambda: torch.tensor_split(t, 2, 1))
+
+# ---- broadcast_shapes
+show(lambda: torch.broadcast_shapes((2,), (3, 1)), lambda: torch.broadcast_shapes((3, 5), (2, 4, 1)))
+show(lambda: torch.broadcast_shapes(1, 1, -12), lambda: torch.broadcast_shapes((1, -12)))
+show(lambda: torch.broadcast_shapes(1.1), lambda: torch.broadcast_shapes(), lambda: torch.broadcast_shapes((2, 0), 1))
+
+# ---- channels_last
+x = torch.arange(48.0).view(2, 4, 2, 3)
+y = x.contiguous(memory_format=torch.channels_last)
+print(y.stride(), y.is_contiguous(), y.is_contiguous(memory_format=torch.channels_last), torch.equal(x, y))
+print(x.is_contiguous(memory_format=torch.channels_last), y.contiguous(memory_format=torch.channels_last) is y)
+print(x.to(memory_format=torch.channels_last).stride(), (y * 2).stride(), y.clone().stride(), torch.empty_like(y).stride())
+print(y.contiguous().stride(), x.clone(memory_format=torch.channels_last).stride(), y.exp().sqrt().stride())
+print(torch.empty(2, 4, 2, 3, memory_format=torch.channels_last).stride(), torch.channels_last, torch.preserve_format)
+print(torch.zeros_like(x, memory_format=torch.channels_last).stride(), y.permute(0, 2, 3, 1).is_contiguous())
+print(torch.ones(96).resize_((2, 4, 3, 4), memory_format=torch.channels_last).stride())
+print(torch.ones(1, 2, 3, 4, 5).contiguous(memory_format=torch.channels_last_3d).stride())
+show(lambda: torch.ones(2, 3).contiguous(memory_format=torch.channels_last))
+show(lambda: torch.ones(2, 3).is_contiguous(memory_format=torch.channels_last))
+w = torch.arange(48.0, requires_grad=True)
+(w.view(2, 4, 2, 3).contiguous(memory_format=torch.channels_last) * x).sum().backward()
+print(torch.equal(w.grad, x.flatten()))
+
+# ---- channels_last of a model
+m = nn.Conv2d(4, 8, 3).to(memory_format=torch.channels_last)
+x = torch.ones(2, 4, 5, 5).to(memory_format=torch.channels_last)
+print(m.weight.stride(), m.bias.stride(), m.weight.is_contiguous(memory_format=torch.channels_last), x.stride())
+print(m(x).stride(), F.relu(x).stride(), F.max_pool2d(x, 2).stride(), nn.BatchNorm2d(4)(x).stride())
+print(m(x).is_contiguous(memory_format=torch.channels_last), F.conv2d(torch.ones(1, 4, 4, 4), torch.ones(1, 4, 2, 2)).stride())
+
+# ---- a changed index is named by its type
+x = torch.arange(4.0, requires_grad=True)
+for index in (torch.tensor([0, 1, 1, 0], dtype=torch.uint8), torch.tensor([True, False, True, False]), torch.tensor([0, 1])):
+    y = (x * 1)[index]
+    index[0] = 1 - index[0] if index.dtype != torch.bool else False
+    show(lambda: y.sum().backward())
+
+# ---- which indexing gives a view
+x = torch.arange(24.0).view(2, 3, 4)
+for k in (0, slice(1), (0, 1), (slice(None), 1), Ellipsis, None, [0], torch.tensor(0), (0, [1]), True, (0, Ellipsis, 1)):
+    y = x[k]
+    print(y.shape, y._is_view(), y.stride())
+
+# ---- writes through chains of views reach the base
+base = torch.zeros(4, 4, requires_grad=True)
+x = base.clone()
+x[1:3, 1:3].fill_(2.0)
+x.diagonal().add_(1)
+x.t()[0].mul_(3)
+x.view(-1)[::5].sub_(1)
+print(x)
+x.pow(2).sum().backward()
+print(base.grad)

@@ -271,7 +271,7 @@ def retains_grad(tensor: Any) -> bool:
 
 
 def kept_gradient(tensor: Any) -> Any:
-    """Return what stands in `.grad`, or None; a tensor that is no leaf may have one that the program set.
+    """Return what stands in `.grad`, or None; a tensor that is not a leaf may have one that the program set.
 
     `_grad` reads it without PyTorch's warning of such a tensor.
     """

@@ -56,7 +56,7 @@ class Sums:
     def add(self, result: Tensor, runs: list[Tensor], inner: int = 0) -> None:
         """Add a block of the result, in its own type, and of each track, in float64; `inner` elements are a row."""
         error = self.less(0, result, runs[0])
-        squares, (small, large) = self.squares(error, inner), ends_of(result.abs())
+        squares, (small, large) = self.squares(error, inner), ends_of(sizes := result.abs())
         size = large if len(runs) == 1 and is_nearly(large, squares, self.info) else magnitude_of(runs[-1])
         if self.info.dtype == "float16" and not (len(runs) == 1 and math.isfinite(squares + size)):
             self.reach = max(self.reach, largest(runs[0]))
@@ -69,9 +69,9 @@ class Sums:
             self.shadow += square(runs[0][known[1]]) - square(runs[0][finite := torch.stack(known).all(0)])
             result, *runs = (one[finite] for one in (result, *runs))
             error = self.less(0, result, runs[0])
-            squares, (small, large), size = square(error), ends_of(result.abs()), magnitude_of(runs[-1])
+            squares, (small, large), size = square(error), ends_of(sizes := result.abs()), magnitude_of(runs[-1])
         self.shadow += square(runs[0])
-        self.elements(result, runs[-1], small, large, size)
+        self.elements(sizes, runs[-1], small, large, size)
         self.differences(error, squares, result, runs)
 
     def less(self, place: int, a: Tensor, b: Tensor) -> Tensor:
@@ -101,22 +101,26 @@ class Sums:
             self.reached[place] += dot(step, error)
         self.inherited += square(step)
 
-    def elements(self, result: Tensor, local: Tensor, small: float, large: float, size: float) -> None:
-        """Note the largest magnitude, `size`. Elements are only counted where the ends say that there may be any."""
+    def elements(self, sizes: Tensor, local: Tensor, small: float, large: float, size: float) -> None:
+        """Note the largest magnitude, `size`. Elements are only counted where the ends of `sizes`, the magnitudes of
+        the result, say that there may be any.
+        """
         if not local.numel():
             return
         self.largest, self.reach = max(self.largest, size), max(self.reach, size)
         if small < self.info.tiny:
-            sizes, zero = result.abs(), result == 0
+            zero = sizes == 0
             empty = int(torch.count_nonzero(zero))
-            underflowed = int(torch.count_nonzero(zero & (local != 0) & (local.abs() < self.info.tiny))) if empty else 0
             subnormal = int(torch.count_nonzero(sizes < self.info.tiny)) - empty
+            underflowed = 0
+            if empty and (gone := zero.logical_and_(local != 0)).any():
+                underflowed = int(torch.count_nonzero(gone & (local.abs() < self.info.tiny)))
             self.underflowed += underflowed
             self.subnormal += subnormal
             if underflowed or subnormal:
                 self.smallest = min(self.smallest, float(local[local != 0].abs().min()))
         if 0.5 < size <= 1 <= large:
-            self.saturated += int(((result.abs() == 1) & (local.abs() != 1)).sum())
+            self.saturated += int(((sizes == 1) & (local.abs() != 1)).sum())
 
 
 def unlike(a: Tensor, b: Tensor) -> Tensor:

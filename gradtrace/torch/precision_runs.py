@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import torch
@@ -309,5 +310,11 @@ def some_of(*numbers: Any) -> tuple[Any, ...]:
     shape, count = numbers[-1].shape, numbers[-1].numel()
     if count < 2 * FEW:
         return numbers
-    places = torch.unravel_index(torch.arange(0, count, count // FEW), shape)
+    places = spread(shape)
     return tuple(one.expand(shape)[places] if isinstance(one, torch.Tensor) else one for one in numbers)
+
+
+@functools.lru_cache(64)
+def spread(shape: torch.Size) -> tuple[Any, ...]:
+    """Return the places of `FEW` elements or more at equal distances."""
+    return torch.unravel_index(torch.arange(0, shape.numel(), shape.numel() // FEW), shape)

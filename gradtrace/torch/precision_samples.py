@@ -1,15 +1,14 @@
 """Samples of large results: all elements have their shadows, some of them are computed in the other tracks too.
 
 What an operation adds, and what came with each input, is measured on a part of the rows, of operations that compute
-each row on its own: products of matrices, functions of elements, attention (by batch). The rows with the largest
-errors are among them. The result is used if the error of these rows is like that of all, and if no element is out of
-the ordinary.
+each row on its own: products of matrices, functions of elements, attention (a sequence and a head are a row). Rows with
+large errors are preferred. The result is used if no element is out of the ordinary.
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -24,10 +23,12 @@ if TYPE_CHECKING:
 
 LARGE = 2**20  # multiplications from which a product of matrices is sampled ...
 MANY = 2**16  # ... and elements from which other results are
-ROWS = 32  # of a sample at least, if a quarter of them are so many ...
+ROWS = 64  # of a sample at least, if a quarter of them are so many ...
 ELEMENTS = 2**12  # ... and elements, more if each costs little
-TOP = 8  # rows of a sample that are the ones with the largest errors
+WIDER = 2  # times as many columns as rows has a product of which columns are sampled
 CANCELLED = 2.0**-7  # norm of a row of a product, by the norms of what is multiplied
+DEFENSIVE = 0.25  # of the mean squared error, in the length of a row
+PAIRS = 16  # of a sequence and a head, in a sample of attention
 GOLDEN = 0.6180339887498949
 ATTENTION = "_scaled_dot_product_"
 
@@ -35,40 +36,42 @@ ATTENTION = "_scaled_dot_product_"
 class Sample(NamedTuple):
     """Which part of an operation is computed in the tracks after the shadow."""
 
-    rows: int  # of how many
+    rows: int  # or columns, if `dim` is -1: of how many
     taken: int
     dim: int
     flat: bool  # all dims but the last are one
     whole: frozenset[int]  # the tensors that are read as a whole, by id
+    lead: tuple[int, ...] = ()  # of attention: the sizes of the two dims that are one
 
     def of(self, tensor: Any, rows: Any) -> Any:
         """Return the sampled rows of an operand or a result."""
+        if self.lead:
+            pairs = tensor.expand(*self.lead, *tensor.shape[2:])
+            rows = rows.to(tensor.device)
+            return pairs[rows // self.lead[1], rows % self.lead[1]].unsqueeze(1)
         whole = tensor.flatten(0, -2) if self.flat else tensor
         return whole.index_select(self.dim, rows.to(tensor.device))
 
     def inner(self, result: Any) -> int:
         """Return how many elements follow each other in a row of a result."""
-        return int(result.shape[-1] if self.dim else result.numel() // self.rows)
+        return 1 if self.dim == -1 else int(result.shape[-1] if self.dim else result.numel() // self.rows)
 
     def choose(self, squares: Any) -> tuple[Any, Any]:
         """Return which rows are sampled, by their squared errors, and how many rows each of them stands for.
 
-        The rows are ordered by their errors: the largest ones stand for themselves, each other one for those near it.
+        The rows stand in the order of their errors, and are taken at equal distances, where each is as long as its
+        squared error and a part of the mean one: what has a large part of the error is always there.
         """
-        if self.taken < TOP * 2:
+        squares, order = squares.sort(descending=True)
+        sizes = squares + squares.mean() * DEFENSIVE
+        sums = sizes.cumsum(0)
+        if not float(sums[-1]):
             found = places(self.rows, self.taken)
             return found, torch.full((len(found),), self.rows / len(found))
-        ranks, counts = strata(self.rows, self.taken)
-        return squares.argsort(descending=True)[ranks], counts
-
-
-@functools.lru_cache(256)
-def strata(rows: int, count: int) -> tuple[Any, Any]:
-    """Return `count` ranks among `rows`, the first `TOP` and others at equal distances, and what each stands for."""
-    bounds = [TOP + (rows - TOP) * i // (count - TOP) for i in range(count - TOP + 1)]
-    pairs = [*((i, i + 1) for i in range(TOP)), *itertools.pairwise(bounds)]
-    ranks, counts = [(a + b) // 2 for a, b in pairs], [b - a for a, b in pairs]
-    return torch.tensor(ranks), torch.tensor(counts, dtype=torch.float64)
+        step = sums[-1] / self.taken
+        ranks: Any = torch.searchsorted(sums, (torch.arange(self.taken) + 0.5) * step).clamp_max_(self.rows - 1)
+        ranks, counts = ranks.unique_consecutive(return_counts=True)
+        return order[ranks], counts * step / sizes[ranks]
 
 
 @functools.lru_cache(256)
@@ -84,19 +87,23 @@ def sample_of(job: WideCall, made: list[Any], earlier: dict[int, PendingSample |
     """
     if job.written or not made or not all(one.numel() == size_of_storage(one) for one in made):
         return None
-    result, kind = made[0], job.kind
+    result, kind, lead = made[0], job.kind, ()
     tensors = {id(one): one for one in (*job.args, *job.kwargs.values()) if isinstance(one, torch.Tensor)}
     if is_product(kind, job.kwargs):
         *added, first, second = job.tensors
         if first.numel() * second.shape[-1] < LARGE or first is second:
             return None
-        rows, dim, flat = result.shape[-2], -2, False
-        cut = {id(first), *(id(one) for one in added if one.dim() >= 2 and one.shape[-2] == rows)}
+        dim = -1 if result.shape[-1] >= WIDER * result.shape[-2] else -2
+        rows, flat, depth = result.shape[dim], False, -dim
+        cut = {id(first if dim == -2 else second)}
+        cut |= {id(one) for one in added if one.dim() >= depth and one.shape[dim] == rows}
         enough = ROWS
     elif kind.name.startswith(ATTENTION) and job.tensors[0].dim() == 4 and result.numel() >= MANY:
-        rows, dim, flat = result.shape[0], 0, False
-        cut = {key for key, one in tensors.items() if one.dim() >= 3 and one.shape[0] == rows}
-        enough = 2
+        lead, dim, flat = tuple(result.shape[:2]), 0, False
+        cut = {key for key, one in tensors.items() if one.dim() >= 3}
+        if any(tensors[key].shape[i] not in (1, lead[i]) for key in cut for i in (0, 1)):
+            return None
+        rows, enough = math.prod(lead), PAIRS
     elif torch.Tag.pointwise in job.func.tags and result.numel() >= MANY and kind.name != "clone":
         cut = {key for key, one in tensors.items() if one.shape == result.shape}
         if any(one.numel() > 1 and key not in cut and one.shape != result.shape[-1:] for key, one in tensors.items()):
@@ -109,7 +116,7 @@ def sample_of(job: WideCall, made: list[Any], earlier: dict[int, PendingSample |
     count = min(enough, rows // 4)
     if count * result.numel() < ELEMENTS * rows or len(job.tensors) != len(set(map(id, job.tensors))):
         return None
-    sample = Sample(rows, count, dim, flat, frozenset(tensors.keys() - cut))
+    sample = Sample(rows, count, dim, flat, frozenset(tensors.keys() - cut), lead)
     before = [(one, earlier[id(one)]) for one in job.tensors]
     return sample if all(one is None or one.has_rows_of(tensor, sample) for tensor, one in before) else None
 
@@ -157,7 +164,7 @@ class PendingSample:
         if self.sample is None:
             return False
         same = sample.rows == self.sample.rows and tensor.shape[-1:] == made.shape[-1:]
-        is_flat = self.sample.flat or (self.sample.dim and made.dim() == 2)
+        is_flat = self.sample.flat or (self.sample.dim == -2 and made.dim() == 2)
         return bool(is_flat and sample.flat and same and tensor.is_contiguous() and made.is_contiguous())
 
     def tracks(self, shadows: Any, compute: Any, rows: Any) -> list[list[Any]]:
@@ -212,5 +219,5 @@ class PendingSample:
             self.found = self.tracks(shadows, compute, self.rows)
         found = [sample.of(exact, self.rows), *(track[place] for track in self.found)]
         found += found[-1:] * (count - len(found))
-        weights = self.weights.view(-1, *[1] * (1 if sample.dim else found[0].dim() - 1))
+        weights = self.weights.view(-1, *[1] * (-1 - sample.dim if sample.dim else found[0].dim() - 1))
         return compare_sample(whole, weights, sample.of(made, self.rows), found)

@@ -115,7 +115,8 @@ def of_result(tensor: Any, value: Any) -> Shadow:
     count = size_of_storage(tensor)
     if count == tensor.numel() == size_of_storage(value) and value.stride() == tensor.stride():
         return Shadow(value.as_strided((count,), (1,), 0), tensor.dtype)
-    found = Shadow(value.new_zeros(count), tensor.dtype)
+    make = value.new_empty if count == tensor.numel() else value.new_zeros
+    found = Shadow(make(count), tensor.dtype)
     found.view(tensor).copy_(value)
     return found
 

@@ -292,11 +292,15 @@ def top_dispatch_mode() -> Any:
     return _C._get_dispatch_stack_at(dispatch_depth() - 1) if dispatch_depth() else None
 
 
-def without_dispatch_modes() -> Any:
-    """Return a context in which the program's TorchDispatchModes do not see operations."""
-    from torch.utils._python_dispatch import _disable_current_modes
+class without_dispatch_modes:
+    """A context in which no TorchDispatchMode sees operations, those of pre-dispatch excepted."""
 
-    return _disable_current_modes()
+    def __enter__(self) -> None:
+        self.modes = [_python_dispatch._pop_mode() for _ in range(dispatch_depth())]
+
+    def __exit__(self, *error: Any) -> None:
+        for mode in reversed(self.modes):
+            _python_dispatch._push_mode(mode)
 
 
 class unseen:

@@ -468,6 +468,44 @@ def test_a_sample_of_a_large_product_shows_its_added_error(scale):
     assert row.error == pytest.approx(float(((left @ right).double() - shadow).norm()) / size, rel=1e-4)
 
 
+def shares_with_and_without_sampling(monkeypatch, work, name):
+    (some,) = of_values(recorded(work), name)
+    monkeypatch.setattr("gradtrace.torch.precision_runs.sample_of", lambda *_: None)
+    (every,) = of_values(recorded(work), name)
+    assert some.error == pytest.approx(every.error) and some.added != every.added
+    return zip([one.share for one in some.sources], [one.share for one in every.sources], strict=True)
+
+
+@pytest.mark.parametrize("shape", [(768, 256), (256, 768)])
+def test_the_shares_of_a_sample_are_those_of_all_rows(monkeypatch, shape):
+    """Most rows (or columns) have small errors, and the others get different parts of theirs from the two operands."""
+    rows, columns = shape
+
+    def work():
+        torch.manual_seed(0)
+        sizes, parts = torch.ones(max(shape)), torch.logspace(-1, 1, max(shape))[torch.randperm(max(shape))]
+        sizes[96:] = 1e-3
+        many, few = torch.randn(max(shape), 512) * sizes[:, None], torch.randn(512, min(shape)) / 3
+        many = (many + parts[:, None] * sizes[:, None]) - parts[:, None] * sizes[:, None]
+        (many @ few) if rows > columns else few.T @ many.T
+
+    for some, every in shares_with_and_without_sampling(monkeypatch, work, "matmul"):
+        assert some == pytest.approx(every, abs=0.03)
+
+
+def test_the_shares_of_a_sample_of_attention_are_those_of_all_heads(monkeypatch):
+    """Each head has another part of its error from its values."""
+
+    def work():
+        torch.manual_seed(0)
+        q, k, v = (torch.randn(8, 4, 128, 32) / 3 for _ in range(3))
+        far = torch.logspace(-1, 2, 32)[torch.randperm(32)].view(8, 4, 1, 1)
+        torch.nn.functional.scaled_dot_product_attention(q.requires_grad_(), k, (v + far) - far)
+
+    for some, every in shares_with_and_without_sampling(monkeypatch, work, "scaled_dot_product_attention"):
+        assert some == pytest.approx(every, abs=0.03)
+
+
 @pytest.mark.parametrize("small", [2.0**-6, 2.0**-12, 2.0**-20])
 def test_a_large_bfloat16_product_that_cancels_has_its_own_error(small):
     """The parts of a row that cancel are so much larger than the rest that float32 would lose digits of it."""

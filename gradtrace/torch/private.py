@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import warnings
 from importlib import import_module
 from types import ClassMethodDescriptorType
 from typing import Any
@@ -271,11 +272,14 @@ def retains_grad(tensor: Any) -> bool:
 
 
 def kept_gradient(tensor: Any) -> Any:
-    """Return what stands in `.grad`, or None; a tensor that is no leaf may have one that the program set.
-
-    `_grad` reads it without PyTorch's warning of such a tensor.
+    """Return what stands in `.grad`, or None; a tensor that is no leaf may have one that the program set, and PyTorch
+    warns where it has none.
     """
-    return tensor._grad
+    if is_leaf(tensor) or retains_grad(tensor):
+        return tensor.grad
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return tensor.grad
 
 
 def is_dispatched(kind: Any) -> bool:

@@ -1,0 +1,74 @@
+"""What `why` and `stats` say of learning rates that change, of clipping and of masks: each sentence is true."""
+
+import re
+
+import pytest
+
+from tests.healthy.test_sentences import HEAD, LOOP, in_gradtrace, in_pytorch
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+DECAYED = (
+    "net = nn.Linear(4, 1)\n"
+    "opt = torch.optim.SGD(net.parameters(), lr=1.0, weight_decay=5.0)\n"
+    "schedule = torch.optim.lr_scheduler.ExponentialLR(opt, FACTOR)\n"
+    "x, y = torch.randn(32, 4), torch.randn(32, 1)\n"
+    "for step in range(8):\n"
+    "    loss = nn.functional.mse_loss(net(x), y)\n" + LOOP + "    schedule.step()\n"
+)
+
+
+@pytest.mark.parametrize("ask", [in_gradtrace, in_pytorch])
+@pytest.mark.parametrize(
+    "factor, said",
+    [
+        ("1.0", r"lr=1 on line 5 multiplies the parameters by 1 - 1 \* 5 = -4 in each step\."),
+        ("0.98", r"lr=1 to 0\.868126 on line 5 .* = -4 in step 1, and by 1 - 0\.868126 \* 5 = -3\.34 in step 8\."),
+        ("0.8", r"the steps overshoot with lr=1 to 0\.209715 on line 5|^Nothing"),
+    ],
+)
+def test_weight_decay_has_the_learning_rate_of_its_step(tmp_path, ask, factor, said):
+    path = tmp_path / "train.py"
+    path.write_text(HEAD + DECAYED.replace("FACTOR", factor))
+    answer = " ".join(ask(path, "why").split())
+    assert re.search(said, answer), answer
+    assert ("in each step" in answer) == (factor == "1.0"), answer
+
+
+CLIPPED = (
+    "net = nn.Sequential(nn.Linear(4, 40), nn.ReLU(), nn.Linear(40, 1))\n"
+    "opt = torch.optim.OPTIMISER\n"
+    "x, y = torch.randn(32, 4), torch.randn(32, 1)\n"
+    "for step in range(3):\n"
+    "    loss = nn.functional.mse_loss(net(x), y)\n"
+    "    opt.zero_grad()\n"
+    "    loss.backward()\n"
+    "    nn.utils.clip_grad_norm_(net.parameters(), NORM)\n"
+    "    opt.step()\n"
+)
+
+
+@pytest.mark.parametrize("ask", [in_gradtrace, in_pytorch])
+def test_a_clip_that_leaves_next_to_nothing_is_named_with_the_norms(tmp_path, ask):
+    path = tmp_path / "train.py"
+    path.write_text(HEAD + CLIPPED.replace("OPTIMISER", "SGD(net.parameters(), lr=0.1)").replace("NORM", "1e-9"))
+    said = r"clip_grad_norm_ on line 11 reduces the norm of the gradients from [\d.]+ to 1e-9, and lr=0\.1 times that"
+    for command in ("why", "stats"):
+        answer = " ".join(ask(path, command).split())
+        assert re.search(said, answer), answer
+
+
+@pytest.mark.parametrize("ask", [in_gradtrace, in_pytorch])
+@pytest.mark.parametrize(
+    "optimiser, norm",
+    [
+        ("SGD(net.parameters(), lr=0.1)", "1e-3"),
+        ("SGD(net.parameters(), lr=1e-12)", "0.1"),
+        ("SGD(net.parameters(), lr=0.1, weight_decay=0.1)", "1e-9"),
+        ("Adam(net.parameters(), lr=0.1)", "1e-9"),
+    ],
+)
+def test_a_clip_that_is_not_why_parameters_stand_still_is_not_named(tmp_path, ask, optimiser, norm):
+    path = tmp_path / "train.py"
+    path.write_text(HEAD + CLIPPED.replace("OPTIMISER", optimiser).replace("NORM", norm))
+    assert "reduces the norm" not in ask(path, "why") + ask(path, "stats")

@@ -6,11 +6,12 @@ from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.facts import Facts, is_zero
 from gradtrace.analysis.places import head_of, method_call
 from gradtrace.analysis.ranges import SMALLEST, magnitude
-from gradtrace.analysis.terms import code_of, highest, is_comparison, made_at, named, operator, unit
+from gradtrace.analysis.terms import code_of, highest, is_comparison, made_at, mask_behind, named, operator, unit
+from gradtrace.analysis.words import at_line
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.lazy_names import words
 from gradtrace.trace.operands import record_of
-from gradtrace.trace.record import Operation, Span, Value
+from gradtrace.trace.record import Operation, Span, TensorRecord, Value
 
 # Why the gradient of a public function of several operators can be 0, in the words of the records' `zero`.
 FUNCTIONS = function_table(
@@ -76,6 +77,12 @@ def origin_of_zeros(facts: Facts, zeros: list[int]) -> Operation | None:
 
 def of_result(facts: Facts, cause: Cause, zeros: list[int]) -> Cause:
     """Explain a factor that is 0 everywhere by the operation that made it."""
+    hiding = hiding_mask(facts, zeros)
+    if hiding is not None:
+        attention, hidden = hiding
+        name, where = named(facts, hidden.id), at_line(made_at(facts, hidden))
+        because = f"{cause.because}: {name}{where}, the mask of {unit(attention)}, hides"
+        return Cause("mask", f"{because} every position", advice=("a mask is True, or 0, where attention may look",))
     made = origin_of_zeros(facts, zeros)
     given = [] if made is None else facts.operands(made)
     if made is None or not given:
@@ -90,6 +97,18 @@ def of_result(facts: Facts, cause: Cause, zeros: list[int]) -> Cause:
         code, advice = (cause.code, cause.advice) if mask is None else ("mask", (look_at_mask(mask),))
         return Cause(code, because, advice=advice)
     return cause._replace(because=f"{because} makes it so")
+
+
+def hiding_mask(facts: Facts, zeros: list[int]) -> tuple[Operation, TensorRecord] | None:
+    """Return an attention that gave zeros, and its mask, if that hides everything: it is False, or -inf, everywhere."""
+    tensor = next(iter(zeros), None)
+    while tensor is not None and (made := facts.maker(tensor)) is not None:
+        if operator(made) == "scaled_dot_product_attention":
+            masks = [(r, v) for r, v in facts.operands(made)[3:] if is_zero(v) or v.summary.inf == v.numel > 0]
+            hidden = [r for r, v in masks if v.dtype == "bool" or not is_zero(v)]
+            return (made, mask_behind(facts, hidden[0].id)) if hidden else None
+        tensor = next((r.id for r, value in facts.operands(made) if is_zero(value)), None)
+    return None
 
 
 RECTIFIED = (

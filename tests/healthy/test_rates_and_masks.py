@@ -72,3 +72,42 @@ def test_a_clip_that_is_not_why_parameters_stand_still_is_not_named(tmp_path, as
     path = tmp_path / "train.py"
     path.write_text(HEAD + CLIPPED.replace("OPTIMISER", optimiser).replace("NORM", norm))
     assert "reduces the norm" not in ask(path, "why") + ask(path, "stats")
+
+
+ATTENTION = (
+    "emb, q, k, v = nn.Embedding(20, 8), nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 8)\n"
+    "parts = nn.ModuleList([emb, q, k, v])\n"
+    "opt = torch.optim.SGD(parts.parameters(), lr=0.1)\n"
+    "ids = torch.randint(1, 20, (4, 6))\n"
+    "ids[2] = 0\n"
+    "for step in range(2):\n"
+    "    h = emb(ids)\n"
+    "    pad = MASK\n"
+    "    h = CALL\n"
+    "    loss = h.pow(2).mean()\n" + LOOP
+)
+SCORES = "(q(h) @ k(h).transpose(1, 2))"
+FILLED = f"{SCORES}.masked_fill(pad[:, None, :], float('-inf')).softmax(-1) @ v(h)"
+WHERE = f"torch.where(~pad[:, None, :], {SCORES}, float('-inf')).softmax(-1) @ v(h)"
+SDPA = "nn.functional.scaled_dot_product_attention(q(h), k(h), v(h), attn_mask=~pad[:, None, :])"
+BIASED = SDPA.replace("~pad[:, None, :]", "torch.zeros(4, 1, 6).masked_fill(pad[:, None, :], float('-inf'))")
+
+
+@pytest.mark.parametrize("ask", [in_gradtrace, in_pytorch])
+@pytest.mark.parametrize("call", [FILLED, WHERE])
+def test_a_row_that_a_mask_leaves_nothing_of_is_named_by_its_mask(tmp_path, ask, call):
+    path = tmp_path / "train.py"
+    path.write_text(HEAD + ATTENTION.replace("MASK", "ids == 0").replace("CALL", call))
+    answer = " ".join(ask(path, "why").split())
+    assert "on line 12 put it into all of them, by the mask pad on line 11." in answer, answer
+    assert "line 11 pad = ids == 0 pad leaves nothing of a row" in answer, answer
+
+
+@pytest.mark.parametrize("ask", [in_pytorch])
+@pytest.mark.parametrize("call", [SDPA, BIASED])
+def test_zeros_of_an_attention_are_named_by_the_mask_that_hides_everything(tmp_path, ask, call):
+    path = tmp_path / "train.py"
+    text = ATTENTION.replace("h.pow(2).mean()", "(h * h.detach().sum()).mean()").replace("MASK", "ids < 99")
+    path.write_text(HEAD + text.replace("CALL", call))
+    answer = " ".join(ask(path, "why").split())
+    assert "is 0 everywhere: pad on line 11, the mask of scaled_dot_product_attention on line 12" in answer, answer

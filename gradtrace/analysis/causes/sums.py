@@ -216,10 +216,14 @@ def clipped_to_nothing(facts: Facts, clips: list[Change]) -> Cause | None:
 def clipped_away(facts: Facts, clips: list[Change]) -> Cause | None:
     """Find a largest norm so small that the steps of SGD, which are lr times the gradient, change next to nothing."""
     spans, optimiser = {clip.span for clip in clips}, updated(facts)
-    division = next((o for o in facts.calls_of(("div",)) if o.span in spans and o.constants), None)
-    if division is None or optimiser is None or not is_number(division.constants[0]) or not is_plain_sgd(optimiser):
+    divisions = (o for o in facts.calls_of(("div", "mul")) if o.span in spans and o.tensors)
+    division = next((o for o in divisions if is_number("".join(o.constants[:1]))), None)
+    if division is None or optimiser is None or not is_plain_sgd(optimiser):
         return None
-    before = max((highest(value) or 0.0 for _, value in facts.operands(division)), default=0.0)
+    inverse = facts.maker(division.tensors[0])  # of c / norm, which may be c times its reciprocal
+    norm = (division if inverse is None or inverse.name != "reciprocal" else inverse).tensors[0]
+    value = facts.tensors[norm].value
+    before = 0.0 if value is None else highest(value) or 0.0
     bound, lr = float(division.constants[0]), max((rate for _, rate in optimiser.rates), default=optimiser.lr or 0.0)
     sizes = [v.norm for i in optimiser.tensors if (v := facts.tensors[i].value) is not None and v.is_measured]
     if not 0 < bound < before or not hypot(*sizes) * SPACING > lr * bound or lr * before < hypot(*sizes) * SPACING:

@@ -33,8 +33,7 @@ def product(facts: Facts, base: str, operation: Operation | None, operand: int |
     """Explain a zero gradient by the other factor of a product, which is zero."""
     advice: tuple[str, ...]
     if base == "dropout" or (operation is not None and "dropout" in operation.text):
-        advice = ("lower p, or call eval() to switch it off",)
-        return Cause("dropout", f"dropout{where} dropped every element", advice=advice)
+        return Cause("dropout", f"dropout{where} dropped every element", advice=DROPPED)
     others = factors(operation, operand)
     zeros = [i for i in others if is_zero(facts.tensors[i].value)]
     constant = next(iter(operation.constants), "") if operation is not None else ""
@@ -66,13 +65,15 @@ def look_at_mask(compared: Operation) -> str:
     return f"look at {text}: is the mask the right way round? {opposite(text)}"
 
 
-def origin_of_zeros(facts: Facts, zeros: list[int]) -> Operation | None:
-    """Return the earliest operation that made these zeros of operands that are not 0 everywhere."""
+def origin_of_zeros(facts: Facts, zeros: list[int]) -> tuple[Operation | None, int | None]:
+    """Return the earliest operation that made these zeros of operands that are not 0 everywhere, and None; or the
+    tensor of zeros that they were computed from, if no operation made it.
+    """
     operation, tensor = None, next(iter(zeros), None)
     while tensor is not None and (made := facts.maker(tensor)) is not None:
         operation = made
         tensor = next((r.id for r, value in facts.operands(operation) if is_zero(value)), None)
-    return None if tensor is not None else operation
+    return (operation, None) if tensor is None else (None, tensor)
 
 
 def of_result(facts: Facts, cause: Cause, zeros: list[int]) -> Cause:
@@ -83,11 +84,16 @@ def of_result(facts: Facts, cause: Cause, zeros: list[int]) -> Cause:
         name, where = named(facts, hidden.id), at_line(made_at(facts, hidden))
         because = f"{cause.because}: {name}{where}, the mask of {unit(attention)}, hides"
         return Cause("mask", f"{because} every position", advice=("a mask is True, or 0, where attention may look",))
-    made = origin_of_zeros(facts, zeros)
+    made, leaf = origin_of_zeros(facts, zeros)
+    if leaf is not None and facts.tensors[leaf].is_parameter:
+        called = named(facts, leaf)
+        return cause._replace(because=f"{cause.because}, for {called} is 0", advice=(f"start {called} from ones",))
     given = [] if made is None else facts.operands(made)
     if made is None or not given:
         return cause
     name, because = operator(made), f"{cause.because}: {unit(made)}"
+    if name == "dropout":
+        return Cause("dropout", f"{because} dropped every element", advice=DROPPED)
     if reason_of(name) == "rectifier" and (top := highest(given[0][1])) is not None and top <= 0:
         because += f" gets nothing but negative numbers (its input goes up to {top:.4g})"
         return Cause("dead relu", because, advice=RECTIFIED)
@@ -111,6 +117,7 @@ def hiding_mask(facts: Facts, zeros: list[int]) -> tuple[Operation, TensorRecord
     return None
 
 
+DROPPED = ("lower p, or call eval() to switch it off",)
 RECTIFIED = (
     "change the inputs or the bias so that some are positive",
     "leaky_relu or softplus never die",
@@ -176,7 +183,7 @@ def makers_of_zero(facts: Facts, operation: Operation | None, operand: int | Non
         return []
     record = facts.tensors[zeros[0]]
     compared = comparison_behind(facts, record.id)
-    made = None if record.is_leaf else origin_of_zeros(facts, zeros)
+    made = None if record.is_leaf else origin_of_zeros(facts, zeros)[0]
     if compared is None and made is not None and made.id != record.operation:
         return [facts.at(f"{named(facts, made.outputs[0])} is 0 everywhere from here on", made.span)]
     span = compared.span if compared is not None else made_at(facts, record)

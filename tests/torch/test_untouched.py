@@ -4,7 +4,6 @@ import random
 import subprocess
 import sys
 import warnings
-import warnings
 
 import pytest
 

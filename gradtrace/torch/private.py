@@ -272,7 +272,7 @@ def retains_grad(tensor: Any) -> bool:
 
 
 def kept_gradient(tensor: Any) -> Any:
-    """Return what stands in `.grad`, or None; a tensor that is no leaf may have one that the program set, and PyTorch
+    """Return what stands in `.grad`, or None; a non-leaf tensor may have one that the program set, and PyTorch
     warns where it has none.
     """
     if is_leaf(tensor) or retains_grad(tensor):

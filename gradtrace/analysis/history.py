@@ -79,7 +79,7 @@ def under_no_grad(facts: Facts, operation: Operation) -> Cause:
         mode = next((m for m in places.MODES if m in facts.text.line(head)), mode)
         evidence.insert(0, facts.at(f"{mode} begins", head))
     in_library = block is not None and operation.span is not None and operation.span.file
-    what = f"line {operation.span.line}" if operation.span else "it"
+    what = f"line {operation.span.line}" if operation.span and not operation.span.file else "the call that leads there"
     advice = f"leave out {mode}{at_line(places.head_of(block))}" if in_library else f"move {what} out of {mode}"
     return Cause(mode, f"{called}, which ran under {mode}", evidence, (advice,))
 

@@ -215,3 +215,13 @@ def unit(operation: Operation) -> str:
 def is_comparison(name: str) -> bool:
     record = record_of(name)
     return record is not None and record.promote == "compare"
+
+
+def mask_behind(facts: Facts, tensor: int) -> TensorRecord:
+    """Return what the program calls a mask, from which views, negations and fills with -inf have made another one."""
+    while not named(facts, tensor).isidentifier() and (maker := facts.maker(tensor)) is not None:
+        masks = [r.id for r, value in facts.operands(maker) if value.dtype == "bool"]
+        if len(masks) != 1:
+            break
+        tensor = masks[0]
+    return facts.tensors[tensor]

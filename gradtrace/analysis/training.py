@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from gradtrace.analysis.facts import loss_of
+from gradtrace.analysis.causes import sums
+from gradtrace.analysis.facts import Facts, loss_of
 from gradtrace.analysis.lasting import lasting
 from gradtrace.analysis.stats import Stats, stats
 from gradtrace.analysis.updates import update_of
@@ -72,6 +73,8 @@ def training(trace: Trace) -> Training:
     first_inf = next((r.number for r in rows if r.loss is not None and math.isinf(r.loss)), None)
     first_nan = next((r.number for r in rows if r.loss is not None and math.isnan(r.loss)), None)
     verdict, diverges = judged(rows, first_inf, first_nan)
+    clip = sums.clipped(Facts(trace)) if verdict else None
+    verdict += f"; {clip.because}" if clip is not None else ""
     chosen = next((r.number for r in rows if r.bad is not None), rows[-1].number)
     details = stats(step_of_trace(trace, chosen), trace)
     return Training(rows, verdict, diverges, first_inf, first_nan, chosen, details)

@@ -6,11 +6,12 @@ from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.facts import Facts, is_zero
 from gradtrace.analysis.places import head_of, method_call
 from gradtrace.analysis.ranges import SMALLEST, magnitude
-from gradtrace.analysis.terms import code_of, highest, is_comparison, made_at, named, operator, unit
+from gradtrace.analysis.terms import code_of, highest, is_comparison, made_at, mask_behind, named, operator, unit
+from gradtrace.analysis.words import at_line
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.lazy_names import words
 from gradtrace.trace.operands import record_of
-from gradtrace.trace.record import Operation, Span, Value
+from gradtrace.trace.record import Operation, Span, TensorRecord, Value
 
 # Why the gradient of a public function of several operators can be 0, in the words of the records' `zero`.
 FUNCTIONS = function_table(
@@ -32,8 +33,7 @@ def product(facts: Facts, base: str, operation: Operation | None, operand: int |
     """Explain a zero gradient by the other factor of a product, which is zero."""
     advice: tuple[str, ...]
     if base == "dropout" or (operation is not None and "dropout" in operation.text):
-        advice = ("lower p, or call eval() to switch it off",)
-        return Cause("dropout", f"dropout{where} dropped every element", advice=advice)
+        return Cause("dropout", f"dropout{where} dropped every element", advice=DROPPED)
     others = factors(operation, operand)
     zeros = [i for i in others if is_zero(facts.tensors[i].value)]
     constant = next(iter(operation.constants), "") if operation is not None else ""
@@ -65,22 +65,35 @@ def look_at_mask(compared: Operation) -> str:
     return f"look at {text}: is the mask the right way round? {opposite(text)}"
 
 
-def origin_of_zeros(facts: Facts, zeros: list[int]) -> Operation | None:
-    """Return the earliest operation that made these zeros of operands that are not 0 everywhere."""
+def origin_of_zeros(facts: Facts, zeros: list[int]) -> tuple[Operation | None, int | None]:
+    """Return the earliest operation that made these zeros of operands that are not 0 everywhere, and None; or the
+    tensor of zeros that they were computed from, if no operation made it.
+    """
     operation, tensor = None, next(iter(zeros), None)
     while tensor is not None and (made := facts.maker(tensor)) is not None:
         operation = made
         tensor = next((r.id for r, value in facts.operands(operation) if is_zero(value)), None)
-    return None if tensor is not None else operation
+    return (operation, None) if tensor is None else (None, tensor)
 
 
 def of_result(facts: Facts, cause: Cause, zeros: list[int]) -> Cause:
     """Explain a factor that is 0 everywhere by the operation that made it."""
-    made = origin_of_zeros(facts, zeros)
+    hiding = hiding_mask(facts, zeros)
+    if hiding is not None:
+        attention, hidden = hiding
+        name, where = named(facts, hidden.id), at_line(made_at(facts, hidden))
+        because = f"{cause.because}: {name}{where}, the mask of {unit(attention)}, hides"
+        return Cause("mask", f"{because} every position", advice=("a mask is True, or 0, where attention may look",))
+    made, leaf = origin_of_zeros(facts, zeros)
+    if leaf is not None and facts.tensors[leaf].is_parameter:
+        called = named(facts, leaf)
+        return cause._replace(because=f"{cause.because}, for {called} is 0", advice=(f"start {called} from ones",))
     given = [] if made is None else facts.operands(made)
     if made is None or not given:
         return cause
     name, because = operator(made), f"{cause.because}: {unit(made)}"
+    if name == "dropout":
+        return Cause("dropout", f"{because} dropped every element", advice=DROPPED)
     if reason_of(name) == "rectifier" and (top := highest(given[0][1])) is not None and top <= 0:
         because += f" gets nothing but negative numbers (its input goes up to {top:.4g})"
         return Cause("dead relu", because, advice=RECTIFIED)
@@ -92,6 +105,19 @@ def of_result(facts: Facts, cause: Cause, zeros: list[int]) -> Cause:
     return cause._replace(because=f"{because} makes it so")
 
 
+def hiding_mask(facts: Facts, zeros: list[int]) -> tuple[Operation, TensorRecord] | None:
+    """Return an attention that gave zeros, and its mask, if that hides everything: it is False, or -inf, everywhere."""
+    tensor = next(iter(zeros), None)
+    while tensor is not None and (made := facts.maker(tensor)) is not None:
+        if operator(made) == "scaled_dot_product_attention":
+            masks = [(r, v) for r, v in facts.operands(made)[3:] if is_zero(v) or v.summary.inf == v.numel > 0]
+            hidden = [r for r, v in masks if v.dtype == "bool" or not is_zero(v)]
+            return (made, mask_behind(facts, hidden[0].id)) if hidden else None
+        tensor = next((r.id for r, value in facts.operands(made) if is_zero(value)), None)
+    return None
+
+
+DROPPED = ("lower p, or call eval() to switch it off",)
 RECTIFIED = (
     "change the inputs or the bias so that some are positive",
     "leaky_relu or softplus never die",
@@ -157,7 +183,7 @@ def makers_of_zero(facts: Facts, operation: Operation | None, operand: int | Non
         return []
     record = facts.tensors[zeros[0]]
     compared = comparison_behind(facts, record.id)
-    made = None if record.is_leaf else origin_of_zeros(facts, zeros)
+    made = None if record.is_leaf else origin_of_zeros(facts, zeros)[0]
     if compared is None and made is not None and made.id != record.operation:
         return [facts.at(f"{named(facts, made.outputs[0])} is 0 everywhere from here on", made.span)]
     span = compared.span if compared is not None else made_at(facts, record)

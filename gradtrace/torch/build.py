@@ -352,7 +352,7 @@ class Builder(builder.Builder):
             found.append(f"left out: {what}{where}" + (f", {len(places)} times" if len(places) > 1 else ""))
         unmeasured = self.rec.contents.unmeasured
         if self.rec.parts and self.rec.shards:
-            found.append(f"{PARTS.format(self.rank, len(self.rec.parts))}; {WHOLE}")
+            found += [f"{PARTS.format(self.rank, len(self.rec.parts))}; {WHOLE}"] * (self.rank is not None)
             found += [FREED] if "freed" in unmeasured else []
             unmeasured = unmeasured - {"DTensor", "freed"}
         kinds = ", ".join(sorted(unmeasured))

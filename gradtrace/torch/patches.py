@@ -48,6 +48,7 @@ class Patches:
         self.replaced: list[tuple[Any, str, Any, Any]] = []
         self.updated: list[tuple[dict[str, Any], dict[str, Any]]] = []  # the variables of a module, what they were
         self.stance: private.EagerStance | None = None
+        self.groups_watched = False
 
     def install(self) -> None:
         _active.append(self.rec)
@@ -61,7 +62,8 @@ class Patches:
         for module, names in private.questions():
             self._update(vars(module), names)
         parameter = torch.nn.Parameter
-        self._replace(parameter, "__new__", staticmethod(escapes.parameter_made(self.rec, parameter.__new__)))
+        made = escapes.parameter_made(self.rec, parameter.__new__)
+        self._replace(parameter, "__new__", staticmethod(self.watching_groups(made)))
         optimizer = torch.optim.Optimizer
         self._replace(optimizer, "zero_grad", self.zeroing(optimizer.zero_grad))
         self._replace(torch.amp.GradScaler, "step", self.scaling(torch.amp.GradScaler.step))
@@ -70,11 +72,7 @@ class Patches:
         self._replace(optimizer, "__init__", optimizers.made(self.rec, optimizer.__init__))
         self.hooks = private.OptimizerHooks(self.stepping, self.stepped)
         self.hooks.__enter__()
-        groups = private.fsdp_groups()
-        if groups is not None and torch.distributed.is_initialized():
-            self.watch_groups(groups)
-        elif groups is not None:  # there is none before the processes are connected, and each patch takes a while
-            self._replace(groups, "__init__", sharded.first_made(self.watch_groups, groups))
+        self.watch_groups()
         data_parallel, stages = torch.nn.parallel.DistributedDataParallel, private.pipeline_stages()
         if hasattr(data_parallel, private.DDP_SENDS):
             sends = getattr(data_parallel, private.DDP_SENDS)
@@ -85,10 +83,25 @@ class Patches:
             self._replace(stages, "forward_one_chunk", parallel.staged(self.rec, stages.forward_one_chunk))
         self.run_eager()
 
-    def watch_groups(self, groups: Any) -> None:
-        """Replace the methods of FSDP2's class that are not recorded."""
+    def watch_groups(self) -> None:
+        """Replace the methods of FSDP2's class that are not recorded, once it can be used: it is loaded, and the
+        processes are connected.
+        """
+        groups = private.fsdp_groups()
+        if groups is None or self.groups_watched or not torch.distributed.is_initialized():
+            return
+        self.groups_watched = True
         for name in sharded.INTERNAL:
             self._replace(groups, name, sharded.internal(self.rec, getattr(groups, name)))
+
+    def watching_groups(self, made: Any) -> Any:
+        """Return a Parameter.__new__ that notices FSDP2's class: each object of it makes parameters."""
+
+        def __new__(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            self.watch_groups()
+            return made(cls, *args, **kwargs)
+
+        return __new__
 
     def _replace(self, owner: Any, name: str, value: Any) -> None:
         self.replaced.append((owner, name, owner.__dict__.get(name, INHERITED), value))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -109,18 +109,6 @@ def internal(rec: Recorder, original: Any) -> Any:
             rec.shards.update((id(one.sharded_param), one) for one in self.fsdp_params)
 
     return method
-
-
-def first_made(watch: Callable[[Any], None], groups: Any) -> Any:
-    """Return an __init__ of FSDP2's class that calls `watch` when the first object is made."""
-    original, waiting = groups.__init__, [watch]
-
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        while waiting:
-            waiting.pop()(groups)
-        original(self, *args, **kwargs)
-
-    return __init__
 
 
 def note_computing(rec: Recorder, named: Iterable[tuple[str, Any]]) -> None:

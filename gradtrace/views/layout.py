@@ -5,11 +5,15 @@ Every table is laid out here; the table of tensors has further ways to save widt
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from gradtrace.annotations import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 from gradtrace.views import cells
 
 GAP = "  "
 NOTHING: Mapping[str, int] = {}
+NAME = 32  # how much of a name is readable
+WIDE = 80  # the width of a table that has room for such names and a few columns
 
 
 class LayoutOptions(NamedTuple):
@@ -64,6 +68,21 @@ def table(
 ) -> list[str]:
     """Return the lines of the table that `columns` makes."""
     return lines(columns(items, facts), options, shrink, spare)
+
+
+def named(title: str, names: Sequence[str], options: LayoutOptions) -> Column:
+    """Return a column of dotted names. Where they are long, the title has what all of them begin with."""
+    levels = zip(*(name.split(".")[:-1] for name in names), strict=False)
+    shared = ".".join(parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, levels))
+    head = f"{title} of {cells.visible(shared)}"
+    if options.width is None or not shared or max(map(len, names)) <= NAME or len(head) > NAME:
+        return Column(title, [Cell(cells.visible(name)) for name in names])
+    return Column(head, [Cell(cells.visible(name[len(shared) + 1 :])) for name in names])
+
+
+def name_width(column: Column, options: LayoutOptions) -> int:
+    """Return the least width of a column of names: before they are cut to less, other columns are left out."""
+    return max(10, min(NAME, column.width, (options.width or WIDE) - (WIDE - NAME)))
 
 
 def left_out(count: int, what: str, options: LayoutOptions) -> list[str]:

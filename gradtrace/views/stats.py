@@ -27,8 +27,9 @@ COLUMNS = (
     *(f"grad_{name}" for name in Numbers._fields),
 )
 BRIEF = ("node", "op", "norm", "max", "grad norm", "grad max", "bad")
-SHRINK = {"node": 10, "op": 6, "module": 8}
-SPARE = ("zeros", "mean", "module", "op")
+SHRINK = {"op": 6, "module": 12}
+SPARE = ("zeros", "mean", "module", "grad zeros", "max", "op")  # what is left out of a narrow table, in this order
+BRIEF_SPARE = ("max", "grad max")
 
 
 def text(found: Stats, options: LayoutOptions, anomaly: bool = False) -> str:
@@ -46,7 +47,8 @@ def brief(found: Stats, options: LayoutOptions, nodes: int) -> str:
     """Return the statistics of a few nodes, and what is wrong: the details of one step of a training loop."""
     shown = list(found.nodes) if options.all or len(found.nodes) <= nodes else outstanding(found.nodes, nodes)
     columns = [c for c in node_columns(shown) if c.title in BRIEF]
-    lines = layout.lines(columns, options, {"node": 10, "op": 6, "bad": 10})
+    shrink = {"node": layout.name_width(columns[0], options), "op": 6, "bad": 10}
+    lines = layout.lines(columns, options, shrink, BRIEF_SPARE)
     lines += layout.left_out(len(found.nodes) - len(shown), "nodes", options)
     return layout.joined([*lines, *told(warnings(found), options)])
 
@@ -57,24 +59,24 @@ def warnings(found: Stats) -> list[tuple[str, str]]:
 
 def tables(found: Stats, options: LayoutOptions) -> Iterator[list[str]]:
     shown = list(found.nodes) if options.all or len(found.nodes) <= MANY else outstanding(found.nodes)
-    yield layout.lines(node_columns(shown), options, SHRINK, SPARE)
+    columns = node_columns(shown)
+    yield layout.lines(columns, options, {**SHRINK, "node": layout.name_width(columns[0], options)}, SPARE)
     left = len(found.nodes) - len(shown)
     if left:
         yield told([(f"{left} more nodes are not shown (--all)", "dim")], options)
     if found.modules:
-        yield layout.table(
+        names = layout.named("module", [m.name for m in found.modules], options)
+        columns = layout.columns(
             found.modules,
             {
-                "module": lambda m: visible(m.name),
                 "parameters": lambda m: right(f"{m.parameters:,}"),
                 "grad norm": lambda m: number_cell(m, "norm"),
                 "largest": lambda m: number_cell(m, "largest"),
                 "zeros": percent,
                 "bad": lambda m: Cell(not_finite(m), "red"),
             },
-            options,
-            {"module": 10},
         )
+        yield layout.lines([names, *columns], options, {names.title: layout.name_width(names, options)}, ("zeros",))
     if found.verdict:
         yield layout.table(
             depth_rows(found),

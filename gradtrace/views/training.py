@@ -86,7 +86,8 @@ def parameter_lines(found: Training, options: LayoutOptions) -> list[str]:
         return []
     shown = names if options.all or len(names) <= PARAMETERS else names[:PARAMETERS]
     of = {name: [p for r in found.rows for p in r.parameters if p.name == name] for name in shown}
-    columns = layout.columns(shown, {"parameter": visible})
+    column = layout.named("parameter", shown, options)
+    columns = [column]
     for title, field in (("grad", "grad_norm"), ("update", "update")):
         series = [[getattr(p, field) for p in of[name]] for name in shown]
         columns += layout.columns(
@@ -97,7 +98,7 @@ def parameter_lines(found: Training, options: LayoutOptions) -> list[str]:
                 "last": lambda values: cell(ends(values)[1], 3),
             },
         )
-    lines = layout.lines(columns, options, {"parameter": 9})
+    lines = layout.lines(columns, options, {column.title: layout.name_width(column, options)}, ("largest",))
     return [*lines, *layout.left_out(len(names) - len(shown), "parameters", options)]
 
 

@@ -30,6 +30,7 @@ NEVER_STATS = r"diverging|vanishing|exploding|first bad|not finite|\binf\b|\bInf
 # what `why` says: the number of steps, the parameters, a remark; then names to ask about, with what is said of each
 TABLE = {
     "accumulation": (r"2 steps, loss .* all 4 parameters have gradients", {}),
+    "attention_masked_row": (r"3 steps, loss .* all 9 parameters", {}),
     "botorch_acquisition": (r"3 steps, loss .* the parameter has a gradient", {"candidates": "from backward"}),
     "causal_attention": (r"3 steps, loss .* all 73 parameters", {}),
     "checkpointing": (r"3 steps, loss .* all 8 parameters", {}),
@@ -45,9 +46,11 @@ TABLE = {
     "gpytorch_regression": (r"3 steps, loss .* all 4 parameters", {"y": "nothing that it was computed from"}),
     "grad_scaler": (r"3 steps, loss .* all 4 parameters", {}),
     "hf_bert": (r"2 steps, loss .* all 41 parameters", {}),
+    "hf_bert_padded": (r"3 steps, loss .* all 41 parameters", {}),
     "hf_clip": (r"2 steps, loss .* all 46 parameters", {"out.text_embeds": "non-leaf"}),
     "hf_gpt2": (r"2 steps, loss .* all 28 parameters", {}),
     "hf_llama": (r"2 steps, loss .* all 21 parameters", {}),
+    "hf_llama_resized": (r"4 steps, loss .* all 20 parameters", {}),
     "hf_t5": (r"2 steps, loss .* all 47 parameters", {}),
     "hf_vit": (r"2 steps, loss .* all 40 parameters", {}),
     "hf_whisper": (r"2 steps, loss .* all 49 parameters", {}),

@@ -149,3 +149,27 @@ def test_processes_that_are_connected_inside_the_recording(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout.startswith("Nothing is wrong that gradtrace can see: 2 steps"), done.stdout + done.stderr
     assert done.stdout.endswith("restored\n"), done.stdout
+
+
+def test_fsdp_that_a_program_imports_inside_the_recording(tmp_path):
+    lines = CONNECTED_LATE.splitlines(keepends=True)
+    inside = [line for line in lines if "FSDPParamGroup" not in line and "import fully_shard" not in line]
+    text = "".join(inside).replace("before = dict(vars(made))\n", "import warnings; warnings.simplefilter('error')\n")
+    text = text.replace("    model = ", "    from torch.distributed.fsdp import fully_shard\n    model = ")
+    (tmp_path / "late.py").write_text(
+        text.replace('print("restored" if dict(vars(made)) == before else "changed")\n', "")
+    )
+    command = [sys.executable, str(tmp_path / "late.py"), str(tmp_path / "meeting")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    answer = " ".join(done.stdout.split())
+    assert answer.startswith("Nothing is wrong that gradtrace can see: 2 steps"), done.stdout + done.stderr
+    assert "all 4 parameters" in answer and "rank None" not in answer and not done.stderr, done.stdout + done.stderr
+
+
+def test_no_warning_of_pytorch_s_is_raised_by_the_recording_itself():
+    with warnings.catch_warnings(), gt.record() as record:
+        warnings.simplefilter("error")
+        w = torch.ones(3, requires_grad=True)
+        kept = (w * 2).exp()
+        kept.sum().backward()
+    assert "from backward" in record.why("w")

@@ -89,11 +89,14 @@ def never_used(facts: Facts) -> Cause | None:
         what = f"self.{last}" if made is not None and f"self.{last}" in facts.text.cut(made) else layer
         cause = of_several(facts, explain(facts, record), own)
         evidence = [] if head is None else [facts.at("the layer is made here", head)]
+        use = f"call {what} in forward"
+        if made is None:
+            use = f"look for what leaves {what} out of its module's forward: an adapter that is switched off, an option"
         return cause._replace(
             code="unused layer",
             because=f"{what}{at_line(head)} is never used: no operation reads its parameters",
             evidence=[*evidence, *cause.evidence],
-            advice=(f"call {what} in forward", f"or leave it out, or freeze it: {layer}.requires_grad_(False)"),
+            advice=(use, f"or leave it out, or freeze it: {layer}.requires_grad_(False)"),
         )
     return None
 

@@ -73,7 +73,7 @@ def diverges(facts: Facts) -> Cause | None:
     if raised is not None:
         because = f"the loss grows from {low:.4g} in step {first} to {high:.4g} in step {last}{end}; {raised.because}"
         return raised._replace(because=because, status="nan" if ended else "found")
-    rate = "" if lr is None else f" with lr={lr:g}"
+    rate = "" if lr is None or optimiser is None else f" with {rates_of(optimiser, lr)}"
     evidence = [Evidence("the loss is " + ", ".join(f"{x:.4g} in step {n}" for n, x in finite[:3]))]
     if span is not None:
         evidence.insert(0, facts.at(f"the steps are made{rate}", span))
@@ -109,21 +109,35 @@ def raised_rate(facts: Facts, optimiser: OptimiserRecord, lr: float, step: int) 
 
 def decayed_beyond(facts: Facts, optimiser: OptimiserRecord, lr: float) -> Cause | None:
     """Return the cause if weight decay alone makes the parameters larger in each step: it multiplies them by
-    1 - lr * weight_decay.
+    1 - lr * weight_decay, with the learning rate of that step.
     """
     call = places.method_call(facts.text.statement(optimiser.span), (optimiser.kind,))
     given = {} if call is None else {k.arg: k.value for k in call.keywords}
     decay = getattr(given.get("weight_decay"), "value", None)
-    if optimiser.kind not in ("SGD", "AdamW") or not isinstance(decay, (int, float)) or lr * decay <= 2:
+    if optimiser.kind not in ("SGD", "AdamW") or not isinstance(decay, (int, float)) or call is None:
         return None
+    rates = optimiser.rates or ((1, lr),)
+    if any(rate * decay <= 2 for _, rate in rates) or any(isinstance(node, ast.Dict) for node in ast.walk(call)):
+        return None  # or groups with options of their own
+    ends = [(rate, f"step {step}") for step, rate in (rates[0], rates[-1])]
+    if len(rates) == 1:
+        ends = [(rates[0][1], "each step")]
+    factors = [f"1 - {rate:g} * {decay:g} = {1 - rate * decay:.3g} in {when}" for rate, when in ends]
+    decays = [f"{rate * decay:.3g} times themselves in {when}" for rate, when in ends]
     return Cause(
         "diverges",
-        f"weight_decay={decay:g} with lr={lr:g}{at_line(optimiser.span)} multiplies the parameters by "
-        f"1 - {lr:g} * {decay:g} = {1 - lr * decay:.3g} in each step",
-        (facts.at(f"the weights decay by {lr * decay:.3g} times themselves in each step", optimiser.span),),
+        f"weight_decay={decay:g} with {rates_of(optimiser, lr)}{at_line(optimiser.span)} multiplies the parameters by "
+        f"{', and by '.join(factors)}",
+        (facts.at(f"the weights decay by {', and by '.join(decays)}", optimiser.span),),
         (f"weight_decay=0.01{at_line(optimiser.span)}: its product with lr is far below 1",),
         what="the loop diverges",
     )
+
+
+def rates_of(optimiser: OptimiserRecord, lr: float) -> str:
+    """Return the learning rates of the first and the last step: "lr=0.1", "lr=0.1 to 0.05" if a schedule ran."""
+    used = [rate for _, rate in optimiser.rates] or [lr]
+    return f"lr={used[0]:g}" + f" to {used[-1]:g}" * (len(used) > 1)
 
 
 def is_given(facts: Facts, number: int) -> bool:
@@ -168,7 +182,8 @@ def leaps(facts: Facts, losses: list[tuple[int, float]]) -> Cause | None:
     optimiser = updated(facts)
     if bad < 2 or optimiser is None or optimiser.lr is None or is_given(facts, bad):
         return None
-    lr, before = optimiser.lr, bad - 1
+    before = bad - 1
+    lr = rate_at(optimiser, before) or optimiser.lr
     for name, sizes in layers_of(facts, optimiser).items():
         if len(sizes) <= before or not isfinite(sizes[before]) or not sizes[before] > 30 * sizes[before - 1] > 0:
             continue
@@ -178,7 +193,7 @@ def leaps(facts: Facts, losses: list[tuple[int, float]]) -> Cause | None:
             f"step {before} with lr={lr:g}{at_line(optimiser.span)} makes {name} {grown:.2g} times as large, and the "
             f"loss is {kind(loss)} in step {bad}: the steps overshoot, the learning rate is too large",
             (
-                facts.at(f"the steps are made with lr={lr:g}", optimiser.span),
+                facts.at(f"step {before} is made with lr={lr:g}", optimiser.span),
                 Evidence(
                     f"the norm of {name} is {sizes[before - 1]:.3g} before the step, {sizes[before]:.3g} after it"
                 ),

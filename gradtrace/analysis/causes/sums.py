@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import hypot
+
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.causes.loops import gradient_changes, updated
 from gradtrace.analysis.facts import Facts
@@ -12,6 +14,7 @@ from gradtrace.analysis.words import one as short
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.lang import syntax as ast
+from gradtrace.trace.labels import is_number
 from gradtrace.trace.record import Change, Operation, OptimiserRecord, PassRecord, Span
 
 MEANS = function_table(
@@ -167,7 +170,7 @@ def is_mean(operation: Operation | None) -> bool:
 def clipped(facts: Facts) -> Cause | None:
     """Find clip_grad_norm_ of gradients that still have the loss scale, or with a norm of 0."""
     clips = [c for c in facts.trace.changes if "clip_grad_norm_" in c.text and c.operation is not None]
-    return clipped_to_nothing(facts, clips) or clipped_scaled(facts, clips)
+    return clipped_to_nothing(facts, clips) or clipped_scaled(facts, clips) or clipped_away(facts, clips)
 
 
 def clipped_scaled(facts: Facts, clips: list[Change]) -> Cause | None:
@@ -207,6 +210,42 @@ def clipped_to_nothing(facts: Facts, clips: list[Change]) -> Cause | None:
         (facts.at("the gradients are multiplied by 0 / norm", zero.span), Evidence("so the steps use zeros")),
         ("a norm above 0, for instance 1.0",),
         what="nothing is updated",
+    )
+
+
+def clipped_away(facts: Facts, clips: list[Change]) -> Cause | None:
+    """Find a largest norm so small that the steps of SGD, which are lr times the gradient, change next to nothing."""
+    spans, optimiser = {clip.span for clip in clips}, updated(facts)
+    divisions = (o for o in facts.calls_of(("div", "mul")) if o.span in spans and o.tensors)
+    division = next((o for o in divisions if is_number("".join(o.constants[:1]))), None)
+    if division is None or optimiser is None or not is_plain_sgd(optimiser):
+        return None
+    inverse = facts.maker(division.tensors[0])  # of c / norm, which may be c times its reciprocal
+    norm = (division if inverse is None or inverse.name != "reciprocal" else inverse).tensors[0]
+    value = facts.tensors[norm].value
+    before = 0.0 if value is None else highest(value) or 0.0
+    bound, lr = float(division.constants[0]), max((rate for _, rate in optimiser.rates), default=optimiser.lr or 0.0)
+    sizes = [v.norm for i in optimiser.tensors if (v := facts.tensors[i].value) is not None and v.is_measured]
+    if not 0 < bound < before or not hypot(*sizes) * SPACING > lr * bound or lr * before < hypot(*sizes) * SPACING:
+        return None
+    norms = f"from {_number(before)} to {_number(bound)}"
+    return Cause(
+        "clipped to 0",
+        f"clip_grad_norm_{at_line(division.span)} reduces the norm of the gradients {norms}, and lr={lr:g} times that "
+        f"is less than {SPACING:g} of the parameters' norm, {_number(hypot(*sizes))}",
+        (facts.at(f"the norm of all gradients goes {norms} here{facts.step(division)}", division.span),),
+        ("a larger norm, for instance 1.0",),
+        what="next to nothing is updated",
+    )
+
+
+SPACING = 1e-7  # of a number: about what float32 keeps of it
+
+
+def is_plain_sgd(optimiser: OptimiserRecord) -> bool:
+    options = [option.partition("=") for option in optimiser.options]
+    return optimiser.kind == "SGD" and not any(
+        name in ("momentum", "weight_decay") and value not in ("0", "0.0") for name, _, value in options
     )
 
 

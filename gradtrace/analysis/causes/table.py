@@ -84,7 +84,7 @@ QUESTIONS = (
     Question(
         sums.clipped,
         (
-            ("clipped to 0", "clip_grad_norm_ with a largest norm of 0"),
+            ("clipped to 0", "clip_grad_norm_ with a largest norm of 0, or next to 0"),
             ("clipped while scaled", "clip_grad_norm_ of gradients that still have the loss scale"),
         ),
     ),

@@ -20,12 +20,13 @@ from gradtrace.analysis.terms import (
     is_place,
     lowest,
     made_at,
+    mask_behind,
     named,
     operator,
     result,
     unit,
 )
-from gradtrace.analysis.words import brief
+from gradtrace.analysis.words import at_line, brief
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.lang import syntax as ast
@@ -269,6 +270,12 @@ def empty_softmax(facts: Facts, operation: Operation, maker: Operation | None) -
     """Explain a softmax where every element of a row is -inf."""
     source = "" if maker is None else f": {unit(maker)} put it into all of them"
     evidence = [] if maker is None else [facts.at(f"{operator(maker)} makes -inf here", maker.span)]
+    masks = [] if maker is None else [r.id for r, value in facts.operands(maker) if value.dtype == "bool"]
+    if masks:
+        mask = mask_behind(facts, masks[0])
+        name, place = named(facts, mask.id), made_at(facts, mask)
+        source += f", by {'' if name.endswith('mask') else 'the mask '}{name}{at_line(place)}"
+        evidence.insert(0, facts.at(f"{name} leaves nothing of a row", place))
     empty = f"{operator(operation)} over a row of nothing but -inf is 0 / 0{facts.step(operation)}"
     return Cause(
         "empty softmax",

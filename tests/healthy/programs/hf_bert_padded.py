@@ -1,0 +1,18 @@
+"""BERT on padded sentences, with a warm-up that is stepped."""
+
+import torch
+from transformers import BertConfig, BertForSequenceClassification, get_linear_schedule_with_warmup
+torch.manual_seed(0)
+sizes = dict(vocab_size=100, hidden_size=32, intermediate_size=64, max_position_embeddings=32)
+config = BertConfig(**sizes, num_hidden_layers=2, num_attention_heads=2)
+model = BertForSequenceClassification(config)
+opt = torch.optim.AdamW(model.parameters(), lr=1e-3)
+schedule = get_linear_schedule_with_warmup(opt, 10, 100)
+for step in range(3):
+    ids = torch.randint(0, 100, (4, 8))
+    ids[:, 5:] = 0
+    loss = model(input_ids=ids, attention_mask=(ids != 0).long(), labels=torch.randint(0, 2, (4,))).loss
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    schedule.step()

@@ -185,11 +185,12 @@ def of_elements(rule: str) -> str:
 def composed_formula(name: str) -> str:
     """Return the formula of a function without a record; "" for one that is not computed from elements.
 
-    An in-place form has the formula of its function.
+    An in-place form has the formula of its function, and the copy of a view that of the view.
     """
-    if name in FORMULAS or not name.endswith("_"):
+    base = name.removesuffix("_copy").removesuffix("_")
+    if name in FORMULAS or base == name:
         return FORMULAS.get(name, "")
-    return operator(name[:-1]).formula if name[:-1] in ops.api.catalogue else FORMULAS.get(name[:-1], "")
+    return operator(base).formula if base in ops.api.catalogue else FORMULAS.get(base, "")
 
 
 def formula(record: Op) -> str:

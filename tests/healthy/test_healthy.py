@@ -55,7 +55,7 @@ TABLE = {
     "hf_vit": (r"2 steps, loss .* all 40 parameters", {}),
     "hf_whisper": (r"2 steps, loss .* all 49 parameters", {}),
     "lbfgs": (r"3 steps, loss .* all 2 parameters", {}),
-    "lightning_module": (r"3 steps, closure_loss .* all 4 parameters", {}),
+    "lightning_module": (r"3 steps, loss .* all 4 parameters", {}),
     "loop_over_parameters": (r"3 steps, loss .* all 4 parameters", {"x": "requires grad", "model.2.bias": "backward"}),
     "lora_first_step": (r"0 until an update of model\.0\.lora_B", {"model.0.lora_A": r"an update of model\.0\.lora_B"}),
     "lstm_language_model": (r"3 steps, loss .* all 11 parameters", {}),
@@ -63,7 +63,7 @@ TABLE = {
     "moe_idle_expert": (r"No operation of these steps reads net\.0\.experts\.0\.weight and", {}),
     "neural_ode": (r"3 steps, loss .* all 4 parameters", {}),
     "peft_lora": (r"all 10 parameters .* until an update of .*lora_B.* 41 parameters of base\.bert and", {}),
-    "pyro_svi": (r"steps, surrogate_loss_particle .* all 3 parameters", {}),
+    "pyro_svi": (r"3 steps, loss .* all 3 parameters", {}),
     "reinforce": (r"3 steps, loss .* all 8 parameters", {"returns": r"line 22 +returns = torch\.tensor"}),
     "simclr": (r"3 steps, loss .* all 6 parameters", {}),
     "soft_actor_critic": (

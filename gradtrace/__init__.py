@@ -60,8 +60,8 @@ _PARTS = words("""
     analysis annotations batch cli documents engine errors files lang lazy_names limits notebook ops pytest_plugin
     sandbox static torch views
 """)
-# Methods that are functions too, most of them in-place.
-_IN_PLACE = words("""
+# Methods that are functions too.
+_METHODS_AS_FUNCTIONS = words("""
     abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_
     ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ detach_ erf_ erfc_ exp2_ exp_ expm1_ fill_ fix_ floor_
     frac_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ round_ rsqrt_ sigmoid_
@@ -84,7 +84,7 @@ __getattr__, __dir__ = attach(
     __name__,
     {
         **dict.fromkeys(_ENGINE, _engine_name),
-        **dict.fromkeys(_IN_PLACE, _method),
+        **dict.fromkeys(_METHODS_AS_FUNCTIONS, _method),
         **{name: f"gradtrace.engine.data.dtypes:{attribute}" for name, attribute in _DTYPES.items()},
         **dict.fromkeys(_CONSTANTS, _CONSTANTS.__getitem__),
         "imag": "gradtrace.ops.shape.views",

@@ -59,6 +59,9 @@ class Training(NamedTuple):
     details: Stats
 
 
+FLAT = "the loss does not fall"
+
+
 def training(trace: Trace) -> Training:
     """Return the training loop of a trace. The details are those of the first step with a bad value, else of the
     last.
@@ -73,7 +76,7 @@ def training(trace: Trace) -> Training:
     first_inf = next((r.number for r in rows if r.loss is not None and math.isinf(r.loss)), None)
     first_nan = next((r.number for r in rows if r.loss is not None and math.isnan(r.loss)), None)
     verdict, diverges = judged(rows, first_inf, first_nan)
-    clip = sums.clipped(Facts(trace)) if verdict else None
+    clip = sums.clipped(Facts(trace)) if verdict.startswith(FLAT) else None
     verdict += f"; {clip.because}" if clip is not None else ""
     chosen = next((r.number for r in rows if r.bad is not None), rows[-1].number)
     details = stats(step_of_trace(trace, chosen), trace)
@@ -192,4 +195,4 @@ def judged(rows: tuple[StepRow, ...], first_inf: int | None, first_nan: int | No
         return f"diverging: the loss grows from {best:.3g} in step {best_step} to {last:.3g}", True
     if last < first:
         return f"the loss falls from {first:.4g} to {last:.4g}", False
-    return f"the loss does not fall: {first:.4g} in step {finite[0][0]}, {last:.4g} in step {finite[-1][0]}", False
+    return f"{FLAT}: {first:.4g} in step {finite[0][0]}, {last:.4g} in step {finite[-1][0]}", False

@@ -87,7 +87,9 @@ def of_result(facts: Facts, cause: Cause, zeros: list[int]) -> Cause:
     made, leaf = origin_of_zeros(facts, zeros)
     if leaf is not None and facts.tensors[leaf].is_parameter:
         called = named(facts, leaf)
-        return cause._replace(because=f"{cause.because}, for {called} is 0", advice=(f"start {called} from ones",))
+        return cause._replace(
+            because=f"{cause.because}, for {called} is 0", advice=(f"start {called} from other values than zeros",)
+        )
     given = [] if made is None else facts.operands(made)
     if made is None or not given:
         return cause

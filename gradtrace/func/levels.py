@@ -68,11 +68,12 @@ class Level(Running):
     def __init__(self, forward: bool = False) -> None:
         super().__init__()
         self.forward = forward
-        self.outer = state.inference, state.no_saved_hooks
+        self.outer: tuple[bool, Any] = (False, None)
         self.entered: dict[int, tuple[Node, Tensor]] = {}
         self.arguments: dict[int, Tensor] = {}
 
     def __enter__(self) -> Self:
+        self.outer = state.inference, state.no_saved_hooks
         if not self.forward:
             if state.saved_hooks:
                 raise RuntimeError(HOOKS)

@@ -70,9 +70,10 @@ def compile_class(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
 
 def notify_parents(cls: Any, keywords: Names) -> None:
     """Call the `__init_subclass__` of the class's parents with the keywords of the class statement."""
-    hook = getattr(super(cls, cls), attributes.INIT_SUBCLASS)
-    if type(getattr(hook, "__func__", None)) is ProgramFunction:
-        hook(**keywords)
+    hooks = (vars(base).get(attributes.INIT_SUBCLASS) for base in cls.__mro__[1:])
+    hook = next((one for one in hooks if type(getattr(one, "__func__", None)) is ProgramFunction), None)
+    if hook is not None:
+        hook.__get__(None, cls)(**keywords)
     elif keywords:
         raise TypeError(f"{cls.__name__}.__init_subclass__() takes no keyword arguments")
 

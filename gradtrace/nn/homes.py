@@ -34,9 +34,11 @@ class Homed(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any], **keywords: Any) -> None:
         super().__init__(name, bases, members)
+        if not cls.__module__.startswith("gradtrace."):
+            return
         made: Any = cls.__init__  # type: ignore[misc]
         base = made.__qualname__.partition(".")[0]
-        if base == name or base in SHARED or not cls.__module__.startswith("gradtrace."):
+        if base == name or base in SHARED:
             return
         own = FunctionType(made.__code__, made.__globals__, "__init__", made.__defaults__, made.__closure__)
         own.__kwdefaults__, own.__annotations__ = made.__kwdefaults__, made.__annotations__

@@ -94,6 +94,8 @@ def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None
 
 
 def copying(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return the function that copies the view, or the views, which a function returns."""
+
     def call(*args: Any, **options: Any) -> Any:
         views = function(*args, **options)
         one = isinstance(views, Tensor)

@@ -91,7 +91,7 @@ class Patches:
         if groups is None or self.groups_watched or not torch.distributed.is_initialized():
             return
         self.groups_watched = True
-        for name in sharded.INTERNAL:
+        for name in filter(vars(groups).__contains__, sharded.INTERNAL):  # another PyTorch may name them otherwise
             self._replace(groups, name, sharded.internal(self.rec, getattr(groups, name)))
 
     def watching_groups(self, made: Any) -> Any:

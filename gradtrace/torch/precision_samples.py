@@ -69,7 +69,9 @@ class Sample(NamedTuple):
             found = places(self.rows, self.taken)
             return found, torch.full((len(found),), self.rows / len(found))
         step = sums[-1] / self.taken
-        ranks: Any = torch.searchsorted(sums, (torch.arange(self.taken) + 0.5) * step).clamp_max_(self.rows - 1)
+        ranks: Any = torch.searchsorted(sums, (torch.arange(self.taken, dtype=sums.dtype) + 0.5) * step).clamp_max_(
+            self.rows - 1
+        )
         ranks, counts = ranks.unique_consecutive(return_counts=True)
         return order[ranks], counts * step / sizes[ranks]
 

@@ -262,9 +262,9 @@ def program_file(function: Any) -> str:
     that is none, so that no line of the package is taken for one of the program.
     """
     file = getattr(getattr(function, "__code__", None), "co_filename", "")
-    if not is_installed(file):
-        return file
     main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
+    if file == main or not is_installed(file):
+        return file
     return "" if is_installed(main) else main
 
 

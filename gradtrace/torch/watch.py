@@ -62,22 +62,27 @@ def watch(
     named = named_in(caller, objects)
     guard = LoopGuard(named, caller.f_code.co_filename, level, out, limit, capsule, LossLevels(spike))
     guard.loader = loader
-    guard.earlier = loops_over(loader).setdefault((guard.file, caller.f_lineno, limit, spike), {})
+    guard.earlier = earlier_loop(loader, (guard.file, caller.f_lineno, limit, spike), objects)
     vars(guard).update(guard.earlier)
     return WatchedLoader(loader, guard)
 
 
-# by the place of a loop and its options: epoch, limit and losses of its last guard, and no object of the program
-_loops: weakref.WeakKeyDictionary[Any, dict[Any, dict[str, Any]]] = weakref.WeakKeyDictionary()
+# by the place of a loop and its options: the objects that it changes, and epoch, limit and losses of its last guard
+_loops: weakref.WeakKeyDictionary[Any, dict[Any, tuple[list[Any], dict[str, Any]]]] = weakref.WeakKeyDictionary()
 
 
-def loops_over(loader: Any) -> dict[Any, dict[str, Any]]:
-    """Return what the loops over a loader go on with, since a loop over epochs makes a guard in each of them; of a
-    loader without weak references (a list) nothing is kept.
+def earlier_loop(loader: Any, place: Any, objects: Sequence[Any]) -> dict[str, Any]:
+    """Return what the last guard of a loop with the same loader and objects has left, since a loop over epochs makes a
+    guard in each of them. Nothing is kept of a loader without weak references (a list).
     """
     try:
-        return _loops.setdefault(loader, {})
-    except TypeError:
+        loops = _loops.setdefault(loader, {})
+        known, left = loops.get(place, ([], {}))
+        if list(map(id, objects)) != [id(one()) for one in known]:
+            left = {}
+            loops[place] = list(map(weakref.ref, objects)), left
+        return left
+    except Exception:  # an object of the program that cannot be looked up
         return {}
 
 

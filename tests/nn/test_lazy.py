@@ -171,3 +171,8 @@ def test_lazy_instance_norms_have_the_defaults_of_batch_norms(
     layer(gt.ones(2, 3, 4))
     assert (layer.affine, layer.track_running_stats) == on
     assert (layer.weight is not None, layer.running_mean is not None) == on
+
+
+def test_a_lazy_layer_goes_to_a_device_and_a_dtype():
+    layer = nn.Sequential(nn.LazyLinear(3), nn.ReLU()).to("cpu").to(gt.float64)
+    assert layer(gt.ones(2, 4, dtype=gt.float64)).dtype is gt.float64

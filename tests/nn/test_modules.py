@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import pickle
 import subprocess
 import sys
@@ -165,3 +166,49 @@ def test_a_module_list_starts_as_with_plus_and_does_not_call_an_overridden_appen
 
     layers = Named([nn.ReLU(), nn.Tanh()])
     assert layers.begun and [name for name, _ in layers.named_children()] == ["0", "1"]
+
+
+class Counted:
+    """Counts its subclasses."""
+
+    names: list[str] = []
+
+    def __init_subclass__(cls, **keywords):
+        super().__init_subclass__(**keywords)
+        Counted.names.append(cls.__name__)
+
+
+def test_a_class_after_a_layer_hears_of_its_subclasses():
+    class Convolution(nn.Conv2d, Counted):
+        pass
+
+    class Padding(nn.ReflectionPad1d, Counted):
+        pass
+
+    assert Counted.names[-2:] == ["Convolution", "Padding"]
+
+
+def test_a_layer_may_have_any_callable_as_its_constructor():
+    class Made(nn.Module):
+        __init__ = functools.partialmethod(lambda self, size: nn.Module.__init__(self), 3)
+
+    assert repr(Made()) == "Made()"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.empty(2, 3, memory_format=torch.channels_last),
+        lambda: torch.ones_like(torch.ones(2, 3), memory_format=torch.channels_last),
+        lambda: torch.ones(2, 3).resize_((2, 2), memory_format=torch.channels_last),
+    ],
+)
+def test_channels_last_needs_four_dims(make):
+    with pytest.raises(RuntimeError, match="required rank 4 tensor to use channels_last format"):
+        make()
+
+
+def test_contiguous_format_undoes_channels_last():
+    x = torch.ones(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
+    assert x.to(memory_format=torch.contiguous_format).stride() == (60, 20, 5, 1)
+    assert not torch.detach_copy(torch.ones(2, requires_grad=True)).requires_grad

@@ -631,6 +631,18 @@ def test_a_guard_for_each_epoch_goes_on_with_that_before(limit, batches):
     assert re.findall(r"epoch \d, batch \d", told.getvalue()) == batches
 
 
+def test_another_model_over_the_same_loader_has_a_guard_of_its_own():
+    loader, told = torch.utils.data.DataLoader(torch.rand(8, 2), batch_size=2), io.StringIO()
+    for _ in range(2):
+        model = nn.Linear(2, 1)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for number, x in enumerate(gt.watch(loader, model, optimizer, out=told)):
+            optimizer.zero_grad()
+            (model(x) * (float("nan") if number == 2 else 1.0)).sum().backward()
+            optimizer.step()
+    assert re.findall(r"epoch \d, batch \d", told.getvalue()) == ["epoch 0, batch 2"] * 2
+
+
 def test_a_watched_iterator_that_is_held_ends_its_pass_when_another_begins():
     model, told = nn.Linear(2, 1), io.StringIO()
     optimizer = torch.optim.SGD(model.parameters(), 0.1)

@@ -117,8 +117,9 @@ def decayed_beyond(facts: Facts, optimiser: OptimiserRecord, lr: float) -> Cause
     if optimiser.kind not in ("SGD", "AdamW") or not isinstance(decay, (int, float)) or call is None:
         return None
     rates = optimiser.rates or ((1, lr),)
-    if any(rate * decay <= 2 for _, rate in rates) or any(isinstance(node, ast.Dict) for node in ast.walk(call)):
-        return None  # or groups with options of their own
+    has_groups = any(isinstance(node, ast.Dict) for node in ast.walk(call))  # which have options of their own
+    if has_groups or any(rate * decay <= 2 for _, rate in rates):
+        return None
     ends = [(rate, f"step {step}") for step, rate in (rates[0], rates[-1])]
     if len(rates) == 1:
         ends = [(rates[0][1], "each step")]
@@ -135,8 +136,12 @@ def decayed_beyond(facts: Facts, optimiser: OptimiserRecord, lr: float) -> Cause
 
 
 def rates_of(optimiser: OptimiserRecord, lr: float) -> str:
-    """Return the learning rates of the first and the last step: "lr=0.1", "lr=0.1 to 0.05" if a schedule ran."""
+    """Return the learning rates of the steps: "lr=0.1", "lr=0.1 to 0.05" if a schedule ran, "lr up to 5" if the largest
+    was used between.
+    """
     used = [rate for _, rate in optimiser.rates] or [lr]
+    if max(used) > max(used[0], used[-1]):
+        return f"lr up to {max(used):g}"
     return f"lr={used[0]:g}" + f" to {used[-1]:g}" * (len(used) > 1)
 
 

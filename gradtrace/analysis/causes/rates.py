@@ -63,10 +63,11 @@ def without_rate(facts: Facts, optimiser: OptimiserRecord, first: int, last: int
         evidence.insert(1, facts.at("this sets the learning rate of each step", places.head_of(schedule.statement)))
         by = f"which {schedule.named} sets"
     fix = "a schedule that is above 0 in the first steps: / in place of //, fewer steps of warm-up"
-    uses = [n for n in ast.walk(facts.text.tree) if isinstance(n, ast.Name) and schedule and n.id == schedule.variable]
-    if schedule is not None and len(uses) == 1:  # where it is made
-        by += f" before its first step, and {schedule.variable}.step() is never called"
-        fix = f"{schedule.variable}.step() after line {optimiser.step_span.line if optimiser.step_span else '?'}"
+    name = "" if schedule is None else schedule.variable
+    uses = [n for n in ast.walk(facts.text.tree) if name in (getattr(n, "id", None), getattr(n, "attr", None))]
+    if schedule is not None and first == 1 and len(uses) == 1:  # where it is made
+        by += f" before its first step, and no line of this file calls {schedule.variable}.step()"
+        fix = f"{schedule.variable}.step() after the optimiser's step{at_line(optimiser.step_span)}"
     if first > 1:
         fix = f"give the schedule the number of all steps, {total} or more: it is stepped once for each, not each epoch"
     return Cause(

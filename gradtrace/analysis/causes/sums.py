@@ -17,6 +17,7 @@ from gradtrace.lang import syntax as ast
 from gradtrace.trace.labels import is_number
 from gradtrace.trace.record import Change, Operation, OptimiserRecord, PassRecord, Span
 
+SPACING = 1e-7  # of a number: about what float32 keeps of it
 MEANS = function_table(
     "analysis.causes.sums.MEANS",
     (
@@ -220,6 +221,9 @@ def clipped_away(facts: Facts, clips: list[Change]) -> Cause | None:
     division = next((o for o in divisions if is_number("".join(o.constants[:1]))), None)
     if division is None or optimiser is None or not is_plain_sgd(optimiser):
         return None
+    clipped = {facts.tensors[i].first for clip in clips if clip.span == division.span for i in clip.tensors}
+    if not clipped >= {facts.tensors[i].first for i in optimiser.tensors}:
+        return None
     inverse = facts.maker(division.tensors[0])  # of c / norm, which may be c times its reciprocal
     norm = (division if inverse is None or inverse.name != "reciprocal" else inverse).tensors[0]
     value = facts.tensors[norm].value
@@ -237,9 +241,6 @@ def clipped_away(facts: Facts, clips: list[Change]) -> Cause | None:
         ("a larger norm, for instance 1.0",),
         what="next to nothing is updated",
     )
-
-
-SPACING = 1e-7  # of a number: about what float32 keeps of it
 
 
 def is_plain_sgd(optimiser: OptimiserRecord) -> bool:

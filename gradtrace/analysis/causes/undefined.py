@@ -268,9 +268,10 @@ def gist(value: Value | None, unknown: str = "inf") -> str:
 
 def empty_softmax(facts: Facts, operation: Operation, maker: Operation | None) -> Cause:
     """Explain a softmax where every element of a row is -inf."""
-    source = "" if maker is None else f": {unit(maker)} put it into all of them"
+    alone = maker is not None and is_only_source(facts, operation, maker)
+    source = "" if maker is None else f": {unit(maker)} put it into {'all' if alone else 'some'} of them"
     evidence = [] if maker is None else [facts.at(f"{operator(maker)} makes -inf here", maker.span)]
-    masks = [] if maker is None else [r.id for r, value in facts.operands(maker) if value.dtype == "bool"]
+    masks = [r.id for r, value in facts.operands(maker) if value.dtype == "bool"] if maker and alone else []
     if masks:
         mask = mask_behind(facts, masks[0])
         name, place = named(facts, mask.id), made_at(facts, mask)
@@ -283,6 +284,18 @@ def empty_softmax(facts: Facts, operation: Operation, maker: Operation | None) -
         (*evidence, facts.at(empty, operation.span)),
         unmasked_rows(facts, operation, maker),
     )
+
+
+def is_only_source(facts: Facts, operation: Operation, maker: Operation) -> bool:
+    """Whether all infinities that an operation read come from one maker: no other mask on the way adds any."""
+    made: Operation | None = operation
+    while made is not None and made.id != maker.id:
+        read = facts.operands(made)
+        bad = [record.id for record, value in read if has_inf(value)]
+        if len(bad) != 1 or any(value.dtype == "bool" for _, value in read):
+            return False
+        made = facts.maker(bad[0])
+    return made is not None
 
 
 def of_one(facts: Facts, operation: Operation) -> Cause:

@@ -321,7 +321,7 @@ class Function(metaclass=FunctionMeta):
         if options:
             ctx._options = options
         tracked = state.grad_enabled and any(ctx.needs_input_grad)
-        if tracked and cls.jvp is Function.jvp and any(level.forward for level in state.levels):
+        if tracked and cls.jvp is Function.jvp and any(map(has_tangent, args)):
             cls.jvp(ctx)
         edges = tuple(source_node(a) if tracked else None for a, f in zip(args, flags, strict=True) if f)
         numbers = tuple(a._nr for a, f in zip(args, flags, strict=True) if f)
@@ -433,6 +433,12 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
     run.__name__ = getattr(backward, "__name__", "backward")
     return run
+
+
+def has_tangent(a: object) -> bool:
+    """Whether a value was computed in a running transform of forward mode."""
+    of = a._x.transforms if isinstance(a, Tensor) and a.requires_grad and a._x is not None else ()
+    return any(level in of for level in state.levels if level.forward)
 
 
 def requiring(a: object) -> object:

@@ -18,10 +18,11 @@ PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
-    spatial = 0  # number of dimensions convolved over; in the head of a class
+    spatial = 0  # number of dimensions convolved over, a keyword of the class statement
     transposed = False
 
-    def __init_subclass__(cls, spatial: int = 0) -> None:
+    def __init_subclass__(cls, spatial: int = 0, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
         cls.spatial = spatial or cls.spatial
 
     def _setup(

@@ -31,7 +31,8 @@ class _Loss(Module):
     _function = ""
     _passes: tuple[str, ...] = ()
 
-    def __init_subclass__(cls, function: str = "", passes: str = "") -> None:
+    def __init_subclass__(cls, function: str = "", passes: str = "", **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
         if function:
             cls._function, cls._passes = function, words(passes)
 

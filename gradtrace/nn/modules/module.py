@@ -395,9 +395,10 @@ class Module(Hooked, Stateful, metaclass=Homed):
         `memory_format` changes the layout of those with four dims (torch.channels_last) or five (channels_last_3d).
         """
         dtype, memory_format = kwargs.get("dtype"), kwargs.get("memory_format")
-        for t in (*self.parameters(), *self.buffers()):
-            if t.ndim == describe.CHANNELS_LAST.get(memory_format):
-                t.data = t.data.contiguous(memory_format=memory_format)
+        if memory_format in describe.CHANNELS_LAST:
+            for t in (*self.parameters(), *self.buffers()):
+                if t.ndim == describe.CHANNELS_LAST[memory_format]:
+                    t.data = t.data.contiguous(memory_format=memory_format)
         for arg in (*args, *([kwargs["device"]] if "device" in kwargs else ())):
             if isinstance(arg, Tensor):
                 dtype = arg.dtype

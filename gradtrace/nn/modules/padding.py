@@ -14,13 +14,14 @@ from gradtrace.nn.modules.utils import repeated
 class _Pad(Module):
     """`padding` is one number or (left, right, top, bottom, front, back) for the last dimensions.
 
-    The head of a class says over how many, and in which mode of `nn.functional.pad`.
+    Keywords of the class statement say over how many, and in which mode of `nn.functional.pad`.
     """
 
     spatial = 0
     mode = "constant"
 
-    def __init_subclass__(cls, spatial: int = 0, mode: str = "") -> None:
+    def __init_subclass__(cls, spatial: int = 0, mode: str = "", **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
         cls.spatial, cls.mode = spatial or cls.spatial, mode or cls.mode
 
     def __init__(self, padding: Any) -> None:

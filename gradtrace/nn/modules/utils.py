@@ -30,7 +30,8 @@ class FunctionModule(Module):
     _fields: tuple[str, ...] = ()
     _shows: tuple[str, ...] = ()
 
-    def __init_subclass__(cls, function: str = "", passes: str = "", shows: str = "") -> None:
+    def __init_subclass__(cls, function: str = "", passes: str = "", shows: str = "", **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
         cls._function = function or cls._function
         if passes:
             cls._passes = words(passes)

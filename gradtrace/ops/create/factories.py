@@ -44,14 +44,19 @@ def channels_last(raw: Array) -> Array:
     return np.moveaxis(np.array(np.moveaxis(raw, 1, -1), order="C"), -1, 1)
 
 
-def in_format(input: Tensor, memory_format: Any) -> Tensor:
-    """Return a copy laid out in a memory format."""
+def is_channels_last(memory_format: Any, dims: int) -> bool:
+    """Return whether a memory format has dim 1 last in memory. RuntimeError if another number of dims has it."""
     if memory_format not in CHANNELS_LAST:
-        return in_c_order(input)
-    if input.ndim != CHANNELS_LAST[memory_format]:
+        return False
+    if dims != CHANNELS_LAST[memory_format]:
         name = memory_format.removeprefix("torch.")
         raise RuntimeError(f"required rank {CHANNELS_LAST[memory_format]} tensor to use {name} format")
-    return in_channel_order(input)
+    return True
+
+
+def in_format(input: Tensor, memory_format: Any) -> Tensor:
+    """Return a copy laid out in a memory format."""
+    return in_channel_order(input) if is_channels_last(memory_format, input.ndim) else in_c_order(input)
 
 
 NUMBERS = frozenset((bool, int, float))
@@ -321,7 +326,7 @@ def _filled(name: str, value: float) -> None:
             size = named_sizes(name, size, named_size)
         shape = checked_sizes(sizes(size), name)
         raw = np.full(shape, value, np_of(dtype))
-        return finish(channels_last(raw) if memory_format in CHANNELS_LAST else raw, requires_grad, device)
+        return finish(channels_last(raw) if is_channels_last(memory_format, raw.ndim) else raw, requires_grad, device)
 
     make.__name__, make.__doc__ = name, f"Create a tensor of the given sizes filled with {value} (torch.{name})."
     public(name, forms="f")(make)
@@ -335,7 +340,7 @@ def _filled(name: str, value: float) -> None:
         memory_format: object = None,
     ) -> Tensor:
         raw = filled_like(input, value, np_of(dtype, input.dtype))
-        return finish(channels_last(raw) if memory_format in CHANNELS_LAST else raw, requires_grad, device)
+        return finish(channels_last(raw) if is_channels_last(memory_format, raw.ndim) else raw, requires_grad, device)
 
     make_like.__name__, make_like.__doc__ = name + "_like", f"`{name}` with the shape and dtype of `input`."
     public(name + "_like", forms="f", vmap="like")(make_like)

@@ -10,7 +10,7 @@ from operator import index
 from gradtrace.annotations import Any, Iterator, Sequence
 from gradtrace.engine.calls.call import renamed
 from gradtrace.engine.calls.inplace import refuse_untrackable, reshape_history
-from gradtrace.engine.data.describe import CHANNELS_LAST, contiguous_strides
+from gradtrace.engine.data.describe import contiguous_strides
 from gradtrace.engine.data.lazy import is_array, np
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
@@ -18,6 +18,7 @@ from gradtrace.engine.data.types import Array, Ints, Shape
 from gradtrace.engine.operators.op import d, structural_op, view_op
 from gradtrace.engine.operators.strided_view import extent, window
 from gradtrace.ops.api import public, sizes
+from gradtrace.ops.create.factories import is_channels_last
 
 RESIZE_MESSAGE = (
     "requested resize to {} ({} elements in total), but the given tensor has a size of {} ({} elements). autograd's "
@@ -237,6 +238,7 @@ def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = N
     shape = sizes(size)
     if shape == tuple(input.shape):
         return input
+    in_channels = is_channels_last(memory_format, len(shape))
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to resize to negative size {list(shape)}")
     raw = input.shared()
@@ -245,7 +247,7 @@ def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = N
         cells = np.append(cells, np.zeros(offset + n - cells.size, raw.dtype))
     cells = cells[offset : offset + n]
     input._data = cells.reshape(shape)
-    if memory_format in CHANNELS_LAST:
+    if in_channels:
         input._data = np.moveaxis(cells.reshape(shape[0], *shape[2:], shape[1]), -1, 1)
     input.disable_fast_path()
     if not input.is_inference():

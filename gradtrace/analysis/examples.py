@@ -14,6 +14,7 @@ from gradtrace.analysis.facts import is_finite, is_zero
 from gradtrace.analysis.words import brief
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.tensor import Tensor
+from gradtrace.lang import watchdog
 from gradtrace.lang.names import is_known
 from gradtrace.limits import Budget
 from gradtrace.random import default_generator, manual_seed
@@ -185,7 +186,8 @@ def evaluated(call: str, inputs: Inputs) -> tuple[Any, Tensor]:
     dtype = "float32" if program.imports_torch else "float64"
     given = {name: tensor_of(text, dtype).clone().requires_grad_() for name, text in inputs.items()}
     manual_seed(SEED)
-    result = lang.run(program, given, budget=LIMIT).root
+    with watchdog.patient():
+        result = lang.run(program, given, budget=LIMIT).root
     if not isinstance(result, Tensor) and not (isinstance(result, (tuple, list)) and result):
         raise ValueError
     return result, given["x"]

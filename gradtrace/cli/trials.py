@@ -140,7 +140,7 @@ def repeated(request: Request, text: str, seconds: float, wanted: session.Wanted
     import gradtrace
     from gradtrace import lang
     from gradtrace.cli import records
-    from gradtrace.lang import permission
+    from gradtrace.lang import permission, watchdog
 
     if seconds <= 0:
         raise GradtraceError("no time is left", "")
@@ -153,7 +153,7 @@ def repeated(request: Request, text: str, seconds: float, wanted: session.Wanted
     elif program.imports_torch and how.backward is None:
         how = how._replace(no_backward=True)
     silent: Any = Silent()
-    with redirect_stdout(silent), redirect_stderr(silent), permission.Discarding():
+    with redirect_stdout(silent), redirect_stderr(silent), permission.Discarding(), watchdog.patient():
         gradtrace.manual_seed(gradtrace.initial_seed())
         changed = request._replace(program=program, budget=budget, how=how)
         return session.record_run(changed, wanted._replace(out=silent))

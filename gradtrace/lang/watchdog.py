@@ -23,6 +23,7 @@ from gradtrace.lang.depth import in_main_thread
 from gradtrace.limits import Budget, machine_memory
 
 GRACE = 0.05  # seconds after the deadline for a native call to return
+PATIENCE = 10.0  # the same for a run that is only tried: its end must not be that of the process
 FIRST = 0.01  # seconds until the first alarm; a shorter run skips the rest of the setup
 TICK = 0.05  # seconds between two alarms
 AGAIN = 0.25  # seconds until the alarm raises again, in case the first exception was swallowed
@@ -36,12 +37,15 @@ LONGEST = 10_000_000.0  # seconds; the system's timers do not accept infinity
 
 
 class _State:
-    """`end` reports an error and returns the exit code; None in a process that is not the command line's."""
+    """`end` reports an error and returns the exit code; None in a process that is not the command line's. `grace` is
+    how many seconds after its deadline a run may last.
+    """
 
-    __slots__ = ("end", "on")
+    __slots__ = ("end", "grace", "on")
 
     def __init__(self) -> None:
         self.end: Callable[[BudgetError], int] | None = None
+        self.grace = GRACE
         self.on = False
 
 
@@ -53,6 +57,16 @@ def guard(end: Callable[[BudgetError], int]) -> None:
     _state.end = end
 
 
+class patient:
+    """Context manager for runs that are only tried: at their deadline they raise, and the process goes on."""
+
+    def __enter__(self) -> None:
+        _state.grace = PATIENCE
+
+    def __exit__(self, *_: object) -> None:
+        _state.grace = GRACE
+
+
 class watched:
     """Context manager that watches a run; `place` returns its current place. A nested run is part of the outer one."""
 
@@ -60,6 +74,8 @@ class watched:
         self.meter = meter
         self.place = place
         self.lock: Any = None
+        self.limits: list[tuple[int, tuple[int, int]]] = []
+        self.raised = 0.0
         self.on = self.over = self.starting = False
 
     def __enter__(self) -> None:
@@ -71,15 +87,18 @@ class watched:
         import _thread  # noqa: F401
         import resource  # noqa: F401
 
-        _state.on = self.on = True
-        left = max(0.001, min(self.meter.deadline - time.monotonic(), LONGEST))
-        self.raised = 0.0
         self.memory = _Memory(self.meter.budget)  # before the first alarm, which reads it
         self.before = _signal.signal(_signal.SIGALRM, self.alarm)
-        _signal.setitimer(_signal.ITIMER_REAL, min(left, FIRST), TICK)
-        self.limits = _limit(self.meter.budget, left, self.memory)
-        if "numpy" in sys.modules:  # the first call of the run may take long
-            self.start()
+        _state.on = self.on = True
+        try:
+            left = max(0.001, min(self.meter.deadline - time.monotonic(), LONGEST))
+            _signal.setitimer(_signal.ITIMER_REAL, min(left, FIRST), TICK)
+            self.limits = _limit(self.meter.budget, left, self.memory)
+            if "numpy" in sys.modules:  # the first call of the run may take long
+                self.start()
+        except BaseException:  # an alarm has raised before the run has begun
+            self.__exit__()
+            raise
 
     def start(self) -> None:
         """Start the parts that only a longer run needs: a watching thread, and the check of the machine's memory."""
@@ -88,7 +107,7 @@ class watched:
 
         self.lock = _thread.allocate_lock()
         self.lock.acquire()
-        _thread.start_new_thread(self.wait, (left + GRACE,))
+        _thread.start_new_thread(self.wait, (left + _state.grace,))
         self.memory.lower_to_machine()
         _widen(left)
 
@@ -227,7 +246,7 @@ def _cpu(seconds: float, processors: int) -> int:
     import resource
 
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    return int(usage.ru_utime + usage.ru_stime + (seconds + GRACE + LAST) * processors) + 1
+    return int(usage.ru_utime + usage.ru_stime + (seconds + _state.grace + LAST) * processors) + 1
 
 
 def _widen(seconds: float) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -229,3 +232,28 @@ def test_backward_counts_its_products() -> None:
     lang.run(lang.parse(text), budget=Budget(flops=24_000))
     with pytest.raises(BudgetError, match="operations"):
         lang.run(lang.parse(text), budget=Budget(flops=23_999))
+
+
+TRIED = """
+import contextlib, sys
+from gradtrace import lang
+from gradtrace.errors import BudgetError
+from gradtrace.lang import watchdog
+from gradtrace.limits import Budget
+
+watchdog.guard(lambda error: 7)
+program = lang.parse("import torch\\nx = torch.linalg.svd(torch.ones(1500, 1500))[0]\\nprint(x[0, 0])\\n")
+try:
+    with watchdog.patient() if "tried" in sys.argv else contextlib.nullcontext():
+        lang.run(program, budget=Budget(seconds=0.2))
+except BudgetError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the watchdog is for Unix")
+@pytest.mark.parametrize("how, code", [("tried", 0), ("run", 7)])
+def test_only_a_run_that_is_tried_lets_the_process_go_on_after_a_long_native_call(how, code):
+    done = subprocess.run([sys.executable, "-c", TRIED, how], capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    assert ("the program ran longer than 0.2 s" in done.stdout) == (how == "tried")

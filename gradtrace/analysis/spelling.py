@@ -20,7 +20,8 @@ def spelled(facts: Facts, cause: Cause) -> Cause:
         return cause
     imports = [s for s in facts.text.statements if isinstance(s, (ast.Import, ast.ImportFrom))]
     names = bound(imports)
-    if not names or ("torch" not in names and any(map(takes_all, imports))):  # an expression has them all
+    # an expression has all names, and a starred import may have given torch
+    if not names or ("torch" not in names and any(map(takes_all, imports))):
         return cause
     return cause._replace(advice=tuple(with_names(one, names, imports[0].lineno) for one in cause.advice))
 

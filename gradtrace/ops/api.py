@@ -81,7 +81,7 @@ def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None
     if vmap:
         function = sample_wise(function, vmap)
     if "c" in forms:
-        expose(copying(function, (*names, function.__name__)[0]), forms="f")
+        expose(copying(function, names[0] if names else function.__name__), forms="f")
     tables = {"f": functions, "m": methods, "n": functional, "l": linalg, "s": special}
     for name in names or (function.__name__,):
         for form in forms:

@@ -230,7 +230,8 @@ def clipped_away(facts: Facts, clips: list[Change]) -> Cause | None:
     before = 0.0 if value is None else highest(value) or 0.0
     bound, lr = float(division.constants[0]), max((rate for _, rate in optimiser.rates), default=optimiser.lr or 0.0)
     sizes = [v.norm for i in optimiser.tensors if (v := facts.tensors[i].value) is not None and v.is_measured]
-    if not 0 < bound < before or not hypot(*sizes) * SPACING > lr * bound or lr * before < hypot(*sizes) * SPACING:
+    least = hypot(*sizes) * SPACING
+    if not 0 < bound < before or not lr * bound < least <= lr * before:
         return None
     norms = f"from {_number(before)} to {_number(bound)}"
     return Cause(

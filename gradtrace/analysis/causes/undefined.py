@@ -268,15 +268,7 @@ def gist(value: Value | None, unknown: str = "inf") -> str:
 
 def empty_softmax(facts: Facts, operation: Operation, maker: Operation | None) -> Cause:
     """Explain a softmax where every element of a row is -inf."""
-    alone = maker is not None and is_only_source(facts, operation, maker)
-    source = "" if maker is None else f": {unit(maker)} put it into {'all' if alone else 'some'} of them"
-    evidence = [] if maker is None else [facts.at(f"{operator(maker)} makes -inf here", maker.span)]
-    masks = [r.id for r, value in facts.operands(maker) if value.dtype == "bool"] if maker and alone else []
-    if masks:
-        mask = mask_behind(facts, masks[0])
-        name, place = named(facts, mask.id), made_at(facts, mask)
-        source += f", by {'' if name.endswith('mask') else 'the mask '}{name}{at_line(place)}"
-        evidence.insert(0, facts.at(f"{name} leaves nothing of a row", place))
+    source, evidence = ("", []) if maker is None else filled_by(facts, operation, maker)
     empty = f"{operator(operation)} over a row of nothing but -inf is 0 / 0{facts.step(operation)}"
     return Cause(
         "empty softmax",
@@ -284,6 +276,20 @@ def empty_softmax(facts: Facts, operation: Operation, maker: Operation | None) -
         (*evidence, facts.at(empty, operation.span)),
         unmasked_rows(facts, operation, maker),
     )
+
+
+def filled_by(facts: Facts, operation: Operation, maker: Operation) -> tuple[str, list[Evidence]]:
+    """Say which operation made the infinities that a softmax read, and by which mask if all of them are its own."""
+    alone = is_only_source(facts, operation, maker)
+    source = f": {unit(maker)} put it into {'all' if alone else 'some'} of them"
+    evidence = [facts.at(f"{operator(maker)} makes -inf here", maker.span)]
+    masks = [r.id for r, value in facts.operands(maker) if value.dtype == "bool"] if alone else []
+    if not masks:
+        return source, evidence
+    mask = mask_behind(facts, masks[0])
+    name, place = named(facts, mask.id), made_at(facts, mask)
+    which = name if name.endswith("mask") else f"the mask {name}"
+    return f"{source}, by {which}{at_line(place)}", [facts.at(f"{name} leaves nothing of a row", place), *evidence]
 
 
 def is_only_source(facts: Facts, operation: Operation, maker: Operation) -> bool:

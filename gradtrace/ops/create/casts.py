@@ -34,8 +34,7 @@ def to(
             check_device(argument)
     wanted = dtypes.as_dtype(dtype) or self.dtype
     changed = self if wanted is self.dtype and not copy else cast(self, wanted.np)
-    is_laid_out = memory_format in (None, "torch.preserve_format") or changed.is_contiguous(memory_format)
-    return changed if is_laid_out else in_format(changed, memory_format)
+    return changed if memory_format in (None, "torch.preserve_format") else in_format(changed, memory_format)
 
 
 def _cast_method(name: str, target: dtypes.dtype) -> None:

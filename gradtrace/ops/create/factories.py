@@ -54,7 +54,17 @@ def is_channels_last(memory_format: Any, dims: int) -> bool:
     return True
 
 
+def laid_out(raw: Array, memory_format: Any) -> Array:
+    """Return a new tensor's array in a memory format."""
+    return channels_last(raw) if is_channels_last(memory_format, raw.ndim) else raw
+
+
 def in_format(input: Tensor, memory_format: Any) -> Tensor:
+    """Return a tensor itself if it is contiguous in a memory format, else a contiguous copy."""
+    return input if input.is_contiguous(memory_format) else copied_to(input, memory_format)
+
+
+def copied_to(input: Tensor, memory_format: Any) -> Tensor:
     """Return a copy laid out in a memory format."""
     return in_channel_order(input) if is_channels_last(memory_format, input.ndim) else in_c_order(input)
 
@@ -326,7 +336,7 @@ def _filled(name: str, value: float) -> None:
             size = named_sizes(name, size, named_size)
         shape = checked_sizes(sizes(size), name)
         raw = np.full(shape, value, np_of(dtype))
-        return finish(channels_last(raw) if is_channels_last(memory_format, raw.ndim) else raw, requires_grad, device)
+        return finish(laid_out(raw, memory_format), requires_grad, device)
 
     make.__name__, make.__doc__ = name, f"Create a tensor of the given sizes filled with {value} (torch.{name})."
     public(name, forms="f")(make)
@@ -340,7 +350,7 @@ def _filled(name: str, value: float) -> None:
         memory_format: object = None,
     ) -> Tensor:
         raw = filled_like(input, value, np_of(dtype, input.dtype))
-        return finish(channels_last(raw) if is_channels_last(memory_format, raw.ndim) else raw, requires_grad, device)
+        return finish(laid_out(raw, memory_format), requires_grad, device)
 
     make_like.__name__, make_like.__doc__ = name + "_like", f"`{name}` with the shape and dtype of `input`."
     public(name + "_like", forms="f", vmap="like")(make_like)

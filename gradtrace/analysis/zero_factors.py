@@ -65,15 +65,23 @@ def look_at_mask(compared: Operation) -> str:
     return f"look at {text}: is the mask the right way round? {opposite(text)}"
 
 
+def makers_behind(facts: Facts, zeros: list[int]) -> tuple[list[Operation], int | None]:
+    """Return the operations that handed on these zeros, the last first, and the tensor of zeros with which they begin,
+    if no operation made it.
+    """
+    made, tensor = [], next(iter(zeros), None)
+    while tensor is not None and (operation := facts.maker(tensor)) is not None:
+        made.append(operation)
+        tensor = next((r.id for r, value in facts.operands(operation) if is_zero(value)), None)
+    return made, tensor
+
+
 def origin_of_zeros(facts: Facts, zeros: list[int]) -> tuple[Operation | None, int | None]:
     """Return the earliest operation that made these zeros of operands that are not 0 everywhere, and None; or the
     tensor of zeros that they were computed from, if no operation made it.
     """
-    operation, tensor = None, next(iter(zeros), None)
-    while tensor is not None and (made := facts.maker(tensor)) is not None:
-        operation = made
-        tensor = next((r.id for r, value in facts.operands(operation) if is_zero(value)), None)
-    return (operation, None) if tensor is None else (None, tensor)
+    made, tensor = makers_behind(facts, zeros)
+    return (made[-1] if made else None, None) if tensor is None else (None, tensor)
 
 
 def of_result(facts: Facts, cause: Cause, zeros: list[int]) -> Cause:
@@ -109,14 +117,13 @@ def of_result(facts: Facts, cause: Cause, zeros: list[int]) -> Cause:
 
 def hiding_mask(facts: Facts, zeros: list[int]) -> tuple[Operation, TensorRecord] | None:
     """Return an attention that gave zeros, and its mask, if that hides everything: it is False, or -inf, everywhere."""
-    tensor = next(iter(zeros), None)
-    while tensor is not None and (made := facts.maker(tensor)) is not None:
-        if operator(made) == "scaled_dot_product_attention":
-            masks = [(r, v) for r, v in facts.operands(made)[3:] if is_zero(v) or v.summary.inf == v.numel > 0]
-            hidden = [r for r, v in masks if v.dtype == "bool" or not is_zero(v)]
-            return (made, mask_behind(facts, hidden[0].id)) if hidden else None
-        tensor = next((r.id for r, value in facts.operands(made) if is_zero(value)), None)
-    return None
+    made, _ = makers_behind(facts, zeros)
+    attention = next((one for one in made if operator(one) == "scaled_dot_product_attention"), None)
+    if attention is None:
+        return None
+    masks = [(r, v) for r, v in facts.operands(attention)[3:] if is_zero(v) or v.summary.inf == v.numel > 0]
+    hidden = [r for r, v in masks if v.dtype == "bool" or not is_zero(v)]
+    return (attention, mask_behind(facts, hidden[0].id)) if hidden else None
 
 
 DROPPED = ("lower p, or call eval() to switch it off",)

@@ -63,9 +63,7 @@ def without_rate(facts: Facts, optimiser: OptimiserRecord, first: int, last: int
         evidence.insert(1, facts.at("this sets the learning rate of each step", places.head_of(schedule.statement)))
         by = f"which {schedule.named} sets"
     fix = "a schedule that is above 0 in the first steps: / in place of //, fewer steps of warm-up"
-    name = "" if schedule is None else schedule.variable
-    uses = [n for n in ast.walk(facts.text.tree) if name in (getattr(n, "id", None), getattr(n, "attr", None))]
-    if schedule is not None and first == 1 and len(uses) == 1:  # where it is made
+    if schedule is not None and first == 1 and not is_used(facts, schedule.variable):
         by += f" before its first step, and no line of this file calls {schedule.variable}.step()"
         fix = f"{schedule.variable}.step() after the optimiser's step{at_line(optimiser.step_span)}"
     if first > 1:
@@ -79,6 +77,12 @@ def without_rate(facts: Facts, optimiser: OptimiserRecord, first: int, last: int
         what="nothing is updated" if first == 1 and last == total else "",
         tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
     )
+
+
+def is_used(facts: Facts, variable: str) -> bool:
+    """Whether a variable's name stands in the program again, after the statement that binds it."""
+    names = [n for n in ast.walk(facts.text.tree) if variable in (getattr(n, "id", None), getattr(n, "attr", None))]
+    return len(names) != 1
 
 
 def stepped_early(facts: Facts) -> Cause | None:

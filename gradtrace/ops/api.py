@@ -54,6 +54,8 @@ def sample_wise(function: F, kind: str) -> F:
     """
 
     def call(*args: Any, **options: Any) -> Any:
+        if kind == "dynamic" and state.meta and function.__name__ != "where":
+            refuse_meta(function.__name__, args)
         if state.batching is None:
             return function(*args, **options)
         return state.batching.call(function, call, args, options)
@@ -61,6 +63,12 @@ def sample_wise(function: F, kind: str) -> F:
     wrapper = copy_metadata(call, function)
     wrapper.vmap = kind
     return wrapper
+
+
+def refuse_meta(name: str, args: tuple[Any, ...]) -> None:
+    """Raise NotImplementedError if the result of a function, or its shape, depends on values that a tensor lacks."""
+    if any(getattr(each, "is_meta", False) for each in args):
+        raise NotImplementedError(f"{name}: its result depends on values, which a meta tensor does not have")
 
 
 def copy_metadata(call: Any, function: Callable[..., Any]) -> Any:

@@ -302,7 +302,7 @@ def first_gradient(out: Tensor | Edge, g: object, i: int) -> Gradient | None:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if type(out._data) is float:
         return 1.0
-    one = np.empty(out._data.shape, out._data.dtype)
+    one = np.empty_like(out._data)
     one.fill(1)
     return one
 

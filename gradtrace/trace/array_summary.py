@@ -47,7 +47,8 @@ def unmeasured(shape: tuple[int, ...], dtype: str, device: str) -> Summary:
 
 def summarize(array: Array) -> Summary:
     """Return the Summary of an array of at least one dimension."""
-    return sketched(statistics(array), array)
+    found = statistics(array)
+    return sketched(found, array) if found.device == "cpu" else found
 
 
 def sketched(summary: Summary, array: Array) -> Summary:

@@ -144,7 +144,7 @@ def frozen(raw: Any) -> Value:
         return Value((), "float64", raw, None)
     if kind is bool or kind is int:
         return Value((), "bool" if kind is bool else "int64", raw, None)
-    return taken(raw.copy() if raw.shape else raw)
+    return taken(raw.copy() if raw.shape and not getattr(raw, "is_meta", False) else raw)
 
 
 def taken(array: Any) -> Value:

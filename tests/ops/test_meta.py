@@ -5,6 +5,7 @@ https://pytorch.org/docs/stable/meta.html
 
 from __future__ import annotations
 
+import resource
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def described(value: Any) -> list[tuple[Any, ...]]:
     return [(tuple(t.shape), t.dtype, t.stride()) for t in results(value)]
 
 
-VALUES_NEEDED = ("masked_select", "sparse_coo_tensor")
+VALUES_NEEDED = ("masked_select", "sparse_coo_tensor", "sparse.mm", "spmm")
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name not in VALUES_NEEDED])
@@ -37,3 +38,31 @@ def test_shapes_and_dtypes(name: str) -> None:
             on_meta = function(*(tensor.to("meta") for tensor in tensors))
         assert described(on_meta) == described(on_cpu)
         assert all(t.is_meta for t in results(on_meta))
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in VALUES_NEEDED])
+def test_shapes_of_gradients(name: str) -> None:
+    for function, *arrays in CASES[name]:
+        with torch.device("meta"):
+            leaves = [torch.tensor(np.array(array)).requires_grad_() for array in arrays]
+            outputs = [t for t in results(function(*leaves)) if t.requires_grad]
+            sums = sum(t.double().sum() for t in outputs)
+        sums.backward(retain_graph=True)  # type: ignore[union-attr]
+        gradients = torch.autograd.grad(sums, leaves, allow_unused=True)
+        for leaf, gradient in zip(leaves, gradients, strict=True):
+            for found in (leaf.grad, gradient):
+                assert found is None or (found.is_meta and found.shape == leaf.shape and found.dtype == leaf.dtype)
+
+
+def test_no_gradient_comes_back_to_the_cpu() -> None:
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
+        x.to("meta").sum().backward()
+    assert x.grad is None
+
+
+def test_a_model_takes_no_memory() -> None:
+    with torch.device("meta"):
+        model = torch.nn.Sequential(*(torch.nn.Linear(20_000, 20_000) for _ in range(100)))
+    assert sum(p.nbytes for p in model.parameters()) > 160e9
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2_000_000  # kilobytes

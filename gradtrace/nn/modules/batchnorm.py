@@ -47,7 +47,8 @@ class _NormBase(Module):
         n, tracked = self.num_features, self.track_running_stats
         self.register_buffer("running_mean", function("zeros")(n, device=device, dtype=dtype) if tracked else None)
         self.register_buffer("running_var", function("ones")(n, device=device, dtype=dtype) if tracked else None)
-        self.register_buffer("num_batches_tracked", function("tensor")(0, dtype=int64) if tracked else None)
+        count = function("tensor")(0, device=device, dtype=int64) if tracked else None
+        self.register_buffer("num_batches_tracked", count)
 
     def reset_running_stats(self) -> None:
         if self.track_running_stats:

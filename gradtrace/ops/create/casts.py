@@ -76,7 +76,7 @@ for _name, _target in (
 def torch_type(self: Tensor, dtype: dtypes.dtype | str | None = None, non_blocking: bool = False) -> Tensor | str:
     """Return the type's name, or the tensor cast to another dtype (Tensor.type)."""
     if dtype is None:
-        return f"torch.{self.dtype.scalar_type}Tensor"
+        return f"torch.{'meta.' if self.is_meta else ''}{self.dtype.scalar_type}Tensor"
     if isinstance(dtype, type):  # a legacy tensor type
         dtype = getattr(dtype, "dtype", dtype)
     if not isinstance(dtype, (str, dtypes.dtype)):

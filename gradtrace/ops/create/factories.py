@@ -348,6 +348,8 @@ def _filled(name: str, value: float) -> None:
         if named_size:
             size = named_sizes(name, size, named_size)
         shape = checked_sizes(sizes(size), name)
+        if is_meta_device(device):  # no memory is used, however large the tensor
+            return finish(np.broadcast_to(np.zeros((), np_of(dtype)), shape), requires_grad, device)
         raw = np.full(shape, value, np_of(dtype))
         return finish(laid_out(raw, memory_format), requires_grad, device)
 

@@ -16,7 +16,6 @@ from gradtrace.engine.data.state import state
 
 if TYPE_CHECKING:
     from gradtrace.engine.data.types import Array, Raw
-    from gradtrace.engine.operators.op import Op
 
 
 class MetaArray(np.ndarray[Any, Any]):
@@ -31,7 +30,7 @@ def without_values(raw: Raw) -> Array:
     return np.zeros(np.shape(raw), getattr(raw, "dtype", np.dtype(type(raw)))).view(MetaArray)
 
 
-def carry(record: Op, args: tuple[Any, ...], out: Any) -> Any:
+def carry(record: Any, args: tuple[Any, ...], out: Any) -> Any:
     """Return what an operator computed, as meta arrays if one of its operands has one.
 
     RuntimeError if an elementwise operator has operands of both devices; a number on the CPU goes with both.

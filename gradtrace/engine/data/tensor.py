@@ -536,7 +536,7 @@ class Tensor(Methods, metaclass=TensorType):
 blank: Callable[[], Tensor] = type.__call__.__get__(Tensor)
 
 
-def normalise(raw: object) -> Raw:
+def normalise(raw: Any) -> Raw:
     """Return a kernel's result as raw data: a Python float or bool for np.float64 and np.bool_, else an array."""
     if isinstance(raw, np.float64):
         return float(raw)

@@ -134,7 +134,7 @@ def tensor(
     return finish(from_nested(data, dtype), requires_grad, device)
 
 
-def on_device(data: Tensor, device: object) -> object:
+def on_device(data: Tensor, device: Any) -> Any:
     """Return the device of a tensor that is made from `data`; NotImplementedError for a CPU's of one without values."""
     if data.is_meta and device is not None and not is_meta_device(device):
         raise NotImplementedError(NO_DATA)

@@ -100,8 +100,9 @@ def check_device(value: Any) -> None:
 
 def is_meta_device(value: Any) -> bool:
     """Return whether a device, by default that of new tensors, is "meta". RuntimeError unless it is this or the CPU."""
-    if value is None and state.devices:
-        value = state.devices[-1]
+    value = get_default_device() if value is None else value
+    if value is CPU:
+        return False
     if str(value).partition(":")[0] == "meta":
         return True
     check_device(value)
@@ -116,7 +117,7 @@ def get_default_device() -> device:
 def set_default_device(device: Any) -> None:
     """Set the device of new tensors outside of a `with` of a device; None for the CPU (torch.set_default_device)."""
     is_meta_device(device)
-    state.devices = (globals()["device"](device or CPU), *state.devices[1:])
+    state.devices = (type(CPU)(device or CPU), *state.devices[1:])
 
 
 # The number of dims that a tensor in this memory format has.

@@ -55,11 +55,11 @@ def sample_wise(function: F, kind: str) -> F:
     """
 
     def call(*args: Any, **options: Any) -> Any:
+        if state.batching is not None:
+            return state.batching.call(function, call, args, options)
         if state.meta:
             return on_meta(function, kind, args, options)
-        if state.batching is None:
-            return function(*args, **options)
-        return state.batching.call(function, call, args, options)
+        return function(*args, **options)
 
     wrapper = copy_metadata(call, function)
     wrapper.vmap = kind

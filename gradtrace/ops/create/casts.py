@@ -28,7 +28,7 @@ def to(
             dtype = dtypes.as_dtype(argument)
         elif isinstance(argument, Tensor):
             dtype, device = argument.dtype, argument.device
-        elif isinstance(argument, (str, describe.device)):
+        elif isinstance(argument, (str, describe.device)) or type(argument) is int:
             device = argument
     if describe.is_meta_device(on_device(self, device)) and not self.is_meta:
         self = to_meta(self)

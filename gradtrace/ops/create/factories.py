@@ -124,7 +124,9 @@ def tensor(
     if type(data) is float and (dtype or dtypes.get_default_dtype()) is dtypes.float64:
         return finish(data, requires_grad, device)
     if isinstance(data, Tensor):
-        data, device = data.shared(), on_device(data, device)
+        if data.is_meta:
+            raise NotImplementedError(NO_DATA)
+        data = data.shared()
     elif is_array(data):
         shared_array(data)
     elif isinstance(data, (str, bytes)):
@@ -138,7 +140,12 @@ def on_device(data: Tensor, device: Any) -> Any:
     """Return the device of a tensor that is made from `data`; NotImplementedError for a CPU's of one without values."""
     if data.is_meta and device is not None and not is_meta_device(device):
         raise NotImplementedError(NO_DATA)
-    return device or data.device
+    return device_for(data, device)
+
+
+def device_for(like: Tensor, device: Any) -> Any:
+    """Return the device of a tensor that is made like another one: the one that is asked for, or that other one's."""
+    return like.device if device is None else device
 
 
 def from_nested(data: Any, dtype: dtypes.dtype | None) -> Array:
@@ -365,7 +372,7 @@ def _filled(name: str, value: float) -> None:
         memory_format: object = None,
     ) -> Tensor:
         raw = filled_like(input, value, np_of(dtype, input.dtype))
-        return finish(laid_out(raw, memory_format), requires_grad, device or input.device)
+        return finish(laid_out(raw, memory_format), requires_grad, device_for(input, device))
 
     make_like.__name__, make_like.__doc__ = name + "_like", f"`{name}` with the shape and dtype of `input`."
     public(name + "_like", forms="f", vmap="like")(make_like)
@@ -374,7 +381,7 @@ def _filled(name: str, value: float) -> None:
         self: Tensor, *size: Any, dtype: dtypes.dtype | None = None, device: object = None, requires_grad: bool = False
     ) -> Tensor:
         raw = np.full(checked_sizes(sizes(size)), value, np_of(dtype, self.dtype))
-        return finish(raw, requires_grad, device or self.device)
+        return finish(raw, requires_grad, device_for(self, device))
 
     new.__name__, new.__doc__ = "new_" + name, f"`{name}` with the dtype of this tensor."
     public("new_" + name, forms="m", vmap="like")(new)
@@ -451,7 +458,7 @@ def full_like(
     """`full` with the shape and dtype of `input` (torch.full_like)."""
     kind = np_of(dtype, input.dtype)
     value = full_of((), fitting(plain_number(fill_value), kind), kind)
-    return finish(filled_like(input, value, kind), requires_grad, device or input.device)
+    return finish(filled_like(input, value, kind), requires_grad, device_for(input, device))
 
 
 @public(forms="m", vmap="like")
@@ -465,7 +472,7 @@ def new_full(
     device: object = None,
 ) -> Tensor:
     """`full` with the dtype of this tensor (Tensor.new_full)."""
-    place = device or self.device
+    place = device_for(self, device)
     return full(size, fill_value, dtype=dtype or self.dtype, device=place, requires_grad=requires_grad)
 
 
@@ -474,7 +481,7 @@ def new_tensor(
     self: Tensor, data: Any, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False, device: object = None
 ) -> Tensor:
     """Create a tensor from `data` with the dtype of this tensor (Tensor.new_tensor)."""
-    return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+    return tensor(data, dtype=dtype or self.dtype, device=device_for(self, device), requires_grad=requires_grad)
 
 
 @public(forms="f")

@@ -14,7 +14,7 @@ from gradtrace.engine.data.types import Array, Ints, NumpyDtype
 from gradtrace.engine.operators import strided_view
 from gradtrace.ops.api import NOT_GIVEN, expose, named, public, sizes
 from gradtrace.ops.arguments import require_float
-from gradtrace.ops.create.factories import finish, np_of, plain_number
+from gradtrace.ops.create.factories import device_for, finish, np_of, plain_number
 from gradtrace.ops.random import distributions
 from gradtrace.ops.random.generator import Generator, draw
 from gradtrace.ops.random.stream import Stream
@@ -95,7 +95,7 @@ def _drawn(name: str, numbers: Callable[[Stream, Array], Array], doc: str) -> No
         device: object = None,
         requires_grad: bool = False,
     ) -> Tensor:
-        return drawn(numbers, empty_like(input, dtype), generator, requires_grad, device or input.device)
+        return drawn(numbers, empty_like(input, dtype), generator, requires_grad, device_for(input, device))
 
     expose(named(make, name, f"{doc} (torch.{name})."), forms="f", vmap="random")
     like_doc = f"`{name}` with the shape, dtype and layout of `input` (torch.{name}_like)."
@@ -136,7 +136,7 @@ def randint_like(
 ) -> Tensor:
     """randint with the shape, dtype and layout of `input` (torch.randint_like)."""
     start, stop, _ = integer_bounds(low, high, input.shape)
-    like, place = empty_like(input, dtype), device or input.device
+    like, place = empty_like(input, dtype), device_for(input, device)
     return drawn(integers_like, like, generator, requires_grad, place, start, stop)
 
 

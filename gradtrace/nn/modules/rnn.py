@@ -62,7 +62,7 @@ def is_single(x: Tensor) -> bool:
 
 
 def _zeros(input: Tensor, *shape: int) -> Tensor:
-    return function("zeros")(*shape, dtype=input.dtype)
+    return function("zeros")(*shape, dtype=input.dtype, device=input.device)
 
 
 class RNNBase(Module):

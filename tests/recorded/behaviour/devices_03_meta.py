@@ -76,6 +76,8 @@ torch.optim.Adam(net.parameters()).step()
 print(net.a.weight._version > before, {tensor.device.type for tensor in net.state_dict().values()})
 tell(lambda: Net(3, "meta").to("cpu"))
 filled = Net(3, "meta").to_empty(device="cpu")
+for parameter in filled.parameters():
+    nn.init.ones_(parameter)
 print(filled(torch.zeros(2, 3)).shape, filled.a.weight.is_leaf, filled.a.weight.requires_grad)
 print(Net(3).to("meta").b.num_batches_tracked, nn.utils.skip_init(Net, 4).a.weight.shape)
 state = Net(3).state_dict()

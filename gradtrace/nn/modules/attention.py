@@ -13,7 +13,7 @@ from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.linear import Linear
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import function, new_parameter
+from gradtrace.nn.modules.utils import function, new_parameter, store
 
 
 class NonDynamicallyQuantizableLinear(Linear):
@@ -55,13 +55,10 @@ class MultiheadAttention(Module):
                 f"num_heads={num_heads} instead"
             )
         super().__init__()
-        self.embed_dim = embed_dim
+        store(self, locals(), "embed_dim num_heads dropout batch_first add_zero_attn")
         self.kdim = kdim if kdim is not None else embed_dim
         self.vdim = vdim if vdim is not None else embed_dim
         self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
-        self.num_heads = num_heads
-        self.dropout = dropout
-        self.batch_first = batch_first
         self.head_dim = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError("embed_dim must be divisible by num_heads")
@@ -70,7 +67,6 @@ class MultiheadAttention(Module):
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
         self.bias_k = new_parameter((1, 1, embed_dim), device, dtype) if add_bias_kv else None
         self.bias_v = new_parameter((1, 1, embed_dim), device, dtype) if add_bias_kv else None
-        self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 
     def _register_projections(self, device: Any, dtype: Any) -> None:

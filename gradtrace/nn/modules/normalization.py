@@ -8,7 +8,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import FunctionModule, attributes, new_parameter, register_bias
+from gradtrace.nn.modules.utils import FunctionModule, attributes, new_parameter, register_bias, store
 
 
 class _ScaleAndShift(FunctionModule):
@@ -68,10 +68,7 @@ class GroupNorm(_ScaleAndShift, function="group_norm", passes="num_groups weight
         super().__init__()
         if num_channels % num_groups != 0:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
-        self.num_groups = num_groups
-        self.num_channels = num_channels
-        self.eps = eps
-        self.affine = affine
+        store(self, locals(), "num_groups num_channels eps affine")
         self._register(num_channels, affine, bias, device, dtype)
 
     def extra_repr(self) -> str:

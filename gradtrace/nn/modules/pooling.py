@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.nn.modules.utils import FunctionModule, function_of, repeated
+from gradtrace.nn.modules.utils import FunctionModule, function_of, repeated, store
+
+
+def spatial_of(layer: FunctionModule) -> int:
+    """Return the number of dimensions in the name of the layer's function, such as 2 for max_unpool2d."""
+    return int(layer._function[-2])
 
 
 class _MaxPoolNd(
@@ -40,11 +45,9 @@ class MaxPool3d(_MaxPoolNd, function="max_pool3d"):
 
 
 class _MaxUnpool(FunctionModule, shows="kernel_size stride padding"):
-    spatial = 0
-
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
-        n = self.spatial
+        n = spatial_of(self)
         self.kernel_size = repeated(kernel_size, n)
         self.stride = repeated(stride if stride is not None else kernel_size, n)
         self.padding = repeated(padding, n)
@@ -57,19 +60,13 @@ class _MaxUnpool(FunctionModule, shows="kernel_size stride padding"):
 class MaxUnpool1d(_MaxUnpool, function="max_unpool1d"):
     """Write values back to the positions that MaxPool1d took them from; zeros elsewhere."""
 
-    spatial = 1
-
 
 class MaxUnpool2d(_MaxUnpool, function="max_unpool2d"):
     """Write values back to the positions that MaxPool2d took them from; zeros elsewhere."""
 
-    spatial = 2
-
 
 class MaxUnpool3d(_MaxUnpool, function="max_unpool3d"):
     """Write values back to the positions that MaxPool3d took them from; zeros elsewhere."""
-
-    spatial = 3
 
 
 class AvgPool1d(
@@ -128,7 +125,7 @@ class _FractionalMaxPool(FunctionModule):
         _random_samples: Tensor | None = None,
     ) -> None:
         super().__init__()
-        name, n = type(self).__name__, 2 if self._function.endswith("2d") else 3
+        name, n = type(self).__name__, spatial_of(self)
         sizes = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size,)
         if n == 3 and not all(size > 0 for size in sizes):
             raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
@@ -160,10 +157,7 @@ class FractionalMaxPool3d(_FractionalMaxPool, function="fractional_max_pool3d"):
 class _LPPoolNd(FunctionModule, shows="norm_type kernel_size stride ceil_mode"):
     def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
         super().__init__()
-        self.norm_type = norm_type
-        self.kernel_size = kernel_size
-        self.stride = stride
-        self.ceil_mode = ceil_mode
+        store(self, locals(), "norm_type kernel_size stride ceil_mode")
 
     def forward(self, input: Tensor) -> Tensor:
         function = function_of(self)

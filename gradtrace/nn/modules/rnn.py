@@ -16,7 +16,7 @@ from gradtrace.engine.operators.op import d, elementwise_op
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import function, new_parameter, tensor_of
+from gradtrace.nn.modules.utils import function, new_parameter, store, tensor_of, unusual
 
 State = tuple[Any, ...]  # tensors: (h,) or (h, c)
 
@@ -83,15 +83,8 @@ class RNNBase(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.mode = mode
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.num_layers = num_layers
-        self.bias = bias
-        self.batch_first = batch_first
-        self.dropout = dropout
-        self.bidirectional = bidirectional
-        self.proj_size = proj_size
+        names = "mode input_size hidden_size num_layers bias batch_first dropout bidirectional proj_size"
+        store(self, locals(), names)
         self._check_options()
         self.dropout = float(dropout)
         self._all_weights = [
@@ -265,18 +258,8 @@ class RNNBase(Module):
         raise RuntimeError(f"For {kind} input, hx should also be {wanted}-D but got {dims[0]}-D tensor")
 
     def extra_repr(self) -> str:
-        text = f"{self.input_size}, {self.hidden_size}"
-        for name, usual in (
-            ("proj_size", 0),
-            ("num_layers", 1),
-            ("bias", True),
-            ("batch_first", False),
-            ("dropout", 0),
-            ("bidirectional", False),
-        ):
-            if getattr(self, name) != usual:
-                text += f", {name}={getattr(self, name)}"
-        return text
+        options = unusual(self, proj_size=0, num_layers=1, bias=True, batch_first=False, dropout=0, bidirectional=False)
+        return f"{self.input_size}, {self.hidden_size}{options}"
 
 
 def _no_projection(kwargs: dict[str, Any]) -> None:
@@ -332,9 +315,7 @@ class RNNCellBase(Module):
         self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
     ) -> None:
         super().__init__()
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.bias = bias
+        store(self, locals(), "input_size hidden_size bias")
         gates = num_chunks * hidden_size
         self.weight_ih = new_parameter((gates, input_size), device, dtype)
         self.weight_hh = new_parameter((gates, hidden_size), device, dtype)

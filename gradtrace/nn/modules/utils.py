@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -98,9 +98,26 @@ def tensor_of(module: Any, name: str) -> Any:
     return value
 
 
+def store(module: Module, values: Mapping[str, Any], names: str) -> None:
+    """Set attributes of a new layer: of `values`, the local variables of its `__init__`, those with these names."""
+    for name in words(names):
+        setattr(module, name, values[name])
+
+
+def fields(module: Module, names: str) -> dict[str, Any]:
+    """Return the attributes with these names, as keywords for the function that a layer calls."""
+    return {name: getattr(module, name) for name in words(names)}
+
+
 def attributes(module: Module, *names: str) -> str:
     """Return "name=value, ..." for extra_repr."""
     return ", ".join(f"{name}={getattr(module, name)}" for name in names)
+
+
+def unusual(module: Module, **usual: Any) -> str:
+    """Return ", name=value" for each attribute that differs from its usual value, for extra_repr."""
+    shown = ((name, getattr(module, name)) for name in usual)
+    return "".join(f", {name}={value}" for name, value in shown if value != usual[name])
 
 
 def function_of(layer: Any) -> Any:

@@ -8,11 +8,6 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn.modules.utils import FunctionModule, function_of, repeated, store
 
 
-def spatial_of(layer: FunctionModule) -> int:
-    """Return the number of dimensions in the name of the layer's function, such as 2 for max_unpool2d."""
-    return int(layer._function[-2])
-
-
 class _MaxPoolNd(
     FunctionModule,
     passes="kernel_size stride padding dilation ceil_mode return_indices",
@@ -45,9 +40,11 @@ class MaxPool3d(_MaxPoolNd, function="max_pool3d"):
 
 
 class _MaxUnpool(FunctionModule, shows="kernel_size stride padding"):
+    spatial = 0
+
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
-        n = spatial_of(self)
+        n = self.spatial
         self.kernel_size = repeated(kernel_size, n)
         self.stride = repeated(stride if stride is not None else kernel_size, n)
         self.padding = repeated(padding, n)
@@ -60,13 +57,19 @@ class _MaxUnpool(FunctionModule, shows="kernel_size stride padding"):
 class MaxUnpool1d(_MaxUnpool, function="max_unpool1d"):
     """Write values back to the positions that MaxPool1d took them from; zeros elsewhere."""
 
+    spatial = 1
+
 
 class MaxUnpool2d(_MaxUnpool, function="max_unpool2d"):
     """Write values back to the positions that MaxPool2d took them from; zeros elsewhere."""
 
+    spatial = 2
+
 
 class MaxUnpool3d(_MaxUnpool, function="max_unpool3d"):
     """Write values back to the positions that MaxPool3d took them from; zeros elsewhere."""
+
+    spatial = 3
 
 
 class AvgPool1d(
@@ -125,7 +128,7 @@ class _FractionalMaxPool(FunctionModule):
         _random_samples: Tensor | None = None,
     ) -> None:
         super().__init__()
-        name, n = type(self).__name__, spatial_of(self)
+        name, n = type(self).__name__, 2 if self._function.endswith("2d") else 3
         sizes = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size,)
         if n == 3 and not all(size > 0 for size in sizes):
             raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")

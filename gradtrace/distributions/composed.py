@@ -37,13 +37,10 @@ class Independent(Distribution):
         new.base_dist = self.base_dist.expand((*batch_shape, *self._event_shape[: self.reinterpreted_batch_ndims]))
         return new
 
-    @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
-        return self.base_dist.has_rsample
-
-    @property
-    def has_enumerate_support(self) -> bool:  # type: ignore[override]
-        return not self.reinterpreted_batch_ndims and self.base_dist.has_enumerate_support
+    has_rsample = derived(lambda self: self.base_dist.has_rsample)
+    has_enumerate_support = derived(
+        lambda self: not self.reinterpreted_batch_ndims and self.base_dist.has_enumerate_support
+    )
 
     @property
     def support(self) -> Any:
@@ -117,9 +114,7 @@ class TransformedDistribution(Distribution):
         more = len(self._event_shape) - support.event_dim
         return constraints.independent(support, more) if more > 0 else support
 
-    @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
-        return self.base_dist.has_rsample
+    has_rsample = derived(lambda self: self.base_dist.has_rsample)
 
     def _sample(self, sample_shape: Any) -> Tensor:
         return self._transformed(self.base_dist.sample(sample_shape))

@@ -13,7 +13,7 @@ from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.linear import Linear
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import function, new_parameter, store
+from gradtrace.nn.modules.utils import add_parameter, function, new_parameter, store
 
 
 class NonDynamicallyQuantizableLinear(Linear):
@@ -63,7 +63,7 @@ class MultiheadAttention(Module):
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError("embed_dim must be divisible by num_heads")
         self._register_projections(device, dtype)
-        self.register_parameter("in_proj_bias", new_parameter(3 * embed_dim, device, dtype) if bias else None)
+        add_parameter(self, "in_proj_bias", 3 * embed_dim if bias else None, device, dtype)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
         self.bias_k = new_parameter((1, 1, embed_dim), device, dtype) if add_bias_kv else None
         self.bias_v = new_parameter((1, 1, embed_dim), device, dtype) if add_bias_kv else None
@@ -74,7 +74,7 @@ class MultiheadAttention(Module):
         if same:
             self.in_proj_weight = new_parameter((3 * e, e), device, dtype)
         for name, width in (("q_proj_weight", e), ("k_proj_weight", self.kdim), ("v_proj_weight", self.vdim)):
-            self.register_parameter(name, None if same else new_parameter((e, width), device, dtype))
+            add_parameter(self, name, None if same else (e, width), device, dtype)
         if not same:
             self.register_parameter("in_proj_weight", None)
 

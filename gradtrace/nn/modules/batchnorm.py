@@ -9,7 +9,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import attributes, function, new_parameter, register_bias, store
+from gradtrace.nn.modules.utils import add_parameter, attributes, function, store
 
 
 class _NormBase(Module):
@@ -31,11 +31,8 @@ class _NormBase(Module):
     ) -> None:
         super().__init__()
         store(self, locals(), "num_features eps momentum affine track_running_stats")
-        if affine:
-            self.weight = new_parameter(num_features, device, dtype)
-        else:
-            self.register_parameter("weight", None)
-        register_bias(self, num_features if affine and bias else None, device, dtype)
+        add_parameter(self, "weight", num_features if affine else None, device, dtype)
+        add_parameter(self, "bias", num_features if affine and bias else None, device, dtype)
         self._register_statistics(device, dtype)
         self.reset_parameters()
 

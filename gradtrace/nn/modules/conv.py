@@ -12,7 +12,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import attributes, new_parameter, register_bias, repeated, store, unusual
+from gradtrace.nn.modules.utils import add_parameter, attributes, new_parameter, repeated, store, unusual
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
@@ -38,7 +38,7 @@ class _ConvNd(Module):
         a, b = channels if self.transposed else channels[::-1]
         device, dtype = options["device"], options["dtype"]
         self.weight = new_parameter((a, b // self.groups, *self.kernel_size), device, dtype)
-        register_bias(self, self.out_channels if options["bias"] else None, device, dtype)
+        add_parameter(self, "bias", self.out_channels if options["bias"] else None, device, dtype)
         self.reset_parameters()
 
     def _check(self) -> None:

@@ -80,12 +80,12 @@ def new_parameter(shape: Any, device: Any, dtype: Any, requires_grad: bool = Tru
     return Parameter(function("empty")(shape, device=device, dtype=dtype), requires_grad)
 
 
-def register_bias(module: Module, size: Any, device: Any, dtype: Any) -> None:
-    """Register `bias` with the given size, or as None."""
-    if size is None:
-        module.register_parameter("bias", None)
+def add_parameter(module: Module, name: str, shape: Any, device: Any, dtype: Any) -> None:
+    """Register a new parameter of the given shape, or None for the shape None."""
+    if shape is None:
+        module.register_parameter(name, None)
     else:
-        module.bias = new_parameter(size, device, dtype)
+        setattr(module, name, new_parameter(shape, device, dtype))
 
 
 def tensor_of(module: Any, name: str) -> Any:

@@ -28,11 +28,11 @@ class _ConvNd(Module):
 
     def _setup(self, options: dict[str, Any]) -> None:
         """Set the attributes and create the parameters; `options` has the arguments of `__init__`."""
-        store(self, options, "in_channels out_channels padding groups padding_mode")
+        store(self, options, "in_channels out_channels groups padding_mode")
         for name in ("kernel_size", "stride", "dilation", "output_padding"):
             setattr(self, name, repeated(options[name], self.spatial))
-        if not isinstance(self.padding, str):
-            self.padding = repeated(self.padding, self.spatial)
+        padding = options["padding"]
+        self.padding = padding if isinstance(padding, str) else repeated(padding, self.spatial)
         self._check()
         channels = (self.in_channels, self.out_channels)
         a, b = channels if self.transposed else channels[::-1]

@@ -7,7 +7,7 @@ from typing import Any
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import FunctionModule, attributes, fields, store
+from gradtrace.nn.modules.utils import FunctionModule, attributes, store
 
 
 class Flatten(Module):
@@ -107,8 +107,8 @@ class Upsample(Module):
             self.scale_factor = float(scale_factor) if scale_factor else None
 
     def forward(self, input: Tensor) -> Tensor:
-        names = "size scale_factor mode align_corners recompute_scale_factor"
-        return F.interpolate(input, **fields(self, names))
+        options = (self.size, self.scale_factor, self.mode, self.align_corners)
+        return F.interpolate(input, *options, recompute_scale_factor=self.recompute_scale_factor)
 
     def extra_repr(self) -> str:
         which = "size" if self.scale_factor is None else "scale_factor"

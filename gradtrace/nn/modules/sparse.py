@@ -8,10 +8,8 @@ from gradtrace.engine.data.modes import no_grad
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
-from gradtrace.nn.modules.utils import FunctionModule, fields, new_parameter, store, unusual
+from gradtrace.nn.modules.utils import FunctionModule, new_parameter, store, unusual
 from gradtrace.nn.parameter import Parameter
-
-BAG_OPTIONS = "max_norm norm_type scale_grad_by_freq mode sparse include_last_offset padding_idx"
 
 
 class _Table(FunctionModule):
@@ -111,12 +109,14 @@ class EmbeddingBag(_Table):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        store(self, locals(), f"num_embeddings embedding_dim {BAG_OPTIONS}")
+        store(self, locals(), "num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq")
+        store(self, locals(), "mode sparse include_last_offset")
         self._setup(_weight, True, device, dtype)
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
-        options = fields(self, BAG_OPTIONS)
-        return F.embedding_bag(input, self.weight, offsets, per_sample_weights=per_sample_weights, **options)
+        options = (self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse)
+        further = (per_sample_weights, self.include_last_offset, self.padding_idx)
+        return F.embedding_bag(input, self.weight, offsets, *options, *further)
 
     def extra_repr(self) -> str:
         options = unusual(self, max_norm=None, norm_type=2, scale_grad_by_freq=False)

@@ -104,11 +104,6 @@ def store(module: Module, values: Mapping[str, Any], names: str) -> None:
         setattr(module, name, values[name])
 
 
-def fields(module: Module, names: str) -> dict[str, Any]:
-    """Return the attributes with these names, as keywords for the function that a layer calls."""
-    return {name: getattr(module, name) for name in words(names)}
-
-
 def attributes(module: Module, *names: str) -> str:
     """Return "name=value, ..." for extra_repr."""
     return ", ".join(f"{name}={getattr(module, name)}" for name in names)

@@ -19,24 +19,19 @@ from gradtrace.ops.random.sampling import randperm
 
 LARGE_SHARE = 0.3  # of the normal distribution in [a, b], up to which trunc_normal_ draws uniform values
 LINEAR = words("linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d sigmoid")
+GAINS = {**dict.fromkeys(LINEAR, 1), "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """Return the recommended scale of weights before a nonlinearity; `param` is leaky_relu's slope."""
-    if nonlinearity in LINEAR:
-        return 1
-    if nonlinearity == "tanh":
-        return 5.0 / 3
-    if nonlinearity == "relu":
-        return math.sqrt(2.0)
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
         if isinstance(slope, bool) or not isinstance(slope, (int, float)):
             raise ValueError(f"negative_slope {param} not a valid number")
         return math.sqrt(2.0 / (1 + slope**2))
-    if nonlinearity == "selu":
-        return 3.0 / 4
-    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    if nonlinearity not in GAINS:
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    return GAINS[nonlinearity]
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:

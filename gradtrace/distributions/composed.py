@@ -116,7 +116,7 @@ class TransformedDistribution(Distribution):
 
     has_rsample = derived(lambda self: self.base_dist.has_rsample)
 
-    def _sample(self, sample_shape: Any) -> Tensor:
+    def _sample_without_graph(self, sample_shape: Any) -> Tensor:
         return self._transformed(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
@@ -127,7 +127,7 @@ class TransformedDistribution(Distribution):
             x = transform(x)
         return x
 
-    def _log_prob(self, value: Any) -> Tensor:
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         event_dim, total = len(self._event_shape), 0.0
         for transform in reversed(self.transforms):
             x = transform.inv(value)
@@ -206,11 +206,11 @@ class MixtureSameFamily(Distribution):
         each = self._component_distribution.cdf(self._pad(value))
         return torch.sum(each * self._mixture_distribution.probs, dim=-1)
 
-    def _log_prob(self, value: Any) -> Tensor:
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         each = self._component_distribution.log_prob(self._pad(value))
         return torch.logsumexp(each + torch.log_softmax(self._mixture_distribution.logits, dim=-1), dim=-1)
 
-    def _sample(self, sample_shape: Any) -> Tensor:
+    def _sample_without_graph(self, sample_shape: Any) -> Tensor:
         chosen = self._mixture_distribution.sample(sample_shape)
         each = self._component_distribution.sample(sample_shape)
         dim, event = len(sample_shape) + len(self._batch_shape), self._event_shape

@@ -65,21 +65,21 @@ class MultiplicativeLR(_ByFunction):
 class _ByFactor(LRScheduler):
     """A schedule that multiplies the current rate by a factor, and in its closed form the initial rate by another."""
 
-    def _factor(self) -> Any:
+    def _step_factor(self) -> Any:
         """Return the factor of the current rate in epoch `last_epoch`, or UNCHANGED."""
         raise NotImplementedError
 
-    def _total_factor(self) -> float:
+    def _factor_since_start(self) -> float:
         """Return the factor of the initial rate in epoch `last_epoch`."""
         raise NotImplementedError
 
     def get_lr(self) -> list[Any]:
         self._check_called_within_step()
-        factor = self._factor()
+        factor = self._step_factor()
         return self._current() if factor is UNCHANGED else self._scaled(factor)
 
     def _get_closed_form_lr(self) -> list[Any]:
-        factor = self._total_factor()
+        factor = self._factor_since_start()
         return [base * factor for base in self.base_lrs]
 
 
@@ -91,10 +91,10 @@ class StepLR(_ByFactor):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self) -> Any:
+    def _step_factor(self) -> Any:
         return UNCHANGED if self.last_epoch == 0 or self.last_epoch % self.step_size != 0 else self.gamma
 
-    def _total_factor(self) -> float:
+    def _factor_since_start(self) -> float:
         return self.gamma ** (self.last_epoch // self.step_size)
 
 
@@ -106,11 +106,11 @@ class MultiStepLR(_ByFactor):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self) -> Any:
+    def _step_factor(self) -> Any:
         epoch = self.last_epoch
         return self.gamma ** self.milestones[epoch] if epoch in self.milestones else UNCHANGED
 
-    def _total_factor(self) -> float:
+    def _factor_since_start(self) -> float:
         return self.gamma ** bisect_right(sorted(self.milestones.elements()), self.last_epoch)
 
 
@@ -124,12 +124,12 @@ class ConstantLR(_ByFactor):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self) -> Any:
+    def _step_factor(self) -> Any:
         if self.last_epoch == 0:
             return self.factor
         return 1.0 / self.factor if self.last_epoch == self.total_iters else UNCHANGED
 
-    def _total_factor(self) -> float:
+    def _factor_since_start(self) -> float:
         return self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
 
 
@@ -153,7 +153,7 @@ class LinearLR(_ByFactor):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self) -> Any:
+    def _step_factor(self) -> Any:
         if self.last_epoch == 0:
             return self.start_factor
         if self._is_initial or self.last_epoch > self.total_iters:
@@ -161,7 +161,7 @@ class LinearLR(_ByFactor):
         rise = self.end_factor - self.start_factor
         return 1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise)
 
-    def _total_factor(self) -> float:
+    def _factor_since_start(self) -> float:
         done = min(self.total_iters, self.last_epoch)
         return self.start_factor + (self.end_factor - self.start_factor) * done / self.total_iters
 
@@ -173,10 +173,10 @@ class ExponentialLR(_ByFactor):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self) -> Any:
+    def _step_factor(self) -> Any:
         return UNCHANGED if self._is_initial else self.gamma
 
-    def _total_factor(self) -> float:
+    def _factor_since_start(self) -> float:
         return self.gamma**self.last_epoch
 
 
@@ -188,13 +188,13 @@ class PolynomialLR(_ByFactor):
         self.power = power
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self) -> Any:
+    def _step_factor(self) -> Any:
         if self._is_initial or self.last_epoch > self.total_iters:
             return UNCHANGED
         now = 1.0 - self.last_epoch / self.total_iters
         return (now / (1.0 - (self.last_epoch - 1) / self.total_iters)) ** self.power
 
-    def _total_factor(self) -> float:
+    def _factor_since_start(self) -> float:
         done = min(self.total_iters, self.last_epoch)
         return (1.0 - done / self.total_iters) ** self.power
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from _operator import index  # operator takes 0.4 ms to import
 
-from gradtrace.annotations import TYPE_CHECKING, Iterable
+from gradtrace.annotations import TYPE_CHECKING, Iterable, Sequence
 from gradtrace.engine.data.lazy import np
 
 if TYPE_CHECKING:
@@ -27,23 +27,35 @@ def empty_like(array: Array, kind: NumpyDtype) -> Array:
     Dims are ordered by their strides; a stride of 0 says nothing of its dim, which keeps its place
     (`infer_dense_strides` of PyTorch's ExpandUtils.cpp).
     """
-    if 0 not in array.strides:
-        return np.empty_like(array, kind)
-    order = list(range(array.ndim))[::-1]  # from the innermost to the outermost
-    for end in range(1, array.ndim):
+    return empty_in_order_of(array.shape, kind, (array.strides,)) if 0 in array.strides else np.empty_like(array, kind)
+
+
+def empty_in_order_of(shape: Shape, kind: NumpyDtype, strides: Sequence[Shape]) -> Array:
+    """Return an empty dense array with the order of dims in memory that PyTorch takes from operands of these strides.
+
+    The first operand that tells two dims apart decides (`reorder_dimensions` of PyTorch's TensorIterator.cpp).
+    """
+    order = list(range(len(shape)))[::-1]  # from the innermost to the outermost
+    for end in range(1, len(shape)):
         moving = end
         for i in range(end - 1, -1, -1):
-            inner, outer = order[i], order[moving]
-            steps, sizes = (array.strides[inner], array.strides[outer]), (array.shape[inner], array.shape[outer])
-            if 0 in steps or (steps[0] == steps[1] and sizes[0] <= sizes[1]):
-                continue
-            if steps[0] < steps[1]:
+            later = is_outer(order[i], order[moving], shape, strides)
+            if later is False:
                 break
-            order[i], order[moving] = outer, inner
-            moving = i
+            if later:
+                order[i], order[moving] = order[moving], order[i]
+                moving = i
     order.reverse()
-    laid = np.empty([array.shape[dim] for dim in order], kind)
-    return laid.transpose([order.index(dim) for dim in range(array.ndim)])
+    laid = np.empty([shape[dim] for dim in order], kind)
+    return laid.transpose([order.index(dim) for dim in range(len(shape))])
+
+
+def is_outer(dim: int, other: int, shape: Shape, strides: Sequence[Shape]) -> bool | None:
+    """Return whether `dim` belongs outside of `other` in memory; None if no operand says it."""
+    for steps in strides:
+        if steps[dim] and steps[other] and (steps[dim] != steps[other] or shape[dim] > shape[other]):
+            return steps[dim] >= steps[other]
+    return None
 
 
 def dense_copy(array: Array) -> Array:

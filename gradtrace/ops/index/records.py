@@ -10,6 +10,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.types import Array, Shape
 from gradtrace.engine.operators.op import PASS_ON, d, gather_op, structural_op, view_op
+from gradtrace.engine.operators.strided_view import empty_in_order_of
 
 
 def along(dim: int, item: Any) -> tuple[Any, ...]:
@@ -47,6 +48,44 @@ def add_at(shape: Shape, indices: tuple[Any, ...], g: Array) -> Array:
     out = np.zeros(shape, g.dtype)
     np.add.at(out, indices, g)
     return out
+
+
+def index_kernel(a: Array, indices: tuple[Any, ...]) -> Array:
+    """Return `a[indices]` with the order of dims in memory that PyTorch gives it."""
+    found = a[indices]
+    if type(found) is not np.ndarray or is_in_order(a, indices, found):
+        return found
+    laid = empty_in_order_of(found.shape, found.dtype, operand_strides(a, indices, found.shape))
+    if laid.strides == found.strides:
+        return found
+    laid[...] = found
+    return laid
+
+
+def is_in_order(a: Array, indices: tuple[Any, ...], found: Array) -> bool:
+    """Return whether one index in front picks whole entries in row-major order, as most do: then both orders agree."""
+    return len(indices) == 1 and a.flags.c_contiguous and indices[0].flags.c_contiguous and 1 not in found.shape
+
+
+def operand_strides(a: Array, indices: tuple[Any, ...], shape: Shape) -> list[Shape]:
+    """Return the strides of `a` and of each index in the result's dims; 0 where they are broadcast to its shape."""
+    kept, arrays, places, dim = [], [], [], 0
+    for place, item in enumerate((*indices, *[slice(None)] * a.ndim)):
+        if dim >= a.ndim:
+            break
+        if isinstance(item, slice):
+            kept.append(a.strides[dim])
+            dim += 1
+        else:
+            arrays += np.nonzero(item) if item.dtype == bool else [item]
+            places.append(place)
+            dim += item.ndim if item.dtype == bool else 1
+    before = places[0] if places[-1] - places[0] == len(places) - 1 else 0
+    found = [(*kept[:before], *(0,) * (len(shape) - len(kept)), *kept[before:])]
+    for array in np.broadcast_arrays(*arrays):
+        placed = array.reshape((1,) * before + array.shape + (1,) * (len(kept) - before))
+        found.append(tuple(step if n == m else 0 for step, n, m in zip(placed.strides, placed.shape, shape)))
+    return found
 
 
 def put_kernel(a: Array, values: Array, indices: tuple[Any, ...], accumulate: bool) -> Array:
@@ -112,7 +151,7 @@ slice_place = structural_op("slice_place(self; shape, dim, start, stop, step)",
     lambda g, shape, dim, start, stop, step: place_along(g, shape, dim, slice(start, stop, step)),
     "out[..., start + step * i, ...] = self[..., i, ...]", node="SliceBackwardBackward0",
     self="slice(grad, dim, start, stop, step)")
-index = gather_op("index(self; indices)", lambda a, indices: a[indices], "out[i] = self[indices[i]]", zero="choice",
+index = gather_op("index(self; indices)", index_kernel, "out[i] = self[indices[i]]", zero="choice",
     self=d("~self indices", "index_place(None, grad, self.shape, indices)"))
 index_place = gather_op("index_place(onto, values; shape, indices)",
     lambda onto, g, shape, indices: add_at(shape, indices, g), "out[j] = sum[i](values[i] if indices[i] == j else 0)",

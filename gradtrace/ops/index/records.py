@@ -69,7 +69,9 @@ def is_in_order(a: Array, indices: tuple[Any, ...], found: Array) -> bool:
 
 def operand_strides(a: Array, indices: tuple[Any, ...], shape: Shape) -> list[Shape]:
     """Return the strides of `a` and of each index in the result's dims; 0 where they are broadcast to its shape."""
-    kept, arrays, places, dim = [], [], [], 0
+    kept: list[int] = []
+    arrays: list[Array] = []
+    places, dim = [], 0
     for place, item in enumerate((*indices, *[slice(None)] * a.ndim)):
         if dim >= a.ndim:
             break

@@ -56,6 +56,8 @@ def is_channels_last(memory_format: Any, dims: int) -> bool:
 
 def laid_out(raw: Array, memory_format: Any) -> Array:
     """Return a new tensor's array in a memory format."""
+    if memory_format == "torch.contiguous_format":
+        return np.ascontiguousarray(raw) if raw.ndim else raw
     return channels_last(raw) if is_channels_last(memory_format, raw.ndim) else raw
 
 

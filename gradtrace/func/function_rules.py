@@ -95,17 +95,17 @@ def strided(function: Public, args: Args, options: RuleOptions, level: Any) -> A
     """
     names = ("input", "size", "stride", "storage_offset")
     given = {**dict(zip(names, args, strict=False)), **options}
-    x, size, stride = given["input"], list(given["size"]), list(given["stride"])
+    x, size, stride = given["input"], tuple(given["size"]), tuple(given["stride"])
     if len(size) != len(stride):
         raise RuntimeError(
             "Tensor.as_strided(size, stride, ...): size and stride must have the same length! Got size "
-            f"{size} and stride {stride}"
+            f"{list(size)} and stride {list(stride)}"
         )
     start, offset = x.storage_offset(), given.get("storage_offset")
     offset = start if offset is None else offset
     end, last = extent(size, stride, offset), extent(x.shape, x.stride(), start)
     if 0 not in size and not start <= offset <= end <= last:
-        raise RuntimeError(OUTSIDE.format(size, stride, offset, end, start, last))
+        raise RuntimeError(OUTSIDE.format(list(size), list(stride), offset, end, start, last))
     return Batched(function(x.value, (level.size, *size), (x.value.stride(x.bdim), *stride), offset), 0, level)
 
 

@@ -80,7 +80,7 @@ class Level(Running):
         super().__init__()
         self.forward = forward
         self.outer: tuple[bool, Any] = (False, None)
-        self.entered: dict[int, tuple[Node, Tensor]] = {}
+        self.entered: dict[int, tuple[Node | None, Tensor]] = {}
         self.arguments: dict[int, Tensor] = {}
 
     def __enter__(self) -> Self:
@@ -134,7 +134,6 @@ class Level(Running):
             out = x.view_as(x)
             self.arguments[id(whole(out))] = whole(out)
         node = source_node(whole(out))
-        assert node is not None
         self.entered[id(node)] = (node, inner)
         return out
 

@@ -12,7 +12,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Ints, NumpyDtype, Shape
 from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, elementwise_op, fill_op, structural_op
 from gradtrace.engine.operators.rounding import fitting
-from gradtrace.engine.operators.strided_view import dense_copy, empty_like
+from gradtrace.engine.operators.strided_view import channels_last, dense_copy, empty_like
 from gradtrace.ops.api import public, sizes
 
 # PyTorch copies into an empty tensor, which the graph shows as an operand without history.
@@ -37,11 +37,6 @@ fill_tensor = fill_op("fill_tensor(self, value)", lambda a, value: np.full_like(
 zero = fill_op("zero(self)", lambda a: np.zeros_like(a), "0", overlap="idempotent",
     self=ZERO_GRAD)
 # fmt: on
-
-
-def channels_last(raw: Array) -> Array:
-    """Return a copy in which dim 1 is the last one in memory."""
-    return np.moveaxis(np.array(np.moveaxis(raw, 1, -1), order="C"), -1, 1)
 
 
 def is_channels_last(memory_format: Any, dims: int) -> bool:

@@ -302,6 +302,15 @@ show(
     lambda: torch.autograd.grad(torch.select_copy(a, 0, 1).sum(), a),
 )
 
+# ---- what keeps channels_last
+for shape, last in (((2, 3, 4, 6), torch.channels_last), ((2, 3, 2, 4, 6), torch.channels_last_3d)):
+    x = torch.arange(float(np.prod(shape))).reshape(shape).contiguous(memory_format=last)
+    pool = F.avg_pool2d if last is torch.channels_last else F.avg_pool3d
+    for y in (torch.cat([x, x]), torch.cat([x, x], 1), torch.cat([x, x.contiguous()]), x.roll(1, 1), F.pad(x, (1, 1)), pool(x, 2), F.interpolate(x, scale_factor=2), x.triu(), x.tril()):
+        print(y.stride(), y.is_contiguous(memory_format=last), y.sum())
+print(F.pixel_unshuffle(torch.ones(2, 3, 4, 4).contiguous(memory_format=torch.channels_last), 2).stride())
+print(torch.ones(2, 3, 4).permute(2, 0, 1).roll(1, 0).stride())
+
 # ---- tensors with given strides and formats
 x = torch.empty_strided((2, 3), (1, 2))
 print(x.shape, x.stride(), x.is_contiguous(), len(x.storage()), x.dtype, x.new_empty_strided((2, 2), (2, 1)).stride())

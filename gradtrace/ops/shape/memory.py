@@ -14,7 +14,7 @@ from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.describe import CHANNELS_LAST, contiguous_strides
 from gradtrace.engine.data.lazy import is_array, np
 from gradtrace.engine.data.state import state
-from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.tensor import NO_DATA, Tensor
 from gradtrace.engine.data.types import Array, Ints, Shape
 from gradtrace.engine.operators.op import d, structural_op, view_op
 from gradtrace.engine.operators.strided_view import extent, window
@@ -209,16 +209,22 @@ class Storage:
         return f"{items}[torch.storage.{self._name}device=cpu) of size {len(self)}]"
 
 
+def cells(self: Tensor) -> Array:
+    if self.is_meta:
+        raise NotImplementedError(NO_DATA)
+    return storage_of(self.shared())
+
+
 @public(forms="m")
 def untyped_storage(self: Tensor) -> Storage:
     """Return the storage as bytes (Tensor.untyped_storage)."""
-    return Storage(storage_of(self.shared()).view(np.uint8))
+    return Storage(cells(self).view(np.uint8))
 
 
 @public(forms="m")
 def storage(self: Tensor) -> Storage:
     """Return the storage as elements of the tensor's dtype (Tensor.storage)."""
-    return Storage(storage_of(self.shared()), f"TypedStorage(dtype={self.dtype}, ")
+    return Storage(cells(self), f"TypedStorage(dtype={self.dtype}, ")
 
 
 @public(forms="m")
@@ -346,7 +352,7 @@ def empty_strided(
 @public(forms="m", vmap="like")
 def new_empty_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], **options: Any) -> Tensor:
     """`empty_strided` with the dtype of this tensor (Tensor.new_empty_strided)."""
-    return empty_strided(size, stride, **{"dtype": self.dtype, **options})
+    return empty_strided(size, stride, **{"dtype": self.dtype, "device": self.device, **options})
 
 
 @public(forms="m", vmap="samples")

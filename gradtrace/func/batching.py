@@ -15,6 +15,7 @@ from gradtrace.func.levels import Running
 from gradtrace.func.pytree import TreeSpec, broadcast, flatten, torch_function, unflatten
 from gradtrace.func.transforms import wrapping
 from gradtrace.ops.api import check_dim
+from gradtrace.ops.random.generator import default_generator
 
 
 def vmap(
@@ -40,9 +41,12 @@ def vmap(
         step = size if chunk_size is None or size == 0 else chunk_size
         if step >= size:
             return _run(func, leaves, dims, spec, kwargs, out_dims, Vmap(size, randomness))
-        parts = []
+        parts: list[Any] = []
+        before = default_generator.get_state()
         for start in range(0, size, step):
             count = min(step, size - start)
+            if randomness == "same":
+                default_generator.set_state(before)
             chunk = [x if d is None else x.narrow(d, start, count) for x, d in zip(leaves, dims, strict=True)]
             parts.append(_run(func, chunk, dims, spec, kwargs, out_dims, Vmap(count, randomness)))
         return _concatenated(parts, out_dims)
@@ -127,9 +131,8 @@ class Vmap(Running):
     interpreter = interpreter
 
     def __init__(self, size: int, randomness: str) -> None:
-        super().__init__()
+        super().__init__(randomness)
         self.size = size
-        self.randomness = randomness
         self.drawing = False  # whether a random operation is running sample by sample
 
 

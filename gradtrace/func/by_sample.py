@@ -43,12 +43,16 @@ def sample(value: Any, level: Any, i: int) -> Any:
 
 def map_samples(function: AnyFunction, args: Args, options: Options, level: Any) -> Any:
     """Call `function` on each sample, and stack the nested results into batched tensors."""
+    return stacked(call_samples(function, args, options, level), level)
+
+
+def call_samples(function: AnyFunction, args: Args, options: Options, level: Any) -> list[Any]:
     leaves, spec = flatten((args, options))
     results = []
     for i in range(level.size):
         own_args, own_options = unflatten([sample(x, level, i) for x in leaves], spec)
         results.append(function(*own_args, **own_options))
-    return stacked(results, level)
+    return results
 
 
 def stacked(results: list[Any], level: Any) -> Any:
@@ -67,11 +71,7 @@ def _column(column: tuple[Any, ...], level: Any) -> Any:
 
 def map_samples_in_place(function: AnyFunction, target: Batched, rest: Args, options: Options) -> Batched:
     """Call `function`, which modifies its first argument, on a view of the target for each sample."""
-    level = target.level
-    leaves, spec = flatten((rest, options))
-    for i in range(level.size):
-        own_rest, own_options = unflatten([sample(x, level, i) for x in leaves], spec)
-        function(sample(target, level, i), *own_rest, **own_options)
+    call_samples(function, (target, *rest), options, target.level)
     return target
 
 

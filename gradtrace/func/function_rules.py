@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine import Tensor
+from gradtrace.engine.operators.strided_view import extent
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.func.batched import Batched
 from gradtrace.func.pytree import apply, torch_function
@@ -25,6 +26,12 @@ SHARED_STATISTICS = (
     "were not batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be "
     "False.If you are using a prebuilt module and do not need eval mode, please see the functorch website for "
     "resources on how to patch your module to work with vmap"
+)
+
+OUTSIDE = (
+    "result = tensor.as_strided({0}, {1}, {2}) can access memory outside of `tensor`. `result` can access some memory "
+    "in range [{2}, {3}], but `tensor` can only access some memory in range [{4}, {5}]. This is not supported inside "
+    "of vmap, please try to rewrite the `as_strided` call as a sequence of PyTorch view operations"
 )
 
 FUNCTION_RULES: dict[str, FunctionRule] = function_table("func.function_rules.FUNCTION_RULES", {})
@@ -78,6 +85,28 @@ def ordered(function: Public, args: Args, options: RuleOptions, level: Any) -> A
     if function.__name__ == "msort":
         return wrapped(torch_function("sort")(x, 1).values, level)
     return wrapped(with_dim(function, x, args, options, 2 if function.__name__ == "topk" else 1), level)
+
+
+@rule("as_strided")
+def strided(function: Public, args: Args, options: RuleOptions, level: Any) -> Any:
+    """Rule of as_strided, whose offset counts in the storage of the whole batch: one more dim with the batch's stride.
+
+    RuntimeError if a sample's view would leave the memory of this sample.
+    """
+    names = ("input", "size", "stride", "storage_offset")
+    given = {**dict(zip(names, args, strict=False)), **options}
+    x, size, stride = given["input"], tuple(given["size"]), tuple(given["stride"])
+    if len(size) != len(stride):
+        raise RuntimeError(
+            "Tensor.as_strided(size, stride, ...): size and stride must have the same length! Got size "
+            f"{list(size)} and stride {list(stride)}"
+        )
+    start, offset = x.storage_offset(), given.get("storage_offset")
+    offset = start if offset is None else offset
+    end, last = extent(size, stride, offset), extent(x.shape, x.stride(), start)
+    if 0 not in size and not start <= offset <= end <= last:
+        raise RuntimeError(OUTSIDE.format(list(size), list(stride), offset, end, start, last))
+    return Batched(function(x.value, (level.size, *size), (x.value.stride(x.bdim), *stride), offset), 0, level)
 
 
 @rule("gather", "scatter", "scatter_add")

@@ -112,8 +112,7 @@ STRICT_MESSAGES = {
     ),
     "grad_inputs": (
         "The gradient with respect to input {} is independent of the inputs of the user-provided function."
-        + NOT_STRICT
-        + "."
+        f"{NOT_STRICT}."
     ),
     "jacobian": (
         "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} "
@@ -122,11 +121,12 @@ STRICT_MESSAGES = {
     ),
     "hessian": (
         "The hessian of the user-provided function with respect to input {} is independent of the input."
-        + NOT_STRICT
-        + ". You should ensure that your function is thrice differentiable and that the hessian depends on the inputs."
+        f"{NOT_STRICT}. You should ensure that your function is thrice differentiable and that the hessian depends on "
+        "the inputs."
     ),
 }
 INDEPENDENT = {
+    "row": "Output {} of the user-provided function is independent of input {}." + NOT_STRICT + ".",
     "back": "The output of the user-provided function is independent of input {}." + NOT_STRICT + ".",
     "back_trick": (
         "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
@@ -174,17 +174,21 @@ def _grad(
     )
 
 
-def _with_zeros(grads: Any, like: Tensors, strict: bool, create_graph: bool, stage: str) -> Tensors:
-    """Replace None gradients by zeros; in strict mode raise RuntimeError for them, and for constants."""
+def _with_zeros(grads: Any, like: Tensors, strict: bool, create_graph: bool, messages: tuple[str, str]) -> Tensors:
+    """Replace None gradients by zeros; in strict mode raise RuntimeError for them, and for constants.
+
+    `messages` are those of both errors, with a place for the number of the gradient.
+    """
+    independent, constant = messages
     zeros_like = torch_function("zeros_like")
     result = []
     for i, (g, x) in enumerate(zip(grads, like, strict=True)):
         if g is None:
             if strict:
-                raise RuntimeError(INDEPENDENT[stage].format(i))
+                raise RuntimeError(independent.format(i))
             g = zeros_like(x)
         elif strict and create_graph and not g.requires_grad:
-            raise RuntimeError(CONSTANT.format("hessian" if "double" in stage else "jacobian", i))
+            raise RuntimeError(constant.format(i))
         result.append(g)
     return tuple(result)
 
@@ -193,8 +197,10 @@ def _product(
     outputs: Any, inputs: Tensors, vector: Any, like: Tensors, create_graph: bool, strict: bool, stage: str
 ) -> Tensors:
     """Return the product of the vector and the derivative of the outputs, with the shapes of `like`."""
+    constant = CONSTANT.format("hessian" if "double" in stage else "jacobian", "{}")
     with set_grad_enabled(create_graph or state.grad_enabled):
-        return _with_zeros(_grad(outputs, inputs, vector, create_graph), like, strict, create_graph, stage)
+        grads = _grad(outputs, inputs, vector, create_graph)
+        return _with_zeros(grads, like, strict, create_graph, (INDEPENDENT[stage], constant))
 
 
 # ---- first derivatives
@@ -272,24 +278,16 @@ def _check_strategy(strategy: str, create_graph: bool, strict: bool, vectorize: 
 
 def _jacobian_of(out: Tensor, number: int, xs: Tensors, create_graph: bool, strict: bool) -> Tensors:
     """Return the Jacobian of one output with respect to each input, row by row."""
-    zeros_like, stack = torch_function("zeros_like"), torch_function("stack")
-    rows: list[list[Tensor]] = [[] for _ in xs]
+    messages = INDEPENDENT["row"].format(number, "{}"), CONSTANT.format("jacobian", number)
     flat = out.reshape(-1)
+    rows = []
     for j in range(out.numel()):
         grads = _grad((flat[j],), xs, create_graph=create_graph, retain_graph=True)
-        for i, (g, x) in enumerate(zip(grads, xs, strict=True)):
-            if g is None:
-                if strict:
-                    raise RuntimeError(
-                        f"Output {number} of the user-provided function is independent of input {i}." + NOT_STRICT + "."
-                    )
-                g = zeros_like(x)
-            elif strict and create_graph and not g.requires_grad:
-                raise RuntimeError(CONSTANT.format("jacobian", number))
-            rows[i].append(g)
+        rows.append(_with_zeros(grads, xs, strict, create_graph, messages))
+    stack = torch_function("stack")
     return tuple(
-        stack(row, dim=0).view(out.shape + x.shape) if row else x.new_zeros(out.shape + x.shape)
-        for row, x in zip(rows, xs, strict=True)
+        stack([row[i] for row in rows]).view(out.shape + x.shape) if rows else x.new_zeros(out.shape + x.shape)
+        for i, x in enumerate(xs)
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
+from math import prod
 from typing import Any, NamedTuple
 
 from gradtrace.engine import Function, Tensor
@@ -24,15 +26,11 @@ from gradtrace.func.by_sample import (
     sample,
     stacked,
 )
-from gradtrace.func.function_rules import FUNCTION_RULES
-from gradtrace.func.pytree import flatten
+from gradtrace.func.function_rules import FUNCTION_RULES, in_front, is_of_level
+from gradtrace.func.pytree import apply, broadcast, flatten, torch_function, unflatten
 from gradtrace.func.rules import aligned, front, plain_are_shared, rule_of
 from gradtrace.ops.random.generator import default_generator
 
-RANDOM_MESSAGE = (
-    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
-    "randomness flags on vmap or perform the randomness operation out of vmap"
-)
 UNBATCHED_RANDOM = (
     "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. "
     "If this is necessary for your usage, please file an issue with functorch."
@@ -66,7 +64,7 @@ TWO_RULES = (
 )
 RULE_RETURNS = (
     "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with "
-    "the output. Got a {} instead"
+    "the output. Got {} instead"
 )
 RULE_DIMS = (
     "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected out_dims={} "
@@ -97,6 +95,7 @@ REFUSALS = function_table(
     },
 )
 BY_ELEMENT = ("elementwise", "fill")  # kinds of records
+OF_ELEMENTS = ("bernoulli", "binomial", "multinomial", "normal", "poisson")  # draw from the values of a tensor
 
 
 class VmapInfo(NamedTuple):
@@ -155,7 +154,7 @@ class Interpreter:
         target.value, target.bdim = view.value, view.bdim
         return True
 
-    def apply(self, function: type[Function], args: Args) -> Any:
+    def apply(self, function: type[Function], args: Args, options: Options) -> Any:
         """Run a custom Function on batched tensors: by its `vmap`, or for each sample with `generate_vmap_rule`."""
         level = highest(args)
         if level is None:
@@ -167,16 +166,20 @@ class Interpreter:
             raise RuntimeError(NO_VMAP.format(function.__name__))
         if rule is None or not state.levels[-1].batches:
             return map_samples(function.apply, args, {}, level)
-        pairs = [_whole(a, level) for a in args]
-        pair = rule(VmapInfo(level.size, level.randomness), tuple(d for _, d in pairs), *(x for x, _ in pairs))
-        if not (isinstance(pair, tuple) and len(pair) == 2):
-            raise RuntimeError(RULE_RETURNS.format(type(pair)))
-        out, dims = pair
-        if isinstance(dims, tuple) and len(flatten(out)[0]) != len(dims):
-            raise RuntimeError(RULE_DIMS.format(dims, flatten(dims)[1], flatten(out)[1]))
-        if not isinstance(out, tuple):
-            return out if dims is None else Batched(out, dims, level)
-        return tuple(o if d is None else Batched(o, d, level) for o, d in zip(out, dims, strict=True))
+        leaves, spec = flatten(args)
+        wholes, in_dims = zip(*(_whole(x, level) for x in leaves), strict=True)
+        info = VmapInfo(level.size, level.randomness)
+        answer = rule(info, unflatten(in_dims, spec), *unflatten(wholes, spec), **options)
+        if not (isinstance(answer, tuple) and len(answer) == 2):
+            got = f"{len(answer)} returns" if isinstance(answer, tuple) else f"a {type(answer)}"
+            raise RuntimeError(RULE_RETURNS.format(got))
+        outputs, out_spec = flatten(answer[0])
+        dims = broadcast(answer[1], out_spec)
+        if dims is None:
+            raise RuntimeError(RULE_DIMS.format(answer[1], flatten(answer[1])[1], out_spec))
+        return unflatten(
+            [o if d is None else Batched(o, d, level) for o, d in zip(outputs, dims, strict=True)], out_spec
+        )
 
     # ---- functions that read values
 
@@ -187,7 +190,7 @@ class Interpreter:
         """
         name, kind = function.__name__, public.vmap
         if kind == "random":
-            return self._random(function, args, options)
+            return self._random(function, public, args, options)
         level = highest(flatten((args, options))[0])
         if level is None:
             return function(*args, **options)
@@ -221,31 +224,54 @@ class Interpreter:
 
     # ---- random numbers
 
-    def _random(self, function: AnyFunction, args: Args, options: Options) -> Any:
-        level = next(level for level in reversed(state.levels) if level.batches)
-        if function.__name__ in ("bernoulli", "binomial", "multinomial", "normal", "poisson"):
-            self.allow_random()
-            if level.randomness == "same" and highest(flatten((args, options))[0]) is not None:
+    def _random(self, function: AnyFunction, public: Any, args: Args, options: Options) -> Any:
+        """Draw for all samples of all running vmaps with randomness "different", in the order of memory."""
+        levels = [level for level in state.levels if level.batches and not level.drawing]
+        name, batched = function.__name__, highest(flatten((args, options))[0])
+        by_value = name in OF_ELEMENTS or highest(args[1:]) is not None
+        if levels and by_value:
+            levels[-1].allow_random()
+            if levels[-1].randomness == "same" and batched is not None:
                 raise RuntimeError(SAME_RANDOM)
-        if level.randomness != "different" or level.drawing:
+        different = [level for level in levels if level.randomness == "different"]
+        if not different:
             return function(*args, **options)
+        level = levels[-1]
+        if name.endswith("_") and level in different and not is_of_level(args[0], level):
+            raise RuntimeError(UNBATCHED_TARGET.format(f"inplace {name[:-1]}") if by_value else UNBATCHED_RANDOM)
+        if batched is None:
+            return self._drawn(function, args, options, different)
         level.drawing = True
-        source = (options.get("generator") or default_generator).source
-        source.samples = level.size
         try:
-            if not function.__name__.endswith("_"):
-                return map_samples(function, args, options, level)
-            if not isinstance(args[0], Batched):
-                raise RuntimeError(UNBATCHED_RANDOM)
-            return map_samples_in_place(function, args[0], args[1:], options)
+            if level not in different:
+                return public(*args, **options)
+            if name in OF_ELEMENTS or name.endswith(("_", "_like")):
+                whole = apply(lambda x: in_front(x, level) if isinstance(x, Tensor) else x, (args, options))
+                result = public(*whole[0], **whole[1])
+                return args[0] if name.endswith("_") else Batched(result, 0, level)
+            return self._by_sample(lambda: map_samples(public, args, options, level), level.size, options)
         finally:
             level.drawing = False
-            source.samples, source.ahead = 0, None
 
-    def allow_random(self) -> None:
-        """Raise RuntimeError if a running vmap has `randomness="error"`."""
-        if any(level.batches and level.randomness == "error" for level in state.levels):
-            raise RuntimeError(RANDOM_MESSAGE)
+    def _drawn(self, function: AnyFunction, args: Args, options: Options, levels: list[Any]) -> Any:
+        """Return one result for each sample of the vmaps `levels`, none of which batches an argument."""
+        sizes = [level.size for level in levels]
+        count = prod(sizes)
+        draws = self._by_sample(lambda: [function(*args, **options) for _ in range(count)], count, options)
+        result = torch_function("stack")(draws)
+        result = result.view(*sizes, *result.shape[1:])
+        for level in levels:
+            result = Batched(result, 0, level)
+        return result
+
+    def _by_sample(self, draw: Callable[[], Any], count: int, options: Options) -> Any:
+        """Call `draw`, which draws for `count` samples one by one what PyTorch draws at once."""
+        source = (options.get("generator") or default_generator).source
+        source.samples = count
+        try:
+            return draw()
+        finally:
+            source.samples, source.ahead = 0, None
 
     # ---- indexing
 

@@ -43,15 +43,15 @@ def _rows(
     backward: Callable[..., Any], outputs: list[Tensor], spec: TreeSpec, index: int, inputs: list[Tensor]
 ) -> list[Tensor]:
     """Return the Jacobian of output `index` with respect to each input, by one vjp for each of its elements."""
-    zeros, stack = torch_function("zeros"), torch_function("stack")
-    target = outputs[index]
     rows = [flatten(backward(unflatten(cotangents, spec)))[0] for cotangents in _units(outputs, index)]
-    return [
-        stack([row[k] for row in rows]).view(target.shape + x.shape)
-        if rows
-        else zeros(target.shape + x.shape, dtype=x.dtype)
-        for k, x in enumerate(inputs)
-    ]
+    return [_joined(rows, k, 0, outputs[index].shape + x.shape, x) for k, x in enumerate(inputs)]
+
+
+def _joined(found: list[list[Tensor]], k: int, dim: int, shape: Any, like: Tensor) -> Any:
+    """Stack entry `k` of each list in `found` along `dim`, and view the result in `shape`; zeros for no list."""
+    if not found:
+        return torch_function("zeros")(shape, dtype=like.dtype)
+    return torch_function("stack")([each[k] for each in found], dim).view(shape)
 
 
 def _units(tensors: list[Tensor], index: int) -> Iterator[list[Tensor]]:
@@ -70,7 +70,7 @@ def jacfwd(
     """Like `jacrev`, but compute the Jacobian by columns. `func` may also return integers, with zero derivatives."""
 
     def wrapper(*args: Any) -> Any:
-        with Running():  # PyTorch runs a vmap over the columns, which shows in the printed level numbers
+        with Running(randomness):  # PyTorch runs a vmap over the columns, which shows in the printed level numbers
             output, push, aux = pushforward(func, args, argnums, has_aux)
         outputs, output_spec = flatten(output)
         inputs, input_spec = flatten(pick(args, argnums))
@@ -86,15 +86,8 @@ def _columns(
     push: Callable[[list[Tensor]], Any], outputs: list[Tensor], inputs: list[Tensor], index: int
 ) -> list[Tensor]:
     """Return the Jacobian of each output with respect to input `index`, by one push for each of its elements."""
-    zeros, stack = torch_function("zeros"), torch_function("stack")
-    target = inputs[index]
     columns = [flatten(push(tangents))[0] for tangents in _units(inputs, index)]
-    return [
-        stack([column[k] for column in columns], -1).view(out.shape + target.shape)
-        if columns
-        else zeros(out.shape + target.shape, dtype=out.dtype)
-        for k, out in enumerate(outputs)
-    ]
+    return [_joined(columns, k, -1, out.shape + inputs[index].shape, out) for k, out in enumerate(outputs)]
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:

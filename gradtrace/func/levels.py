@@ -14,6 +14,7 @@ from gradtrace.engine import AccumulateGrad, Node, Tensor
 from gradtrace.engine.data.state import state
 from gradtrace.engine.operators.op import records
 from gradtrace.engine.reverse.gradients import one_pass
+from gradtrace.engine.reverse.saved import source_node
 from gradtrace.func.batched import Batched, whole
 from gradtrace.func.pytree import apply, flatten, torch_function
 from gradtrace.func.rules import front
@@ -25,6 +26,10 @@ CAPTURED = (
 )
 
 
+RANDOM_MESSAGE = (
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+    "randomness flags on vmap or perform the randomness operation out of vmap"
+)
 HOOKS = (
     "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use "
     "case."
@@ -36,7 +41,8 @@ class Running:
 
     batches = forward = False
 
-    def __init__(self) -> None:
+    def __init__(self, randomness: str = "same") -> None:
+        self.randomness = randomness
         self.number = 0
         self.closed = False
 
@@ -52,6 +58,11 @@ class Running:
     def __exit__(self, *exception: object) -> None:
         state.set(levels=state.levels[:-1])
         self.closed = True
+
+    def allow_random(self) -> None:
+        """Raise RuntimeError if the transform has `randomness="error"`."""
+        if self.randomness == "error":
+            raise RuntimeError(RANDOM_MESSAGE)
 
     def guard(self, name: str, target: Tensor) -> None:
         """Raise RuntimeError if an in-place operation must not change a tensor under the running transforms."""
@@ -69,7 +80,7 @@ class Level(Running):
         super().__init__()
         self.forward = forward
         self.outer: tuple[bool, Any] = (False, None)
-        self.entered: dict[int, tuple[Node, Tensor]] = {}
+        self.entered: dict[int, tuple[Node | None, Tensor]] = {}
         self.arguments: dict[int, Tensor] = {}
 
     def __enter__(self) -> Self:
@@ -116,12 +127,14 @@ class Level(Running):
     def _argument(self, x: Tensor, leaf: bool) -> Tensor:
         inner = whole(x)
         if not inner.requires_grad:
-            return self.leaf(x.detach()) if leaf else x.detach()
-        out = x.view_as(x)
-        entered = whole(out)
-        assert entered.grad_fn is not None
-        self.entered[id(entered.grad_fn)] = (entered.grad_fn, inner)
-        self.arguments[id(entered)] = entered
+            if not leaf:
+                return x.detach()
+            out = self.leaf(x.detach())
+        else:
+            out = x.view_as(x)
+            self.arguments[id(whole(out))] = whole(out)
+        node = source_node(whole(out))
+        self.entered[id(node)] = (node, inner)
         return out
 
     def leaf(self, fresh: Tensor) -> Tensor:
@@ -155,6 +168,11 @@ class Level(Running):
             if isinstance(node, AccumulateGrad) and not self._is_own(node.variable):
                 return True
         return False
+
+    def differentiates(self, tensor: Tensor) -> bool:
+        """Return whether a tensor was computed from an argument that the transform differentiates by."""
+        source = source_node(tensor)
+        return source is not None and any(id(node) in self.entered for node in nodes_from([source]))
 
     def _is_own(self, leaf: Tensor) -> bool:
         """Whether a leaf was created by the transform, or inside it."""

@@ -227,6 +227,8 @@ def triangle(record: Op, x: Tensor, diagonal: int) -> Any:
 @rule("cat", "stack")
 def joined(record: Op, size: int, args: Args, dims: Args) -> Any:
     parts = tuple(front(x, d, size) for x, d in zip(args[0], dims[0], strict=True))
+    if record.name == "cat":  # samples of shape (0,) are ignored
+        parts = tuple(x for x in parts if x.shape[1:] != (0,)) or parts
     ndim = parts[0].ndim - 1 + (record.name == "stack")
     return record(parts, args[1] % ndim + 1), 0
 

@@ -114,13 +114,21 @@ def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None
     return function
 
 
+def copy_of_view(view: Tensor) -> Tensor:
+    """Return a contiguous copy, whose node is named after that of the view."""
+    copy = view.clone(memory_format="torch.contiguous_format")
+    if view.grad_fn is not None and copy._fn is not None:
+        copy._fn = call.renamed(copy._fn, f"{view.grad_fn.name()}_copy")
+    return copy
+
+
 def copying(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Return the function that copies the view, or the views, which a function returns."""
 
     def call(*args: Any, **options: Any) -> Any:
         views = function(*args, **options)
         one = isinstance(views, Tensor)
-        copies = tuple(t.clone(memory_format="torch.contiguous_format") for t in ((views,) if one else views))
+        copies = tuple(copy_of_view(t) for t in ((views,) if one else views))
         return copies[0] if one else copies
 
     return named(call, f"{name}_copy", f"Copy of {name} in new memory (torch.{name}_copy).")

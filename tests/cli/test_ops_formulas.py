@@ -26,7 +26,8 @@ NO_FORMULA = {
 NOT_COMPUTED = {
     "Generator get_rng_state initial_seed manual_seed seed set_rng_state": "the state of the random numbers",
     "as_tensor asarray from_numpy new new_tensor scalar_tensor tensor": "a tensor of given data",
-    "empty empty_like new_empty resize resize_ resize_as_ set_": "memory without values",
+    "empty empty_like empty_strided new_empty new_empty_strided": "memory without values",
+    "resize resize_ resize_as_ set_": "the memory of a tensor",
     "cpu cuda data_ptr storage storage_offset untyped_storage": "where the memory is",
     "broadcast_shapes is_inference is_same_size is_set_to is_tensor numel": "shapes, sizes and modes",
     "can_cast is_floating_point promote_types result_type": "dtypes",

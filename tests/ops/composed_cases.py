@@ -57,6 +57,7 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
         (lambda x, w: torch.convolution(x, w, None, [1], [0], [1], False, [0], 1), some(1, 1, 3), some(1, 1, 2))
     ],
     "copies of views": [
+        (torch.alias_copy, some(2, 3)),
         (lambda x: torch.as_strided_copy(x, (2, 2), (1, 1)), some(3)),
         (lambda x: torch.detach_copy(x) * 0 + x, some(3)),
         (torch.diagonal_copy, some(2, 3)),
@@ -338,6 +339,8 @@ PLAIN: dict[str, list[tuple[Any, ...]]] = {
                 x.new_ones(2),
                 x.new_full((2,), 1.0),
                 x.new_empty(2),
+                x.new_empty_strided((2, 2), (1, 2)),
+                torch.empty_strided((2,), (1,)),
                 x.new_tensor([1.0]),
                 x.new([1.0]),
             ),

@@ -305,13 +305,13 @@ class Function(metaclass=FunctionMeta):
     def apply(cls, *args: Any, **options: Any) -> Any:
         """Run forward outside the graph and record one node for it."""
         if cls.setup_context is not Function.setup_context:
-            args, options = bound_arguments(cls.forward, args, options), {}
+            args, options = bound_arguments(cls.forward, args, options)
         elif options:
             args, options = by_position(cls.forward, args, options)
         if state.levels:
             if cls.setup_context is Function.setup_context:
                 raise RuntimeError(NO_SETUP)
-            batched = NotImplemented if state.batching is None else state.batching.apply(cls, args)
+            batched = NotImplemented if state.batching is None else state.batching.apply(cls, args, options)
             if batched is not NotImplemented:
                 return batched
         ctx = cls.context()
@@ -396,13 +396,15 @@ class InplaceFunction(Function):
         self.inplace = inplace
 
 
-def bound_arguments(forward: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
-    """Return all arguments of forward by position, defaults included: the `inputs` of setup_context."""
+def bound_arguments(
+    forward: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of forward, defaults included, by position (the `inputs` of setup_context) and by name."""
     import inspect
 
     bound = inspect.signature(forward).bind(*args, **options)
     bound.apply_defaults()
-    return bound.args
+    return bound.args, bound.kwargs
 
 
 def by_position(
@@ -437,8 +439,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 def has_tangent(a: object) -> bool:
     """Whether a value was computed in a running transform of forward mode."""
-    of = a._x.transforms if isinstance(a, Tensor) and a.requires_grad and a._x is not None else ()
-    return any(level in of for level in state.levels if level.forward)
+    return isinstance(a, Tensor) and any(level.differentiates(a) for level in state.levels if level.forward)
 
 
 def requiring(a: object) -> object:

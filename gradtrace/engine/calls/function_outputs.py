@@ -128,7 +128,8 @@ def contains(values: Iterable[object], wanted: object) -> bool:
 
 def refuse_saved_alias(ctx: BackwardCFunction, given: list[Any], outputs: list[Any]) -> None:
     for before, after in zip(given, outputs, strict=True):
-        if before is not after and contains(ctx._to_save, before) and not contains(ctx._dirty, before):
+        saved = (*ctx._to_save, *ctx._for_forward)
+        if before is not after and contains(saved, before) and not contains(ctx._dirty, before):
             raise RuntimeError(SAVED_ALIAS_MESSAGE)
 
 

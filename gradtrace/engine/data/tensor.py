@@ -524,7 +524,7 @@ class Tensor(Methods, metaclass=TensorType):
                 "moment.  If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_"
                 "norm usage, see https://github.com/pytorch/pytorch/pull/103001"
             )
-        copy = type(self)._wrap(self._data if type(self._data) in (float, bool) else self._data.copy())
+        copy = type(self)._wrap(self._data if type(self._data) in (float, bool) else self._data.copy("K"))
         copy._req = self._req
         memo[id(self)] = copy
         if self._x is not None and self._x.grad is not None:

@@ -73,8 +73,10 @@ from __future__ import annotations
 from _operator import itemgetter  # operator takes 0.4 ms to import
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
+from gradtrace.engine.data.describe import has_channels_last
 from gradtrace.engine.data.higher import higher
 from gradtrace.engine.data.lazy import np
+from gradtrace.engine.operators.strided_view import channels_last
 
 if TYPE_CHECKING:
     from functools import cached_property as lazy
@@ -190,7 +192,8 @@ class Op:
     nondifferentiable: tuple[str, ...] = ()
     number: str | None = None  # the operator that stands for this one inside a rule when the second operand is a number
     exact_number: bool = False  # float16 with a number is computed in float32 and rounded once
-    c_order: bool = False  # whether results lie in C order whatever the operands do
+    # Whether results lie in C order whatever the operands do; "channels": unless all operands are channels_last.
+    c_order: bool | str = False
     dims: tuple[str, ...] = ()  # given as words
     identity: str = ""  # the operand that the result is, unchanged, if that has the result's shape and dtype
     constant: float | None = None  # the number that all elements of the result are, whatever the operands
@@ -258,7 +261,7 @@ class Op:
     def kernel(self) -> Kernel:
         """The kernel as a function; a record may give the name of a numpy function instead."""
         kernel = getattr(np, self._kernel) if isinstance(self._kernel, str) else self._kernel
-        return in_c_order(kernel) if self.c_order else kernel
+        return in_c_order(kernel, self.c_order == "channels") if self.c_order else kernel
 
     @lazy
     def wide(self) -> Kernel:
@@ -276,16 +279,23 @@ class Op:
         return higher["make_call"](self)
 
 
-def in_c_order(kernel: Kernel) -> Kernel:
-    """Return a kernel that returns the results of `kernel` in C order."""
+def in_c_order(kernel: Kernel, keeps_channels: bool) -> Kernel:
+    """Return a kernel that returns the results of `kernel` in C order, or else channels_last for such operands."""
 
     def call(*raws: object) -> Array | tuple[Array, ...]:
         found = kernel(*raws)
         if type(found) is tuple:
             return tuple(np.asarray(each, order="C") for each in found)
+        if keeps_channels and are_channels_last(raws[0]):
+            return channels_last(found)
         return np.asarray(found, order="C")
 
     return call
+
+
+def are_channels_last(operands: Any) -> bool:
+    given = operands if isinstance(operands, (tuple, list)) else (operands,)
+    return all(a.ndim > 3 and not a.flags.c_contiguous and has_channels_last(a) for a in given)
 
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from gradtrace.engine.data.tensor import NO_DATA, Tensor
 from gradtrace.engine.data.types import Array, Ints, NumpyDtype, Shape
 from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, elementwise_op, fill_op, structural_op
 from gradtrace.engine.operators.rounding import fitting
-from gradtrace.engine.operators.strided_view import dense_copy, empty_like
+from gradtrace.engine.operators.strided_view import channels_last, dense_copy, empty_like
 from gradtrace.ops.api import public, sizes
 
 # PyTorch copies into an empty tensor, which the graph shows as an operand without history.
@@ -39,11 +39,6 @@ zero = fill_op("zero(self)", lambda a: np.zeros_like(a), "0", overlap="idempoten
 # fmt: on
 
 
-def channels_last(raw: Array) -> Array:
-    """Return a copy in which dim 1 is the last one in memory."""
-    return np.moveaxis(np.array(np.moveaxis(raw, 1, -1), order="C"), -1, 1)
-
-
 def is_channels_last(memory_format: Any, dims: int) -> bool:
     """Return whether a memory format has dim 1 last in memory. RuntimeError if another number of dims has it."""
     if memory_format not in CHANNELS_LAST:
@@ -56,6 +51,8 @@ def is_channels_last(memory_format: Any, dims: int) -> bool:
 
 def laid_out(raw: Array, memory_format: Any) -> Array:
     """Return a new tensor's array in a memory format."""
+    if memory_format == "torch.contiguous_format":
+        return np.ascontiguousarray(raw) if raw.ndim else raw
     return channels_last(raw) if is_channels_last(memory_format, raw.ndim) else raw
 
 

@@ -12,9 +12,9 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Ints, Operand, Shape
 from gradtrace.engine.operators.op import contraction_op, d
+from gradtrace.engine.operators.strided_view import channels_last
 from gradtrace.ops.api import expose, named, not_a_tensor
 from gradtrace.ops.arguments import torch_function
-from gradtrace.ops.create.factories import channels_last
 from gradtrace.ops.nn.conv_arguments import (
     check_bias,
     check_convolution,

@@ -172,7 +172,7 @@ def average_record(n: int) -> OneResult:
         g=d("", lambda xp, gg, out, g, self, sizes, *rest: getattr(xp, name)(gg, *rest)),
         self=d("self", zero_input_grad))  # fmt: skip
     return window_op(f"{name}(self; kernel, stride, padding, ceil_mode, include_pad, divisor)", average_kernel,
-        "out[x] = sum[k](self[stride * x + k - padding]) / n", node=node + "0",
+        "out[x] = sum[k](self[stride * x + k - padding]) / n", node=node + "0", c_order="channels" if n == 2 else False,
         self=d("self", lambda xp, g, out, self, *rest:
             getattr(xp, name + "_back")(g, self, tuple(self.shape[-n:]), *rest)))  # fmt: skip
 

@@ -80,8 +80,8 @@ default_generator.seed()
 
 def draw(generator: Generator | None) -> Stream:
     """Return the stream to draw from; raise RuntimeError in a vmap whose `randomness` is "error"."""
-    if state.batching is not None:
-        state.batching.allow_random()
+    for level in state.levels:
+        level.allow_random()
     return (generator or default_generator).source
 
 

@@ -111,7 +111,7 @@ def with_three_dims(t: Tensor) -> Tensor:
     return unsqueezed(t, 2) if t.ndim == 2 else t
 
 
-@torch_function(vmap="samples", renamed=dict.fromkeys(("indices", "sections"), "indices_or_sections"))
+@torch_function(renamed=dict.fromkeys(("indices", "sections"), "indices_or_sections"))
 def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Split along a dim into nearly equal parts, or at indices (torch.tensor_split)."""
     if not input.ndim:

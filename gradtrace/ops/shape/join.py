@@ -89,8 +89,8 @@ def pieces(a: Array, dim: int, parts: Sequence[int]) -> tuple[Any, ...]:
 
 # fmt: off
 cat = structural_op("cat(*tensors; dim)", joined,
-    "out[..., s[k] + i, ...] = tensors[k][..., i, ...]; s[k] = sum[m, 0, k - 1](size(tensors[m], dim))", c_order=True,
-    joint=d("~tensors", cat_back))
+    "out[..., s[k] + i, ...] = tensors[k][..., i, ...]; s[k] = sum[m, 0, k - 1](size(tensors[m], dim))",
+    c_order="channels", joint=d("~tensors", cat_back))
 stack = structural_op("stack(*tensors; dim)", lambda arrays, dim: np.stack(arrays, axis=dim),
     "out[..., k, ...] = tensors[k]", c_order=True,
     joint=d("", lambda xp, wanted, g, out, tensors, dim:
@@ -110,12 +110,12 @@ repeat = structural_op("repeat(self; repeats)", lambda a, repeats: np.tile(a, re
 flip = structural_op("flip(self; dims)", flip_kernel,
     "out[..., i, ...] = self[..., n - 1 - i, ...]", dims="dims", self="flip(grad, dims)")
 roll = structural_op("roll(self; shifts, dims)", lambda a, shifts, dims: np.roll(a, shifts, dims),
-    "out[..., i, ...] = self[..., (i - shifts) % n, ...]", c_order=True,
+    "out[..., i, ...] = self[..., (i - shifts) % n, ...]", c_order="channels",
     self=d("", lambda xp, g, out, self, shifts, dims: xp.roll(g, tuple(-s for s in shifts), dims)))
-tril = structural_op("tril(self; diagonal)", lambda a, diagonal: np.tril(a, diagonal),
-    "out[..., i, j] = self[..., i, j] if j - i <= diagonal else 0", overlap="idempotent", self="tril(grad, diagonal)")
-triu = structural_op("triu(self; diagonal)", lambda a, diagonal: np.triu(a, diagonal),
-    "out[..., i, j] = self[..., i, j] if j - i >= diagonal else 0", overlap="idempotent", self="triu(grad, diagonal)")
+tril = structural_op("tril(self; diagonal)", "tril", "out[..., i, j] = self[..., i, j] if j - i <= diagonal else 0",
+    overlap="idempotent", c_order=True, self="tril(grad, diagonal)")
+triu = structural_op("triu(self; diagonal)", "triu", "out[..., i, j] = self[..., i, j] if j - i >= diagonal else 0",
+    overlap="idempotent", c_order=True, self="triu(grad, diagonal)")
 rot90 = structural_op("rot90(self; k, dims)", rotate_kernel, "out[i, j] = self[j, n - 1 - i]",
     self=d("", lambda xp, g, out, self, k, dims: xp.rot90(g, -k, dims)))
 diagonal = view_op("diagonal(self; offset, dim1, dim2)", writable,

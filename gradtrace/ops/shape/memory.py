@@ -10,7 +10,8 @@ from operator import index
 from gradtrace.annotations import Any, Iterator, Sequence
 from gradtrace.engine.calls.call import renamed
 from gradtrace.engine.calls.inplace import refuse_untrackable, reshape_history
-from gradtrace.engine.data.describe import contiguous_strides
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.describe import CHANNELS_LAST, contiguous_strides
 from gradtrace.engine.data.lazy import is_array, np
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import NO_DATA, Tensor
@@ -18,7 +19,7 @@ from gradtrace.engine.data.types import Array, Ints, Shape
 from gradtrace.engine.operators.op import d, structural_op, view_op
 from gradtrace.engine.operators.strided_view import extent, window
 from gradtrace.ops.api import public, sizes
-from gradtrace.ops.create.factories import is_channels_last
+from gradtrace.ops.create.factories import checked_sizes, finish, is_channels_last, np_of
 
 RESIZE_MESSAGE = (
     "requested resize to {} ({} elements in total), but the given tensor has a size of {} ({} elements). autograd's "
@@ -119,9 +120,15 @@ def check_window(raw: Array, size: Sequence[int], stride: Sequence[int], offset:
         raise RuntimeError("mismatch in length of strides and shape")
     if min(stride, default=0) < 0:
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    check_steps(size, stride)
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     window(storage_of(raw), size, stride, offset)
+
+
+def check_steps(size: Sequence[int], stride: Sequence[int]) -> None:
+    if min((*size, *stride), default=0) < 0:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
 
 
 @public()
@@ -244,6 +251,8 @@ def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = N
     shape = sizes(size)
     if shape == tuple(input.shape):
         return input
+    if memory_format == "torch.preserve_format":
+        raise RuntimeError("Unsupported memory formatPreserve")
     in_channels = is_channels_last(memory_format, len(shape))
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to resize to negative size {list(shape)}")
@@ -264,7 +273,9 @@ def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = N
 @public(forms="fm")
 def resize_as_(input: Tensor, the_template: Tensor, memory_format: object = None) -> Tensor:
     """Resize to the shape of another tensor (Tensor.resize_as_)."""
-    return resize_(input, tuple(the_template.shape))
+    if memory_format == "torch.preserve_format":
+        memory_format = next((last for last in CHANNELS_LAST if the_template.is_contiguous(last)), None)
+    return resize_(input, tuple(the_template.shape), memory_format=memory_format)
 
 
 @public(forms="m")
@@ -313,12 +324,35 @@ def placed(cells: Array, size: Ints, stride: Sequence[int] | None, offset: int) 
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     if len(size) != len(steps):
         raise RuntimeError(f"unequal size length ({len(size)}) and stride length ({len(steps)})")
-    if min((*size, *steps), default=0) < 0:
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(steps)}")
+    check_steps(size, steps)
     missing = extent(size, steps, offset) - cells.size
     if missing > 0:
         cells = np.append(cells, np.zeros(missing, cells.dtype))
     return window(cells, size, steps, offset)
+
+
+@public(forms="f")
+def empty_strided(
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: object = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Create a tensor with these sizes and strides, counted in elements (torch.empty_strided)."""
+    size, stride = checked_sizes(sizes((size,))), tuple(map(index, stride))
+    if len(size) != len(stride):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
+        )
+    return finish(placed(np.zeros(0, np_of(dtype)), size, stride, 0), requires_grad, device)
+
+
+@public(forms="m", vmap="like")
+def new_empty_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], **options: Any) -> Tensor:
+    """`empty_strided` with the dtype of this tensor (Tensor.new_empty_strided)."""
+    return empty_strided(size, stride, **{"dtype": self.dtype, "device": self.device, **options})
 
 
 @public(forms="m", vmap="samples")

@@ -201,6 +201,7 @@ def reshaped(input: Tensor, *shape: int | Sequence[int], **named: object) -> Ten
 
 
 expose(copying(reshaped, "view"), forms="f")
+expose(copying(alias, "alias"), forms="f", record=alias)
 
 
 @public(forms="m")

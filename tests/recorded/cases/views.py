@@ -280,3 +280,50 @@ x.view(-1)[::5].sub_(1)
 print(x)
 x.pow(2).sum().backward()
 print(base.grad)
+
+# ---- a copy of a view is named after the view
+a = torch.arange(4.0).reshape(2, 2).requires_grad_()
+show(
+    lambda: torch.diagonal_copy(a),
+    lambda: torch.expand_copy(a, (2, 2, 2))[0],
+    lambda: torch.permute_copy(a, (1, 0)),
+    lambda: torch.select_copy(a, 0, 1),
+    lambda: torch.split_copy(a, 1),
+    lambda: torch.unbind_copy(a),
+    lambda: torch.squeeze_copy(a),
+    lambda: torch.t_copy(a),
+    lambda: torch.transpose_copy(a, 0, 1),
+    lambda: torch.unsqueeze_copy(a, 0),
+    lambda: torch.unfold_copy(a, 0, 1, 1).shape,
+    lambda: torch.as_strided_copy(a, (2,), (1,)),
+    lambda: torch.view_copy(a, (4,)),
+    lambda: torch.alias_copy(a),
+    lambda: torch.alias_copy(a)._is_view(),
+    lambda: torch.autograd.grad(torch.select_copy(a, 0, 1).sum(), a),
+)
+
+# ---- what keeps channels_last
+for shape, last in (((2, 3, 4, 6), torch.channels_last), ((2, 3, 2, 4, 6), torch.channels_last_3d)):
+    x = torch.arange(float(np.prod(shape))).reshape(shape).contiguous(memory_format=last)
+    pool = F.avg_pool2d if last is torch.channels_last else F.avg_pool3d
+    for y in (torch.cat([x, x]), torch.cat([x, x], 1), torch.cat([x, x.contiguous()]), x.roll(1, 1), F.pad(x, (1, 1)), pool(x, 2), F.interpolate(x, scale_factor=2), x.triu(), x.tril()):
+        print(y.stride(), y.is_contiguous(memory_format=last), y.sum())
+print(F.pixel_unshuffle(torch.ones(2, 3, 4, 4).contiguous(memory_format=torch.channels_last), 2).stride())
+print(torch.ones(2, 3, 4).permute(2, 0, 1).roll(1, 0).stride())
+
+# ---- tensors with given strides and formats
+x = torch.empty_strided((2, 3), (1, 2))
+print(x.shape, x.stride(), x.is_contiguous(), len(x.storage()), x.dtype, x.new_empty_strided((2, 2), (2, 1)).stride())
+show(lambda: torch.empty_strided((2,), (1, 2)), lambda: torch.empty_strided((-2,), (1,)))
+print(torch.empty_strided((2, 3), (3, 1), dtype=torch.int64, requires_grad=False).dtype)
+y = torch.ones(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
+print(torch.empty_like(y).stride(), torch.empty_like(y, memory_format=torch.contiguous_format).stride())
+print(torch.ones(120).resize_as_(y).stride(), torch.ones(120).resize_as_(y, memory_format=torch.preserve_format).stride())
+print(torch.ones(120).resize_as_(y, memory_format=torch.channels_last).stride())
+show(lambda: torch.ones(4).resize_((2, 2), memory_format=torch.preserve_format))
+show(lambda: torch.ones(2).as_strided((-3,), (1,)))
+import copy
+
+print(copy.deepcopy(y).stride())
+parts = torch.vmap(lambda t: t.tensor_split(2))(torch.arange(8.0).reshape(2, 4))
+print(parts, parts[0]._is_view())

@@ -198,14 +198,14 @@ class RNNBase(Module):
             output = output.transpose(0, 1) if self.mode == "LSTM" else output.transpose_(0, 1)
         return output, hidden
 
-    def _through_layers(self, output: Tensor, state: State, run: RunLayer) -> tuple[Tensor, State]:
+    def _through_layers(self, output: Tensor, state: State, one_layer: RunLayer) -> tuple[Tensor, State]:
         """Run all layers in both directions; return the last output and the final states."""
         finals = []
         for layer in range(self.num_layers):
             directions = []
             for reverse in range(len(self._suffixes())):
                 index = layer * len(self._suffixes()) + reverse
-                steps, final = run(index, output, tuple(s[index] for s in state), bool(reverse))
+                steps, final = one_layer(index, output, tuple(s[index] for s in state), bool(reverse))
                 directions.append(steps)
                 finals.append(final)
             output = function("cat")(directions, -1) if self.bidirectional else directions[0]

@@ -23,11 +23,11 @@ def run_packed(layer: Any, packed: PackedSequence, state: State | None) -> tuple
     layer._check_input(data)
     layer._check_state(state, sizes[0])
 
-    def run(index: int, input: Tensor, state: State, reverse: bool) -> tuple[Tensor, State]:
+    def one_layer(index: int, input: Tensor, state: State, reverse: bool) -> tuple[Tensor, State]:
         steps, final = (backwards if reverse else forwards)(layer, index, input, sizes, state)
         return function("cat")(steps, 0), final
 
-    output, hidden = layer._through_layers(data, state, run)
+    output, hidden = layer._through_layers(data, state, one_layer)
     if back is not None:
         hidden = tuple(h.index_select(1, back) for h in hidden)
     return PackedSequence(output, batch_sizes, order, back), hidden

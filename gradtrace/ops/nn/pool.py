@@ -232,24 +232,13 @@ def alone(values: Tensor) -> Tensor:
     return out
 
 
-def _max_pool(n: int) -> Callable[..., Any]:
-    """Expose max_pool and its form with indices over n dims; return the former."""
+def _max_pool(n: int, always_indices: bool) -> Callable[..., Any]:
+    """Expose and return max_pool over n dims, or its form that always returns the indices too."""
     name = f"max_pool{n}d"
     doc = (
         f"Maximum of each window over the last {n} dim(s) (torch.nn.functional.{name}).\n\n"
         f"input (N, C, *sizes) or (C, *sizes). With return_indices also their flat positions within the plane."
     )
-
-    def with_indices(
-        input: Tensor,
-        kernel_size: PerDim,
-        stride: PerDim | None = None,
-        padding: PerDim = 0,
-        dilation: PerDim = 1,
-        ceil_mode: bool = False,
-        return_indices: bool = False,
-    ) -> tuple[Tensor, Tensor]:
-        return maxima_of_windows(n, input, ceil_mode, kernel_size, stride, padding, dilation)
 
     def function(
         input: Tensor,
@@ -260,18 +249,22 @@ def _max_pool(n: int) -> Callable[..., Any]:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        result = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-        if return_indices:
+        result = maxima_of_windows(n, input, ceil_mode, kernel_size, stride, padding, dilation)
+        if return_indices or always_indices:
             return result
         return alone(result[0]) if n == 1 else result[0]
 
     record = maxima[max(n, 2)]
+    if always_indices:
+        function.__annotations__["return"] = "tuple[Tensor, Tensor]"
+        return expose(named(function, name + "_with_indices", doc), forms="fn" if n == 1 else "n", record=record)
     expose(named(function, name, doc), forms="fn", record=record, vmap="samples")
-    expose(named(with_indices, name + "_with_indices", doc), forms="fn" if n == 1 else "n", record=record)
     return function
 
 
-max_pools = {n: _max_pool(n) for n in (1, 2, 3)}
+max_pools = {n: _max_pool(n, False) for n in (1, 2, 3)}
+for _n in max_pools:
+    _max_pool(_n, True)
 
 
 def _average(n: int) -> Callable[..., Tensor]:

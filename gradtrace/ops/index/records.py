@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.types import Array, Shape
+from gradtrace.engine.data.types import Array, Kernel, Shape
 from gradtrace.engine.operators.op import PASS_ON, d, gather_op, structural_op, view_op
 
 
@@ -134,16 +134,23 @@ gather = gather_op("gather(self; dim, index)", lambda a, dim, index: take_entrie
 # fmt: on
 
 
-def _place(name: str, node: str) -> None:
-    gather_op(f"{name}(onto, src; shape, dim, index)",
-        lambda onto, g, shape, dim, index: add_at(shape, grid(index, dim), g),
+def put_entries(onto: object, g: Array, shape: Shape, dim: int, index_array: Array) -> Array:
+    """Return zeros of `shape` with the entries of `g` at `index_array` along `dim`, where each position occurs once."""
+    out = np.zeros(shape, g.dtype)
+    out[grid(index_array, dim)] = g
+    return out
+
+
+def _place(name: str, node: str, kernel: Kernel) -> None:
+    gather_op(f"{name}(onto, src; shape, dim, index)", kernel,
         "out[..., j, ...] = sum[i](src[..., i, ...] if index[..., i, ...] == j else 0)", node=node,
         onto=NO_GRAD,
         src=d("index", lambda xp, g, out, onto, src, shape, dim, index: xp.gather(g, dim, index)))  # fmt: skip
 
 
-_place("gather_place", "ScatterAddBackward0")
-_place("order_place", "ScatterBackward0")  # each position occurs once
+_place("gather_place", "ScatterAddBackward0",
+    lambda onto, g, shape, dim, index: add_at(shape, grid(index, dim), g))  # fmt: skip
+_place("order_place", "ScatterBackward0", put_entries)
 # fmt: off
 scatter = gather_op("scatter(self, src; dim, index)", scatter_kernel,
     "out[..., index[..., i, ...], ...] = src[..., i, ...]", overlap="reads", c_order=True,

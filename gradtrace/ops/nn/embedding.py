@@ -18,12 +18,6 @@ def scatter_rows(g: Array, shape: Shape, indices: Array) -> Array:
     return out
 
 
-def embedding_grad(
-    xp: XP, g: Operand, out: object, weight: Operand, indices: Array, padding: int, by_frequency: bool
-) -> Operand:
-    return xp.embedding_rows(g, tuple(weight.shape), indices, padding, by_frequency)
-
-
 def embedding_rows(g: Array, shape: Shape, indices: Array, padding: int, by_frequency: bool) -> Array:
     """Add up the gradients of each row's lookups, divided by their number if `by_frequency`; skip those of padding."""
     kept = indices != padding
@@ -45,7 +39,7 @@ def looked_up_again(xp: XP, gg: Operand, indices: Array, padding: int) -> Operan
 # fmt: off
 embedding_record = gather_op("embedding(weight; indices, padding, by_frequency)", lambda w, indices, *_: w[indices],
     "out[i, j] = weight[indices[i], j]", zero="padding",
-    weight=d("~weight indices", embedding_grad))
+    weight=d("~weight indices", "embedding_rows(grad, weight.shape, indices, padding, by_frequency)"))
 embedding_rows_record = gather_op("embedding_rows(g; shape, indices, padding, by_frequency)", embedding_rows,
     "out[v, j] = sum[i](g[i, j] if indices[i] == v else 0)", node="EmbeddingDenseBackwardBackward0",
     g=d("indices", lambda xp, gg, out, g, shape, indices, padding, by_frequency:

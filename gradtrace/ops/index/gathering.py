@@ -13,7 +13,8 @@ from gradtrace.engine.data.types import Array
 from gradtrace.engine.operators.broadcast import broadcast, check_takes
 from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, d, elementwise_op, gather_op
 from gradtrace.engine.operators.rounding import fitting
-from gradtrace.ops.api import Choice, check_dim, in_both_forms, not_a_tensor, public
+from gradtrace.ops.api import Choice, check_dim, not_a_tensor, public
+from gradtrace.ops.arguments import in_both_forms
 from gradtrace.ops.create.factories import cast
 from gradtrace.ops.index.index_checks import added_index, flat_positions, gather_index, scatter_index, select_index
 from gradtrace.ops.index.indexing import index_arrays

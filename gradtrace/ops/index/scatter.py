@@ -10,7 +10,8 @@ from gradtrace.engine.data.types import XP, Array, NumpyDtype, Operand, Shape
 from gradtrace.engine.operators.broadcast import broadcast
 from gradtrace.engine.operators.op import Derivative, d, gather_op
 from gradtrace.engine.operators.rounding import fitting
-from gradtrace.ops.api import Choice, check_dim, in_both_forms, public
+from gradtrace.ops.api import Choice, check_dim, public
+from gradtrace.ops.arguments import in_both_forms
 from gradtrace.ops.index.gathering import gathered
 from gradtrace.ops.index.index_checks import copied_index, filled_index, flat_positions, scatter_index
 from gradtrace.ops.index.records import along, grid

@@ -9,15 +9,14 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.calls.inplace import inplace
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Dims, Ints, NumpyDtype, Operand
 from gradtrace.engine.operators.op import d, normalization_op, reduction_op
 from gradtrace.ops import load
-from gradtrace.ops.api import is_int, linalg
-from gradtrace.ops.arguments import count, one_dim, require_float, some_dims, torch_function
+from gradtrace.ops.api import Choice, is_int, linalg
+from gradtrace.ops.arguments import count, in_both_forms, one_dim, require_float, some_dims, torch_function
 from gradtrace.ops.pointwise.arithmetic import refuse_bools
 from gradtrace.ops.reduce.sums import add_up, fold, numpy_dtype, with_dims
 
@@ -272,13 +271,9 @@ def distance(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return dist(input, other, float(p))
 
 
-@torch_function("renorm", vmap="samples")
-def renormalised(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+@in_both_forms("renorm", vmap="samples")
+def choose_renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Choice:
     """Scale down the slices along `dim` whose p-norm exceeds maxnorm (torch.renorm)."""
-    return renorm(input, *checked_renorm(input, p, dim, maxnorm))
-
-
-def checked_renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> tuple[float, int, float]:
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if maxnorm < 0:
@@ -286,12 +281,4 @@ def checked_renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> tuple[f
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     require_float(input, NOT_FLOAT)
-    return float(p), one_dim("renorm", dim, input.ndim), float(maxnorm)
-
-
-def _renorm_inplace(self: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """In-place form of renorm (Tensor.renorm_)."""
-    return inplace(renorm, self, *checked_renorm(self, p, dim, maxnorm))
-
-
-Tensor.renorm_ = _renorm_inplace  # type: ignore[assignment, method-assign]
+    return renorm, (input, float(p), one_dim("renorm", dim, input.ndim), float(maxnorm))

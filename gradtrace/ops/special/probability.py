@@ -8,7 +8,8 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Operand
 from gradtrace.engine.operators.op import d, float_op
-from gradtrace.ops.api import Choice, binary, in_both_forms, public, unary
+from gradtrace.ops.api import Choice, binary, public, unary
+from gradtrace.ops.arguments import in_both_forms
 from gradtrace.ops.numbers import add_number, mul_number
 from gradtrace.ops.special import erf_kernels
 from gradtrace.ops.special.erf_kernels import (

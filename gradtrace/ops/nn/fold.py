@@ -41,29 +41,21 @@ col2im = window_op("col2im(self; sizes, kernel, dilation, padding, stride)", ima
 # fmt: on
 
 
-def window(
-    name: str,
-    kernel_size: PerDim,
-    dilation: PerDim,
-    padding: PerDim,
-    stride: PerDim,
-) -> tuple[Ints, ...]:
-    """Return the pairs (kernel, dilation, padding, stride); raise RuntimeError for invalid ones."""
-    given = (("kernel_size", kernel_size), ("dilation", dilation), ("padding", padding), ("stride", stride))
-    results = [pair(name, argument, value) for argument, value in given]
-    for what, short, values in (
-        ("kernel size", "kernel", results[0]),
-        ("dilation", "dilation", results[1]),
-        ("stride", "stride", results[3]),
-    ):
-        if min(values) <= 0:
+def window(name: str, *given: PerDim) -> tuple[Ints, ...]:
+    """Return kernel_size, dilation, padding and stride as pairs; raise RuntimeError for invalid ones."""
+    names = ("kernel_size", "dilation", "padding", "stride")
+    pairs = {argument: pair(name, argument, value) for argument, value in zip(names, given, strict=True)}
+    for argument in ("kernel_size", "dilation", "stride"):
+        (height, width), short = pairs[argument], argument.removesuffix("_size")
+        if min(height, width) <= 0:
+            what = argument.replace("_", " ")
             raise RuntimeError(
-                f"{what} should be greater than zero, but got {short}_height: {values[0]} {short}_width: {values[1]}"
+                f"{what} should be greater than zero, but got {short}_height: {height} {short}_width: {width}"
             )
-    if min(results[2]) < 0:
-        height, width = results[2]
+    height, width = pairs["padding"]
+    if min(height, width) < 0:
         raise RuntimeError(f"padding should be non-negative, but got pad_height: {height} pad_width: {width}")
-    return tuple(results)
+    return tuple(pairs.values())
 
 
 def pair(name: str, argument: str, value: object) -> Ints:

@@ -310,15 +310,7 @@ def require_tensor(name: str, input: object, other: object) -> None:
 
 
 binary(mul, "multiply", two_numbers=True)
-
-
-@public()
-def true_divide(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Return input / other, broadcast (torch.true_divide)."""
-    input = first_operand("true_divide", input, other)
-    return div(input, other)
-
-
+binary(div, name="true_divide", forms="fm", two_numbers=True)
 binary(floor_divide, two_numbers=True)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from gradtrace.engine import Tensor
 from gradtrace.func.levels import Argnums, Running, pick
-from gradtrace.func.pytree import TreeSpec, flatten, torch_function, unflatten
+from gradtrace.func.pytree import flatten, torch_function, unflatten
 from gradtrace.func.transforms import pushforward, vjp_of_arguments, wrapping
 
 
@@ -30,28 +30,30 @@ def jacrev(
         output, backward, aux = vjp_of_arguments(func, args, argnums, has_aux)
         outputs, output_spec = flatten(output)
         inputs, input_spec = flatten(pick(args, argnums))
-        per_output = [
-            unflatten(_rows(backward, outputs, output_spec, i, inputs), input_spec) for i in range(len(outputs))
+        rows = [
+            _parts(lambda g: backward(unflatten(g, output_spec)), outputs, i, inputs, 0) for i in range(len(outputs))
         ]
+        per_output = [unflatten(row, input_spec) for row in rows]
         result = unflatten(per_output, output_spec)
         return (result, aux) if has_aux else result
 
     return wrapping(func, wrapper)
 
 
-def _rows(
-    backward: Callable[..., Any], outputs: list[Tensor], spec: TreeSpec, index: int, inputs: list[Tensor]
+def _parts(
+    derivative: Callable[[list[Tensor]], Any], own: list[Tensor], index: int, others: list[Tensor], dim: int
 ) -> list[Tensor]:
-    """Return the Jacobian of output `index` with respect to each input, by one vjp for each of its elements."""
+    """Return the Jacobians between tensor `index` of `own` and each of `others`.
+
+    `derivative` is called for each of its elements; the results are rows (`dim` is 0) or columns (-1).
+    """
     zeros, stack = torch_function("zeros"), torch_function("stack")
-    target = outputs[index]
-    rows = [flatten(backward(unflatten(cotangents, spec)))[0] for cotangents in _units(outputs, index)]
-    return [
-        stack([row[k] for row in rows]).view(target.shape + x.shape)
-        if rows
-        else zeros(target.shape + x.shape, dtype=x.dtype)
-        for k, x in enumerate(inputs)
-    ]
+    found = [flatten(derivative(unit))[0] for unit in _units(own, index)]
+    parts = []
+    for k, x in enumerate(others):
+        shape = own[index].shape + x.shape if dim == 0 else x.shape + own[index].shape
+        parts.append(stack([one[k] for one in found], dim).view(shape) if found else zeros(shape, dtype=x.dtype))
+    return parts
 
 
 def _units(tensors: list[Tensor], index: int) -> Iterator[list[Tensor]]:
@@ -74,27 +76,12 @@ def jacfwd(
             output, push, aux = pushforward(func, args, argnums, has_aux)
         outputs, output_spec = flatten(output)
         inputs, input_spec = flatten(pick(args, argnums))
-        columns = [_columns(push, outputs, inputs, i) for i in range(len(inputs))]
+        columns = [_parts(push, inputs, i, outputs, -1) for i in range(len(inputs))]
         per_output = [unflatten([column[k] for column in columns], input_spec) for k in range(len(outputs))]
         result = unflatten(per_output, output_spec)
         return (result, aux) if has_aux else result
 
     return wrapping(func, wrapper)
-
-
-def _columns(
-    push: Callable[[list[Tensor]], Any], outputs: list[Tensor], inputs: list[Tensor], index: int
-) -> list[Tensor]:
-    """Return the Jacobian of each output with respect to input `index`, by one push for each of its elements."""
-    zeros, stack = torch_function("zeros"), torch_function("stack")
-    target = inputs[index]
-    columns = [flatten(push(tangents))[0] for tangents in _units(inputs, index)]
-    return [
-        stack([column[k] for column in columns], -1).view(out.shape + target.shape)
-        if columns
-        else zeros(out.shape + target.shape, dtype=out.dtype)
-        for k, out in enumerate(outputs)
-    ]
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:

@@ -174,17 +174,22 @@ def _grad(
     )
 
 
-def _with_zeros(grads: Any, like: Tensors, strict: bool, create_graph: bool, stage: str) -> Tensors:
-    """Replace None gradients by zeros; in strict mode raise RuntimeError for them, and for constants."""
+def _with_zeros(
+    grads: Any, like: Tensors, strict: bool, create_graph: bool, independent: str, constant: str
+) -> Tensors:
+    """Replace None gradients by zeros; in strict mode raise RuntimeError for them, and for constants.
+
+    `independent` and `constant` are the messages, in which {} is replaced by the gradient's number.
+    """
     zeros_like = torch_function("zeros_like")
     result = []
     for i, (g, x) in enumerate(zip(grads, like, strict=True)):
         if g is None:
             if strict:
-                raise RuntimeError(INDEPENDENT[stage].format(i))
+                raise RuntimeError(independent.format(i))
             g = zeros_like(x)
         elif strict and create_graph and not g.requires_grad:
-            raise RuntimeError(CONSTANT.format("hessian" if "double" in stage else "jacobian", i))
+            raise RuntimeError(constant.format(i))
         result.append(g)
     return tuple(result)
 
@@ -193,8 +198,10 @@ def _product(
     outputs: Any, inputs: Tensors, vector: Any, like: Tensors, create_graph: bool, strict: bool, stage: str
 ) -> Tensors:
     """Return the product of the vector and the derivative of the outputs, with the shapes of `like`."""
+    constant = CONSTANT.format("hessian" if "double" in stage else "jacobian", "{}")
     with set_grad_enabled(create_graph or state.grad_enabled):
-        return _with_zeros(_grad(outputs, inputs, vector, create_graph), like, strict, create_graph, stage)
+        grads = _grad(outputs, inputs, vector, create_graph)
+        return _with_zeros(grads, like, strict, create_graph, INDEPENDENT[stage], constant)
 
 
 # ---- first derivatives
@@ -272,24 +279,15 @@ def _check_strategy(strategy: str, create_graph: bool, strict: bool, vectorize: 
 
 def _jacobian_of(out: Tensor, number: int, xs: Tensors, create_graph: bool, strict: bool) -> Tensors:
     """Return the Jacobian of one output with respect to each input, row by row."""
-    zeros_like, stack = torch_function("zeros_like"), torch_function("stack")
-    rows: list[list[Tensor]] = [[] for _ in xs]
-    flat = out.reshape(-1)
+    stack, flat, rows = torch_function("stack"), out.reshape(-1), []
+    independent = f"Output {number} of the user-provided function is independent of input {{}}." + NOT_STRICT + "."
     for j in range(out.numel()):
         grads = _grad((flat[j],), xs, create_graph=create_graph, retain_graph=True)
-        for i, (g, x) in enumerate(zip(grads, xs, strict=True)):
-            if g is None:
-                if strict:
-                    raise RuntimeError(
-                        f"Output {number} of the user-provided function is independent of input {i}." + NOT_STRICT + "."
-                    )
-                g = zeros_like(x)
-            elif strict and create_graph and not g.requires_grad:
-                raise RuntimeError(CONSTANT.format("jacobian", number))
-            rows[i].append(g)
+        constant = CONSTANT.format("jacobian", number)
+        rows.append(_with_zeros(grads, xs, strict, create_graph, independent, constant))
     return tuple(
-        stack(row, dim=0).view(out.shape + x.shape) if row else x.new_zeros(out.shape + x.shape)
-        for row, x in zip(rows, xs, strict=True)
+        stack([row[i] for row in rows], dim=0).view(out.shape + x.shape) if rows else x.new_zeros(out.shape + x.shape)
+        for i, x in enumerate(xs)
     )
 
 

@@ -41,7 +41,8 @@ def take_slices(a: Array, dim: int, index_array: Array) -> Array:
 NO_GRAD = d("", lambda *_: None)
 
 
-def add_at(shape: Shape, indices: tuple[Any, ...], g: Array) -> Array:
+def add_at(shape: Shape, indices: Any, g: Array) -> Array:
+    """Return zeros of `shape` with the elements of `g` added at an index."""
     if not len(shape):
         return np.asarray(g.sum(dtype=g.dtype))
     out = np.zeros(shape, g.dtype)
@@ -49,9 +50,18 @@ def add_at(shape: Shape, indices: tuple[Any, ...], g: Array) -> Array:
     return out
 
 
-def put_kernel(a: Array, values: Array, indices: tuple[Any, ...], accumulate: bool) -> Array:
+def written(a: Array, where: Any, values: Any, ufunc: str = "") -> Array:
+    """Return a copy of `a` with values at an index; a ufunc ("add") combines them, one by one, with what is there."""
     out = np.array(a)
-    target = out[indices].shape
+    if ufunc:
+        getattr(np, ufunc).at(out, where, values)
+    else:
+        out[where] = values
+    return out
+
+
+def put_kernel(a: Array, values: Array, indices: tuple[Any, ...], accumulate: bool) -> Array:
+    target = a[indices].shape
     try:
         values = np.broadcast_to(values, target)
     except ValueError:
@@ -59,11 +69,7 @@ def put_kernel(a: Array, values: Array, indices: tuple[Any, ...], accumulate: bo
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
             f"shape {list(target)}"
         ) from None
-    if accumulate:
-        np.add.at(out, indices, values)
-    else:
-        out[indices] = values
-    return out
+    return written(a, indices, values, "add" if accumulate else "")
 
 
 def fit_kernel(a: Array, shape: Shape) -> Array:
@@ -84,17 +90,8 @@ def grid(index_array: Array, dim: int) -> tuple[Any, ...]:
     return tuple(full)
 
 
-def scatter_kernel(
-    a: Array, src: Array | None, dim: int, index_array: Array, value: float | None = None, add: bool = False
-) -> Array:
-    out = np.array(a)
-    where = grid(index_array, dim)
-    values: Any = value if src is None else src[tuple(slice(0, n) for n in index_array.shape)]
-    if add:
-        np.add.at(out, where, values)
-    else:
-        out[where] = values
-    return out
+def scatter_kernel(a: Array, src: Array, dim: int, index_array: Array, ufunc: str = "") -> Array:
+    return written(a, grid(index_array, dim), src[tuple(slice(0, n) for n in index_array.shape)], ufunc)
 
 
 # With the Ellipsis numpy returns a view even of a single element, not a scalar.
@@ -156,11 +153,11 @@ scatter = gather_op("scatter(self, src; dim, index)", scatter_kernel,
     "out[..., index[..., i, ...], ...] = src[..., i, ...]", overlap="reads", c_order=True,
     self=d("index", "scatter_value(grad, dim, index, 0.0)"), src=d("index", "gather(grad, dim, index)"))
 scatter_value = gather_op("scatter_value(self; dim, index, value)",
-    lambda a, dim, index, value: scatter_kernel(a, None, dim, index, value),
+    lambda a, dim, index, value: written(a, grid(index, dim), value),
     "out[..., index[..., i, ...], ...] = value", c_order=True, node="ScatterBackward1",
     self=d("index", "scatter_value(grad, dim, index, 0.0)"))
 scatter_add = gather_op("scatter_add(self, src; dim, index)",
-    lambda a, src, dim, index: scatter_kernel(a, src, dim, index, add=True),
+    lambda a, src, dim, index: scatter_kernel(a, src, dim, index, "add"),
     "out[..., j, ...] = self[..., j, ...] + sum[i](src[..., i, ...] if index[..., i, ...] == j else 0)",
     overlap="reads", c_order=True, self=PASS_ON, src=d("index", "gather(grad, dim, index)"))
 fit = structural_op("fit(self; shape)", fit_kernel, "out[i] = self[i] if i < n else 0",

@@ -440,15 +440,15 @@ def t_inplace(self: Tensor) -> Tensor:
     return t_in_place(self)
 
 
-def _inplace_view(function: Callable[..., Tensor], node: str) -> Callable[..., Tensor]:
+def inplace_view(function: Callable[..., Tensor], node: str) -> Callable[..., Tensor]:
     """Return the in-place form of a view function: the tensor itself takes the new shape."""
 
-    def method(self: Tensor, *args: Any) -> Tensor:
+    def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
         if state.levels:
             state.levels[-1].guard(function.__name__, self)
         if self.requires_grad and state.grad_enabled:
             refuse_untrackable(self)
-        out = function(self, *args)
+        out = function(self, *args, **options)
         if state.batching is not None and state.batching.reshape(self, out):
             return self
         self._data = out._data
@@ -463,10 +463,11 @@ def _inplace_view(function: Callable[..., Tensor], node: str) -> Callable[..., T
                 self._x.view.version = self._version  # the data did not change, so its history remains valid
         return self
 
-    return method
+    method.__wrapped__ = function  # type: ignore[attr-defined]
+    return named(method, function.__name__ + "_", f"In-place form of {function.__name__}.")
 
 
-t_in_place = _inplace_view(t, "TBackward1")
+t_in_place = inplace_view(t, "TBackward1")
 _METHODS: dict[str, Any] = {
     "detach_": detach_,
     "T": property(reversed_dims),
@@ -476,10 +477,10 @@ _METHODS: dict[str, Any] = {
     "imag": property(imag),
     "mH": property(matrix_transpose("mH")),
     "t_": t_inplace,
-    "transpose_": _inplace_view(transposed, "TransposeBackward1"),
-    "swapaxes_": _inplace_view(transposed, "TransposeBackward1"),
-    "swapdims_": _inplace_view(transposed, "TransposeBackward1"),
-    "unsqueeze_": _inplace_view(unsqueezed, "UnsqueezeBackward1"),
+    "transpose_": inplace_view(transposed, "TransposeBackward1"),
+    "swapaxes_": inplace_view(transposed, "TransposeBackward1"),
+    "swapdims_": inplace_view(transposed, "TransposeBackward1"),
+    "unsqueeze_": inplace_view(unsqueezed, "UnsqueezeBackward1"),
 }
 for _name, _method in _METHODS.items():
     setattr(Tensor, _name, _method)
@@ -487,8 +488,8 @@ for _name, _method in _METHODS.items():
 
 def _squeeze_inplace(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     if dim is None:
-        return _inplace_view(squeezed, "SqueezeBackward3")(self)
-    return _inplace_view(squeezed, "SqueezeBackward4" if is_int(dim) else "SqueezeBackward5")(self, dim)
+        return inplace_view(squeezed, "SqueezeBackward3")(self)
+    return inplace_view(squeezed, "SqueezeBackward4" if is_int(dim) else "SqueezeBackward5")(self, dim)
 
 
 Tensor.squeeze_ = _squeeze_inplace  # type: ignore[assignment, method-assign]

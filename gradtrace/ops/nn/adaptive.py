@@ -12,6 +12,7 @@ from gradtrace.engine.data.types import Array, Ints
 from gradtrace.engine.operators.op import OneResult, d, window_op
 from gradtrace.ops.api import expose, named
 from gradtrace.ops.arguments import need_float, require_float
+from gradtrace.ops.create.factories import checked_sizes
 from gradtrace.ops.nn.conv_arguments import lengths
 from gradtrace.ops.nn.patches import PerDim, size_of, widen_half
 from gradtrace.ops.nn.pool import divided, index_record, refuse_empty, zero_input_grad
@@ -131,10 +132,7 @@ def check_shape(name: str, input: Tensor, outs: Ints) -> None:
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {shape} "
                 f"with dimension {dim} being empty"
             )
-    if min(outs) < 0:
-        out_shape = shape[:-n] + list(outs)
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(outs)}: {out_shape}")
-    if size_of((*shape[:-n], *outs)) >= 2**60:
+    if size_of(checked_sizes((*shape[:-n], *outs))) >= 2**60:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={shape[:-n] + list(outs)}")
     need_float(input, name)
 

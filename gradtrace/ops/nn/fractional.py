@@ -10,6 +10,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Ints
 from gradtrace.ops.api import expose, functions, named
+from gradtrace.ops.create.factories import checked_sizes
 from gradtrace.ops.nn.conv_arguments import lengths
 from gradtrace.ops.nn.patches import PerDim, size_of
 from gradtrace.ops.nn.pool import index_record
@@ -85,8 +86,7 @@ def check_input(name: str, input: Tensor, kernel: Ints, outs: Ints) -> None:
     for axis, size, k, out in zip(AXES[-n:], shape[-n:], kernel, outs, strict=True):
         if out + k - 1 > size - (n == 3):  # PyTorch's 3d function also refuses windows that fit exactly
             raise RuntimeError(f"{name}: pool {axis} {k} too large relative to input {axis} {size}")
-    if min(outs) < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(outs)}: {shape[:-n] + list(outs)}")
+    checked_sizes((*shape[:-n], *outs))
 
 
 def check_samples(samples: Tensor, input: Tensor, n: int) -> None:

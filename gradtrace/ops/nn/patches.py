@@ -7,8 +7,9 @@ kernel positions and blocks of the batch, never over pixels.
 from __future__ import annotations
 
 from itertools import product
+from math import prod as size_of
 
-from gradtrace.annotations import Any, Iterable, Sequence
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.types import Array, Ints, Shape
@@ -70,13 +71,6 @@ def blocks(batch: int, elements: int) -> list[slice]:
     """Split the batch into slices whose patches (`elements` per sample) take about BLOCK elements."""
     step = max(1, BLOCK // max(elements, 1))
     return [slice(start, min(start + step, batch)) for start in range(0, batch, step)]
-
-
-def size_of(sizes: Iterable[int]) -> int:
-    n = 1
-    for size in sizes:
-        n *= size
-    return n
 
 
 def grouped_columns(view: Array, groups: int) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from gradtrace.annotations import Any, Callable, Iterable
 from gradtrace.engine.calls.inplace import inplace, refuse_unless_tracked
 from gradtrace.engine.data.tensor import Tensor
@@ -109,10 +111,7 @@ def kept_shape(shape: Shape, dims: Ints) -> Ints:
 
 def count(shape: Iterable[int], dims: Ints | None = None) -> int:
     """Count the elements that a reduction over `dims` (None: all) combines into each result."""
-    n = 1
-    for i, size in enumerate(shape):
-        n *= size if dims is None or i in dims else 1
-    return n
+    return prod(shape if dims is None else (size for i, size in enumerate(shape) if i in dims))
 
 
 def require_float(input: Tensor, message: str) -> None:

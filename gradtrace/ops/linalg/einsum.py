@@ -6,6 +6,8 @@ and a permute; then operands are multiplied from left to right, each pair by one
 
 from __future__ import annotations
 
+from math import prod
+
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.ops.api import public
@@ -223,7 +225,4 @@ def batched_product(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
 
 
 def numel(t: Tensor, dims: list[int]) -> int:
-    n = 1
-    for k in dims:
-        n *= t.shape[k]
-    return n
+    return prod(t.shape[k] for k in dims)

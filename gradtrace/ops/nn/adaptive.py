@@ -15,7 +15,7 @@ from gradtrace.ops.arguments import need_float, require_float
 from gradtrace.ops.create.factories import checked_sizes
 from gradtrace.ops.nn.conv_arguments import lengths
 from gradtrace.ops.nn.patches import PerDim, size_of, widen_half
-from gradtrace.ops.nn.pool import divided, index_record, refuse_empty, zero_input_grad
+from gradtrace.ops.nn.pool import NO_INPUT_GRAD, divided, index_record, refuse_empty
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.nn.pool_windows import Taps, adaptive, add_windows, dual, find_maxima, irregular, regular
 from gradtrace.ops.reduce.sums import mean_dim
@@ -73,7 +73,7 @@ def average_record(n: int) -> OneResult:
     name, node = f"adaptive_avg_pool{n}d", f"AdaptiveAvgPool{n}DBackward"
     window_op(f"{name}_back(g, self)", lambda g, x: average_back(g, x.shape[-n:]), node=node + "Backward0",
         g=d("~g", lambda xp, gg, out, g, self: getattr(xp, name)(gg, tuple(g.shape[-n:]))),
-        self=d("self", zero_input_grad))  # fmt: skip
+        self=NO_INPUT_GRAD)  # fmt: skip
     return window_op(f"{name}(self; sizes)", average_kernel, f"out[x] = sum[i](self[i]) / n; {WINDOW}",
         node=node + "0",
         self=d("self", lambda xp, g, out, self, sizes: getattr(xp, name + "_back")(g, self)))  # fmt: skip

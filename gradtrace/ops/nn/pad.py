@@ -87,7 +87,7 @@ def _repeating(kind: str, name: str, n: int, formula: str) -> OneResult:
     back = record + "_back"
     structural_op(f"{back}(g, self; pads)", repeating_back(kind), node=node + "Backward0",
         g=d("", lambda xp, gg, out, g, self, pads: getattr(xp, record)(gg, pads)),
-        self=d("self", lambda xp, gg, out, g, self, pads: xp.zeros_like(self)))  # fmt: skip
+        self="zeros_like(self)")  # fmt: skip
     return structural_op(f"{record}(self; pads)", repeating_kernel(kind), formula, node=node + "0",
         self=d("self", lambda xp, g, out, self, pads: getattr(xp, back)(g, self, pads)))  # fmt: skip
 

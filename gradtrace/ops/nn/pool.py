@@ -10,7 +10,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.engine.data.types import XP, Array, Ints, Kernel, Operand
+from gradtrace.engine.data.types import Array, Ints, Kernel
 from gradtrace.engine.operators.op import OneResult, SeveralResults, d, gather_op, window_op
 from gradtrace.ops.api import expose, named
 from gradtrace.ops.nn.patches import PerDim, size_of, widen_half
@@ -132,9 +132,8 @@ planes_put_record = gather_op("planes_put(g; index, sizes)", planes_put,
 # fmt: on
 
 
-def zero_input_grad(xp: XP, gg: Operand, out: Operand, g: Operand, self: Operand, *_: object) -> Operand:
-    """Return zeros for the input: PyTorch's backward operators take it but do not depend on it."""
-    return xp.zeros_like(self)
+# PyTorch's backward operators take the input, but do not depend on it.
+NO_INPUT_GRAD = "zeros_like(self)"
 
 
 def refuse_empty(name: str, g: Array, n: int) -> None:
@@ -159,7 +158,7 @@ def index_record(signature: str, kernel: Kernel, node: str, n: int, formula: str
 
     window_op(f"{back}(g, self; index, sizes)", back_kernel, node=node + "Backward0",
         g=d("", lambda xp, gg, out, g, self, index, sizes: xp.planes_take(gg, index, n)),
-        self=d("self", zero_input_grad))  # fmt: skip
+        self=NO_INPUT_GRAD)  # fmt: skip
     return window_op(signature, kernel, formula, zero="choice", node=node + "0", outputs=2, differentiable=(0,),
         self=d("self out1", lambda xp, g, out, self, *_:
             getattr(xp, back)(g[0], self, out[1], tuple(self.shape[-n:]))))  # fmt: skip
@@ -170,7 +169,7 @@ def average_record(n: int) -> OneResult:
     window_op(f"{name}_back(g, self; sizes, kernel, stride, padding, ceil_mode, include_pad, divisor)",
         average_back, node=node + "Backward0",
         g=d("", lambda xp, gg, out, g, self, sizes, *rest: getattr(xp, name)(gg, *rest)),
-        self=d("self", zero_input_grad))  # fmt: skip
+        self=NO_INPUT_GRAD)  # fmt: skip
     return window_op(f"{name}(self; kernel, stride, padding, ceil_mode, include_pad, divisor)", average_kernel,
         "out[x] = sum[k](self[stride * x + k - padding]) / n", node=node + "0",
         self=d("self", lambda xp, g, out, self, *rest:

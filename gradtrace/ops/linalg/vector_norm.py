@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Dims, Ints, NumpyDtype, Operand
+from gradtrace.engine.operators.namespace import ARRAY
 from gradtrace.engine.operators.op import d, normalization_op, reduction_op
-from gradtrace.ops import load
+from gradtrace.ops import find
 from gradtrace.ops.api import Choice, is_int, linalg
 from gradtrace.ops.arguments import count, in_both_forms, one_dim, require_float, some_dims, torch_function
 from gradtrace.ops.pointwise.arithmetic import refuse_bools
@@ -57,11 +58,10 @@ def norm_grad(
     """Return the gradient of a norm, None for p = 0; `where` masks zeros, at which a factor may be inf or nan."""
     if p == 0:
         return None
+    g, norm = restore_dims(xp, g, self, dims, keepdim), restore_dims(xp, out, self, dims, keepdim)
     if p == 2:
-        g, norm = restore_dims(xp, g, self, dims, keepdim), restore_dims(xp, out, self, dims, keepdim)
         return g * xp.zeroed(self / norm, norm == 0)
     zero = xp.zeros_like(self)
-    g, norm = restore_dims(xp, g, self, dims, keepdim), restore_dims(xp, out, self, dims, keepdim)
     if p == 1:
         return xp.sgn(self) * g
     if math.isinf(p):
@@ -74,12 +74,11 @@ def norm_grad(
         size = xp.abs(xp.where(at_zero, xp.ones_like(self), self))
         steep = xp.where(at_zero, zero, xp.pow_scalar(size, p - 1))
         return xp.sgn(self) * steep * g * xp.pow_scalar(norm, 1 - p)
-    at_zero = norm == 0
     if p < 2:
-        part = xp.sgn(self) * power_of_size(xp, self, p - 1)
+        part = xp.sgn(self) * xp.pow_scalar(xp.abs(self), p - 1)
     else:
-        part = self * power_of_size(xp, self, p - 2)
-    return part * xp.zeroed(g / xp.pow_scalar(norm, p - 1), at_zero)
+        part = self * xp.pow_scalar(xp.abs(self), p - 2)
+    return part * xp.zeroed(g / xp.pow_scalar(norm, p - 1), norm == 0)
 
 
 def distance_grad(xp: XP, g: Operand, away: Operand, out: Operand, p: float) -> Operand:
@@ -97,18 +96,13 @@ def distance_grad(xp: XP, g: Operand, away: Operand, out: Operand, p: float) -> 
     return xp.sign(away) * xp.where(largest, xp.unsqueeze(g, g.ndim), xp.zeros_like(away))
 
 
-def power_of_size(xp: XP, x: Operand, exponent: float) -> Operand:
-    """Return abs(x) ** exponent for exponent >= 0."""
-    return xp.pow_scalar(xp.abs(x), exponent)
-
-
 def renorm_scale(xp: XP, norm: Operand, maxnorm: float) -> Operand:
     return xp.where(norm > maxnorm, maxnorm / (norm + 1e-7), xp.ones_like(norm))
 
 
 def renorm_kernel(a: Array, p: float, dim: int, maxnorm: float) -> Array:
     norm = norm_kernel(a, p, tuple(i for i in range(a.ndim) if i != dim), True)
-    return a * np.where(norm > maxnorm, maxnorm / (norm + 1e-7), np.ones_like(norm)).astype(a.dtype)
+    return a * renorm_scale(ARRAY, norm, maxnorm).astype(a.dtype)
 
 
 def renorm_grad(xp: XP, g: Operand, out: object, self: Operand, p: float, dim: int, maxnorm: float) -> Operand:
@@ -200,7 +194,7 @@ def norm_of_matrix(
         return extreme(sums, ord, row - (not keepdim and row > column), keepdim)
     if dtype is not None:
         input = input.to(dtype)
-    values = linalg_name("svdvals")(input.permute([i for i in range(input.ndim) if i not in dims] + list(dims)))
+    values = find(linalg, "svdvals")(input.permute([i for i in range(input.ndim) if i not in dims] + list(dims)))
     last = values.ndim - 1
     out = values.sum(-1, keepdim=keepdim) if ord == "nuc" else extreme(values, ord, last, keepdim)
     if not keepdim:
@@ -212,12 +206,6 @@ def norm_of_matrix(
 
 def extreme(values: Tensor, ord: Any, dim: int, keepdim: bool) -> Tensor:
     return values.amax(dim, keepdim) if ord > 0 else values.amin(dim, keepdim)
-
-
-def linalg_name(name: str) -> Callable[..., Tensor]:
-    if name not in linalg:
-        load()
-    return linalg[name]
 
 
 @torch_function("norm", forms="l")

@@ -49,17 +49,19 @@ def torch_function(
     return decorate
 
 
-def in_both_forms(name: str, forms: str = "fm", vmap: str = "") -> Callable[[Callable[..., Choice]], None]:
+def in_both_forms(
+    name: str, forms: str = "fm", vmap: str = "", renamed: dict[str, str] | None = None
+) -> Callable[[Callable[..., Choice]], None]:
     """Return a decorator that makes the function NAME and the method NAME_, its in-place form, of one function.
 
     That checks its arguments and returns a record and the record's arguments.
-    For `forms` and `vmap` see `expose`.
+    For `forms`, `vmap` and `renamed` see `torch_function`.
     """
 
     def decorate(choose: Callable[..., Choice]) -> None:
-        torch_function(name, forms=forms, vmap=vmap)(form_of(choose, name))
+        torch_function(name, forms=forms, renamed=renamed, vmap=vmap)(form_of(choose, name))
         method = named(form_of(choose, name + "_", True), name + "_", f"In-place form of {name} (Tensor.{name}_).")
-        torch_function(name + "_", forms="m", vmap=vmap)(method)
+        torch_function(name + "_", forms="m", renamed=renamed, vmap=vmap)(method)
 
     return decorate
 

@@ -73,7 +73,7 @@ def form_of(choose: Any, name: str, in_place: bool = False) -> Any:
     chosen.__annotations__ = {**choose.__annotations__, "return": "Tensor"}
 
     def call(*args: Any, **options: Any) -> Tensor:
-        if in_place:
+        if in_place and args[0].requires_grad:
             refuse_unless_tracked(*args)
         record, rest = chosen(*args, **options)
         return inplace(record, *rest) if in_place else record.call(*rest)

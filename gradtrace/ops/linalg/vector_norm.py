@@ -13,7 +13,6 @@ from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Dims, Ints, NumpyDtype, Operand
-from gradtrace.engine.operators.namespace import ARRAY
 from gradtrace.engine.operators.op import d, normalization_op, reduction_op
 from gradtrace.ops import find
 from gradtrace.ops.api import Choice, is_int, linalg
@@ -102,7 +101,7 @@ def renorm_scale(xp: XP, norm: Operand, maxnorm: float) -> Operand:
 
 def renorm_kernel(a: Array, p: float, dim: int, maxnorm: float) -> Array:
     norm = norm_kernel(a, p, tuple(i for i in range(a.ndim) if i != dim), True)
-    return a * renorm_scale(ARRAY, norm, maxnorm).astype(a.dtype)
+    return a * np.where(norm > maxnorm, maxnorm / (norm + 1e-7), np.ones_like(norm)).astype(a.dtype)
 
 
 def renorm_grad(xp: XP, g: Operand, out: object, self: Operand, p: float, dim: int, maxnorm: float) -> Operand:

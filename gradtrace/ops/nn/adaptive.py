@@ -5,6 +5,8 @@ Window o of n inputs is floor(o n / out) .. ceil((o + 1) n / out). A 1-d input i
 
 from __future__ import annotations
 
+from math import prod
+
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
@@ -14,7 +16,7 @@ from gradtrace.ops.api import expose, named
 from gradtrace.ops.arguments import need_float, require_float
 from gradtrace.ops.create.factories import checked_sizes
 from gradtrace.ops.nn.conv_arguments import lengths
-from gradtrace.ops.nn.patches import PerDim, size_of, widen_half
+from gradtrace.ops.nn.patches import PerDim, widen_half
 from gradtrace.ops.nn.pool import NO_INPUT_GRAD, divided, index_record, refuse_empty
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.nn.pool_windows import Taps, adaptive, add_windows, dual, find_maxima, irregular, regular
@@ -61,7 +63,7 @@ def max_kernel(a: Array, outs: Ints) -> tuple[Array, Array]:
     for i in reversed(range(len(outs))):
         dim = a.ndim - len(outs) + i
         starts, _ = adaptive(sizes[dim], outs[i])
-        best, index = find_maxima(best, index, dim, size_of(sizes[dim + 1 :]), taps_of(sizes[dim], outs[i]), starts)
+        best, index = find_maxima(best, index, dim, prod(sizes[dim + 1 :]), taps_of(sizes[dim], outs[i]), starts)
     return best, index
 
 
@@ -132,7 +134,7 @@ def check_shape(name: str, input: Tensor, outs: Ints) -> None:
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {shape} "
                 f"with dimension {dim} being empty"
             )
-    if size_of(checked_sizes((*shape[:-n], *outs))) >= 2**60:
+    if prod(checked_sizes((*shape[:-n], *outs))) >= 2**60:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={shape[:-n] + list(outs)}")
     need_float(input, name)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from itertools import product
+from math import prod
 
 from gradtrace.annotations import Any, Iterable, NamedTuple, Sequence
 from gradtrace.engine.data.lazy import np
@@ -18,7 +19,7 @@ from gradtrace.engine.operators.namespace import ARRAY as xp
 from gradtrace.engine.operators.op import OneResult, contraction_op, d, gather_op, window_op
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import need_float
-from gradtrace.ops.nn.patches import size_of, widen_half
+from gradtrace.ops.nn.patches import widen_half
 from gradtrace.ops.nn.pool import planes_put, planes_take
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.nn.resample_tables import cubic_weights
@@ -252,11 +253,11 @@ gather_op("grid_pick_back(g; index, size)", pick_back, "out[j] = sum[i](g[i] if 
 
 
 def points(xp: XP, grid: Operand) -> Operand:
-    return xp.reshape(grid, (grid.shape[0], size_of(tuple(grid.shape[1:-1])), grid.shape[-1]))
+    return xp.reshape(grid, (grid.shape[0], prod(tuple(grid.shape[1:-1])), grid.shape[-1]))
 
 
 def sample_kernel(a: Array, grid: Array, mode: int, padding: int, corners: bool) -> Array:
-    flat, at = widen_half(a).reshape(*a.shape[:2], size_of(a.shape[2:])), points(xp, widen_half(grid))
+    flat, at = widen_half(a).reshape(*a.shape[:2], prod(a.shape[2:])), points(xp, widen_half(grid))
     out = np.zeros((*a.shape[:2], at.shape[1]), flat.dtype)
     if not out.size:
         return np.zeros((*a.shape[:2], *grid.shape[1:-1]), a.dtype)
@@ -276,10 +277,10 @@ def sample_grads(
     padding: int,
     corners: bool,
 ) -> list[Any]:
-    if not size_of(tuple(g.shape)):
+    if not prod(tuple(g.shape)):
         return [xp.zeros_like(input) if wanted[0] else None, xp.zeros_like(grid) if wanted[1] else None]
     sizes, n = tuple(input.shape[2:]), len(input.shape) - 2
-    lead, size = tuple(input.shape[:2]), size_of(sizes)
+    lead, size = tuple(input.shape[:2]), prod(sizes)
     at, flat = points(xp, grid), xp.reshape(input, (*lead, size))
     g = xp.reshape(g, (*lead, at.shape[1]))
     of_input: Any = None
@@ -343,7 +344,7 @@ def base_grid(sizes: Ints, corners: bool, dtype: NumpyDtype) -> Array:
         line = np.linspace(-1, 1, size) if size > 1 else np.zeros(size)
         lines.append(line if corners or size < 2 else line * ((size - 1) / size))
     mesh = np.meshgrid(*lines, indexing="ij")
-    return np.stack([m.reshape(-1) for m in reversed(mesh)] + [np.ones(size_of(sizes))], 1).astype(dtype)
+    return np.stack([m.reshape(-1) for m in reversed(mesh)] + [np.ones(prod(sizes))], 1).astype(dtype)
 
 
 # fmt: off

@@ -6,6 +6,8 @@ in a window is its maximum, and nan is greater than all. Padding counts as -inf 
 
 from __future__ import annotations
 
+from math import prod
+
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import state
@@ -13,7 +15,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Ints, Kernel
 from gradtrace.engine.operators.op import OneResult, SeveralResults, d, gather_op, window_op
 from gradtrace.ops.api import expose, named
-from gradtrace.ops.nn.patches import PerDim, size_of, widen_half
+from gradtrace.ops.nn.patches import PerDim, widen_half
 from gradtrace.ops.nn.pool_arguments import (
     check_filled,
     check_max_pool1d,
@@ -31,16 +33,16 @@ from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
 
 def planes_take(a: Array, index: Array, n: int) -> Array:
     """Gather by `index`, which holds flat positions within each plane (the last n dims)."""
-    flat = a.reshape(*a.shape[:-n], size_of(a.shape[-n:]))
-    places = index.reshape(*index.shape[:-n], size_of(index.shape[-n:]))
+    flat = a.reshape(*a.shape[:-n], prod(a.shape[-n:]))
+    places = index.reshape(*index.shape[:-n], prod(index.shape[-n:]))
     return np.take_along_axis(flat, places, -1).reshape(index.shape)
 
 
 def planes_put(g: Array, index: Array, sizes: Ints) -> Array:
     """Apply the transpose of `planes_take`: add each element of g at its position in planes of `sizes`."""
-    lead, plane = g.shape[: g.ndim - len(sizes)], size_of(sizes)
-    count = size_of(lead)
-    places = index.reshape(count, size_of(index.shape[-len(sizes) :])) + (np.arange(count) * plane)[:, None]
+    lead, plane = g.shape[: g.ndim - len(sizes)], prod(sizes)
+    count = prod(lead)
+    places = index.reshape(count, prod(index.shape[-len(sizes) :])) + (np.arange(count) * plane)[:, None]
     out = np.bincount(places.reshape(-1), g.reshape(-1), count * plane)
     return out.astype(g.dtype, copy=False).reshape(*lead, *sizes)
 
@@ -58,7 +60,7 @@ def max_kernel(
         first = np.where(starts < 0, starts % one[3], starts)
         taps, beyond = regular(a.shape[dim], out, *one), np.flatnonzero(first >= a.shape[dim])
         first[beyond] = 0
-        best, index = find_maxima(best, index, dim, size_of(sizes[dim + 1 :]), taps, first)
+        best, index = find_maxima(best, index, dim, prod(sizes[dim + 1 :]), taps, first)
         if len(beyond) and a.dtype.kind == "f":  # with a dilation a window may have only padding
             best[along(dim, beyond)] = -np.inf
     return best, index

@@ -15,9 +15,9 @@ from gradtrace.lazy_names import attach, words
 __version__ = "0.2.0"
 
 _ENGINE = words("""
-    Size Tensor device dtype enable_grad get_default_dtype inference_mode is_anomaly_check_nan_enabled
-    is_anomaly_enabled is_grad_enabled is_inference_mode_enabled is_warn_always_enabled no_grad set_default_dtype
-    set_grad_enabled set_warn_always
+    Size Tensor device dtype enable_grad get_default_device get_default_dtype inference_mode
+    is_anomaly_check_nan_enabled is_anomaly_enabled is_grad_enabled is_inference_mode_enabled is_warn_always_enabled
+    no_grad set_default_device set_default_dtype set_grad_enabled set_warn_always
 """)
 _DTYPES = {
     "float64": "float64",

@@ -25,6 +25,7 @@ from gradtrace.engine import Tensor as Tensor
 from gradtrace.engine import device as device
 from gradtrace.engine import dtype as dtype
 from gradtrace.engine import enable_grad as enable_grad
+from gradtrace.engine import get_default_device as get_default_device
 from gradtrace.engine import get_default_dtype as get_default_dtype
 from gradtrace.engine import inference_mode as inference_mode
 from gradtrace.engine import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
@@ -33,6 +34,7 @@ from gradtrace.engine import is_grad_enabled as is_grad_enabled
 from gradtrace.engine import is_inference_mode_enabled as is_inference_mode_enabled
 from gradtrace.engine import is_warn_always_enabled as is_warn_always_enabled
 from gradtrace.engine import no_grad as no_grad
+from gradtrace.engine import set_default_device as set_default_device
 from gradtrace.engine import set_default_dtype as set_default_dtype
 from gradtrace.engine import set_grad_enabled as set_grad_enabled
 from gradtrace.engine import set_warn_always as set_warn_always

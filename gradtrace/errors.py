@@ -79,3 +79,7 @@ class RenderError(GradtraceError):
 
 class NotKeptError(GradtraceError):
     """Every element of a tensor is needed, but the recorded run has only a summary of it."""
+
+    @classmethod
+    def of_meta(cls) -> NotKeptError:
+        return cls("a tensor on the device 'meta' has no values", "make it on the CPU")

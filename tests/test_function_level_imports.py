@@ -76,6 +76,7 @@ ONE_BY_ONE = {
     "engine.operators.rounding -> engine.operators.trigonometry": RARE,
     "engine.reverse.backward -> engine.reverse.blocks": RARE,
     "engine.reverse.plan -> engine.reverse.saved_hooks": RARE,
+    "ops.create.factories -> engine.data.meta": RARE,
     "func.levels -> func.shown": CYCLE,
     "lang.arrays -> engine.data.text": RARE,
     "lang.calls -> lang.refusals": RARE,

@@ -9,7 +9,7 @@ from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import hints, session, values
 from gradtrace.cli.inputs import evaluator, prepare
 from gradtrace.cli.options import Request, names
-from gradtrace.errors import UsageError
+from gradtrace.errors import NotKeptError, UsageError
 from gradtrace.trace import opcheck
 from gradtrace.trace.finite import FLOAT64, WRONG
 from gradtrace.trace.history import bound_names
@@ -123,6 +123,8 @@ def check(request: Request, order: int, most: int) -> analysis.Check:
     leaves = restricted(named, names(request.how.inputs))
     if first.outcome is None or not leaves:
         raise UsageError("no leaf requires grad, so there is nothing to check", "let a variable require grad")
+    if any(first.tracked[leaf].is_meta for leaf, _ in leaves):
+        raise NotKeptError.of_meta()
     found: list[analysis.Element] = []
     skipped = 0
     for n in range(1, order + 1):

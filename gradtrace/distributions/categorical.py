@@ -69,8 +69,7 @@ class Categorical(Distribution):
         drawn = torch.multinomial(rows, Size(sample_shape).numel(), True).T
         return drawn.reshape(self._extended_shape(sample_shape))
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         index, logits = torch.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return logits.gather(-1, index[..., :1]).squeeze(-1)
 
@@ -115,8 +114,7 @@ class OneHotCategorical(_OverCategorical):
         probs = self.probs
         return F.one_hot(self._categorical.sample(sample_shape), probs.shape[-1]).to(probs)
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         return self._categorical.log_prob(value.max(-1)[1])
 
     def entropy(self) -> Tensor:
@@ -172,8 +170,7 @@ class Multinomial(_OverCategorical):
         weights = torch.exp(each.log_prob(support)) * torch.lgamma(support + 1)
         return of_draws + weights.sum([0, -1])
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         logits, value = broadcast_all(self.logits, value)
         logits = logits.clone(memory_format=torch.contiguous_format)
         orders = torch.lgamma(value.sum(-1) + 1) - torch.lgamma(value + 1).sum(-1)

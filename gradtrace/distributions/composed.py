@@ -10,7 +10,6 @@ from gradtrace.distributions.categorical import Categorical
 from gradtrace.distributions.distribution import Distribution, derived, sum_rightmost
 from gradtrace.distributions.transforms import ComposeTransform, Transform
 from gradtrace.engine.data.describe import Size
-from gradtrace.engine.data.modes import no_grad
 from gradtrace.engine.data.tensor import Tensor
 
 __all__ = ["Independent", "MixtureSameFamily", "TransformedDistribution"]
@@ -38,13 +37,10 @@ class Independent(Distribution):
         new.base_dist = self.base_dist.expand((*batch_shape, *self._event_shape[: self.reinterpreted_batch_ndims]))
         return new
 
-    @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
-        return self.base_dist.has_rsample
-
-    @property
-    def has_enumerate_support(self) -> bool:  # type: ignore[override]
-        return not self.reinterpreted_batch_ndims and self.base_dist.has_enumerate_support
+    has_rsample = derived(lambda self: self.base_dist.has_rsample)
+    has_enumerate_support = derived(
+        lambda self: not self.reinterpreted_batch_ndims and self.base_dist.has_enumerate_support
+    )
 
     @property
     def support(self) -> Any:
@@ -118,13 +114,10 @@ class TransformedDistribution(Distribution):
         more = len(self._event_shape) - support.event_dim
         return constraints.independent(support, more) if more > 0 else support
 
-    @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
-        return self.base_dist.has_rsample
+    has_rsample = derived(lambda self: self.base_dist.has_rsample)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        with no_grad():
-            return self._transformed(self.base_dist.sample(sample_shape))
+    def _sample_without_graph(self, sample_shape: Any) -> Tensor:
+        return self._transformed(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return self._transformed(self.base_dist.rsample(sample_shape))
@@ -134,8 +127,7 @@ class TransformedDistribution(Distribution):
             x = transform(x)
         return x
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         event_dim, total = len(self._event_shape), 0.0
         for transform in reversed(self.transforms):
             x = transform.inv(value)
@@ -214,19 +206,17 @@ class MixtureSameFamily(Distribution):
         each = self._component_distribution.cdf(self._pad(value))
         return torch.sum(each * self._mixture_distribution.probs, dim=-1)
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         each = self._component_distribution.log_prob(self._pad(value))
         return torch.logsumexp(each + torch.log_softmax(self._mixture_distribution.logits, dim=-1), dim=-1)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        with no_grad():
-            chosen = self._mixture_distribution.sample(sample_shape)
-            each = self._component_distribution.sample(sample_shape)
-            dim, event = len(sample_shape) + len(self._batch_shape), self._event_shape
-            index = chosen.reshape((*chosen.shape, *[1] * (len(event) + 1)))
-            index = index.repeat((*[1] * chosen.ndim, 1, *event))
-            return torch.gather(each, dim, index).squeeze(dim)
+    def _sample_without_graph(self, sample_shape: Any) -> Tensor:
+        chosen = self._mixture_distribution.sample(sample_shape)
+        each = self._component_distribution.sample(sample_shape)
+        dim, event = len(sample_shape) + len(self._batch_shape), self._event_shape
+        index = chosen.reshape((*chosen.shape, *[1] * (len(event) + 1)))
+        index = index.repeat((*[1] * chosen.ndim, 1, *event))
+        return torch.gather(each, dim, index).squeeze(dim)
 
     def __repr__(self) -> str:
         return f"MixtureSameFamily(\n  {self._mixture_distribution},\n  {self._component_distribution})"

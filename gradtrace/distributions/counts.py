@@ -15,7 +15,6 @@ from gradtrace.distributions.distribution import (
     shape_of,
 )
 from gradtrace.distributions.gamma import Gamma
-from gradtrace.engine.data.modes import no_grad
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 
@@ -54,12 +53,10 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
 
     variance = derived(lambda self: self.probs * (1 - self.probs))
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        with no_grad():
-            return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+    def _sample_without_graph(self, sample_shape: Any) -> Tensor:
+        return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         logits, value = broadcast_all(self.logits, value)
         return -F.binary_cross_entropy_with_logits(logits, value, reduction="none")
 
@@ -89,14 +86,12 @@ class Geometric(ProbsOrLogits):
     mode = derived(lambda self: torch.zeros_like(self.probs))
     variance = derived(lambda self: (1.0 / self.probs - 1.0) / self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def _sample_without_graph(self, sample_shape: Any) -> Tensor:
         shape, dtype = self._extended_shape(sample_shape), self.probs.dtype
-        with no_grad():
-            uniform = torch.empty(shape, dtype=dtype).uniform_(torch.finfo(dtype).tiny, 1)
-            return (uniform.log() / (-self.probs).log1p()).floor()
+        uniform = torch.empty(shape, dtype=dtype).uniform_(torch.finfo(dtype).tiny, 1)
+        return (uniform.log() / (-self.probs).log1p()).floor()
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         value, probs = broadcast_all(value, self.probs)
         probs = probs.clone(memory_format=torch.contiguous_format)
         probs[(probs == 1) & (value == 0)] = 0  # 0 * log(0) is 0
@@ -132,13 +127,11 @@ class Binomial(_Counted):
     mode = derived(lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count))
     variance = derived(lambda self: self.total_count * self.probs * (1 - self.probs))
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def _sample_without_graph(self, sample_shape: Any) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        with no_grad():
-            return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
+        return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         count, logits = self.total_count, self.logits
         of_all, of_value = torch.lgamma(count + 1), torch.lgamma(value + 1)
         of_rest = torch.lgamma(count - value + 1)
@@ -176,14 +169,12 @@ class NegativeBinomial(_Counted):
     mode = derived(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0))
     variance = derived(lambda self: self.mean / torch.sigmoid(-self.logits))
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        with no_grad():
-            # A Poisson distribution whose rate has a gamma distribution.
-            rates = Gamma(self.total_count, torch.exp(-self.logits), validate_args=False)
-            return torch.poisson(rates.sample(sample_shape))
+    def _sample_without_graph(self, sample_shape: Any) -> Tensor:
+        # A Poisson distribution whose rate has a gamma distribution.
+        rates = Gamma(self.total_count, torch.exp(-self.logits), validate_args=False)
+        return torch.poisson(rates.sample(sample_shape))
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         unnormalised = self.total_count * F.logsigmoid(-self.logits) + value * F.logsigmoid(self.logits)
         normaliser = (
             -torch.lgamma(self.total_count + value) + torch.lgamma(1.0 + value) + torch.lgamma(self.total_count)
@@ -205,11 +196,9 @@ class Poisson(ExponentialFamily):
     mode = derived(lambda self: self.rate.floor())
     variance = derived(lambda self: self.rate)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        with no_grad():
-            return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
+    def _sample_without_graph(self, sample_shape: Any) -> Tensor:
+        return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()

@@ -28,8 +28,8 @@ class Distribution:
     """A random variable over batches of events.
 
     A sample has the shape `sample_shape + batch_shape + event_shape`. A subclass gives `arg_constraints` (parameter ->
-    Constraint), its `support`, and `rsample` or `sample`. Parameters or values outside these raise ValueError, unless
-    `validate_args` is False.
+    Constraint), its `support`, `_log_prob_of_checked`, and `rsample` or `_sample_without_graph`. Parameters or values
+    outside these raise ValueError, unless `validate_args` is False.
     """
 
     has_rsample = False
@@ -108,7 +108,10 @@ class Distribution:
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Return samples without a history, of shape `sample_shape + batch_shape + event_shape`."""
         with no_grad():
-            return self.rsample(sample_shape)
+            return self._sample_without_graph(sample_shape)
+
+    def _sample_without_graph(self, sample_shape: Any) -> Tensor:
+        return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Return samples that are a differentiable function of the parameters."""
@@ -142,6 +145,10 @@ class Distribution:
 
     def log_prob(self, value: Any) -> Tensor:
         """Return the logarithm of the density, or of the probability, of each event."""
+        self._check_value(value)
+        return self._log_prob_of_checked(value)
+
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         raise NotImplementedError
 
     def cdf(self, value: Any) -> Tensor:

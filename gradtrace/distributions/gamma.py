@@ -115,8 +115,7 @@ class Dirichlet(ExponentialFamily):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         return (
             torch.xlogy(self.concentration - 1.0, value).sum(-1)
             + torch.lgamma(self.concentration.sum(-1))
@@ -162,8 +161,7 @@ class Beta(ExponentialFamily):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         return self._dirichlet.log_prob(torch.stack([value, 1.0 - value], -1))
 
     def entropy(self) -> Tensor:
@@ -203,8 +201,7 @@ class StudentT(Distribution):
         drawn = standard_normal(self._extended_shape(sample_shape), self.df)
         return self.loc + self.scale * (drawn * torch.rsqrt(self._chi2.rsample(sample_shape) / self.df))
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         centred = (value - self.loc) / self.scale
         normaliser = (
             self.scale.log()

@@ -36,8 +36,7 @@ class Uniform(Distribution):
         drawn = torch.rand(self._extended_shape(sample_shape), dtype=self.low.dtype)
         return self.low + drawn * (self.high - self.low)
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         above, below = self.low.le(value).type_as(self.low), self.high.gt(value).type_as(self.low)
         return torch.log(above.mul(below)) - torch.log(self.high - self.low)
 
@@ -72,8 +71,7 @@ class Exponential(ExponentialFamily):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return torch.empty(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_() / self.rate
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         return self.rate.log() - self.rate * value
 
     def cdf(self, value: Any) -> Tensor:

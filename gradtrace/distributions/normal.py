@@ -16,7 +16,6 @@ from gradtrace.distributions.distribution import (
     shape_of,
     standard_normal,
 )
-from gradtrace.engine.data.modes import no_grad
 from gradtrace.engine.data.tensor import Tensor
 
 __all__ = ["Cauchy", "Laplace", "MultivariateNormal", "Normal"]
@@ -43,16 +42,14 @@ class Normal(_LocationScale, ExponentialFamily):
     stddev = derived(lambda self: self.scale)
     variance = derived(lambda self: self.stddev.pow(2))
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def _sample_without_graph(self, sample_shape: Any) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        with no_grad():
-            return torch.normal(self.loc.expand(shape), self.scale.expand(shape))
+        return torch.normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return self.loc + standard_normal(self._extended_shape(sample_shape), self.loc) * self.scale
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         variance, log_scale = self.scale**2, self.scale.log()
         return -((value - self.loc) ** 2) / (2 * variance) - log_scale - math.log(math.sqrt(2 * math.pi))
 
@@ -78,8 +75,7 @@ class Laplace(_LocationScale):
         uniform = torch.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype).uniform_(low, 1)
         return self.loc - self.scale * uniform.sign() * torch.log1p(-uniform.abs())
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         return -torch.log(2 * self.scale) - torch.abs(value - self.loc) / self.scale
 
     def cdf(self, value: Any) -> Tensor:
@@ -105,8 +101,7 @@ class Cauchy(_LocationScale):
         drawn = torch.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype).cauchy_()
         return self.loc + drawn * self.scale
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
 
     def cdf(self, value: Any) -> Tensor:
@@ -194,8 +189,7 @@ class MultivariateNormal(Distribution):
         """Return half of the logarithm of the covariance's determinant."""
         return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         distance = squared_distance(self._factor, value - self.loc)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - self.half_log_det()
 

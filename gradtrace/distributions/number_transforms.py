@@ -21,10 +21,8 @@ class _Elementwise(Transform):
     bijective = True
     sign = 1
 
-    def __eq__(self, other: object) -> bool:
+    def _equals(self, other: Any) -> bool:
         return isinstance(other, type(self))
-
-    __hash__ = object.__hash__
 
 
 class ExpTransform(_Elementwise):
@@ -134,10 +132,8 @@ class PowerTransform(Transform):
 
     inverse_shape = forward_shape
 
-    def __eq__(self, other: object) -> bool:
+    def _equals(self, other: Any) -> bool:
         return isinstance(other, PowerTransform) and bool(self.exponent.eq(other.exponent).all())
-
-    __hash__ = object.__hash__
 
 
 class AffineTransform(Transform):
@@ -180,13 +176,11 @@ class AffineTransform(Transform):
 
     inverse_shape = forward_shape
 
-    def __eq__(self, other: object) -> bool:
+    def _equals(self, other: Any) -> bool:
         if not isinstance(other, AffineTransform):
             return False
         pairs = ((self.loc, other.loc), (self.scale, other.scale))
         return all(bool((a == b).all()) if isinstance(a == b, Tensor) else bool(a == b) for a, b in pairs)
-
-    __hash__ = object.__hash__
 
 
 # ---- vectors of probabilities
@@ -205,10 +199,8 @@ class SoftmaxTransform(Transform):
     def _inverse(self, y: Any) -> Any:
         return y.log()
 
-    def __eq__(self, other: object) -> bool:
+    def _equals(self, other: Any) -> bool:
         return isinstance(other, SoftmaxTransform)
-
-    __hash__ = object.__hash__
 
 
 class StickBreakingTransform(Transform):
@@ -241,7 +233,5 @@ class StickBreakingTransform(Transform):
     def inverse_shape(self, shape: Any) -> Any:
         return Size((*shape[:-1], shape[-1] - 1))
 
-    def __eq__(self, other: object) -> bool:
+    def _equals(self, other: Any) -> bool:
         return isinstance(other, StickBreakingTransform)
-
-    __hash__ = object.__hash__

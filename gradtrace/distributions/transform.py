@@ -81,9 +81,12 @@ class Transform:
         return shape
 
     def __eq__(self, other: object) -> bool:
-        return self is other
+        return self._equals(other)
 
     __hash__ = object.__hash__
+
+    def _equals(self, other: Any) -> bool:
+        return self is other
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -115,10 +118,8 @@ class _InverseTransform(Transform):
     def inverse_shape(self, shape: Any) -> Any:
         return self._inv.forward_shape(shape)
 
-    def __eq__(self, other: object) -> bool:
+    def _equals(self, other: Any) -> bool:
         return isinstance(other, _InverseTransform) and self._inv == other._inv
-
-    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         return f"_InverseTransform({self._inv!r})"

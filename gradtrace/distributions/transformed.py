@@ -84,8 +84,7 @@ class _Half(TransformedDistribution):
     scale = derived(lambda self: self.base_dist.scale)
     mode = derived(lambda self: torch.zeros_like(self.scale))
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
     def cdf(self, value: Any) -> Tensor:
@@ -146,8 +145,7 @@ class Gumbel(TransformedDistribution):
     stddev = derived(lambda self: (math.pi / math.sqrt(6)) * self.scale)
     variance = derived(lambda self: self.stddev.pow(2))
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         y = (self.loc - value) / self.scale
         return (y - y.exp()) - self.scale.log()
 
@@ -241,8 +239,7 @@ class LogitRelaxedBernoulli(ProbsOrLogits):
         drawn = clamp_probs(torch.rand(shape, dtype=probs.dtype))
         return (drawn.log() - (-drawn).log1p() + probs.log() - (-probs).log1p()) / self.temperature
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         logits, value = broadcast_all(self.logits, value)
         difference = logits - value.mul(self.temperature)
         return self.temperature.log() + difference - 2 * difference.exp().log1p()
@@ -269,8 +266,7 @@ class ExpRelaxedCategorical(_OverCategorical):
         scores = (self.logits + -((-(drawn.log())).log())) / self.temperature
         return scores - scores.logsumexp(dim=-1, keepdim=True)
 
-    def log_prob(self, value: Any) -> Tensor:
-        self._check_value(value)
+    def _log_prob_of_checked(self, value: Any) -> Tensor:
         count = self.param_shape[-1]
         logits, value = broadcast_all(self.logits, value)
         scale = torch.full_like(self.temperature, float(count)).lgamma() - self.temperature.log().mul(-(count - 1))

@@ -99,10 +99,8 @@ class ComposeTransform(Transform):
             shape = part.inverse_shape(shape)
         return shape
 
-    def __eq__(self, other: object) -> bool:
+    def _equals(self, other: Any) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
-
-    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         return "ComposeTransform(\n    " + ",\n    ".join(map(repr, self.parts)) + "\n)"

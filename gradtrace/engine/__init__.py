@@ -14,7 +14,7 @@ The engine contains no operators: `ops` supplies their records. It does not depe
 from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.engine.calls import inplace as _inplace  # noqa: F401 - registers how views regenerate their grad_fn
 from gradtrace.engine.calls.function import Function, once_differentiable
-from gradtrace.engine.data.describe import Size, device
+from gradtrace.engine.data.describe import Size, device, get_default_device, set_default_device
 from gradtrace.engine.data.dtypes import dtype, get_default_dtype, set_default_dtype
 from gradtrace.engine.data.node import AccumulateGrad, Node, RemovableHandle
 from gradtrace.engine.data.state import state
@@ -40,9 +40,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AccumulateGrad", "Function", "Node", "RemovableHandle", "Size", "Tensor", "backward", "detect_anomaly", "device",
-    "dtype", "enable_grad", "get_default_dtype", "grad", "inference_mode", "is_anomaly_check_nan_enabled",
-    "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled", "is_warn_always_enabled", "no_grad",
-    "once_differentiable", "set_default_dtype", "set_detect_anomaly", "set_grad_enabled", "set_warn_always", "state",
+    "dtype", "enable_grad", "get_default_device", "get_default_dtype", "grad", "inference_mode",
+    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled",
+    "is_warn_always_enabled", "no_grad", "once_differentiable", "set_default_device", "set_default_dtype",
+    "set_detect_anomaly", "set_grad_enabled", "set_warn_always", "state",
 ]  # fmt: skip
 
 MODES = """detect_anomaly enable_grad inference_mode is_anomaly_check_nan_enabled is_anomaly_enabled is_grad_enabled

@@ -135,6 +135,8 @@ def run(
         state.set(
             grad_enabled=True,
             inference=False,
+            meta=False,
+            devices=(),
             recorder=make_recorder(records, scopes, watcher) if record is not None else planner or recorder,
             watcher=watcher,
             keeper=keeper,

@@ -43,7 +43,7 @@ CALLABLE = words("""amp. autograd.graph.register_ distributions.composed.Indepen
     nn.modules.module.Module.set_submodule nn.modules.transformer.Transformer.__init__
     nn.modules.transformer.TransformerDecoder.__init__ nn.modules.transformer.TransformerEncoder.__init__
     nn.modules.transformer._Layer.__init__ nn.utils.parametrizations. nn.utils.parametrize. nn.utils.prune.
-    ops.nn.distance.triplet_margin_with_distance_loss optim. static.loops. static.tf1.while_loop
+    nn.utils.skip_init ops.nn.distance.triplet_margin_with_distance_loss optim. static.loops. static.tf1.while_loop
     views.summary.Writer.add_graph""")
 # Functions of the language that call what they are given: those that `with_name` makes in place of these of Python's.
 CALLERS = words("""accumulate dropwhile filter filterfalse groupby map max merge min nlargest nsmallest reduce sort

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, AnyFunction
-from gradtrace.engine.data.describe import check_device
 from gradtrace.lang import numpy_numbers
 from gradtrace.lang.arrays import Array, raw
 from gradtrace.lang.known_classes import class_at
@@ -28,11 +27,6 @@ def no_device(*args: Any, **kwargs: Any) -> Any:
     raise RuntimeError("Torch not compiled with CUDA enabled")
 
 
-def default_device(device: Any) -> None:
-    """Implement torch.set_default_device, which accepts only the CPU."""
-    check_device(device)
-
-
 def answers(function: AnyFunction, names: str) -> Names:
     return dict.fromkeys(names.split(), function)
 
@@ -50,7 +44,6 @@ MODULES: dict[str, Names] = {
         **answers(return_one, "get_num_interop_threads get_num_threads"),
         **answers(return_none, "set_float32_matmul_precision set_num_interop_threads set_num_threads"),
         "get_float32_matmul_precision": return_default,
-        "set_default_device": default_device,
         "set_flush_denormal": return_false,
         "use_deterministic_algorithms": return_none,
     },

@@ -19,24 +19,19 @@ from gradtrace.ops.random.sampling import randperm
 
 LARGE_SHARE = 0.3  # of the normal distribution in [a, b], up to which trunc_normal_ draws uniform values
 LINEAR = words("linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d sigmoid")
+GAINS = {**dict.fromkeys(LINEAR, 1), "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """Return the recommended scale of weights before a nonlinearity; `param` is leaky_relu's slope."""
-    if nonlinearity in LINEAR:
-        return 1
-    if nonlinearity == "tanh":
-        return 5.0 / 3
-    if nonlinearity == "relu":
-        return math.sqrt(2.0)
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
         if isinstance(slope, bool) or not isinstance(slope, (int, float)):
             raise ValueError(f"negative_slope {param} not a valid number")
         return math.sqrt(2.0 / (1 + slope**2))
-    if nonlinearity == "selu":
-        return 3.0 / 4
-    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    if nonlinearity not in GAINS:
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    return GAINS[nonlinearity]
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
@@ -61,6 +56,8 @@ def trunc_normal_(
             "The distribution of values may be incorrect.",
             stacklevel=2,
         )
+    if tensor.is_meta:
+        return tensor
     share = normal_cdf((b - mean) / std) - normal_cdf((a - mean) / std)
     with no_grad():
         if share > LARGE_SHARE:
@@ -208,7 +205,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     """Fill with a (semi-)orthogonal matrix from a QR decomposition; dims after the first are flattened."""
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
-    if tensor.numel() == 0:
+    if tensor.numel() == 0 or tensor.is_meta:
         return tensor
     rows = tensor.size(0)
     columns = tensor.numel() // rows

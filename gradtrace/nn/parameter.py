@@ -87,6 +87,7 @@ class UninitializedTensorMixin:
     """Base of parameters and buffers of lazy layers, which have a dtype but no shape until `materialize` is called."""
 
     cls_to_become: Any
+    is_meta = False
     _req: bool
 
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:

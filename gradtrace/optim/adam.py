@@ -6,27 +6,18 @@ from typing import Any
 
 from gradtrace.engine.data.state import state as modes
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_betas, check_lr, options
+from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, options
 from gradtrace.optim.updates import (
     Array,
     add_quotient,
     advance,
     copied,
-    counter_tensor,
     decay_square,
     lerp,
     scalar,
     work,
     xp,
-    zeros_like,
 )
-
-
-def _checked(lr: Any, betas: Any, eps: float, weight_decay: float) -> None:
-    check_lr(lr)
-    check(eps, "epsilon value")
-    check_betas(betas)
-    check(weight_decay, "weight_decay value")
 
 
 def _started(state: Any, array: Array, grad: Array, group: Group) -> tuple[float, Array, Array, int]:
@@ -60,7 +51,7 @@ class Adam(ElementwiseOptimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        _checked(lr, betas, eps, weight_decay)
+        check(locals(), "lr eps betas weight_decay")
         if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
         names = (
@@ -122,7 +113,7 @@ class Adamax(ElementwiseOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        _checked(lr, betas, eps, weight_decay)
+        check(locals(), "lr eps betas weight_decay")
         names = "lr betas eps weight_decay foreach maximize differentiable capturable"
         super().__init__(params, options(locals(), names))
 
@@ -154,22 +145,14 @@ class NAdam(ElementwiseOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        _checked(lr, betas, eps, weight_decay)
-        check(momentum_decay, "momentum_decay value")
+        check(locals(), "lr eps betas weight_decay momentum_decay")
         names = (
             "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach capturable differentiable"
         )
         super().__init__(params, options(locals(), names))
 
     def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
-        state = self.state[param]
-        if not state:
-            state.update(
-                step=counter_tensor(),
-                mu_product=counter_tensor(1.0),
-                exp_avg=zeros_like(param),
-                exp_avg_sq=zeros_like(param),
-            )
+        state = self._state_of(param, "exp_avg", "exp_avg_sq", mu_product=1.0)
         beta1, beta2 = group["betas"]
         lr = group["lr"]
         step, mean, square, writes = _started(state, array, grad, group)
@@ -200,7 +183,7 @@ class RAdam(ElementwiseOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        _checked(lr, betas, eps, weight_decay)
+        check(locals(), "lr eps betas weight_decay")
         names = "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay differentiable"
         super().__init__(params, options(locals(), names))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_lr, options
+from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, options
 from gradtrace.optim.updates import (
     Array,
     add_quotient,
@@ -39,11 +39,7 @@ class RMSprop(ElementwiseOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr(lr)
-        check(eps, "epsilon value")
-        check(momentum, "momentum value")
-        check(weight_decay, "weight_decay value")
-        check(alpha, "alpha value")
+        check(locals(), "lr eps momentum weight_decay alpha")
         names = "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
         super().__init__(params, options(locals(), names))
 
@@ -85,11 +81,7 @@ class Adagrad(ElementwiseOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_lr(lr)
-        check(lr_decay, "lr_decay value")
-        check(weight_decay, "weight_decay value")
-        check(initial_accumulator_value, "initial_accumulator_value value")
-        check(eps, "epsilon value")
+        check(locals(), "lr lr_decay weight_decay initial_accumulator_value eps")
         names = "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize differentiable fused"
         super().__init__(params, options(locals(), names))
         for group in self.param_groups:
@@ -127,11 +119,10 @@ class Adadelta(ElementwiseOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr(lr)
+        check(locals(), "lr")
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
-        check(eps, "epsilon value")
-        check(weight_decay, "weight_decay value")
+        check(locals(), "eps weight_decay")
         names = "lr rho eps weight_decay maximize capturable foreach differentiable"
         super().__init__(params, options(locals(), names))
 

@@ -13,7 +13,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import using
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.rounding import multiply_add
-from gradtrace.optim.optimizer import Optimizer, check_lr, evaluate, options
+from gradtrace.optim.optimizer import Optimizer, check, evaluate, options
 from gradtrace.optim.updates import begin, commit, scalar
 
 Array = Any
@@ -159,7 +159,7 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:
-        check_lr(lr)
+        check(locals(), "lr")
         max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
         names = "lr max_iter max_eval tolerance_grad tolerance_change history_size line_search_fn"
         super().__init__(params, options(locals(), names))

@@ -27,6 +27,7 @@ from gradtrace.optim.updates import Array, begin, commit, counter_tensor, gradie
 Group = dict[str, Any]
 Hook = Callable[..., Any]
 HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post")
+TITLES = {"lr": "learning rate", "eps": "epsilon value"}  # of options in messages
 SET_MESSAGE = (
     "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change "
     "between runs. Please use a list instead."
@@ -315,28 +316,29 @@ class ElementwiseOptimizer(Optimizer):
         """Update a parameter's array, or in a differentiable step the parameter; return the count of writes or None."""
         raise NotImplementedError
 
-    def _state_of(self, param: Tensor, *zeros: str) -> dict[str, Any]:
-        """Return a parameter's state; a new one has a step count, and zeros like the parameter under these names."""
+    def _state_of(self, param: Tensor, *zeros: str, **numbers: float) -> dict[str, Any]:
+        """Return a parameter's state; a new one has a step count, numbers, and zeros like the parameter."""
         state = self.state[param]
         if not state:
-            state.update(step=counter_tensor(), **{name: zeros_like(param) for name in zeros})
+            state.update((name, counter_tensor(value)) for name, value in {"step": 0.0, **numbers}.items())
+            state.update((name, zeros_like(param)) for name in zeros)
         return state
 
 
-def check(value: Any, what: str, *, upper: float = float("inf"), shown: Any = None) -> None:
+def check(values: Mapping[str, Any], names: str) -> None:
+    """Raise ValueError unless the options with these names are at least 0 and the betas below 1, in this order."""
+    for name in words(names):
+        value = values[name]
+        if name == "betas":
+            for i in range(2):
+                check_range(value[i], f"beta parameter at index {i}", 1.0)
+            continue
+        if name == "lr" and isinstance(value, Tensor) and value.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        check_range(value, TITLES.get(name, f"{name} value"))
+
+
+def check_range(value: Any, what: str, upper: float = float("inf")) -> None:
     """Raise ValueError unless 0 <= value < upper."""
     if not 0.0 <= scalar(value) < upper:
-        raise ValueError(f"Invalid {what}: {value if shown is None else shown}")
-
-
-def check_lr(lr: Any) -> None:
-    """Raise ValueError for a negative learning rate or a tensor of several elements."""
-    if isinstance(lr, Tensor) and lr.numel() != 1:
-        raise ValueError("Tensor lr must be 1-element")
-    check(lr, "learning rate")
-
-
-def check_betas(betas: Any) -> None:
-    """Raise ValueError unless both are in [0, 1)."""
-    for i in range(2):
-        check(betas[i], f"beta parameter at index {i}", upper=1.0)
+        raise ValueError(f"Invalid {what}: {value}")

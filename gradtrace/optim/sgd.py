@@ -6,7 +6,7 @@ from typing import Any
 
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_lr, options
+from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, options
 from gradtrace.optim.updates import (
     Array,
     advance,
@@ -88,16 +88,13 @@ class ASGD(ElementwiseOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_lr(lr)
-        check(weight_decay, "weight_decay value")
+        check(locals(), "lr weight_decay")
         names = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
         super().__init__(params, options(locals(), names))
 
     def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
-        state = self.state[param]
         lr, lambd = scalar(group["lr"]), group["lambd"]
-        if not state:
-            state.update(step=counter_tensor(), eta=counter_tensor(lr), mu=counter_tensor(1.0), ax=zeros_like(param))
+        state = self._state_of(param, "ax", eta=lr, mu=1.0)
         step = advance(state)
         eta, mu, average = state["eta"].item(), state["mu"].item(), work(state["ax"])
         array *= 1 - lambd * eta
@@ -123,7 +120,7 @@ class Rprop(ElementwiseOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr(lr)
+        check(locals(), "lr")
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         super().__init__(params, options(locals(), "lr etas step_sizes foreach maximize differentiable capturable"))

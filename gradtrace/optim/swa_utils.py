@@ -16,18 +16,13 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn.modules.batchnorm import _BatchNorm
 from gradtrace.nn.modules.module import Module
 from gradtrace.nn.modules.utils import function
-from gradtrace.optim.lr_scheduler.base import GET_LR_WARNING, LRScheduler, per_group, warn
+from gradtrace.optim.lr_scheduler.base import LRScheduler, per_group
 from gradtrace.optim.optimizer import Optimizer
 
 __all__ = [
-    "SWALR",
-    "AveragedModel",
-    "get_ema_avg_fn",
-    "get_ema_multi_avg_fn",
-    "get_swa_avg_fn",
-    "get_swa_multi_avg_fn",
+    "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
     "update_bn",
-]
+]  # fmt: skip
 
 Tensors = list[Tensor]
 Average = Callable[[Tensor, Tensor, Any], Tensor]
@@ -179,8 +174,7 @@ class SWALR(LRScheduler):
         return (1 - math.cos(math.pi * done)) / 2 if self._anneal_strategy == "cos" else done
 
     def get_lr(self) -> list[Any]:
-        if not self._get_lr_called_within_step:
-            warn(GET_LR_WARNING)
+        self._check_called_within_step()
         step = self._step_count - 1
         if self.anneal_epochs == 0:
             step = max(1, step)

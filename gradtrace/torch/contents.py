@@ -22,7 +22,7 @@ from gradtrace.torch.batches import Batches, Pending, can_defer
 from gradtrace.torch.measure import Facts, measure
 from gradtrace.torch.memory import NAMES, PLAIN, Pool, array_of, is_freed, is_readable, numpy
 from gradtrace.torch.sketches import sketched, split
-from gradtrace.trace.array_summary import BINS, Summary
+from gradtrace.trace.array_summary import BINS, Summary, unmeasured
 from gradtrace.trace.values import Value
 
 LEVELS = ("structure", "summary", "compare", "values", "precision")
@@ -251,7 +251,7 @@ def summary(noted: Noted) -> Summary:
     head = (noted.shape, noted.dtype, noted.device)
     facts = noted.facts
     if facts is None:
-        return Summary(*head, None, None, None, 0.0, 0.0, 0, 0, 0, ())
+        return unmeasured(*head)
     sample, sketch = noted.sample, noted.sketch
     if isinstance(facts, Pending):
         facts, sample, own = facts.measured()

@@ -40,9 +40,15 @@ class Summary(NamedTuple):
     sketch: tuple[float, ...] | None = None
 
 
+def unmeasured(shape: tuple[int, ...], dtype: str, device: str) -> Summary:
+    """Return the Summary of elements of which nothing is known."""
+    return Summary(shape, dtype, device, None, None, None, 0.0, 0.0, 0, 0, 0, ())
+
+
 def summarize(array: Array) -> Summary:
     """Return the Summary of an array of at least one dimension."""
-    return sketched(statistics(array), array)
+    found = statistics(array)
+    return sketched(found, array) if found.device == "cpu" else found
 
 
 def sketched(summary: Summary, array: Array) -> Summary:
@@ -55,6 +61,8 @@ def sketched(summary: Summary, array: Array) -> Summary:
 def statistics(array: Array) -> Summary:
     """Return the Summary of an array without checksum and sketch."""
     shape, name = tuple(array.shape), name_of(array.dtype)
+    if getattr(array, "is_meta", False):
+        return unmeasured(shape, name, "meta")
     if not array.size:
         return Summary(shape, name, "cpu", None, None, None, 0.0, 0.0, 0, 0, 0, (0,) * BINS)
     floats = array.dtype.kind == "f"

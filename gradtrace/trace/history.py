@@ -45,8 +45,6 @@ class Entry(events.Entry):
 
     __slots__ = ("held", "read")
 
-    device = ""
-
     def __init__(self, tensor: Tensor, call: Call | None, version: int) -> None:
         super().__init__(tensor, call, version)
         self.held: Version | None = None
@@ -55,6 +53,10 @@ class Entry(events.Entry):
     @property
     def maker(self) -> Call | None:
         return self.call
+
+    @property
+    def device(self) -> str:
+        return "meta" if self.tensor.is_meta else ""
 
     @property
     def is_leaf(self) -> bool:

@@ -181,6 +181,9 @@ class Keeper:
         if raw is None or raw.nbytes <= SMALL:
             return
         root = storage_of(raw)
+        if getattr(raw, "is_meta", False):  # there is nothing to keep
+            self._summarize(kept, raw, root)
+            return
         if ident(root) in self._paid:
             return
         if not self.reserve(root.nbytes, hidden) and not always:
@@ -238,7 +241,8 @@ class Keeper:
         paid = ident(root) in self._paid
         self._paid.discard(ident(root))
         once = None
-        several = len(found) > 1 and size >= root.nbytes > SMALL and root.flags.c_contiguous
+        is_meta = getattr(found[0].array, "is_meta", False)
+        several = len(found) > 1 and size >= root.nbytes > SMALL and root.flags.c_contiguous and not is_meta
         if several and (paid or self.reserve(root.nbytes)):
             once = (root, root.copy())
         for kept in found:
@@ -246,6 +250,8 @@ class Keeper:
             self._noted.pop(ident(array), None)
             if once is not None:
                 kept.array = moved(array, *once)
+            elif is_meta:
+                self._summarize(kept, array, root)
             elif paid or array.nbytes <= SMALL or self.reserve(array.nbytes):
                 kept.array = array.copy()
             else:

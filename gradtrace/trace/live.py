@@ -21,7 +21,7 @@ from gradtrace.engine.data.state import using
 from gradtrace.engine.reverse.saved import arguments as saved_arguments
 from gradtrace.engine.reverse.saved import saved_data
 from gradtrace.trace import functions
-from gradtrace.trace.array_summary import Summary, name_of
+from gradtrace.trace.array_summary import name_of, unmeasured
 from gradtrace.trace.capture import Captured
 from gradtrace.trace.cell_values import noted
 from gradtrace.trace.history import bound_names, node_of
@@ -254,7 +254,7 @@ class Known(Contents):
         shape, dtype = tuple(tensor.shape), name_of(tensor._data.dtype)
         if not shape:
             return None
-        return summarized(Summary(shape, dtype, "cpu", None, None, None, 0.0, 0.0, 0, 0, 0, ()))
+        return summarized(unmeasured(shape, dtype, "cpu"))
 
 
 def edges_of(node: Node) -> list[tuple[Node | None, int]]:

@@ -199,7 +199,7 @@ class Watch:
             turn.upstream = self.by_output(node, gradient)
         if isinstance(node, AccumulateGrad):
             turn.before = self.grad_of(node.variable)
-        elif not node.freed:
+        elif not node.freed and not getattr(gradient, "is_meta", False):
             if self.slopes and self.is_detailed:
                 turn.locals = [bounded(value) for value in local_derivatives(node)]
             if self.jacobians:

@@ -9,7 +9,7 @@ from gradtrace.engine.data.dtypes import count
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import NotKeptError
-from gradtrace.trace.array_summary import Summary, name_of, summarize
+from gradtrace.trace.array_summary import Summary, name_of, summarize, unmeasured
 from gradtrace.trace.ident import ident
 from gradtrace.trace.keeper import SMALL, Keeper, Kept, Version
 
@@ -36,6 +36,8 @@ class Value(NamedTuple):
     @property
     def data(self) -> Any:
         """Every element. NotKeptError if only a summary was kept."""
+        if self.kept is not None and self.kept.device == "meta":
+            raise NotKeptError.of_meta()
         if self.elements is None:
             raise NotKeptError(
                 f"the elements of a tensor of shape {self.shape} were not kept, only a summary of them",
@@ -142,11 +144,13 @@ def frozen(raw: Any) -> Value:
         return Value((), "float64", raw, None)
     if kind is bool or kind is int:
         return Value((), "bool" if kind is bool else "int64", raw, None)
-    return taken(raw.copy() if raw.shape else raw)
+    return taken(raw.copy() if raw.shape and not getattr(raw, "is_meta", False) else raw)
 
 
 def taken(array: Any) -> Value:
     """Return an array that will not change any more as a Value, without a copy."""
+    if getattr(array, "is_meta", False):
+        return summarized(unmeasured(tuple(array.shape), name_of(array.dtype), "meta"))
     if not array.shape:
         return Value((), name_of(array.dtype), array.item(), None)
     if not array.flags.forc:  # so that a file can keep its order, and sums give the same last digit

@@ -33,8 +33,13 @@ class Picked(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The text that `--get` prints: values with every digit, anything else as Python prints it."""
-        return numbers.full(self.fact) if isinstance(self.fact, Value) else str(self.fact)
+        """The text that `--get` prints: values with every digit, anything else as Python prints it.
+
+        NotKeptError for a tensor of which no value is known.
+        """
+        if not isinstance(self.fact, Value):
+            return str(self.fact)
+        return numbers.full(self.fact) if self.fact.is_measured else str(self.fact.data)
 
     @property
     def json(self) -> Any:

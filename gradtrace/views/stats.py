@@ -158,7 +158,7 @@ def not_finite(found: Numbers | Module, prefix: str = "") -> str:
 def reports(found: Stats) -> list[tuple[str, str]]:
     s, m = found.structure, found.memory
     leaves = f"{s.leaves} {'leaf that requires' if s.leaves == 1 else 'leaves that require'} grad"
-    device = f"device {found.device}{'' if found.engine else ' (the only one here)'}"
+    device = f"device {found.device}{'' if found.engine or found.device != 'cpu' else ' (the only one here)'}"
     levels = [f"{{{some(level)}}}" for level in s.levels]
     shown = levels if len(levels) <= 8 else [*levels[:3], "...", *levels[-3:]]
     common = "; ".join(same(group) for group in s.common[:FEW])

@@ -208,10 +208,11 @@ def make_runner(record: Op) -> Callable[[tuple[Any, ...], list[Any]], Any]:
         if state.spend is not None and not view:
             charge(record, raws)
         try:
-            return record.kernel(*raws) if not exact_number else rounded_once(record.kernel(*raws), raws)
+            out = record.kernel(*raws) if not exact_number else rounded_once(record.kernel(*raws), raws)
         except (ValueError, TypeError) as error:
             raise_as_pytorch(record, raws, error)
             raise
+        return out if not state.meta else higher["carry"](record, args, out)
 
     return run
 

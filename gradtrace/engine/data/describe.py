@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor_fields import TensorExtras
 
 if TYPE_CHECKING:
@@ -44,7 +45,10 @@ hpu, mtia, privateuseone""".replace("\n", " ")
 
 
 class device:
-    """The name of a device. Tensors are always on the CPU: `check_device` refuses the others where one is used."""
+    """The name of a device, and a context in which new tensors are on it.
+
+    Tensors are on the CPU or "meta": `is_meta_device` refuses the others where one is used.
+    """
 
     __slots__ = ("index", "type")
 
@@ -77,14 +81,43 @@ class device:
     def __hash__(self) -> int:
         return hash(str(self))
 
+    def __enter__(self) -> device:
+        state.devices += (self,)
+        return self
 
-CPU = device()
+    def __exit__(self, *exc: object) -> None:
+        state.devices = state.devices[:-1]
+
+
+CPU, META = device(), device("meta")
 
 
 def check_device(value: Any) -> None:
     """Raise RuntimeError for every device except the CPU."""
     if value is not None and value is not CPU and str(value).partition(":")[0] != "cpu":
         raise RuntimeError(f"gradtrace computes on the CPU only: device '{value}' is not available; use 'cpu'")
+
+
+def is_meta_device(value: Any) -> bool:
+    """Return whether a device, by default that of new tensors, is "meta". RuntimeError unless it is this or the CPU."""
+    value = get_default_device() if value is None else value
+    if value is CPU:
+        return False
+    if str(value).partition(":")[0] == "meta":
+        return True
+    check_device(value)
+    return False
+
+
+def get_default_device() -> device:
+    """Return the device of new tensors (torch.get_default_device)."""
+    return state.devices[-1] if state.devices else CPU
+
+
+def set_default_device(device: Any) -> None:
+    """Set the device of new tensors outside of a `with` of a device; None for the CPU (torch.set_default_device)."""
+    is_meta_device(device)
+    state.devices = (type(CPU)(device or CPU), *state.devices[1:])
 
 
 # The number of dims that a tensor in this memory format has.
@@ -128,7 +161,15 @@ class Described:
 
     @property
     def device(self) -> device:
-        return CPU
+        return META if self.is_meta else CPU
+
+    @property
+    def is_meta(self) -> bool:
+        return getattr(self._data, "is_meta", False)
+
+    @property
+    def is_cpu(self) -> bool:
+        return not self.is_meta
 
     @property
     def layout(self) -> str:
@@ -138,8 +179,7 @@ class Described:
     def is_cuda(self) -> bool:
         return False
 
-    is_sparse = is_quantized = is_meta = is_mps = is_xpu = is_nested = False
-    is_cpu = True
+    is_sparse = is_quantized = is_mps = is_xpu = is_nested = False
 
     @property
     def itemsize(self) -> int:

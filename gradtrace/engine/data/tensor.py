@@ -36,6 +36,8 @@ NON_LEAF_GRAD_WARNING = (
     "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
 )
 NOT_WRITABLE = "attribute '{}' of 'torch._C.TensorBase' objects is not writable"
+NO_DATA = "Cannot copy out of meta tensor; no data!"
+NO_ARRAY = "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
 NOT_LEAF_FLAG_MESSAGE = "you can only change requires_grad flags of leaf variables."
 INSIDE_TRANSFORM = (
     "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of "
@@ -390,12 +392,16 @@ class Tensor(Methods, metaclass=TensorType):
         if type(raw) in (float, bool):
             number = raw
             return number
+        if self.is_meta:
+            raise RuntimeError("Tensor.item() cannot be called on meta tensors")
         if raw.size != 1:
             raise RuntimeError(f"a Tensor with {raw.size} elements cannot be converted to Scalar")
         number = raw.item()
         return number
 
     def tolist(self) -> Any:
+        if self.is_meta:
+            raise NotImplementedError(NO_DATA)
         if state.planner is not None:
             state.planner.read(self)
         raw = self._data
@@ -452,6 +458,8 @@ class Tensor(Methods, metaclass=TensorType):
         return Tensor._wrap(array)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
+        if self.is_meta:
+            raise TypeError(NO_ARRAY)
         if state.grad_enabled and self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return self.shared() if dtype is None else self.shared().astype(dtype)
@@ -460,7 +468,7 @@ class Tensor(Methods, metaclass=TensorType):
         """Return an ndarray on this tensor's storage; RuntimeError for a tensor that requires grad (unless `force`)."""
         if state.watcher is not None:
             state.watcher.escapes("numpy", self, None)
-        return self.shared() if force else self.__array__()
+        return self.shared() if force and not self.is_meta else self.__array__()
 
     def __repr__(self) -> str:
         from gradtrace.engine.data.text import tensor_text
@@ -484,7 +492,7 @@ class Tensor(Methods, metaclass=TensorType):
         )
 
     def __format__(self, spec: str) -> str:
-        if self.ndim == 0:
+        if self.ndim == 0 and not self.is_meta:
             return format(self.item(), spec)
         return object.__format__(self, spec)
 
@@ -528,13 +536,18 @@ class Tensor(Methods, metaclass=TensorType):
 blank: Callable[[], Tensor] = type.__call__.__get__(Tensor)
 
 
-def normalise(raw: object) -> Raw:
+def normalise(raw: Any) -> Raw:
     """Return a kernel's result as raw data: a Python float or bool for np.float64 and np.bool_, else an array."""
     if isinstance(raw, np.float64):
         return float(raw)
     if isinstance(raw, np.bool_):
         return bool(raw)
-    return np.asarray(raw)
+    return raw if getattr(raw, "is_meta", False) else np.asarray(raw)
+
+
+def on_device_of(tensor: Any, raw: Raw) -> Tensor:
+    """Return a gradient as a tensor on the device of the tensor (or edge) that it belongs to."""
+    return Tensor._wrap(higher["as_meta"](raw) if getattr(tensor, "is_meta", False) else raw)
 
 
 def grad_fn_text(fn: Node) -> str:

@@ -109,8 +109,12 @@ def tensor_text(
     aligned. With a `grad_fn_name`, `requires_grad` is not shown.
     """
     shape = _shape(array)
-    contents = _contents(array, shape, dtype_name.startswith("float"), len(prefix))
-    suffixes = _size_and_dtype(shape, dtype_name, default_dtype_name)
+    if getattr(array, "is_meta", False):
+        contents, suffixes = ELLIPSIS, ["device='meta'", f"size={tuple(shape)}"]
+        suffixes += [f"dtype=torch.{dtype_name}"] if dtype_name != default_dtype_name else []
+    else:
+        contents = _contents(array, shape, dtype_name.startswith("float"), len(prefix))
+        suffixes = _size_and_dtype(shape, dtype_name, default_dtype_name)
     if grad_fn_name is not None:
         suffixes.append(f"grad_fn=<{grad_fn_name}>")
     elif requires_grad:

@@ -17,6 +17,7 @@ from math import inf
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.data.dtypes import has_spec
+from gradtrace.engine.data.higher import higher
 from gradtrace.engine.data.node import FREED, AccumulateGrad, Node, OpNode
 from gradtrace.engine.data.state import state, using
 from gradtrace.engine.data.tensor import Tensor
@@ -129,13 +130,15 @@ class Pass:
         self.pending: dict[Node, Any] = {}
         self.owned: set[Node] = set()
         self.taken: dict[int, Any] = {}
+        self.meta = False  # whether the roots' gradients, and so all, are on the device "meta"
 
     def start(self, roots: list[Root]) -> None:
         """Run the pass from the roots. An error gets the origin of the node that was running as `__forward__`."""
         passes_run["ordered" if self.ordered else "fast"] += 1
         for node, number, gradient in roots:
             self.taken[id(gradient)] = gradient
-            arriving = unbroadcast_and_cast(gradient, node, number, None, 0)
+            self.meta = self.meta or getattr(gradient, "is_meta", False)
+            arriving = self.marked(unbroadcast_and_cast(gradient, node, number, None, 0))
             self.receive(node, arriving if node.outputs == 1 else {number: arriving})
         try:
             self.run()
@@ -147,6 +150,10 @@ class Pass:
         finally:
             if not self.ordered:
                 self.store()
+
+    def marked(self, value: Any) -> Any:
+        """Return a gradient, as a meta array if the roots are: hooks and watchers must not take it for values."""
+        return higher["as_meta"](value) if self.meta and not isinstance(value, Tensor) else value
 
     def run(self) -> None:
         """Run the newest node that has a gradient, until no node has one."""
@@ -298,7 +305,7 @@ class OrderedPass(Pass):
             value, needed = results[i], self.is_needed(target)
             if needed and value is not None:
                 number = 0 if numbers is None else numbers[i]
-                value = unbroadcast_and_cast(value, target, number, node, i)
+                value = self.marked(unbroadcast_and_cast(value, target, number, node, i))
                 if watcher is not None:
                     watcher.sends(i, value)
                 self.receive(target, value if target.outputs == 1 else {number: value})

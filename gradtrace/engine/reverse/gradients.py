@@ -272,6 +272,8 @@ def root_gradients(outputs: tuple[Any, ...], vectors: Vectors, create_graph: boo
             g = as_tensor(g)
         elif isinstance(g, Tensor):
             g = g._data
+        if isinstance(out, Tensor) and out.is_meta and not create_graph:
+            g = higher["as_meta"](g)
         roots.append((node, number, g))
     return roots
 
@@ -302,7 +304,7 @@ def first_gradient(out: Tensor | Edge, g: object, i: int) -> Gradient | None:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if type(out._data) is float:
         return 1.0
-    one = np.empty(out._data.shape, out._data.dtype)
+    one = np.empty_like(out._data)
     one.fill(1)
     return one
 

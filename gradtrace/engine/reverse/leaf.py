@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import state
-from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.tensor import Tensor, on_device_of
 from gradtrace.engine.operators.op import records
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | No
     if isinstance(gradient, Tensor):
         extra.grad = records["copy"](None, gradient) if have is None else have + gradient
     elif have is None:
-        extra.grad = Tensor._wrap(own_array(gradient, taken))
+        extra.grad = on_device_of(leaf, own_array(gradient, taken))
     elif type(have._data) is float:
         have._data += float(gradient)
     else:

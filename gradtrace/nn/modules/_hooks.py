@@ -26,9 +26,7 @@ HOOKS = words("""
     _load_state_dict_pre_hooks _load_state_dict_post_hooks
 """)
 KINDS_OF_HOOKS = words("_forward_hooks_with_kwargs _forward_hooks_always_called _forward_pre_hooks_with_kwargs")
-MIXED_HOOKS = (
-    "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them."
-)
+MIXED_HOOKS = "Cannot use both regular backward hooks and full backward hooks {}. Please use only one of them."
 OLD_HOOKS = (
     "Using {} is deprecated and will be removed in future versions. This hook will be missing some {}. Please use "
     "register_full_backward_hook to get the documented behavior."
@@ -63,8 +61,8 @@ def register_module_forward_hook(
     hook: Hook, *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
     """Run `hook(module, args, output)` after the forward of every module; its result replaces the output."""
-    handle = add_hook(_global_forward_hooks, hook)
-    return _mark(handle, (_global_forward_with_kwargs, with_kwargs), (_global_forward_always, always_call))
+    kinds = (_global_forward_with_kwargs, with_kwargs), (_global_forward_always, always_call)
+    return _register(_global_forward_hooks, hook, False, *kinds)
 
 
 def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
@@ -74,29 +72,23 @@ def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
 
 def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
     """Run `hook(module, grad_input, grad_output)` after the backward of every module."""
-    _set_global_kind(True)
+    global _global_is_full_backward_hook
+    _global_is_full_backward_hook = _same_kind(_global_is_full_backward_hook, True, "as a global Module hook")
     return add_hook(_global_backward_hooks, hook)
 
 
 def register_module_backward_hook(hook: Hook) -> RemovableHandle:
     """Run `hook(module, grad_input, grad_output)` for the last operation of every module; deprecated."""
-    _set_global_kind(False)
+    global _global_is_full_backward_hook
+    _global_is_full_backward_hook = _same_kind(_global_is_full_backward_hook, False, "as a global Module hook")
     return add_hook(_global_backward_hooks, hook)
 
 
-def _set_global_kind(full: bool) -> None:
-    global _global_is_full_backward_hook
-    if _global_is_full_backward_hook is (not full):
-        raise RuntimeError(MIXED_HOOKS.replace("on a single Module", "as a global Module hook"))
-    _global_is_full_backward_hook = full
-
-
-def _mark(handle: RemovableHandle, *kinds: tuple[set[int], bool]) -> RemovableHandle:
-    """Put the handle into the sets of its kinds; `remove` takes it out of them."""
-    handle.kinds = tuple(handles for handles, wanted in kinds if wanted and isinstance(handles, set))
-    for handles in handle.kinds:
-        handles.add(handle.id)
-    return handle
+def _same_kind(known: bool | None, full: bool, where: str = "on a single Module") -> bool:
+    """Return `full`; raise RuntimeError if backward hooks of the other kind are registered."""
+    if known is (not full):
+        raise RuntimeError(MIXED_HOOKS.format(where))
+    return full
 
 
 def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
@@ -121,10 +113,16 @@ def _registered(hooks: OrderedDict[int, Hook], module: object, name: str, value:
     return value
 
 
-def _register(hooks: OrderedDict[int, Hook], hook: Hook, prepend: bool) -> RemovableHandle:
+def _register(
+    hooks: OrderedDict[int, Hook], hook: Hook, prepend: bool, *kinds: tuple[set[int], bool]
+) -> RemovableHandle:
+    """Register a hook, and its id in the sets of its kinds; `remove` takes it out of all of them."""
     handle = add_hook(hooks, hook)
     if prepend:
         hooks.move_to_end(handle.id, last=False)
+    handle.kinds = tuple(handles for handles, wanted in kinds if wanted and isinstance(handles, set))
+    for handles in handle.kinds:
+        handles.add(handle.id)
     return handle
 
 
@@ -153,15 +151,14 @@ class Hooked:
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Run `hook(module, args)` before forward; its result replaces the arguments."""
-        handle = _register(self._forward_pre_hooks, hook, prepend)
-        return _mark(handle, (self._forward_pre_hooks_with_kwargs, with_kwargs))
+        return _register(self._forward_pre_hooks, hook, prepend, (self._forward_pre_hooks_with_kwargs, with_kwargs))
 
     def register_forward_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         """Run `hook(module, args, output)` after forward; its result replaces the output."""
         kinds = (self._forward_hooks_with_kwargs, with_kwargs), (self._forward_hooks_always_called, always_call)
-        return _mark(_register(self._forward_hooks, hook, prepend), *kinds)
+        return _register(self._forward_hooks, hook, prepend, *kinds)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Run `hook(module, grad_output)` before the module's backward; its result replaces grad_output."""
@@ -169,16 +166,12 @@ class Hooked:
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Run `hook(module, grad_input, grad_output)` when the gradients of the inputs are complete."""
-        if self._is_full_backward_hook is False:
-            raise RuntimeError(MIXED_HOOKS)
-        self._is_full_backward_hook = True
+        self._is_full_backward_hook = _same_kind(self._is_full_backward_hook, True)
         return _register(self._backward_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
         """Run `hook(module, grad_input, grad_output)` for the module's last operation only; deprecated."""
-        if self._is_full_backward_hook is True:
-            raise RuntimeError(MIXED_HOOKS)
-        self._is_full_backward_hook = False
+        self._is_full_backward_hook = _same_kind(self._is_full_backward_hook, False)
         return _register(self._backward_hooks, hook, False)
 
     # ---- the call

@@ -13,7 +13,7 @@ from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.linear import Linear
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import function, new_parameter
+from gradtrace.nn.modules.utils import add_parameter, function, new_parameter, store
 
 
 class NonDynamicallyQuantizableLinear(Linear):
@@ -55,22 +55,18 @@ class MultiheadAttention(Module):
                 f"num_heads={num_heads} instead"
             )
         super().__init__()
-        self.embed_dim = embed_dim
+        store(self, locals(), "embed_dim num_heads dropout batch_first add_zero_attn")
         self.kdim = kdim if kdim is not None else embed_dim
         self.vdim = vdim if vdim is not None else embed_dim
         self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
-        self.num_heads = num_heads
-        self.dropout = dropout
-        self.batch_first = batch_first
         self.head_dim = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError("embed_dim must be divisible by num_heads")
         self._register_projections(device, dtype)
-        self.register_parameter("in_proj_bias", new_parameter(3 * embed_dim, device, dtype) if bias else None)
+        add_parameter(self, "in_proj_bias", 3 * embed_dim if bias else None, device, dtype)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
         self.bias_k = new_parameter((1, 1, embed_dim), device, dtype) if add_bias_kv else None
         self.bias_v = new_parameter((1, 1, embed_dim), device, dtype) if add_bias_kv else None
-        self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 
     def _register_projections(self, device: Any, dtype: Any) -> None:
@@ -78,7 +74,7 @@ class MultiheadAttention(Module):
         if same:
             self.in_proj_weight = new_parameter((3 * e, e), device, dtype)
         for name, width in (("q_proj_weight", e), ("k_proj_weight", self.kdim), ("v_proj_weight", self.vdim)):
-            self.register_parameter(name, None if same else new_parameter((e, width), device, dtype))
+            add_parameter(self, name, None if same else (e, width), device, dtype)
         if not same:
             self.register_parameter("in_proj_weight", None)
 

@@ -9,7 +9,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import attributes, function, new_parameter, register_bias
+from gradtrace.nn.modules.utils import add_parameter, attributes, function, store
 
 
 class _NormBase(Module):
@@ -30,16 +30,9 @@ class _NormBase(Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
-        self.num_features = num_features
-        self.eps = eps
-        self.momentum = momentum
-        self.affine = affine
-        self.track_running_stats = track_running_stats
-        if affine:
-            self.weight = new_parameter(num_features, device, dtype)
-        else:
-            self.register_parameter("weight", None)
-        register_bias(self, num_features if affine and bias else None, device, dtype)
+        store(self, locals(), "num_features eps momentum affine track_running_stats")
+        add_parameter(self, "weight", num_features if affine else None, device, dtype)
+        add_parameter(self, "bias", num_features if affine and bias else None, device, dtype)
         self._register_statistics(device, dtype)
         self.reset_parameters()
 
@@ -47,7 +40,8 @@ class _NormBase(Module):
         n, tracked = self.num_features, self.track_running_stats
         self.register_buffer("running_mean", function("zeros")(n, device=device, dtype=dtype) if tracked else None)
         self.register_buffer("running_var", function("ones")(n, device=device, dtype=dtype) if tracked else None)
-        self.register_buffer("num_batches_tracked", function("tensor")(0, dtype=int64) if tracked else None)
+        count = function("tensor")(0, device=device, dtype=int64) if tracked else None
+        self.register_buffer("num_batches_tracked", count)
 
     def reset_running_stats(self) -> None:
         if self.track_running_stats:
@@ -107,16 +101,8 @@ class _BatchNorm(_NormBase):
         factor = self._average_factor()
         use_batch = self.training or (self.running_mean is None and self.running_var is None)
         keep = not self.training or self.track_running_stats
-        return F.batch_norm(
-            input,
-            self.running_mean if keep else None,
-            self.running_var if keep else None,
-            self.weight,
-            self.bias,
-            use_batch,
-            factor,
-            self.eps,
-        )
+        mean, variance = (self.running_mean, self.running_var) if keep else (None, None)
+        return F.batch_norm(input, mean, variance, self.weight, self.bias, use_batch, factor, self.eps)
 
 
 class BatchNorm1d(_BatchNorm):

@@ -24,7 +24,22 @@ def _renumber(module: Module) -> None:
     module.__dict__["_modules"] = {str(i): child for i, child in enumerate(module._modules.values())}
 
 
-class Sequential(Module):
+class _Numbered(Module):
+    """Base of the containers that are indexed by number."""
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._modules.values())
+
+    def pop(self: Any, key: Any) -> Any:
+        module = self[key]
+        del self[key]
+        return module
+
+
+class Sequential(_Numbered):
     """A chain of modules, called one after another, named by number or by the keys of an OrderedDict."""
 
     def __init__(self, *args: Any) -> None:
@@ -57,12 +72,6 @@ class Sequential(Module):
         for key in keys:
             delattr(self, key)
         _renumber(self)
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._modules.values())
 
     def __add__(self, other: Any) -> Sequential:
         return Sequential().extend(self).extend(_sequential(other))
@@ -104,11 +113,6 @@ class Sequential(Module):
         self.__dict__["_modules"] = {str(i): child for i, child in enumerate(children)}
         return self
 
-    def pop(self, key: Any) -> Any:
-        module = self[key]
-        del self[key]
-        return module
-
 
 def _sequential(other: Any) -> Sequential:
     if not isinstance(other, Sequential):
@@ -125,7 +129,7 @@ def _times(module: Module, times: Any) -> int:
     return times
 
 
-class ModuleList(Module):
+class ModuleList(_Numbered):
     """A list of modules; it has no forward method."""
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
@@ -146,12 +150,6 @@ class ModuleList(Module):
         for i in gone:
             delattr(self, str(i))
         _renumber(self)
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._modules.values())
 
     def __iadd__(self, modules: Iterable[Module]) -> Any:
         return self.extend(modules)
@@ -174,11 +172,6 @@ class ModuleList(Module):
         for i in range(len(self), index, -1):
             self._modules[str(i)] = self._modules[str(i - 1)]
         self._modules[str(index)] = module
-
-    def pop(self, key: Any) -> Any:
-        module = self[key]
-        del self[key]
-        return module
 
     def __repr__(self) -> str:
         """Show equal neighbours once, with their range and count."""

@@ -12,7 +12,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import new_parameter, register_bias, repeated
+from gradtrace.nn.modules.utils import add_parameter, attributes, new_parameter, repeated, store, unusual
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
@@ -20,38 +20,25 @@ PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 class _ConvNd(Module):
     spatial = 0  # number of dimensions convolved over, a keyword of the class statement
     transposed = False
+    padding: Any
 
     def __init_subclass__(cls, spatial: int = 0, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         cls.spatial = spatial or cls.spatial
 
-    def _setup(
-        self,
-        channels: tuple[int, int],
-        kernel_size: Any,
-        stride: Any,
-        padding: Any,
-        dilation: Any,
-        output_padding: Any,
-        groups: int,
-        bias: bool,
-        padding_mode: str,
-        device: Any,
-        dtype: Any,
-    ) -> None:
-        n = self.spatial
-        self.in_channels, self.out_channels = channels
-        self.kernel_size = repeated(kernel_size, n)
-        self.stride = repeated(stride, n)
-        self.padding = padding if isinstance(padding, str) else repeated(padding, n)
-        self.dilation = repeated(dilation, n)
-        self.output_padding = repeated(output_padding, n)
-        self.groups = groups
-        self.padding_mode = padding_mode
+    def _setup(self, options: dict[str, Any]) -> None:
+        """Set the attributes and create the parameters; `options` has the arguments of `__init__`."""
+        store(self, options, "in_channels out_channels groups padding_mode")
+        for name in ("kernel_size", "stride", "dilation", "output_padding"):
+            setattr(self, name, repeated(options[name], self.spatial))
+        padding = options["padding"]
+        self.padding = padding if isinstance(padding, str) else repeated(padding, self.spatial)
         self._check()
+        channels = (self.in_channels, self.out_channels)
         a, b = channels if self.transposed else channels[::-1]
-        self.weight = new_parameter((a, b // groups, *self.kernel_size), device, dtype)
-        register_bias(self, self.out_channels if bias else None, device, dtype)
+        device, dtype = options["device"], options["dtype"]
+        self.weight = new_parameter((a, b // self.groups, *self.kernel_size), device, dtype)
+        add_parameter(self, "bias", self.out_channels if options["bias"] else None, device, dtype)
         self.reset_parameters()
 
     def _check(self) -> None:
@@ -96,16 +83,9 @@ class _ConvNd(Module):
         return convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def extra_repr(self) -> str:
-        n = self.spatial
-        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        for name, usual in (
-            ("padding", (0,) * len(self.padding)),
-            ("dilation", (1,) * n),
-            ("output_padding", (0,) * n),
-            ("groups", 1),
-        ):
-            if getattr(self, name) != usual:
-                text += f", {name}={getattr(self, name)}"
+        text = f"{self.in_channels}, {self.out_channels}, {attributes(self, 'kernel_size', 'stride')}"
+        zeros, ones = (0,) * self.spatial, (1,) * self.spatial
+        text += unusual(self, padding=(0,) * len(self.padding), dilation=ones, output_padding=zeros, groups=1)
         if self.bias is None:
             text += ", bias=False"
         if self.padding_mode != "zeros":
@@ -129,8 +109,7 @@ class _Conv(_ConvNd):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        channels = (in_channels, out_channels)
-        self._setup(channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device, dtype)
+        self._setup({**locals(), "output_padding": 0})
 
 
 class Conv1d(_Conv, spatial=1):
@@ -167,19 +146,7 @@ class _ConvTranspose(_ConvNd):
         super().__init__()
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        self._setup(
-            (in_channels, out_channels),
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            output_padding,
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
-        )
+        self._setup(locals())
 
     def _output_padding(self, input: Tensor, output_size: Any) -> Any:
         """Return the output padding that produces `output_size` (the spatial sizes, or the whole shape)."""
@@ -209,16 +176,8 @@ class _ConvTranspose(_ConvNd):
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         convolve = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[self.spatial - 1]
-        return convolve(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            self._output_padding(input, output_size),
-            self.groups,
-            self.dilation,
-        )
+        more = self._output_padding(input, output_size)
+        return convolve(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
 
 class ConvTranspose1d(_ConvTranspose, spatial=1):

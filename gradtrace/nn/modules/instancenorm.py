@@ -30,16 +30,10 @@ class _InstanceNorm(_NormBase):
         check_dims(input, (self.unbatched_dims, self.unbatched_dims + 1))
 
     def _normalised(self, input: Tensor) -> Tensor:
-        return F.instance_norm(
-            input,
-            self.running_mean,
-            self.running_var,
-            self.weight,
-            self.bias,
-            self.training or not self.track_running_stats,
-            self.momentum if self.momentum is not None else 0.0,
-            self.eps,
-        )
+        use_input = self.training or not self.track_running_stats
+        momentum = 0.0 if self.momentum is None else self.momentum
+        tensors = (self.running_mean, self.running_var, self.weight, self.bias)
+        return F.instance_norm(input, *tensors, use_input, momentum, self.eps)
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)

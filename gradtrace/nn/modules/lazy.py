@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from gradtrace.engine.data.tensor import Tensor
@@ -64,7 +65,7 @@ def class_to_become(layer: Any) -> Any:
 class _Lazy(LazyModuleMixin, Module):
     """Base of lazy layers: the parameters have no size yet, and draw their values when they get one."""
 
-    size_name: str
+    size_name = "num_features"
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(0, *args, **kwargs)
@@ -131,28 +132,16 @@ class _LazyConv(_Lazy):
         return int(input.shape[-self.spatial - 1])
 
 
-def _lazy(base: Any, kind: Any, name: str, size_name: str) -> Any:
-    return type(
-        name,
-        (kind, base),
-        {
-            "__module__": __name__,
-            "__doc__": f"{base.__name__} whose `{size_name}` are those of the first input.",
-            "cls_to_become": base,
-            "size_name": size_name,
-        },
-    )
+def _lazy(kind: Any, module: Any, name: str) -> Iterator[Any]:
+    """Yield the lazy classes of the layers NAME1d, NAME2d and NAME3d of a module."""
+    for spatial in (1, 2, 3):
+        base = getattr(module, f"{name}{spatial}d")
+        doc = f"{base.__name__} whose `{kind.size_name}` are those of the first input."
+        members = {"__module__": __name__, "__doc__": doc, "cls_to_become": base}
+        yield type(f"Lazy{base.__name__}", (kind, base), members)
 
 
-LazyConv1d = _lazy(conv.Conv1d, _LazyConv, "LazyConv1d", "in_channels")
-LazyConv2d = _lazy(conv.Conv2d, _LazyConv, "LazyConv2d", "in_channels")
-LazyConv3d = _lazy(conv.Conv3d, _LazyConv, "LazyConv3d", "in_channels")
-LazyConvTranspose1d = _lazy(conv.ConvTranspose1d, _LazyConv, "LazyConvTranspose1d", "in_channels")
-LazyConvTranspose2d = _lazy(conv.ConvTranspose2d, _LazyConv, "LazyConvTranspose2d", "in_channels")
-LazyConvTranspose3d = _lazy(conv.ConvTranspose3d, _LazyConv, "LazyConvTranspose3d", "in_channels")
-LazyBatchNorm1d = _lazy(batchnorm.BatchNorm1d, _Lazy, "LazyBatchNorm1d", "num_features")
-LazyBatchNorm2d = _lazy(batchnorm.BatchNorm2d, _Lazy, "LazyBatchNorm2d", "num_features")
-LazyBatchNorm3d = _lazy(batchnorm.BatchNorm3d, _Lazy, "LazyBatchNorm3d", "num_features")
-LazyInstanceNorm1d = _lazy(instancenorm.InstanceNorm1d, _LazyInstanceNorm, "LazyInstanceNorm1d", "num_features")
-LazyInstanceNorm2d = _lazy(instancenorm.InstanceNorm2d, _LazyInstanceNorm, "LazyInstanceNorm2d", "num_features")
-LazyInstanceNorm3d = _lazy(instancenorm.InstanceNorm3d, _LazyInstanceNorm, "LazyInstanceNorm3d", "num_features")
+LazyConv1d, LazyConv2d, LazyConv3d = _lazy(_LazyConv, conv, "Conv")
+LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d = _lazy(_LazyConv, conv, "ConvTranspose")
+LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = _lazy(_Lazy, batchnorm, "BatchNorm")
+LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = _lazy(_LazyInstanceNorm, instancenorm, "InstanceNorm")

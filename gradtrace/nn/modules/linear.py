@@ -9,7 +9,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import new_parameter, register_bias
+from gradtrace.nn.modules.utils import add_parameter, new_parameter, store
 
 
 class Identity(Module):
@@ -35,7 +35,7 @@ class Linear(Module):
         self.in_features = in_features
         self.out_features = out_features
         self.weight = new_parameter((out_features, in_features), device, dtype)
-        register_bias(self, out_features if bias else None, device, dtype)
+        add_parameter(self, "bias", out_features if bias else None, device, dtype)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -62,11 +62,9 @@ class Bilinear(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.in1_features = in1_features
-        self.in2_features = in2_features
-        self.out_features = out_features
+        store(self, locals(), "in1_features in2_features out_features")
         self.weight = new_parameter((out_features, in1_features, in2_features), device, dtype)
-        register_bias(self, out_features if bias else None, device, dtype)
+        add_parameter(self, "bias", out_features if bias else None, device, dtype)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -7,9 +7,8 @@ from typing import Any
 
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lazy_names import words
-from gradtrace.nn import functional as F
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import function_of
+from gradtrace.nn.modules.utils import function_of, store
 from gradtrace.ops.nn.loss import legacy_reduction
 
 
@@ -37,10 +36,8 @@ class _Loss(Module):
             cls._function, cls._passes = function, words(passes)
 
     def _call(self, *inputs: Any) -> Any:
-        function = function_of(self)
-        if not self._passes:
-            return function(*inputs, reduction=self.reduction)
-        return function(*inputs, reduction=self.reduction, **{name: getattr(self, name) for name in self._passes})
+        passed = {name: getattr(self, name) for name in self._passes}
+        return function_of(self)(*inputs, reduction=self.reduction, **passed)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return self._call(input, target)
@@ -122,8 +119,7 @@ class CrossEntropyLoss(_WeightedLoss, function="cross_entropy", passes="weight i
         label_smoothing: float = 0.0,
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index = ignore_index
-        self.label_smoothing = label_smoothing
+        store(self, locals(), "ignore_index label_smoothing")
 
 
 class BCELoss(_WeightedLoss, function="binary_cross_entropy", passes="weight"):
@@ -173,9 +169,7 @@ class PoissonNLLLoss(_Loss, function="poisson_nll_loss", passes="log_input full 
         reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
-        self.log_input = log_input
-        self.full = full
-        self.eps = eps
+        store(self, locals(), "log_input full eps")
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
         return self._call(log_input, target)
@@ -186,8 +180,7 @@ class GaussianNLLLoss(_Loss, function="gaussian_nll_loss", passes="full eps"):
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(None, None, reduction)
-        self.full = full
-        self.eps = eps
+        store(self, locals(), "full eps")
 
     def forward(self, input: Tensor, target: Tensor, var: Any) -> Tensor:  # type: ignore[override]
         return self._call(input, target, var)
@@ -222,8 +215,7 @@ class MultiMarginLoss(_WeightedLoss, function="multi_margin_loss", passes="p mar
             raise ValueError("only p == 1 and p == 2 supported")
         if weight is not None and weight.dim() != 1:
             raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
-        self.p = p
-        self.margin = margin
+        store(self, locals(), "p margin")
 
 
 class _MarginLoss(_Loss):
@@ -281,9 +273,7 @@ class TripletMarginLoss(_Loss, function="triplet_margin_loss", passes="margin p 
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = _positive_margin("TripletMarginLoss", margin)
-        self.p = p
-        self.eps = eps
-        self.swap = swap
+        store(self, locals(), "p eps swap")
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
         return self._call(anchor, positive, negative)
@@ -315,15 +305,12 @@ class TripletMarginWithDistanceLoss(
         return self._call(anchor, positive, negative)
 
 
-class CTCLoss(_Loss):
+class CTCLoss(_Loss, function="ctc_loss", passes="blank zero_infinity"):
     """Connectionist temporal classification."""
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)
-        self.blank = blank
-        self.zero_infinity = zero_infinity
+        store(self, locals(), "blank zero_infinity")
 
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:  # type: ignore[override]
-        return F.ctc_loss(
-            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
-        )
+        return self._call(log_probs, targets, input_lengths, target_lengths)

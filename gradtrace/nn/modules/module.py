@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gradtrace import ops
 from gradtrace.engine.data import describe, dtypes
 from gradtrace.engine.data.modes import no_grad
 from gradtrace.engine.data.tensor import Tensor
@@ -39,6 +40,12 @@ __all__ = [
     "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
     "register_module_parameter_registration_hook",
 ]  # fmt: skip
+
+
+NO_WAY_BACK = (
+    "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() "
+    "when moving module from meta to a different device."
+)
 
 
 def _forward_unimplemented(self: Module, *input: Any) -> Any:
@@ -376,7 +383,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
         return self._apply(lambda t: t.half() if t.is_floating_point() else t)
 
     def cpu(self) -> Any:
-        return self
+        return self.to("cpu")
 
     def share_memory(self) -> Any:
         """Return self; there are no other processes to share memory with."""
@@ -394,18 +401,20 @@ class Module(Hooked, Stateful, metaclass=Homed):
 
         `memory_format` changes the layout of those with four dims (torch.channels_last) or five (channels_last_3d).
         """
-        dtype, memory_format = kwargs.get("dtype"), kwargs.get("memory_format")
+        dtype, memory_format, device = kwargs.get("dtype"), kwargs.get("memory_format"), None
         if memory_format in describe.CHANNELS_LAST:
             for t in (*self.parameters(), *self.buffers()):
                 if t.ndim == describe.CHANNELS_LAST[memory_format]:
                     t.data = t.data.contiguous(memory_format=memory_format)
         for arg in (*args, *([kwargs["device"]] if "device" in kwargs else ())):
             if isinstance(arg, Tensor):
-                dtype = arg.dtype
+                dtype, device = arg.dtype, arg.device
             elif isinstance(arg, (dtypes.dtype, type)):
                 dtype = arg
             elif not isinstance(arg, bool):
-                describe.check_device(arg)
+                device = arg
+        if device is not None:
+            self._move(describe.is_meta_device(device))
         dtype = dtypes.as_dtype(dtype)
         if dtype is None:
             return self
@@ -414,6 +423,17 @@ class Module(Hooked, Stateful, metaclass=Homed):
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=" + str(dtype)
             )
         return self._cast(dtype)
+
+    def _move(self, to_meta: bool) -> None:
+        if not to_meta and any(t.is_meta for t in (*self.parameters(), *self.buffers())):
+            raise NotImplementedError(NO_WAY_BACK)
+        if to_meta:
+            self._apply(lambda t: t.to(describe.META))
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
+        """Give all parameters and buffers new memory on a device, without setting the values."""
+        empty_like = ops.find(ops.api.functions, "empty_like")
+        return self._apply(lambda t: empty_like(t, device=device), recurse)
 
     def train(self, mode: bool = True) -> Any:
         """Set training mode on self and all submodules."""

@@ -8,18 +8,15 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import FunctionModule, attributes, new_parameter, register_bias
+from gradtrace.nn.modules.utils import FunctionModule, add_parameter, attributes, store
 
 
 class _ScaleAndShift(FunctionModule):
     """A norm with a learnable scale and shift, initially ones and zeros."""
 
     def _register(self, shape: Any, scale: bool, shift: bool, device: Any, dtype: Any) -> None:
-        if scale:
-            self.weight = new_parameter(shape, device, dtype)
-        else:
-            self.register_parameter("weight", None)
-        register_bias(self, shape if scale and shift else None, device, dtype)
+        add_parameter(self, "weight", shape if scale else None, device, dtype)
+        add_parameter(self, "bias", shape if scale and shift else None, device, dtype)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -68,10 +65,7 @@ class GroupNorm(_ScaleAndShift, function="group_norm", passes="num_groups weight
         super().__init__()
         if num_channels % num_groups != 0:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
-        self.num_groups = num_groups
-        self.num_channels = num_channels
-        self.eps = eps
-        self.affine = affine
+        store(self, locals(), "num_groups num_channels eps affine")
         self._register(num_channels, affine, bias, device, dtype)
 
     def extra_repr(self) -> str:
@@ -95,10 +89,7 @@ class RMSNorm(Module):
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        if elementwise_affine:
-            self.weight = new_parameter(self.normalized_shape, device, dtype)
-        else:
-            self.register_parameter("weight", None)
+        add_parameter(self, "weight", self.normalized_shape if elementwise_affine else None, device, dtype)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.nn.modules.utils import FunctionModule, function_of, repeated
+from gradtrace.nn.modules.utils import FunctionModule, function_of, repeated, store
 
 
 class _MaxPoolNd(
@@ -160,10 +160,7 @@ class FractionalMaxPool3d(_FractionalMaxPool, function="fractional_max_pool3d"):
 class _LPPoolNd(FunctionModule, shows="norm_type kernel_size stride ceil_mode"):
     def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
         super().__init__()
-        self.norm_type = norm_type
-        self.kernel_size = kernel_size
-        self.stride = stride
-        self.ceil_mode = ceil_mode
+        store(self, locals(), "norm_type kernel_size stride ceil_mode")
 
     def forward(self, input: Tensor) -> Tensor:
         function = function_of(self)

@@ -16,7 +16,7 @@ from gradtrace.engine.operators.op import d, elementwise_op
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import function, new_parameter, tensor_of
+from gradtrace.nn.modules.utils import add_parameter, function, new_parameter, store, tensor_of, unusual
 
 State = tuple[Any, ...]  # tensors: (h,) or (h, c)
 
@@ -38,6 +38,8 @@ def _gru_step(gates: Tensor, state: State, w_hh: Tensor, b_hh: Tensor | None) ->
     return ((h - n) * z + n,)
 
 
+# (index of the weights, input, state, whether it runs backwards) to the outputs of all steps and the final state
+RunLayer = Callable[[int, Tensor, State, bool], "tuple[Tensor, State]"]
 RecurrentStep = Callable[[Tensor, State, Tensor, "Tensor | None"], State]
 # mode: (the function of one step, gates per hidden unit)
 MODES: dict[str, tuple[RecurrentStep, int]] = {
@@ -62,7 +64,7 @@ def is_single(x: Tensor) -> bool:
 
 
 def _zeros(input: Tensor, *shape: int) -> Tensor:
-    return function("zeros")(*shape, dtype=input.dtype)
+    return function("zeros")(*shape, dtype=input.dtype, device=input.device)
 
 
 class RNNBase(Module):
@@ -83,15 +85,8 @@ class RNNBase(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.mode = mode
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.num_layers = num_layers
-        self.bias = bias
-        self.batch_first = batch_first
-        self.dropout = dropout
-        self.bidirectional = bidirectional
-        self.proj_size = proj_size
+        names = "mode input_size hidden_size num_layers bias batch_first dropout bidirectional proj_size"
+        store(self, locals(), names)
         self._check_options()
         self.dropout = float(dropout)
         self._all_weights = [
@@ -198,33 +193,37 @@ class RNNBase(Module):
             state = self._first_state(time_first, batch)
         self._check_input(input)
         self._check_state(state, batch)
-        cat, stack = function("cat"), function("stack")
-        output, finals = time_first, []
-        for layer in range(self.num_layers):
-            directions = []
-            for reverse in range(len(self._suffixes())):
-                index = layer * len(self._suffixes()) + reverse
-                steps, final = self._run_layer(index, output, tuple(s[index] for s in state), bool(reverse))
-                directions.append(stack(steps, 0))
-                finals.append(final)
-            output = cat(directions, -1) if self.bidirectional else directions[0]
-            if self.mode == "LSTM" and not self.bidirectional and not self.proj_size and is_single(output):
-                output = mkldnn_layer(output)
-            if self.dropout and layer < self.num_layers - 1:
-                output = F.dropout(output, self.dropout, self.training)
-        hidden = tuple(stack([final[i] for final in finals], 0) for i in range(len(state)))
+        output, hidden = self._through_layers(time_first, state, self._run_layer)
         if self.batch_first:
             output = output.transpose(0, 1) if self.mode == "LSTM" else output.transpose_(0, 1)
         return output, hidden
 
-    def _run_layer(self, index: int, input: Tensor, state: State, reverse: bool) -> tuple[list[Tensor], State]:
+    def _through_layers(self, output: Tensor, state: State, run: RunLayer) -> tuple[Tensor, State]:
+        """Run all layers in both directions; return the last output and the final states."""
+        finals = []
+        for layer in range(self.num_layers):
+            directions = []
+            for reverse in range(len(self._suffixes())):
+                index = layer * len(self._suffixes()) + reverse
+                steps, final = run(index, output, tuple(s[index] for s in state), bool(reverse))
+                directions.append(steps)
+                finals.append(final)
+            output = function("cat")(directions, -1) if self.bidirectional else directions[0]
+            if self.dropout and layer < self.num_layers - 1:
+                output = F.dropout(output, self.dropout, self.training)
+        return output, tuple(function("stack")([final[i] for final in finals], 0) for i in range(len(state)))
+
+    def _run_layer(self, index: int, input: Tensor, state: State, reverse: bool) -> tuple[Tensor, State]:
         weights = self._weights(index)
         gates = gates_of(weights, input).unbind(0)
         outputs: list[Tensor] = []
         for gate in reversed(gates) if reverse else gates:
             state = self._one_step(weights, gate, state)
             outputs.append(state[0])
-        return (outputs[::-1] if reverse else outputs), state
+        output = function("stack")(outputs[::-1] if reverse else outputs, 0)
+        if self.mode == "LSTM" and not self.bidirectional and not self.proj_size and is_single(output):
+            output = mkldnn_layer(output)
+        return output, state
 
     def _weights(self, index: int) -> dict[str, Any]:
         return {name.split("_l")[0]: tensor_of(self, name) for name in self._all_weights[index]}
@@ -265,18 +264,8 @@ class RNNBase(Module):
         raise RuntimeError(f"For {kind} input, hx should also be {wanted}-D but got {dims[0]}-D tensor")
 
     def extra_repr(self) -> str:
-        text = f"{self.input_size}, {self.hidden_size}"
-        for name, usual in (
-            ("proj_size", 0),
-            ("num_layers", 1),
-            ("bias", True),
-            ("batch_first", False),
-            ("dropout", 0),
-            ("bidirectional", False),
-        ):
-            if getattr(self, name) != usual:
-                text += f", {name}={getattr(self, name)}"
-        return text
+        options = unusual(self, proj_size=0, num_layers=1, bias=True, batch_first=False, dropout=0, bidirectional=False)
+        return f"{self.input_size}, {self.hidden_size}{options}"
 
 
 def _no_projection(kwargs: dict[str, Any]) -> None:
@@ -332,14 +321,12 @@ class RNNCellBase(Module):
         self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
     ) -> None:
         super().__init__()
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.bias = bias
+        store(self, locals(), "input_size hidden_size bias")
         gates = num_chunks * hidden_size
         self.weight_ih = new_parameter((gates, input_size), device, dtype)
         self.weight_hh = new_parameter((gates, hidden_size), device, dtype)
         for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(name, new_parameter(gates, device, dtype) if bias else None)
+            add_parameter(self, name, gates if bias else None, device, dtype)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.nn import functional as F
 from gradtrace.nn.modules.rnn import gates_of
 from gradtrace.nn.modules.utils import function
 from gradtrace.nn.utils.packing import PackedSequence
@@ -23,21 +22,12 @@ def run_packed(layer: Any, packed: PackedSequence, state: State | None) -> tuple
         state = tuple(s.index_select(1, order) for s in state)
     layer._check_input(data)
     layer._check_state(state, sizes[0])
-    cat, stack = function("cat"), function("stack")
-    directions = len(layer._suffixes())
-    output, finals = data, []
-    for number in range(layer.num_layers):
-        outputs = []
-        for reverse in range(directions):
-            index = number * directions + reverse
-            run = backwards if reverse else forwards
-            steps, final = run(layer, index, output, sizes, tuple(s[index] for s in state))
-            outputs.append(cat(steps, 0))
-            finals.append(final)
-        output = cat(outputs, -1) if directions > 1 else outputs[0]
-        if layer.dropout and number < layer.num_layers - 1:
-            output = F.dropout(output, layer.dropout, layer.training)
-    hidden = tuple(stack([final[i] for final in finals], 0) for i in range(len(state)))
+
+    def run(index: int, input: Tensor, state: State, reverse: bool) -> tuple[Tensor, State]:
+        steps, final = (backwards if reverse else forwards)(layer, index, input, sizes, state)
+        return function("cat")(steps, 0), final
+
+    output, hidden = layer._through_layers(data, state, run)
     if back is not None:
         hidden = tuple(h.index_select(1, back) for h in hidden)
     return PackedSequence(output, batch_sizes, order, back), hidden

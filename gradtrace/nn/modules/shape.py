@@ -7,7 +7,7 @@ from typing import Any
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import FunctionModule, attributes
+from gradtrace.nn.modules.utils import FunctionModule, attributes, store
 
 
 class Flatten(Module):
@@ -100,24 +100,15 @@ class Upsample(Module):
     ) -> None:
         super().__init__()
         self.name = type(self).__name__
-        self.size = size
+        store(self, locals(), "size mode align_corners recompute_scale_factor")
         if isinstance(scale_factor, tuple):
             self.scale_factor: Any = tuple(float(factor) for factor in scale_factor)
         else:
             self.scale_factor = float(scale_factor) if scale_factor else None
-        self.mode = mode
-        self.align_corners = align_corners
-        self.recompute_scale_factor = recompute_scale_factor
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.interpolate(
-            input,
-            self.size,
-            self.scale_factor,
-            self.mode,
-            self.align_corners,
-            recompute_scale_factor=self.recompute_scale_factor,
-        )
+        options = (self.size, self.scale_factor, self.mode, self.align_corners)
+        return F.interpolate(input, *options, recompute_scale_factor=self.recompute_scale_factor)
 
     def extra_repr(self) -> str:
         which = "size" if self.scale_factor is None else "scale_factor"

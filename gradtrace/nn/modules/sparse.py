@@ -8,28 +8,19 @@ from gradtrace.engine.data.modes import no_grad
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
-from gradtrace.nn.modules.utils import FunctionModule, new_parameter
+from gradtrace.nn.modules.utils import FunctionModule, new_parameter, store, unusual
 from gradtrace.nn.parameter import Parameter
 
 
 class _Table(FunctionModule):
     padding_message = ""
 
-    def _setup(
-        self,
-        rows: int,
-        columns: int,
-        padding_idx: int | None,
-        weight: Tensor | None,
-        requires_grad: bool,
-        device: Any,
-        dtype: Any,
-    ) -> None:
-        self.num_embeddings = rows
-        self.embedding_dim = columns
-        if padding_idx is not None and not -rows <= padding_idx < rows:
-            raise AssertionError(self.padding_message)
-        self.padding_idx = padding_idx if padding_idx is None or padding_idx >= 0 else rows + padding_idx
+    def _setup(self, weight: Tensor | None, requires_grad: bool, device: Any, dtype: Any) -> None:
+        rows, columns = self.num_embeddings, self.embedding_dim
+        if self.padding_idx is not None:
+            if not -rows <= self.padding_idx < rows:
+                raise AssertionError(self.padding_message)
+            self.padding_idx %= rows
         if weight is None:
             self.weight = new_parameter((rows, columns), device, dtype, requires_grad)
             self.reset_parameters()
@@ -43,11 +34,6 @@ class _Table(FunctionModule):
         if self.padding_idx is not None:
             with no_grad():
                 self.weight.select(0, self.padding_idx).fill_(0)
-
-    def _options(self, names: tuple[tuple[str, Any], ...]) -> str:
-        """Return the options that differ from their defaults, as text."""
-        shown = [f", {name}={getattr(self, name)}" for name, usual in names if getattr(self, name) != usual]
-        return f"{self.num_embeddings}, {self.embedding_dim}" + "".join(shown)
 
 
 def _rows_and_columns(embeddings: Tensor) -> tuple[int, int]:
@@ -79,22 +65,12 @@ class Embedding(_Table, function="embedding", passes="weight padding_idx max_nor
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.max_norm = max_norm
-        self.norm_type = norm_type
-        self.scale_grad_by_freq = scale_grad_by_freq
-        self.sparse = sparse
-        self._setup(num_embeddings, embedding_dim, padding_idx, _weight, not _freeze, device, dtype)
+        store(self, locals(), "num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq sparse")
+        self._setup(_weight, not _freeze, device, dtype)
 
     def extra_repr(self) -> str:
-        return self._options(
-            (
-                ("padding_idx", None),
-                ("max_norm", None),
-                ("norm_type", 2),
-                ("scale_grad_by_freq", False),
-                ("sparse", False),
-            )
-        )
+        text = f"{self.num_embeddings}, {self.embedding_dim}{unusual(self, padding_idx=None, max_norm=None)}"
+        return text + unusual(self, norm_type=2, scale_grad_by_freq=False, sparse=False)
 
     @classmethod
     def from_pretrained(
@@ -133,33 +109,19 @@ class EmbeddingBag(_Table):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.max_norm = max_norm
-        self.norm_type = norm_type
-        self.scale_grad_by_freq = scale_grad_by_freq
-        self.mode = mode
-        self.sparse = sparse
-        self.include_last_offset = include_last_offset
-        self._setup(num_embeddings, embedding_dim, padding_idx, _weight, True, device, dtype)
+        store(self, locals(), "num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq")
+        store(self, locals(), "mode sparse include_last_offset")
+        self._setup(_weight, True, device, dtype)
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
-        return F.embedding_bag(
-            input,
-            self.weight,
-            offsets,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.mode,
-            self.sparse,
-            per_sample_weights,
-            self.include_last_offset,
-            self.padding_idx,
-        )
+        options = (self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse)
+        further = (per_sample_weights, self.include_last_offset, self.padding_idx)
+        return F.embedding_bag(input, self.weight, offsets, *options, *further)
 
     def extra_repr(self) -> str:
-        text = self._options((("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False)))
-        text += f", mode={self.mode!r}"
-        return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"
+        options = unusual(self, max_norm=None, norm_type=2, scale_grad_by_freq=False)
+        text = f"{self.num_embeddings}, {self.embedding_dim}{options}, mode={self.mode!r}"
+        return text + unusual(self, padding_idx=None)
 
     @classmethod
     def from_pretrained(

@@ -10,6 +10,7 @@ from copy import deepcopy
 from typing import Any
 
 from gradtrace.engine.data.tensor import Tensor
+from gradtrace.lazy_names import words
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.attention import MultiheadAttention
@@ -18,9 +19,11 @@ from gradtrace.nn.modules.dropout import Dropout
 from gradtrace.nn.modules.linear import Linear
 from gradtrace.nn.modules.module import Module
 from gradtrace.nn.modules.normalization import LayerNorm
-from gradtrace.nn.modules.utils import function
+from gradtrace.nn.modules.utils import function, store
 
 Activation = Callable[[Tensor], Tensor]
+LAYER_OPTIONS = words("""d_model nhead dim_feedforward dropout activation layer_norm_eps batch_first norm_first bias
+    device dtype""")
 
 
 def _activation(name: str | Activation) -> Activation:
@@ -55,20 +58,15 @@ class _Layer(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
+        made: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
         for name in ("self_attn", "multihead_attn")[: self.blocks - 1]:
-            setattr(
-                self,
-                name,
-                MultiheadAttention(
-                    d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, device=device, dtype=dtype
-                ),
-            )
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, device=device, dtype=dtype)
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **made))
+        self.linear1 = Linear(d_model, dim_feedforward, **made)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, device=device, dtype=dtype)
+        self.linear2 = Linear(dim_feedforward, d_model, **made)
         self.norm_first = norm_first
         for i in range(1, self.blocks + 1):
-            setattr(self, f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype))
+            setattr(self, f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, **made))
         for i in range(1, self.blocks + 1):
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = _activation(activation)
@@ -192,35 +190,22 @@ class Transformer(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        options = (
-            d_model,
-            nhead,
-            dim_feedforward,
-            dropout,
-            activation,
-            layer_norm_eps,
-            batch_first,
-            norm_first,
-            bias,
-            device,
-            dtype,
-        )
+        given = locals()
+        options = {name: given[name] for name in LAYER_OPTIONS}
 
         def norm() -> Module:
             return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
 
         self.encoder = custom_encoder or TransformerEncoder(
-            TransformerEncoderLayer(*options), num_encoder_layers, norm()
+            TransformerEncoderLayer(**options), num_encoder_layers, norm()
         )
         self.decoder = custom_decoder or TransformerDecoder(
-            TransformerDecoderLayer(*options), num_decoder_layers, norm()
+            TransformerDecoderLayer(**options), num_decoder_layers, norm()
         )
         for param in self.parameters():
             if param.dim() > 1:
                 init.xavier_uniform_(param)
-        self.d_model = d_model
-        self.nhead = nhead
-        self.batch_first = batch_first
+        store(self, given, "d_model nhead batch_first")
 
     def forward(
         self,

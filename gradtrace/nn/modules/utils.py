@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -80,12 +80,12 @@ def new_parameter(shape: Any, device: Any, dtype: Any, requires_grad: bool = Tru
     return Parameter(function("empty")(shape, device=device, dtype=dtype), requires_grad)
 
 
-def register_bias(module: Module, size: Any, device: Any, dtype: Any) -> None:
-    """Register `bias` with the given size, or as None."""
-    if size is None:
-        module.register_parameter("bias", None)
+def add_parameter(module: Module, name: str, shape: Any, device: Any, dtype: Any) -> None:
+    """Register a new parameter of the given shape, or None for the shape None."""
+    if shape is None:
+        module.register_parameter(name, None)
     else:
-        module.bias = new_parameter(size, device, dtype)
+        setattr(module, name, new_parameter(shape, device, dtype))
 
 
 def tensor_of(module: Any, name: str) -> Any:
@@ -98,9 +98,21 @@ def tensor_of(module: Any, name: str) -> Any:
     return value
 
 
+def store(module: Module, values: Mapping[str, Any], names: str) -> None:
+    """Set attributes of a new layer: of `values`, the local variables of its `__init__`, those with these names."""
+    for name in words(names):
+        setattr(module, name, values[name])
+
+
 def attributes(module: Module, *names: str) -> str:
     """Return "name=value, ..." for extra_repr."""
     return ", ".join(f"{name}={getattr(module, name)}" for name in names)
+
+
+def unusual(module: Module, **usual: Any) -> str:
+    """Return ", name=value" for each attribute that differs from its usual value, for extra_repr."""
+    shown = ((name, getattr(module, name)) for name in usual)
+    return "".join(f", {name}={value}" for name, value in shown if value != usual[name])
 
 
 def function_of(layer: Any) -> Any:

@@ -17,7 +17,7 @@ from gradtrace.nn.modules.utils import function
 
 __all__ = [
     "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector", "rnn",
-    "vector_to_parameters",
+    "skip_init", "vector_to_parameters",
 ]  # fmt: skip
 
 Tensors = Tensor | Iterable[Tensor]
@@ -94,6 +94,12 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Tensor]) -> None:
         end = start + param.numel()
         param.data = vec.narrow(0, start, end - start).view_as(param).data
         start = end
+
+
+def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return a layer of a class whose parameters have memory, but are not initialised."""
+    device = kwargs.pop("device", "cpu")
+    return module_cls(*args, device="meta", **kwargs).to_empty(device=device)
 
 
 __getattr__, __dir__ = attach(

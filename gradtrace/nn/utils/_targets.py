@@ -1,4 +1,4 @@
-"""Setting the tensor attribute of a module that is computed from parameters."""
+"""The tensor attribute of a module that is computed from parameters, and the hook that computes it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,14 @@ def put_tensor(module: Any, name: str, tensor: Any) -> None:
     if not isinstance(tensor, Tensor):
         raise TypeError(f"'{name}' of a module must be a Tensor, not {typename(tensor)}")
     setattr(module, name, tensor)
+
+
+def hook_of(module: Module, name: str, kind: type, field: str = "name") -> tuple[Any, Any]:
+    """Return the key and the forward pre-hook of a class for a parameter, whose name the hook has in `field`."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, kind) and getattr(hook, field, None) == name:
+            return key, hook
+    return None, None
 
 
 def check_tensor(value: Any) -> Tensor:

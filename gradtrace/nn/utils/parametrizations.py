@@ -15,7 +15,7 @@ from gradtrace.nn.modules import conv
 from gradtrace.nn.modules.module import Module
 from gradtrace.nn.modules.utils import tensor_of
 from gradtrace.nn.parameter import Parameter, is_lazy
-from gradtrace.nn.utils._targets import check_tensor, put_tensor
+from gradtrace.nn.utils._targets import check_tensor, hook_of, put_tensor
 from gradtrace.nn.utils.parametrize import register_parametrization
 
 __all__ = ["spectral_norm", "weight_norm"]
@@ -146,14 +146,6 @@ def refuse_second(module: Module, name: str, kind: type, title: str) -> None:
             f"The module passed to `{kind.__name__.removesuffix('Hook')}` can't have uninitialized parameters. Make "
             f"sure to run the dummy forward before applying {title.replace('_norm', '')} normalization"
         )
-
-
-def hook_of(module: Module, name: str, kind: type) -> tuple[Any, Any]:
-    """Return the key and the hook of type `kind` for a parameter, or (None, None)."""
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, kind) and getattr(hook, "name", None) == name:
-            return key, hook
-    return None, None
 
 
 def remove_hook(module: Module, name: str, kind: type, title: str) -> Any:

@@ -74,9 +74,7 @@ class ParametrizationList(ModuleList):
                 made = Parameter(part.detach(), original.requires_grad) if isinstance(original, Parameter) else part
                 self._register(f"original{i}", made)
         if not unsafe:
-            changed = (
-                "Registering a parametrization may not change the {0} of the tensor, unless `unsafe` flag is enabled."
-            )
+            changed = CHANGED.format("{0}", "`unsafe`")
             _check(self(), shape, dtype, changed, "\nunparametrized {0}: {1}\nparametrized {0}: {2}")
 
     def _register(self, name: str, value: Tensor) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn.modules.module import Module
 from gradtrace.nn.modules.utils import function, tensor_of
-from gradtrace.nn.utils._targets import check_tensor, put_tensor
+from gradtrace.nn.utils._targets import check_tensor, hook_of, put_tensor
 
 __all__ = [
     "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "RandomStructured",
@@ -121,8 +121,15 @@ class _Structured(_Amount):
         super().__init__(amount)
         self.dim = dim
 
-    def _mask_of(self, kept: Any, t: Any, default_mask: Any) -> Any:
-        mask = function("zeros_like")(t.detach())
+    def _kept(self, t: Any, n: int) -> Any:
+        """Return the index of the channels that stay when `n` are pruned."""
+        raise NotImplementedError
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        n = count_to_prune(self.amount, t.shape[self.dim])
+        if not n:
+            return default_mask
+        kept, mask = self._kept(t, n), function("zeros_like")(t.detach())
         mask[tuple(kept if d == self.dim % t.ndim else slice(None) for d in range(t.ndim))] = 1
         return mask.to(default_mask.dtype) * default_mask
 
@@ -130,12 +137,9 @@ class _Structured(_Amount):
 class RandomStructured(_Structured):
     """Zeros at random channels."""
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        n = count_to_prune(self.amount, t.shape[self.dim])
-        if not n:
-            return default_mask
+    def _kept(self, t: Any, n: int) -> Any:
         chances = function("rand")(t.shape[self.dim])
-        return self._mask_of(chances > chances.kthvalue(n).values, t, default_mask)
+        return chances > chances.kthvalue(n).values
 
 
 class LnStructured(_Structured):
@@ -145,26 +149,15 @@ class LnStructured(_Structured):
         super().__init__(amount, dim)
         self.n = n
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        size = t.shape[self.dim]
-        n = count_to_prune(self.amount, size)
-        if not n:
-            return default_mask
+    def _kept(self, t: Any, n: int) -> Any:
         norms = t.norm(self.n, [d for d in range(t.ndim) if d != self.dim % t.ndim])
-        return self._mask_of(norms.topk(size - n).indices, t, default_mask)
-
-
-def hook_of(module: Module, name: str) -> tuple[Any, Any]:
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
-            return key, hook
-    return None, None
+        return norms.topk(t.shape[self.dim] - n).indices
 
 
 def prune(module: Module, name: str, method: BasePruningMethod, importance_scores: Any = None) -> Module:
     """Mask a parameter by a pruning method; if it is already masked, prune the remaining elements further."""
     method._tensor_name = name
-    key, _ = hook_of(module, name)
+    key, _ = hook_of(module, name, BasePruningMethod, "_tensor_name")
     value = tensor_of(module, name)
     scores = value if importance_scores is None else importance_scores
     if scores.shape != value.shape:
@@ -235,7 +228,7 @@ def global_unstructured(
 
 def remove(module: Module, name: str) -> Module:
     """Make the masked tensor an ordinary parameter again."""
-    key, hook = hook_of(module, name)
+    key, hook = hook_of(module, name, BasePruningMethod, "_tensor_name")
     if hook is None:
         raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
     value, original = hook.apply_mask(module), module._parameters.pop(f"{name}_orig")

@@ -15,6 +15,7 @@ from gradtrace.ops.linalg.solve import (
     check_sizes,
     constant,
     eliminate,
+    failed,
     first_failure,
     permuted,
     substitute,
@@ -215,7 +216,7 @@ def factorised(name: str, a: Tensor, pivot: bool, check_errors: bool) -> tuple[T
     check_float(name, a)
     need_pivoting(pivot)
     lu, pivots, info = lu_factor_ex_record(a)
-    if check_errors and info.array.any():
+    if check_errors and failed(info):
         batch, i = first_failure(info.array)
         raise RuntimeError(
             f"torch.{name}: {batch}U[{i},{i}] is zero and using it on lu_solve would result in a division by zero. If "

@@ -58,6 +58,11 @@ def check_square_floats(name: str, a: Tensor) -> None:
     check_float(name, a)
 
 
+def failed(info: Tensor) -> bool:
+    """Return whether LAPACK could not finish one of the matrices; without values nothing is known to fail."""
+    return not info.is_meta and bool(info.array.any())
+
+
 def first_failure(info: Array) -> tuple[str, int]:
     """Return the start of an error message and the info of the first batch element whose info is not 0."""
     flat = info.reshape(-1)
@@ -238,7 +243,7 @@ slogdet = linalg_op("slogdet(A)", lambda a: tuple(np.linalg.slogdet(a)), "sign(d
 def inverse(name: str, a: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
     check_square_floats("linalg.inv", a)
     out, info = inv_ex(a)
-    if check_errors and state.planner is None and info.array.any():  # in a plan a singular matrix gives nan
+    if check_errors and state.planner is None and failed(info):  # in a plan a singular matrix gives nan
         batch, pivot = first_failure(info.array)
         raise LinAlgError(
             f"{name}: {batch}The diagonal element {pivot} is zero, the inversion could not be completed because the "
@@ -321,7 +326,7 @@ def check_sizes(name: str, a: Tensor, shape: Ints, left: bool) -> None:
 def solved(name: str, a: Tensor, b: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
     vector = check_solve("linalg.solve", a, b, left)
     x, info = solve_ex(a, b, left, vector)
-    if check_errors and state.planner is None and info.array.any():
+    if check_errors and state.planner is None and failed(info):
         batch, _ = first_failure(info.array)
         raise LinAlgError(f"torch.{name}: {batch}The solver failed because the input matrix is singular.")
     return x, info

@@ -17,7 +17,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.text import sparse_text
 from gradtrace.engine.data.types import XP, Array, Operand, Shape
 from gradtrace.engine.operators.op import OneResult, d, gather_op
-from gradtrace.ops.api import public
+from gradtrace.ops.api import public, refuse_meta
 from gradtrace.ops.create.factories import as_tensor
 from gradtrace.ops.index.records import index_place, index_select
 from gradtrace.ops.shape.join import concatenated
@@ -267,8 +267,9 @@ def sparse_coo_tensor(
     check_device(device)
     if not isinstance(size, (tuple, list, type(None))):
         raise TypeError(f"sparse_coo_tensor(): argument 'size' must be tuple of ints, not {type(size).__name__}")
-    places = np.array(as_tensor(indices).shared(), np.int64)
-    stored = as_tensor(values, dtypes.as_dtype(dtype))
+    where, stored = as_tensor(indices), as_tensor(values, dtypes.as_dtype(dtype))
+    refuse_meta("sparse_coo_tensor", (where, stored))
+    places = np.array(where.shared(), np.int64)
     stored = stored.requires_grad_() if requires_grad else stored
     if places.ndim != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(places.shape)}")

@@ -17,6 +17,7 @@ from gradtrace.ops.linalg.solve import (
     check_sizes,
     check_square,
     check_square_floats,
+    failed,
     first_failure,
     substitute,
 )
@@ -205,7 +206,7 @@ def not_positive(name: str, info: Array) -> LinAlgError:
 def factor_and_info(name: str, a: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
     check_square_floats("linalg.cholesky", a)
     factor, info = cholesky_ex_record(a, upper)
-    if check_errors and info.array.any():
+    if check_errors and failed(info):
         raise not_positive(name, info.array)
     return factor, info
 

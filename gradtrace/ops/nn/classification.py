@@ -205,7 +205,7 @@ def smoothed(
         every = every.sum()
     elif reduction == "mean":
         if weight is None:
-            every = every.sum() / float((~ignored).sum().item())
+            every = every.sum() / float((~ignored).sum().shared())
         else:
             used = weight.array[np.where(ignored.array, 0, target.array)]
             every = every.sum() / float(np.where(ignored.array, 0, used).sum())

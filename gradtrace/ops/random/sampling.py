@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.describe import is_meta_device
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Ints, NumpyDtype
 from gradtrace.engine.operators import strided_view
 from gradtrace.ops.api import NOT_GIVEN, expose, named, public, sizes
 from gradtrace.ops.arguments import require_float
-from gradtrace.ops.create.factories import finish, np_of, plain_number
+from gradtrace.ops.create.factories import device_for, finish, np_of, plain_number
 from gradtrace.ops.random import distributions
 from gradtrace.ops.random.generator import Generator, draw
 from gradtrace.ops.random.stream import Stream
@@ -59,6 +60,19 @@ def empty_like(input: Tensor, dtype: dtypes.dtype | None) -> Array:
     return strided_view.empty_like(input.laid_out(), np_of(dtype, input.dtype))
 
 
+def drawn(
+    numbers: Callable[..., Array],
+    like: Array,
+    generator: Generator | None,
+    requires_grad: bool,
+    device: object,
+    *bounds: float,
+) -> Tensor:
+    """Return a new tensor of `numbers(stream, like, *bounds)`; none are drawn for the device "meta"."""
+    values = like if is_meta_device(device) else numbers(draw(generator), like, *bounds)
+    return finish(values, requires_grad, device)
+
+
 def _drawn(name: str, numbers: Callable[[Stream, Array], Array], doc: str) -> None:
     """Expose NAME and NAME_like, which fill new tensors with `numbers(stream, like)`."""
 
@@ -71,7 +85,7 @@ def _drawn(name: str, numbers: Callable[[Stream, Array], Array], doc: str) -> No
         **named: Any,
     ) -> Tensor:
         like = np.empty(shape_of(size, named), np_of(dtype))
-        return finish(numbers(draw(generator), like), requires_grad, device)
+        return drawn(numbers, like, generator, requires_grad, device)
 
     def make_like(
         input: Tensor,
@@ -81,7 +95,7 @@ def _drawn(name: str, numbers: Callable[[Stream, Array], Array], doc: str) -> No
         device: object = None,
         requires_grad: bool = False,
     ) -> Tensor:
-        return finish(numbers(draw(generator), empty_like(input, dtype)), requires_grad, device)
+        return drawn(numbers, empty_like(input, dtype), generator, requires_grad, device_for(input, device))
 
     expose(named(make, name, f"{doc} (torch.{name})."), forms="f", vmap="random")
     like_doc = f"`{name}` with the shape, dtype and layout of `input` (torch.{name}_like)."
@@ -106,7 +120,7 @@ def randint(
     """Sample integers from low (0 by default) to high, exclusive (torch.randint)."""
     start, stop, shape = integer_bounds(low, high, size)
     like = np.empty(sizes((shape,)), np_of(dtype, dtypes.int64))
-    return finish(integers_like(draw(generator), like, start, stop), requires_grad, device)
+    return drawn(integers_like, like, generator, requires_grad, device, start, stop)
 
 
 @public(forms="f", vmap="random")
@@ -122,7 +136,8 @@ def randint_like(
 ) -> Tensor:
     """randint with the shape, dtype and layout of `input` (torch.randint_like)."""
     start, stop, _ = integer_bounds(low, high, input.shape)
-    return finish(integers_like(draw(generator), empty_like(input, dtype), start, stop), requires_grad, device)
+    like, place = empty_like(input, dtype), device_for(input, device)
+    return drawn(integers_like, like, generator, requires_grad, place, start, stop)
 
 
 def integer_bounds(low: Any, high: Any, size: Any) -> tuple[int, int, Any]:
@@ -203,7 +218,7 @@ def normal(
         if size is None:
             raise TypeError("normal() of two numbers needs the size: normal(mean, std, size)")
         like = np.empty(sizes((size,)), np_of(dtype))
-        return finish(normal_like(draw(generator), like, float(mean), float(std)), requires_grad, device)
+        return drawn(normal_like, like, generator, requires_grad, device, float(mean), float(std))
     means, deviations = (v.shared() if isinstance(v, Tensor) else v for v in (mean, std))
     kind = (mean if isinstance(mean, Tensor) else std).dtype.np  # type: ignore[union-attr]
     like = np.empty(np.broadcast_shapes(np.shape(means), np.shape(deviations)), kind)

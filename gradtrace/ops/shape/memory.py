@@ -12,7 +12,7 @@ from gradtrace.engine.calls.inplace import refuse_untrackable
 from gradtrace.engine.data.describe import contiguous_strides
 from gradtrace.engine.data.lazy import is_array, np
 from gradtrace.engine.data.state import state
-from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.tensor import NO_DATA, Tensor
 from gradtrace.engine.data.types import Array, Ints, Shape
 from gradtrace.engine.operators.op import d, structural_op, view_op
 from gradtrace.engine.operators.strided_view import extent, window
@@ -191,16 +191,22 @@ class Storage:
         return f"{items}[torch.storage.{self._name}device=cpu) of size {len(self)}]"
 
 
+def cells(self: Tensor) -> Array:
+    if self.is_meta:
+        raise NotImplementedError(NO_DATA)
+    return storage_of(self.shared())
+
+
 @public(forms="m")
 def untyped_storage(self: Tensor) -> Storage:
     """Return the storage as bytes (Tensor.untyped_storage)."""
-    return Storage(storage_of(self.shared()).view(np.uint8))
+    return Storage(cells(self).view(np.uint8))
 
 
 @public(forms="m")
 def storage(self: Tensor) -> Storage:
     """Return the storage as elements of the tensor's dtype (Tensor.storage)."""
-    return Storage(storage_of(self.shared()), f"TypedStorage(dtype={self.dtype}, ")
+    return Storage(cells(self), f"TypedStorage(dtype={self.dtype}, ")
 
 
 @public(forms="m")

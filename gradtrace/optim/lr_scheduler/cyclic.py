@@ -15,6 +15,8 @@ from gradtrace.optim.lr_scheduler.base import (
     set_value,
 )
 
+PHASE = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")  # the keys of a phase of OneCycleLR
+
 
 class _WithMomentum(LRScheduler):
     """A schedule that also varies `momentum`, or the first of `betas`."""
@@ -247,17 +249,13 @@ def _total_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: i
 def _phases(pct_start: float, total: int, three_phase: bool) -> list[dict[str, Any]]:
     """Return the phases as in PyTorch's state_dict: the end of each, and the group keys it interpolates between."""
 
-    def phase(end: float, lrs: tuple[str, str], momenta: tuple[str, str]) -> dict[str, Any]:
-        return {
-            "end_step": end,
-            "start_lr": lrs[0],
-            "end_lr": lrs[1],
-            "start_momentum": f"{momenta[0]}_momentum",
-            "end_momentum": f"{momenta[1]}_momentum",
-        }
-
-    up = phase(float(pct_start * total) - 1, ("initial_lr", "max_lr"), ("max", "base"))
-    if not three_phase:
-        return [up, phase(total - 1, ("max_lr", "min_lr"), ("base", "max"))]
-    down = phase(float(2 * pct_start * total) - 2, ("max_lr", "initial_lr"), ("base", "max"))
-    return [up, down, phase(total - 1, ("initial_lr", "min_lr"), ("max", "max"))]
+    rows: list[tuple[Any, ...]] = [
+        (float(pct_start * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
+        (total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"),
+    ]
+    if three_phase:
+        rows[1:] = [
+            (float(2 * pct_start * total) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
+            (total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
+        ]
+    return [dict(zip(PHASE, row, strict=True)) for row in rows]

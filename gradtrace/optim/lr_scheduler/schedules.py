@@ -10,6 +10,8 @@ from typing import Any
 
 from gradtrace.optim.lr_scheduler.base import LRScheduler, load_attributes, saved_attributes
 
+UNCHANGED: Any = object()  # in place of a factor: the rate stays as it is
+
 
 class _ByFunction(LRScheduler):
     """A schedule defined by a function of the epoch, one for all groups or a list."""
@@ -60,7 +62,28 @@ class MultiplicativeLR(_ByFunction):
         return [group["lr"] * f(self.last_epoch) for f, group in zip(self.lr_lambdas, groups, strict=True)]
 
 
-class StepLR(LRScheduler):
+class _ByFactor(LRScheduler):
+    """A schedule that multiplies the current rate by a factor, and in its closed form the initial rate by another."""
+
+    def _step_factor(self) -> Any:
+        """Return the factor of the current rate in epoch `last_epoch`, or UNCHANGED."""
+        raise NotImplementedError
+
+    def _factor_since_start(self) -> float:
+        """Return the factor of the initial rate in epoch `last_epoch`."""
+        raise NotImplementedError
+
+    def get_lr(self) -> list[Any]:
+        self._check_called_within_step()
+        factor = self._step_factor()
+        return self._current() if factor is UNCHANGED else self._scaled(factor)
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        factor = self._factor_since_start()
+        return [base * factor for base in self.base_lrs]
+
+
+class StepLR(_ByFactor):
     """Multiply the rate by gamma every step_size epochs."""
 
     def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -68,17 +91,14 @@ class StepLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._check_called_within_step()
-        if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
-            return self._current()
-        return self._scaled(self.gamma)
+    def _step_factor(self) -> Any:
+        return UNCHANGED if self.last_epoch == 0 or self.last_epoch % self.step_size != 0 else self.gamma
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+    def _factor_since_start(self) -> float:
+        return self.gamma ** (self.last_epoch // self.step_size)
 
 
-class MultiStepLR(LRScheduler):
+class MultiStepLR(_ByFactor):
     """Multiply the rate by gamma at each milestone."""
 
     def __init__(self, optimizer: Any, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -86,18 +106,15 @@ class MultiStepLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._check_called_within_step()
-        if self.last_epoch not in self.milestones:
-            return self._current()
-        return self._scaled(self.gamma ** self.milestones[self.last_epoch])
+    def _step_factor(self) -> Any:
+        epoch = self.last_epoch
+        return self.gamma ** self.milestones[epoch] if epoch in self.milestones else UNCHANGED
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
-        return [base * self.gamma**passed for base in self.base_lrs]
+    def _factor_since_start(self) -> float:
+        return self.gamma ** bisect_right(sorted(self.milestones.elements()), self.last_epoch)
 
 
-class ConstantLR(LRScheduler):
+class ConstantLR(_ByFactor):
     """Multiply the rate by `factor` for the first total_iters epochs."""
 
     def __init__(self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
@@ -107,20 +124,16 @@ class ConstantLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._check_called_within_step()
+    def _step_factor(self) -> Any:
         if self.last_epoch == 0:
-            return self._scaled(self.factor)
-        if self.last_epoch != self.total_iters:
-            return self._current()
-        return self._scaled(1.0 / self.factor)
+            return self.factor
+        return 1.0 / self.factor if self.last_epoch == self.total_iters else UNCHANGED
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        over = self.last_epoch >= self.total_iters
-        return [base * (self.factor + over * (1 - self.factor)) for base in self.base_lrs]
+    def _factor_since_start(self) -> float:
+        return self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
 
 
-class LinearLR(LRScheduler):
+class LinearLR(_ByFactor):
     """Scale the rate from start_factor to end_factor in equal steps over total_iters epochs."""
 
     def __init__(
@@ -140,37 +153,34 @@ class LinearLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._check_called_within_step()
+    def _step_factor(self) -> Any:
         if self.last_epoch == 0:
-            return self._scaled(self.start_factor)
+            return self.start_factor
         if self._is_initial or self.last_epoch > self.total_iters:
-            return self._current()
+            return UNCHANGED
         rise = self.end_factor - self.start_factor
-        return self._scaled(1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise))
+        return 1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise)
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _factor_since_start(self) -> float:
         done = min(self.total_iters, self.last_epoch)
-        rise = self.end_factor - self.start_factor
-        return [base * (self.start_factor + rise * done / self.total_iters) for base in self.base_lrs]
+        return self.start_factor + (self.end_factor - self.start_factor) * done / self.total_iters
 
 
-class ExponentialLR(LRScheduler):
+class ExponentialLR(_ByFactor):
     """Multiply the rate by gamma at each epoch."""
 
     def __init__(self, optimizer: Any, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._check_called_within_step()
-        return self._current() if self._is_initial else self._scaled(self.gamma)
+    def _step_factor(self) -> Any:
+        return UNCHANGED if self._is_initial else self.gamma
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+    def _factor_since_start(self) -> float:
+        return self.gamma**self.last_epoch
 
 
-class PolynomialLR(LRScheduler):
+class PolynomialLR(_ByFactor):
     """Decay the rate to 0 over total_iters epochs as (1 - epoch / total_iters) ** power."""
 
     def __init__(self, optimizer: Any, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
@@ -178,16 +188,15 @@ class PolynomialLR(LRScheduler):
         self.power = power
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._check_called_within_step()
+    def _step_factor(self) -> Any:
         if self._is_initial or self.last_epoch > self.total_iters:
-            return self._current()
+            return UNCHANGED
         now = 1.0 - self.last_epoch / self.total_iters
-        return self._scaled((now / (1.0 - (self.last_epoch - 1) / self.total_iters)) ** self.power)
+        return (now / (1.0 - (self.last_epoch - 1) / self.total_iters)) ** self.power
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _factor_since_start(self) -> float:
         done = min(self.total_iters, self.last_epoch)
-        return [base * (1.0 - done / self.total_iters) ** self.power for base in self.base_lrs]
+        return (1.0 - done / self.total_iters) ** self.power
 
 
 class CosineAnnealingLR(LRScheduler):

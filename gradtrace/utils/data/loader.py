@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.ops.random.generator import Generator
 from gradtrace.utils.data.collate import default_collate, default_convert
 from gradtrace.utils.data.datasets import IterableDataset
-from gradtrace.utils.data.samplers import BatchSampler, RandomSampler, SequentialSampler, any_seed
+from gradtrace.utils.data.samplers import BatchSampler, RandomSampler, SequentialSampler, any_seed, in_batches
 
 
 class DataLoader:
@@ -83,13 +82,10 @@ class DataLoader:
         return self.collate_fn([self.dataset[index] for index in indices])
 
     def _of_iterable(self) -> Iterator[Any]:
-        items = iter(self.dataset)
         if self.batch_size is None:
-            yield from items
-            return
-        while batch := list(itertools.islice(items, self.batch_size)):
-            if len(batch) == self.batch_size or not self.drop_last:
-                yield batch
+            yield from self.dataset
+        else:
+            yield from in_batches(self.dataset, self.batch_size, self.drop_last)
 
     def __len__(self) -> int:
         if not isinstance(self.dataset, IterableDataset):

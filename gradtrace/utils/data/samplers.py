@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from gradtrace.annotations import Any, Iterator, Sequence
+from gradtrace.annotations import Any, Iterable, Iterator, Sequence
 from gradtrace.engine.data.dtypes import float64
 from gradtrace.ops.create.factories import as_tensor
 from gradtrace.ops.random.generator import Generator, draw
@@ -18,6 +18,14 @@ SEED_MASK = 2**63 - 1
 def any_seed(generator: Generator | None) -> int:
     """Draw a seed from 0 to 2**63 - 1, as PyTorch does for each pass over a loader or a random sampler."""
     return int(draw(generator).uint64(1)[0]) & SEED_MASK
+
+
+def in_batches(items: Iterable[Any], size: int, drop_last: bool) -> Iterator[list[Any]]:
+    """Yield lists of `size` items; the last one may be shorter, unless `drop_last`."""
+    rest = iter(items)
+    while batch := list(itertools.islice(rest, size)):
+        if len(batch) == size or not drop_last:
+            yield batch
 
 
 class Sampler:
@@ -179,10 +187,7 @@ class BatchSampler(Sampler):
         self.drop_last = drop_last
 
     def __iter__(self) -> Iterator[list[int]]:
-        indices = iter(self.sampler)
-        while batch := list(itertools.islice(indices, self.batch_size)):
-            if len(batch) == self.batch_size or not self.drop_last:
-                yield batch
+        return in_batches(self.sampler, self.batch_size, self.drop_last)
 
     def __len__(self) -> int:
         return (len(self.sampler) + (0 if self.drop_last else self.batch_size - 1)) // self.batch_size

@@ -1,0 +1,55 @@
+"""No command shows values of a tensor on the device "meta", which has none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+PROGRAM = """import torch
+with torch.device("meta"):
+    net = torch.nn.Linear(3, 2)
+    x = torch.randn(4, 3)
+loss = net(x).pow(2).mean()
+loss.backward()
+"""
+NO_VALUES = "a tensor on the device 'meta' has no values; make it on the CPU"
+
+
+@pytest.fixture
+def program(here: Any) -> str:
+    (here / "meta.py").write_text(PROGRAM)
+    return "meta.py"
+
+
+def test_the_table_says_meta(program: str, answer: Any) -> None:
+    rows = {line.split()[0]: line.split() for line in answer("eval", program).splitlines() if line.strip()}
+    assert rows["net.weight"][1:4] == ["meta", "(2,", "3)"] and rows["net.weight"][-1] == "meta"
+    assert rows["loss"][1:3] == ["meta", "()"]
+
+
+@pytest.mark.parametrize("command", ["jacobian", "hessian", "check", "paths"])
+def test_derivatives_need_values(command: str, program: str, refusal: Any) -> None:
+    assert refusal(command, program) == (1, f"gradtrace: {NO_VALUES}\n")
+
+
+def test_a_value_that_is_not_there_is_not_printed(program: str, answer: Any, refusal: Any) -> None:
+    assert refusal("eval", program, "--get", "loss") == (1, f"gradtrace: {NO_VALUES}\n")
+    assert answer("eval", program, "--get", "net.weight.shape") == "(2, 3)\n"
+
+
+@pytest.mark.parametrize("command", ["why", "stats", "trace"])
+def test_no_number_stands_for_a_value(command: str, program: str, answer: Any) -> None:
+    """Neither the zeros that the arrays hold, nor derivatives computed from them."""
+    shown = answer(command, program)
+    assert "all 0" not in shown and "0.25" not in shown and "is 0" not in shown
+    if command == "why":
+        assert "net.weight.grad is of shape (2, 3), from backward on line 6." in shown
+    if command == "stats":
+        assert "device meta" in shown
+
+
+def test_a_record_in_a_file(program: str, answer: Any) -> None:
+    answer("run", program, "-o", "meta.gt")
+    assert answer("why", "meta.gt") == answer("why", program)
+    assert answer("eval", "meta.gt") == answer("eval", program)

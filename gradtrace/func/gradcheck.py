@@ -19,9 +19,9 @@ from gradtrace.func.gradcheck_demands import (
     check_undefined,
     check_zero_gives_zero,
     differentiable,
+    forward_jacobians,
     requiring_grad,
 )
-from gradtrace.func.gradcheck_forward import forward_jacobians
 from gradtrace.ops.random.distributions import uniform
 from gradtrace.ops.random.generator import draw
 

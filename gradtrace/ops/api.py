@@ -171,34 +171,6 @@ def inplace_method(record: Op, name: str, numbers: bool) -> Callable[..., Tensor
     return method if numbers else of_tensors
 
 
-def in_both_forms(name: str, forms: str = "fm", vmap: str = "") -> Callable[[Callable[..., Choice]], None]:
-    """Return a decorator that makes the function NAME and the method NAME_, its in-place form, of one function.
-
-    That checks its arguments and returns a record and the record's arguments.
-    For `forms` and `vmap` see `expose`.
-    """
-
-    def decorate(choose: Callable[..., Choice]) -> None:
-        expose(form_of(choose, name), name, forms=forms, vmap=vmap)
-        method = named(form_of(choose, name + "_", True), name + "_", f"In-place form of {name} (Tensor.{name}_).")
-        expose(method, name + "_", forms="m", vmap=vmap)
-
-    return decorate
-
-
-def form_of(choose: Any, name: str, in_place: bool = False) -> Any:
-    """Return the function NAME that runs what `choose` returns; Python's errors about arguments name it so, too."""
-    chosen = type(choose)(choose.__code__, choose.__globals__, name, choose.__defaults__, choose.__closure__)
-    chosen.__qualname__, chosen.__doc__, chosen.__kwdefaults__ = name, choose.__doc__, choose.__kwdefaults__
-    chosen.__annotations__ = {**choose.__annotations__, "return": "Tensor"}
-
-    def call(*args: Any, **options: Any) -> Tensor:
-        record, rest = chosen(*args, **options)
-        return inplace(record, *rest) if in_place else record.call(*rest)
-
-    return copy_metadata(call, chosen)
-
-
 def unary(record: Op, *aliases: str, forms: str = "fmi") -> Callable[..., Tensor]:
     """Make the record of an operator of one tensor public: as function, method and in-place method (see `expose`)."""
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from gradtrace.annotations import Any, Callable, Iterable
+from gradtrace.engine.calls.inplace import inplace, refuse_unless_tracked
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Ints, Shape
-from gradtrace.ops.api import F, check_dim, check_dims, expose, named, not_a_tensor
+from gradtrace.ops.api import Choice, F, check_dim, check_dims, copy_metadata, expose, named, not_a_tensor
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input"}
 
@@ -21,9 +24,10 @@ def torch_function(
     shown = {mine: theirs for theirs, mine in (renamed or {}).items()}
 
     def decorate(function: F) -> F:
-        code, name = function.__code__, names[0] if names else function.__name__
+        plain = getattr(function, "__wrapped__", function)
+        code, name = plain.__code__, names[0] if names else function.__name__
         own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        required = own[: code.co_argcount - len(function.__defaults__ or ())]
+        required = own[: code.co_argcount - len(plain.__defaults__ or ())]
 
         def call(*args: Any, **options: Any) -> Any:
             if options:
@@ -43,6 +47,38 @@ def torch_function(
         return expose(named(wrapper, name, function.__doc__ or ""), *names, forms=forms, vmap=vmap)
 
     return decorate
+
+
+def in_both_forms(
+    name: str, forms: str = "fm", vmap: str = "", renamed: dict[str, str] | None = None
+) -> Callable[[Callable[..., Choice]], None]:
+    """Return a decorator that makes the function NAME and the method NAME_, its in-place form, of one function.
+
+    That checks its arguments and returns a record and the record's arguments.
+    For `forms`, `vmap` and `renamed` see `torch_function`.
+    """
+
+    def decorate(choose: Callable[..., Choice]) -> None:
+        torch_function(name, forms=forms, renamed=renamed, vmap=vmap)(form_of(choose, name))
+        method = named(form_of(choose, name + "_", True), name + "_", f"In-place form of {name} (Tensor.{name}_).")
+        torch_function(name + "_", forms="m", renamed=renamed, vmap=vmap)(method)
+
+    return decorate
+
+
+def form_of(choose: Any, name: str, in_place: bool = False) -> Any:
+    """Return the function NAME that runs what `choose` returns; Python's errors about arguments name it so, too."""
+    chosen = type(choose)(choose.__code__, choose.__globals__, name, choose.__defaults__, choose.__closure__)
+    chosen.__qualname__, chosen.__doc__, chosen.__kwdefaults__ = name, choose.__doc__, choose.__kwdefaults__
+    chosen.__annotations__ = {**choose.__annotations__, "return": "Tensor"}
+
+    def call(*args: Any, **options: Any) -> Tensor:
+        if in_place and args[0].requires_grad:
+            refuse_unless_tracked(*args)
+        record, rest = chosen(*args, **options)
+        return inplace(record, *rest) if in_place else record.call(*rest)
+
+    return copy_metadata(call, chosen)
 
 
 def linalg_function(*names: str, forms: str = "l", vmap: str = "", **renamed: str) -> Callable[[F], F]:
@@ -77,10 +113,7 @@ def kept_shape(shape: Shape, dims: Ints) -> Ints:
 
 def count(shape: Iterable[int], dims: Ints | None = None) -> int:
     """Count the elements that a reduction over `dims` (None: all) combines into each result."""
-    n = 1
-    for i, size in enumerate(shape):
-        n *= size if dims is None or i in dims else 1
-    return n
+    return prod(shape if dims is None else (size for i, size in enumerate(shape) if i in dims))
 
 
 def require_float(input: Tensor, message: str) -> None:

@@ -161,11 +161,7 @@ def mismatch(name: str, s: Signature, args: tuple[Any, ...], named: dict[str, An
     return ""
 
 
-class Missing:
-    pass
-
-
-MISSING = Missing()
+MISSING = object()
 
 
 def by_its_name(p: Parameter, named: dict[str, Any]) -> object:

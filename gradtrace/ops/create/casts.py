@@ -8,7 +8,7 @@ from gradtrace.engine.data import describe, dtypes
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import NO_DATA, Tensor
 from gradtrace.engine.operators.broadcast import check_takes
-from gradtrace.ops.api import public
+from gradtrace.ops.api import expose, named, public
 from gradtrace.ops.create.factories import assign, cast, fill, fill_tensor, in_format, on_device, valueless, zero
 
 
@@ -54,8 +54,7 @@ def _cast_method(name: str, target: dtypes.dtype) -> None:
     def method(self: Tensor, *, memory_format: object = None) -> Tensor:
         return self if self.dtype is target else cast(self, target.np)
 
-    method.__name__, method.__doc__ = name, f"Cast to torch.{target.name} (Tensor.{name})."
-    public(name, forms="m")(method)
+    expose(named(method, name, f"Cast to torch.{target.name} (Tensor.{name})."), forms="m")
 
 
 for _name, _target in (

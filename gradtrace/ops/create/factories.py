@@ -315,13 +315,17 @@ def from_numpy(ndarray: Array) -> Tensor:
 
 def legacy_tensor(*args: Any) -> Tensor:
     """Implement torch.Tensor(data) and torch.Tensor(2, 3), always of the default dtype."""
+    return legacy_made(args, dtypes.get_default_dtype())
+
+
+def legacy_made(args: tuple[Any, ...], dtype: dtypes.dtype) -> Tensor:
+    """Return the tensor that a legacy tensor type makes of sizes or data."""
     if len(args) == 1 and isinstance(args[0], Tensor):
         return args[0].alias()
-    if len(args) == 1 and isinstance(args[0], Size):
-        return Tensor._wrap(np.zeros(args[0], np_of(None)))
-    if len(args) == 1 and is_sequence(args[0]):
-        return tensor(args[0], dtype=dtypes.get_default_dtype())
-    return Tensor._wrap(np.zeros(legacy_data(args), np_of(None)))
+    if len(args) == 1 and is_sequence(args[0]) and not isinstance(args[0], Size):
+        return tensor(args[0], dtype=dtype)
+    shape = args[0] if len(args) == 1 and isinstance(args[0], Size) else legacy_data(args)
+    return Tensor._wrap(np.zeros(checked_sizes(shape), dtype.np))
 
 
 def legacy_data(args: tuple[Any, ...]) -> Ints:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine.data import dtypes
-from gradtrace.engine.data.describe import Size, check_device
-from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.describe import check_device
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.ops import api
-from gradtrace.ops.create.factories import checked_sizes, is_sequence, legacy_data, tensor
+from gradtrace.ops.create.factories import legacy_made
 
 
 class LegacyType(type):
@@ -24,15 +23,9 @@ class LegacyType(type):
 
     def __call__(cls, *args: Any) -> Tensor:
         """Create a tensor of the given sizes, or from the given data."""
-        if len(args) == 1 and isinstance(args[0], Tensor):
-            if args[0].dtype is not cls.dtype:
-                raise TypeError(f"expected a tensor of dtype {cls.dtype}, got one of dtype {args[0].dtype}")
-            return args[0].alias()
-        if len(args) == 1 and isinstance(args[0], Size):
-            return Tensor._wrap(np.zeros(args[0], cls.dtype.np))
-        if len(args) == 1 and is_sequence(args[0]):
-            return tensor(args[0], dtype=cls.dtype)
-        return Tensor._wrap(np.zeros(checked_sizes(legacy_data(args)), cls.dtype.np))
+        if len(args) == 1 and isinstance(args[0], Tensor) and args[0].dtype is not cls.dtype:
+            raise TypeError(f"expected a tensor of dtype {cls.dtype}, got one of dtype {args[0].dtype}")
+        return legacy_made(args, cls.dtype)
 
 
 @api.public(forms="m")

@@ -13,19 +13,22 @@ from gradtrace.engine.data.types import Array
 from gradtrace.engine.operators.broadcast import broadcast, check_takes
 from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, d, elementwise_op, gather_op
 from gradtrace.engine.operators.rounding import fitting
-from gradtrace.ops.api import Choice, check_dim, in_both_forms, not_a_tensor, public, refuse_meta
+from gradtrace.ops.api import Choice, check_dim, not_a_tensor, public, refuse_meta
+from gradtrace.ops.arguments import in_both_forms
 from gradtrace.ops.create.factories import cast
 from gradtrace.ops.index.index_checks import added_index, flat_positions, gather_index, scatter_index, select_index
 from gradtrace.ops.index.indexing import index_arrays
 from gradtrace.ops.index.records import (
     NO_GRAD,
+    along,
     gather,
-    grid,
     index_put,
     index_select,
     scatter,
     scatter_add,
+    scatter_kernel,
     scatter_value,
+    written,
 )
 from gradtrace.ops.pointwise.choice import where
 
@@ -33,13 +36,6 @@ from gradtrace.ops.pointwise.choice import where
 def mask_kernel(onto: object, source: Array, mask: Array) -> Array:
     out = np.zeros(mask.shape, source.dtype)
     out[mask] = source
-    return out
-
-
-def index_add_kernel(a: Array, source: Array, dim: int, i: Array, alpha: float) -> Array:
-    out = np.array(a)
-    where: Any = (slice(None),) * dim + (i,) if out.ndim else ()
-    np.add.at(out, where, source * alpha)
     return out
 
 
@@ -70,23 +66,18 @@ put_flat = gather_op("put_flat(zeros, source; index, shape)",
 
 
 # fmt: off
-index_add = gather_op("index_add(self, source; dim, index, alpha)", index_add_kernel,
+index_add = gather_op("index_add(self, source; dim, index, alpha)",
+    lambda a, source, dim, index, alpha: written(a, along(dim, index) if a.ndim else (), source * alpha, "add"),
     "out[..., index[i], ...] = self[..., index[i], ...] + alpha * source[..., i, ...]", overlap="reads", c_order=True,
     self=PASS_ON,
     source=d("index", lambda xp, g, out, self, source, dim, index, alpha: xp.index_select(g, dim, index) * alpha))
 # fmt: on
 
 
-def scatter_by_kernel(a: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
-    out = np.array(a)
-    part = src[tuple(slice(0, n) for n in index.shape)]
-    (np.add if reduce == "add" else np.multiply).at(out, grid(index, dim), part)
-    return out
-
-
 # scatter(reduce=...) has no derivative in PyTorch.
 # fmt: off
-scatter_by = gather_op("scatter_by(self; dim, index, src, reduce)", scatter_by_kernel,
+scatter_by = gather_op("scatter_by(self; dim, index, src, reduce)",
+    lambda a, dim, index, src, reduce: scatter_kernel(a, src, dim, index, reduce),
     "out[..., index[..., i, ...], ...] = reduce(self[..., index[..., i, ...], ...], src[..., i, ...])",
     undefined="scatter")
 # fmt: on

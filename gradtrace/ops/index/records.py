@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.types import Array, Shape
+from gradtrace.engine.data.types import Array, Kernel, Shape
 from gradtrace.engine.operators.op import PASS_ON, d, gather_op, structural_op, view_op
 from gradtrace.engine.operators.strided_view import empty_in_order_of
 
@@ -42,7 +42,8 @@ def take_slices(a: Array, dim: int, index_array: Array) -> Array:
 NO_GRAD = d("", lambda *_: None)
 
 
-def add_at(shape: Shape, indices: tuple[Any, ...], g: Array) -> Array:
+def add_at(shape: Shape, indices: Any, g: Array) -> Array:
+    """Return zeros of `shape` with the elements of `g` added at an index."""
     if not len(shape):
         return np.asarray(g.sum(dtype=g.dtype))
     out = np.zeros(shape, g.dtype)
@@ -90,9 +91,18 @@ def operand_strides(a: Array, indices: tuple[Any, ...], shape: Shape) -> list[Sh
     return found
 
 
-def put_kernel(a: Array, values: Array, indices: tuple[Any, ...], accumulate: bool) -> Array:
+def written(a: Array, where: Any, values: Any, ufunc: str = "") -> Array:
+    """Return a copy of `a` with values at an index; a ufunc ("add") combines them, one by one, with what is there."""
     out = np.array(a)
-    target = out[indices].shape
+    if ufunc:
+        getattr(np, ufunc).at(out, where, values)
+    else:
+        out[where] = values
+    return out
+
+
+def put_kernel(a: Array, values: Array, indices: tuple[Any, ...], accumulate: bool) -> Array:
+    target = a[indices].shape
     try:
         values = np.broadcast_to(values, target)
     except ValueError:
@@ -100,11 +110,7 @@ def put_kernel(a: Array, values: Array, indices: tuple[Any, ...], accumulate: bo
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
             f"shape {list(target)}"
         ) from None
-    if accumulate:
-        np.add.at(out, indices, values)
-    else:
-        out[indices] = values
-    return out
+    return written(a, indices, values, "add" if accumulate else "")
 
 
 def fit_kernel(a: Array, shape: Shape) -> Array:
@@ -125,17 +131,8 @@ def grid(index_array: Array, dim: int) -> tuple[Any, ...]:
     return tuple(full)
 
 
-def scatter_kernel(
-    a: Array, src: Array | None, dim: int, index_array: Array, value: float | None = None, add: bool = False
-) -> Array:
-    out = np.array(a)
-    where = grid(index_array, dim)
-    values: Any = value if src is None else src[tuple(slice(0, n) for n in index_array.shape)]
-    if add:
-        np.add.at(out, where, values)
-    else:
-        out[where] = values
-    return out
+def scatter_kernel(a: Array, src: Array, dim: int, index_array: Array, ufunc: str = "") -> Array:
+    return written(a, grid(index_array, dim), src[tuple(slice(0, n) for n in index_array.shape)], ufunc)
 
 
 # With the Ellipsis numpy returns a view even of a single element, not a scalar.
@@ -175,26 +172,33 @@ gather = gather_op("gather(self; dim, index)", lambda a, dim, index: take_entrie
 # fmt: on
 
 
-def _place(name: str, node: str) -> None:
-    gather_op(f"{name}(onto, src; shape, dim, index)",
-        lambda onto, g, shape, dim, index: add_at(shape, grid(index, dim), g),
+def put_entries(onto: object, g: Array, shape: Shape, dim: int, index_array: Array) -> Array:
+    """Return zeros of `shape` with the entries of `g` at `index_array` along `dim`, where each position occurs once."""
+    out = np.zeros(shape, g.dtype)
+    out[grid(index_array, dim)] = g
+    return out
+
+
+def _place(name: str, node: str, kernel: Kernel) -> None:
+    gather_op(f"{name}(onto, src; shape, dim, index)", kernel,
         "out[..., j, ...] = sum[i](src[..., i, ...] if index[..., i, ...] == j else 0)", node=node,
         onto=NO_GRAD,
         src=d("index", lambda xp, g, out, onto, src, shape, dim, index: xp.gather(g, dim, index)))  # fmt: skip
 
 
-_place("gather_place", "ScatterAddBackward0")
-_place("order_place", "ScatterBackward0")  # each position occurs once
+_place("gather_place", "ScatterAddBackward0",
+    lambda onto, g, shape, dim, index: add_at(shape, grid(index, dim), g))  # fmt: skip
+_place("order_place", "ScatterBackward0", put_entries)
 # fmt: off
 scatter = gather_op("scatter(self, src; dim, index)", scatter_kernel,
     "out[..., index[..., i, ...], ...] = src[..., i, ...]", overlap="reads", c_order=True,
     self=d("index", "scatter_value(grad, dim, index, 0.0)"), src=d("index", "gather(grad, dim, index)"))
 scatter_value = gather_op("scatter_value(self; dim, index, value)",
-    lambda a, dim, index, value: scatter_kernel(a, None, dim, index, value),
+    lambda a, dim, index, value: written(a, grid(index, dim), value),
     "out[..., index[..., i, ...], ...] = value", c_order=True, node="ScatterBackward1",
     self=d("index", "scatter_value(grad, dim, index, 0.0)"))
 scatter_add = gather_op("scatter_add(self, src; dim, index)",
-    lambda a, src, dim, index: scatter_kernel(a, src, dim, index, add=True),
+    lambda a, src, dim, index: scatter_kernel(a, src, dim, index, "add"),
     "out[..., j, ...] = self[..., j, ...] + sum[i](src[..., i, ...] if index[..., i, ...] == j else 0)",
     overlap="reads", c_order=True, self=PASS_ON, src=d("index", "gather(grad, dim, index)"))
 fit = structural_op("fit(self; shape)", fit_kernel, "out[i] = self[i] if i < n else 0",

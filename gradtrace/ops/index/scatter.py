@@ -10,10 +10,11 @@ from gradtrace.engine.data.types import XP, Array, NumpyDtype, Operand, Shape
 from gradtrace.engine.operators.broadcast import broadcast
 from gradtrace.engine.operators.op import Derivative, d, gather_op
 from gradtrace.engine.operators.rounding import fitting
-from gradtrace.ops.api import Choice, check_dim, in_both_forms, public
+from gradtrace.ops.api import Choice, check_dim, public
+from gradtrace.ops.arguments import in_both_forms
 from gradtrace.ops.index.gathering import gathered
 from gradtrace.ops.index.index_checks import copied_index, filled_index, flat_positions, scatter_index
-from gradtrace.ops.index.records import along, grid
+from gradtrace.ops.index.records import along, grid, written
 from gradtrace.ops.shape.expansion import broadcast_shapes
 
 SEVERAL_ZEROS = {
@@ -120,9 +121,7 @@ def prod_grads(
 
 
 def fill_at(a: Array, value: Array | float, dim: int, index: Array) -> Array:
-    out = np.array(a)
-    out[along(dim, index.reshape(-1)) if out.ndim else ...] = value
-    return out
+    return written(a, along(dim, index.reshape(-1)) if a.ndim else ..., value)
 
 
 def distinct(index: Array, shape: Shape, dim: int) -> Array:
@@ -154,13 +153,8 @@ def as_source(xp: XP, taken: Operand, shape: Shape) -> Operand:
 
 
 def put_kernel(a: Array, source: Array, index: Array, accumulate: bool) -> Array:
-    out = np.array(a, order="C")
-    values = source.reshape(index.shape)
-    if accumulate:
-        np.add.at(out.reshape(-1), index, values)
-    else:
-        out.reshape(-1)[index] = values
-    return out
+    flat = written(a.reshape(-1), index, source.reshape(index.shape), "add" if accumulate else "")
+    return flat.reshape(a.shape)
 
 
 # fmt: off

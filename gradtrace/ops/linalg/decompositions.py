@@ -212,7 +212,7 @@ def lstsq_grad(
         inverse = xp.pinv(a, 0.0, rcond, False)
         parts_a.append(pinv_grad(xp, xp.matmul(gx, transposed(xp, b)), inverse, a))
         parts_b.append(xp.matmul(transposed(xp, inverse), gx))
-    if g[1] is not None and out[1] is not None and count_of(out[1]):
+    if g[1] is not None and out[1] is not None and math.prod(out[1].shape) > 0:
         away = (xp.matmul(a, x) - b) * (2 * xp.unsqueeze(g[1], g[1].ndim - 1))
         parts_a.append(xp.matmul(away, transposed(xp, x)))
         parts_b.append(-away)
@@ -220,10 +220,6 @@ def lstsq_grad(
         return None, None
     of_a, of_b = (parts[0] if len(parts) == 1 else parts[0] + parts[1] for parts in (parts_a, parts_b))
     return of_a, xp.reshape(of_b, tuple(of_b.shape[:-1])) if vector else of_b
-
-
-def count_of(x: Operand) -> int:
-    return math.prod(x.shape)
 
 
 # fmt: off

@@ -6,6 +6,9 @@ and a permute; then operands are multiplied from left to right, each pair by one
 
 from __future__ import annotations
 
+import re
+from math import prod
+
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.ops.api import public
@@ -49,23 +52,18 @@ def from_lists(args: tuple[Any, ...]) -> tuple[Any, ...]:
 def split_subscripts(text: str, whose: str, start: int) -> Subscripts:
     """Split the subscripts of one operand or of the output; an ellipsis counts as one subscript."""
     results: Subscripts = []
-    i = 0
-    while i < len(text):
-        c = text[i]
-        if c == ".":
-            if text[i : i + 3] != ELLIPSIS or ELLIPSIS in results:
-                raise RuntimeError(f"einsum(): found '.' for {whose} that is not part of any ellipsis")
-            results.append(ELLIPSIS)
-            i += 3
-            continue
-        if c != " ":
-            if not (c.isascii() and c.isalpha()):
-                raise RuntimeError(
-                    f"einsum(): invalid subscript given at index {start + i} in the equation string, subscripts must "
-                    "be in [a-zA-Z]"
-                )
-            results.append(c)
-        i += 1
+    for found in re.finditer(r"\.\.\.|[^ ]", text):
+        s = found[0]
+        if s[0] == "." and ELLIPSIS in results:
+            raise RuntimeError(f"einsum(): found '.' for {whose} for which an ellipsis was already found")
+        if s == ".":
+            raise RuntimeError(f"einsum(): found '.' for {whose} that is not part of any ellipsis")
+        if s != ELLIPSIS and not (s.isascii() and s.isalpha()):
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {start + found.start()} in the equation string, "
+                "subscripts must be in [a-zA-Z]"
+            )
+        results.append(s)
     return results
 
 
@@ -203,16 +201,10 @@ def multiply(a: Tensor, b: Tensor, done: list[int]) -> Tensor:
 
 def batched_product(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
     """Multiply by one bmm, summing over `summed`. A dim of both operands is a batch dim, others are rows or columns."""
-    shared, left, right = [], [], []
-    for k in range(a.ndim):
-        if k in summed:
-            continue
-        if a.shape[k] != 1 and b.shape[k] != 1:
-            shared.append(k)
-        elif a.shape[k] != 1:
-            left.append(k)
-        else:
-            right.append(k)
+    rest = [k for k in range(a.ndim) if k not in summed]
+    shared = [k for k in rest if a.shape[k] != 1 and b.shape[k] != 1]
+    left = [k for k in rest if a.shape[k] != 1 and b.shape[k] == 1]
+    right = [k for k in rest if a.shape[k] == 1]
     batch, rows = numel(a, shared), numel(a, left)
     inner, columns = numel(a, summed), numel(b, right)
     one = a.permute(shared + left + summed + right).reshape(batch, rows, inner)
@@ -223,7 +215,4 @@ def batched_product(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
 
 
 def numel(t: Tensor, dims: list[int]) -> int:
-    n = 1
-    for k in dims:
-        n *= t.shape[k]
-    return n
+    return prod(t.shape[k] for k in dims)

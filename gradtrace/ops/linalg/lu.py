@@ -68,17 +68,27 @@ def householder_kernel(a: Array, tau: Array) -> Array:
 # ---- rules
 
 
+def triangles(xp: XP, lu: Operand) -> tuple[Operand, Operand]:
+    """Return the parts (..., m, k) below the diagonal, and (..., k, n) from it on; k is the smaller of m and n."""
+    m, n = lu.shape[-2:]
+    lower, upper = xp.tril(lu, -1), xp.triu(lu, 0)
+    if n > m:
+        lower = xp.matmul(lower, constant(lu, np.eye(n, m)))
+    if m > n:
+        upper = xp.matmul(constant(lu, np.eye(n, m)), upper)
+    return lower, upper
+
+
 def factors(xp: XP, lu: Operand) -> tuple[Operand, Operand]:
     """Return L and U as `unpack` does, for derivative rules: also on Tensors."""
-    m, n = lu.shape[-2:]
-    k = min(m, n)
-    lower = xp.tril(lu, -1)
-    if n > k:
-        lower = xp.matmul(lower, constant(lu, np.eye(n, k)))
-    upper = xp.triu(lu, 0)
-    if m > k:
-        upper = xp.matmul(constant(lu, np.eye(k, m)), upper)
-    return lower + constant(lu, np.eye(m, k)), upper
+    lower, upper = triangles(xp, lu)
+    return lower + constant(lu, np.eye(lower.shape[-2], lower.shape[-1])), upper
+
+
+def constant_permutation(like: Operand, pivots: Operand) -> Operand:
+    """Return P of A = P L U, as many rows as `like` has, as a constant for a rule."""
+    raw: Any = pivots._data if isinstance(pivots, Tensor) else pivots
+    return constant(like, permutation(raw, like.shape[-2], np.float64))
 
 
 def plu_grad(xp: XP, gl: Operand | None, gu: Operand | None, p: Operand, lower: Operand, upper: Operand) -> Operand:
@@ -111,16 +121,7 @@ def plu_grad(xp: XP, gl: Operand | None, gu: Operand | None, p: Operand, lower: 
 
 def lu_factor_grad(xp: XP, g: Operand, out: Sequence[Operand]) -> Operand:
     lu, pivots, _ = out
-    lower, upper = factors(xp, lu)
-    m, n = lu.shape[-2:]
-    k = min(m, n)
-    gl = xp.tril(g, -1)
-    gl = xp.matmul(gl, constant(lu, np.eye(n, k))) if n > k else gl
-    gu = xp.triu(g, 0)
-    gu = xp.matmul(constant(lu, np.eye(k, m)), gu) if m > k else gu
-    raw: Any = pivots._data if isinstance(pivots, Tensor) else pivots
-    p = constant(lu, permutation(raw, m, np.float64))
-    return plu_grad(xp, gl, gu, p, lower, upper)
+    return plu_grad(xp, *triangles(xp, g), constant_permutation(lu, pivots), *factors(xp, lu))
 
 
 def lu_unpack_grad(xp: XP, g: Sequence[Any], out: object, lu: Operand, *_: object) -> Operand:
@@ -143,8 +144,7 @@ def lu_solve_grad(
     of_b = xp.lu_solve(lu, pivots, g, not adjoint)
     if not wanted[0]:
         return None, None, of_b
-    raw: Any = pivots._data if isinstance(pivots, Tensor) else pivots
-    p = transposed(xp, constant(g, permutation(raw, lu.shape[-2], np.float64)))
+    p = transposed(xp, constant_permutation(lu, pivots))
     lower, upper = factors(xp, lu)
     # With A = P L U: the gradient of the product L U, then of its factors.
     if adjoint:

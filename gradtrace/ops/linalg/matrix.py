@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine.calls.inplace import inplace
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.node import Meta
@@ -11,8 +10,8 @@ from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Ints, Operand, Rule, Shape
 from gradtrace.engine.operators.op import Op, contraction_op, d, records
-from gradtrace.ops.api import named, not_a_tensor
-from gradtrace.ops.arguments import torch_function
+from gradtrace.ops.api import Choice, not_a_tensor
+from gradtrace.ops.arguments import in_both_forms, torch_function
 
 # ---- kernels, which check shapes and dtypes with PyTorch's messages
 
@@ -291,17 +290,12 @@ for _record, _second in ((mm, "mat2"), (mv, "vec"), (dot, "tensor"), (vdot, "oth
 
 
 def _added(record: Op) -> None:
-    name, renamed = record.name, dict(zip(record.tensor_names[1:], ("first", "second"), strict=True))
+    def choose(input: Tensor, first: Tensor, second: Tensor, *, beta: float = 1, alpha: float = 1) -> Choice:
+        return record, (input, first, second, beta, alpha)
 
-    def function(input: Tensor, first: Tensor, second: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-        return record(input, first, second, beta, alpha)
-
-    def method(self: Tensor, first: Tensor, second: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-        return inplace(record, self, first, second, beta, alpha)
-
-    function.__doc__ = f"beta * input + alpha * (first @ second); beta 0 ignores the input (torch.{name})."
-    torch_function(name, renamed=renamed)(function)
-    setattr(Tensor, name + "_", named(method, name + "_", f"In-place form of {name}."))
+    choose.__doc__ = f"beta * input + alpha * (first @ second); beta 0 ignores the input (torch.{record.name})."
+    renamed = dict(zip(record.tensor_names[1:], ("first", "second"), strict=True))
+    in_both_forms(record.name, renamed=renamed)(choose)
 
 
 for _record in (addmm, addmv, addr, addbmm, baddbmm):

@@ -186,9 +186,7 @@ def vander(input: Tensor, N: int | None = None, increasing: bool = False) -> Ten
     if input.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     n = input.shape[0] if N is None else N
-    ones = Tensor._wrap(np.ones((*input.shape, 1), input.dtype.np))
-    parts = [ones, input.unsqueeze(-1).expand((*input.shape, n - 1)).cumprod(-1)] if n > 1 else [ones][:n]
-    out = functions["cat"](parts, -1) if n else Tensor._wrap(np.zeros((*input.shape, 0), input.dtype.np))
+    out = linalg_vander(input, N=n) if n > 1 else Tensor._wrap(np.ones((*input.shape, n), input.dtype.np))
     return out if increasing else out.flip(-1)
 
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 import warnings
 
 from gradtrace.annotations import Any
-from gradtrace.engine.calls.inplace import inplace, refuse_unless_tracked
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Operand, Raw
-from gradtrace.engine.operators.op import PASS_ON, Op, arith_op, contraction_op, d, elementwise_op
+from gradtrace.engine.operators.op import PASS_ON, arith_op, contraction_op, d, elementwise_op
 from gradtrace.engine.operators.rounding import blend, fitting, in_float32, multiply_add
-from gradtrace.ops.api import is_int, named, public
-from gradtrace.ops.arguments import count, need_float, one_dim, require_float, torch_function
+from gradtrace.ops.api import Choice, is_int, public
+from gradtrace.ops.arguments import count, in_both_forms, need_float, one_dim, require_float, torch_function
 from gradtrace.ops.fused import not_differentiable
 from gradtrace.ops.linalg.matrix import broadcast_batches, dot, mm
 from gradtrace.ops.linalg.vector_norm import distance_grad, norm_kernel
@@ -227,14 +226,9 @@ def pairwise_distances(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: obj
     return cdist(x1, x2, float(p))
 
 
-@torch_function("lerp")
-def interpolated(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
+@in_both_forms("lerp")
+def choose_lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Choice:
     """Linear interpolation: input + weight * (end - input) (torch.lerp)."""
-    record = check_lerp(input, end, weight)
-    return record(input, end, weight)
-
-
-def check_lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Op:
     for one, name in ((end, "end"), (weight, "weight")):
         if isinstance(one, Tensor) and one.dtype is not input.dtype and not (name == "weight" and one.ndim == 0):
             raise RuntimeError(f"expected dtype {input.dtype.cpp_name} for `{name}` but got dtype {one.dtype.cpp_name}")
@@ -243,24 +237,19 @@ def check_lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Op:
     for one in (end, weight):
         if isinstance(one, Tensor):
             broadcast_batches(tuple(input.shape), tuple(one.shape))
-    return lerp if kind == "tensor" else lerp_scalar
+    return lerp if kind == "tensor" else lerp_scalar, (input, end, weight)
 
 
-@torch_function("addcmul")
-def plus_product(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+@in_both_forms("addcmul")
+def choose_addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Choice:
     """Return input + value * tensor1 * tensor2 (torch.addcmul)."""
-    return addcmul(input, tensor1, tensor2, value)
+    return addcmul, (input, tensor1, tensor2, value)
 
 
-@torch_function("addcdiv")
-def plus_quotient(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+@in_both_forms("addcdiv")
+def choose_addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Choice:
     """Return input + value * tensor1 / tensor2 (torch.addcdiv); raise RuntimeError for two integer tensors."""
-    refuse_integer_division(tensor1, tensor2)
-    return addcdiv(input, tensor1, tensor2, value)
-
-
-def refuse_integer_division(a: Tensor, b: Tensor) -> None:
-    if a.dtype.category != dtypes.FLOAT and b.dtype.category != dtypes.FLOAT:
+    if tensor1.dtype.category != dtypes.FLOAT and tensor2.dtype.category != dtypes.FLOAT:
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
             "true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value "
@@ -268,21 +257,4 @@ def refuse_integer_division(a: Tensor, b: Tensor) -> None:
             "tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value "
             "* tensor1 / tensor2), for all dtypes."
         )
-
-
-def _lerp_inplace(self: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
-    refuse_unless_tracked(self, end, weight)
-    return inplace(check_lerp(self, end, weight), self, end, weight)
-
-
-def _addcmul_inplace(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    return inplace(addcmul, self, tensor1, tensor2, value)
-
-
-def _addcdiv_inplace(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    refuse_integer_division(tensor1, tensor2)
-    return inplace(addcdiv, self, tensor1, tensor2, value)
-
-
-for _name, _method in (("lerp_", _lerp_inplace), ("addcmul_", _addcmul_inplace), ("addcdiv_", _addcdiv_inplace)):
-    setattr(Tensor, _name, named(_method, _name, f"In-place form of {_name[:-1]}."))
+    return addcdiv, (input, tensor1, tensor2, value)

@@ -240,19 +240,15 @@ slogdet = linalg_op("slogdet(A)", lambda a: tuple(np.linalg.slogdet(a)), "sign(d
 # ---- the public names
 
 
-def singular(name: str, info: Array) -> LinAlgError:
-    batch, pivot = first_failure(info)
-    return LinAlgError(
-        f"{name}: {batch}The diagonal element {pivot} is zero, the inversion could not be completed because the input "
-        "matrix is singular."
-    )
-
-
 def inverse(name: str, a: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
     check_square_floats("linalg.inv", a)
     out, info = inv_ex(a)
     if check_errors and state.planner is None and failed(info):  # in a plan a singular matrix gives nan
-        raise singular(name, info.array)
+        batch, pivot = first_failure(info.array)
+        raise LinAlgError(
+            f"{name}: {batch}The diagonal element {pivot} is zero, the inversion could not be completed because the "
+            "input matrix is singular."
+        )
     return out, info
 
 

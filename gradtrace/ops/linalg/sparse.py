@@ -20,6 +20,7 @@ from gradtrace.engine.operators.op import OneResult, d, gather_op
 from gradtrace.ops.api import public, refuse_meta
 from gradtrace.ops.create.factories import as_tensor
 from gradtrace.ops.index.records import index_place, index_select
+from gradtrace.ops.shape.join import concatenated
 
 __all__ = ["FloatTensor", "mm", "sum"]
 
@@ -239,14 +240,9 @@ class SparseTensor:
             return NotImplemented
         if self.shape != other.shape:
             raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {self.shape} != {other.shape}")
-        stored = self._stored.new_zeros(self._nnz() + other._nnz())
         places = np.concatenate([self._places, other._places], 1)
-        stored = stored.index_add(0, as_tensor(np.arange(self._nnz())), self._stored)
-        stored = stored.index_add(0, as_tensor(np.arange(self._nnz(), places.shape[1])), other._stored)
-        return SparseTensor(places, stored, self.shape).coalesce()._with_node("AddBackward0")
-
-    def _with_node(self, node: str) -> SparseTensor:
-        return SparseTensor(self._places, self._stored, self.shape, node, self._coalesced)
+        total = SparseTensor(places, concatenated([self._stored, other._stored]), self.shape).coalesce()
+        return total._with(total._stored, "AddBackward0")
 
     def __radd__(self, other: Any) -> Any:
         return other + self.to_dense() if isinstance(other, Tensor) else NotImplemented

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any, Callable
-from gradtrace.engine.calls.inplace import inplace
+from gradtrace.annotations import Any
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Dims, Ints, NumpyDtype, Operand
 from gradtrace.engine.operators.op import d, normalization_op, reduction_op
-from gradtrace.ops import load
-from gradtrace.ops.api import is_int, linalg
-from gradtrace.ops.arguments import count, one_dim, require_float, some_dims, torch_function
+from gradtrace.ops import find
+from gradtrace.ops.api import Choice, is_int, linalg
+from gradtrace.ops.arguments import count, in_both_forms, one_dim, require_float, some_dims, torch_function
 from gradtrace.ops.pointwise.arithmetic import refuse_bools
 from gradtrace.ops.reduce.sums import add_up, fold, numpy_dtype, with_dims
 
@@ -58,11 +57,10 @@ def norm_grad(
     """Return the gradient of a norm, None for p = 0; `where` masks zeros, at which a factor may be inf or nan."""
     if p == 0:
         return None
+    g, norm = restore_dims(xp, g, self, dims, keepdim), restore_dims(xp, out, self, dims, keepdim)
     if p == 2:
-        g, norm = restore_dims(xp, g, self, dims, keepdim), restore_dims(xp, out, self, dims, keepdim)
         return g * xp.zeroed(self / norm, norm == 0)
     zero = xp.zeros_like(self)
-    g, norm = restore_dims(xp, g, self, dims, keepdim), restore_dims(xp, out, self, dims, keepdim)
     if p == 1:
         return xp.sgn(self) * g
     if math.isinf(p):
@@ -75,12 +73,11 @@ def norm_grad(
         size = xp.abs(xp.where(at_zero, xp.ones_like(self), self))
         steep = xp.where(at_zero, zero, xp.pow_scalar(size, p - 1))
         return xp.sgn(self) * steep * g * xp.pow_scalar(norm, 1 - p)
-    at_zero = norm == 0
     if p < 2:
-        part = xp.sgn(self) * power_of_size(xp, self, p - 1)
+        part = xp.sgn(self) * xp.pow_scalar(xp.abs(self), p - 1)
     else:
-        part = self * power_of_size(xp, self, p - 2)
-    return part * xp.zeroed(g / xp.pow_scalar(norm, p - 1), at_zero)
+        part = self * xp.pow_scalar(xp.abs(self), p - 2)
+    return part * xp.zeroed(g / xp.pow_scalar(norm, p - 1), norm == 0)
 
 
 def distance_grad(xp: XP, g: Operand, away: Operand, out: Operand, p: float) -> Operand:
@@ -96,11 +93,6 @@ def distance_grad(xp: XP, g: Operand, away: Operand, out: Operand, p: float) -> 
         return result
     largest = xp.abs(away) == xp.unsqueeze(out, out.ndim)
     return xp.sign(away) * xp.where(largest, xp.unsqueeze(g, g.ndim), xp.zeros_like(away))
-
-
-def power_of_size(xp: XP, x: Operand, exponent: float) -> Operand:
-    """Return abs(x) ** exponent for exponent >= 0."""
-    return xp.pow_scalar(xp.abs(x), exponent)
 
 
 def renorm_scale(xp: XP, norm: Operand, maxnorm: float) -> Operand:
@@ -201,7 +193,7 @@ def norm_of_matrix(
         return extreme(sums, ord, row - (not keepdim and row > column), keepdim)
     if dtype is not None:
         input = input.to(dtype)
-    values = linalg_name("svdvals")(input.permute([i for i in range(input.ndim) if i not in dims] + list(dims)))
+    values = find(linalg, "svdvals")(input.permute([i for i in range(input.ndim) if i not in dims] + list(dims)))
     last = values.ndim - 1
     out = values.sum(-1, keepdim=keepdim) if ord == "nuc" else extreme(values, ord, last, keepdim)
     if not keepdim:
@@ -213,12 +205,6 @@ def norm_of_matrix(
 
 def extreme(values: Tensor, ord: Any, dim: int, keepdim: bool) -> Tensor:
     return values.amax(dim, keepdim) if ord > 0 else values.amin(dim, keepdim)
-
-
-def linalg_name(name: str) -> Callable[..., Tensor]:
-    if name not in linalg:
-        load()
-    return linalg[name]
 
 
 @torch_function("norm", forms="l")
@@ -272,13 +258,9 @@ def distance(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return dist(input, other, float(p))
 
 
-@torch_function("renorm", vmap="samples")
-def renormalised(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+@in_both_forms("renorm", vmap="samples")
+def choose_renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Choice:
     """Scale down the slices along `dim` whose p-norm exceeds maxnorm (torch.renorm)."""
-    return renorm(input, *checked_renorm(input, p, dim, maxnorm))
-
-
-def checked_renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> tuple[float, int, float]:
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if maxnorm < 0:
@@ -286,12 +268,4 @@ def checked_renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> tuple[f
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     require_float(input, NOT_FLOAT)
-    return float(p), one_dim("renorm", dim, input.ndim), float(maxnorm)
-
-
-def _renorm_inplace(self: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """In-place form of renorm (Tensor.renorm_)."""
-    return inplace(renorm, self, *checked_renorm(self, p, dim, maxnorm))
-
-
-Tensor.renorm_ = _renorm_inplace  # type: ignore[assignment, method-assign]
+    return renorm, (input, float(p), one_dim("renorm", dim, input.ndim), float(maxnorm))

@@ -353,16 +353,14 @@ times_array = elementwise_op("times_array(self; array)", lambda x, array: x * ar
 # fmt: on
 
 
-def _with_underscore(function: Callable[..., Tensor], *forms: str) -> None:
+def _with_underscore(function: Callable[..., Tensor], forms: str) -> None:
     """Expose the in-place form of a function as F.NAME_, and as torch.NAME_ if PyTorch has it."""
     name = function.__name__ + "_"
 
     def call(input: Tensor, *args: Any, **options: Any) -> Tensor:
         return function(input, *args, **options, inplace=True)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"In-place form of {function.__name__}."
-    expose(call, name, forms="".join(forms))
+    expose(named(call, name, f"In-place form of {function.__name__}."), forms=forms)
 
 
 _function: Callable[..., Tensor]

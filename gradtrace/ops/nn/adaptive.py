@@ -5,6 +5,8 @@ Window o of n inputs is floor(o n / out) .. ceil((o + 1) n / out). A 1-d input i
 
 from __future__ import annotations
 
+from math import prod
+
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
@@ -12,9 +14,10 @@ from gradtrace.engine.data.types import Array, Ints
 from gradtrace.engine.operators.op import OneResult, d, window_op
 from gradtrace.ops.api import expose, named
 from gradtrace.ops.arguments import need_float, require_float
+from gradtrace.ops.create.factories import checked_sizes
 from gradtrace.ops.nn.conv_arguments import lengths
-from gradtrace.ops.nn.patches import PerDim, size_of, widen_half
-from gradtrace.ops.nn.pool import divided, index_record, refuse_empty, zero_input_grad
+from gradtrace.ops.nn.patches import PerDim, widen_half
+from gradtrace.ops.nn.pool import NO_INPUT_GRAD, divided, index_record, refuse_empty
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.nn.pool_windows import Taps, adaptive, add_windows, dual, find_maxima, irregular, regular
 from gradtrace.ops.reduce.sums import mean_dim
@@ -60,7 +63,7 @@ def max_kernel(a: Array, outs: Ints) -> tuple[Array, Array]:
     for i in reversed(range(len(outs))):
         dim = a.ndim - len(outs) + i
         starts, _ = adaptive(sizes[dim], outs[i])
-        best, index = find_maxima(best, index, dim, size_of(sizes[dim + 1 :]), taps_of(sizes[dim], outs[i]), starts)
+        best, index = find_maxima(best, index, dim, prod(sizes[dim + 1 :]), taps_of(sizes[dim], outs[i]), starts)
     return best, index
 
 
@@ -72,7 +75,7 @@ def average_record(n: int) -> OneResult:
     name, node = f"adaptive_avg_pool{n}d", f"AdaptiveAvgPool{n}DBackward"
     window_op(f"{name}_back(g, self)", lambda g, x: average_back(g, x.shape[-n:]), node=node + "Backward0",
         g=d("~g", lambda xp, gg, out, g, self: getattr(xp, name)(gg, tuple(g.shape[-n:]))),
-        self=d("self", zero_input_grad))  # fmt: skip
+        self=NO_INPUT_GRAD)  # fmt: skip
     return window_op(f"{name}(self; sizes)", average_kernel, f"out[x] = sum[i](self[i]) / n; {WINDOW}",
         node=node + "0",
         self=d("self", lambda xp, g, out, self, sizes: getattr(xp, name + "_back")(g, self)))  # fmt: skip
@@ -131,10 +134,7 @@ def check_shape(name: str, input: Tensor, outs: Ints) -> None:
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {shape} "
                 f"with dimension {dim} being empty"
             )
-    if min(outs) < 0:
-        out_shape = shape[:-n] + list(outs)
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(outs)}: {out_shape}")
-    if size_of((*shape[:-n], *outs)) >= 2**60:
+    if prod(checked_sizes((*shape[:-n], *outs))) >= 2**60:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={shape[:-n] + list(outs)}")
     need_float(input, name)
 

@@ -264,13 +264,8 @@ def general(
     groups: int,
 ) -> Tensor:
     """Convolution with every argument required (torch.convolution)."""
-    n = weight.ndim - 2
-    window = (
-        expand_parameter("stride", tuple(stride), n),
-        expand_parameter("padding", tuple(padding), n),
-        expand_parameter("dilation", tuple(dilation), n),
-    )
-    more = expand_parameter("output_padding", tuple(output_padding), n)
+    given = (("stride", stride), ("padding", padding), ("dilation", dilation), ("output_padding", output_padding))
+    *window, more = (expand_parameter(argument, tuple(value), weight.ndim - 2) for argument, value in given)
     return convolution(input, weight, bias, *window, transposed, more, groups)
 
 

@@ -21,6 +21,11 @@ def lengths(name: str, argument: str, value: object, n: int, position: str = "")
     """Return a number for each of n dims, from one number or a sequence."""
     if isinstance(value, int) and not isinstance(value, bool):
         return (value,) * n
+    return ints(name, argument, value, position)
+
+
+def ints(name: str, argument: str, value: object, position: str = "") -> Ints:
+    """Return a sequence of ints as a tuple; raise TypeError for anything else."""
     if not isinstance(value, (tuple, list)):
         raise TypeError(f"{name}(): argument '{argument}'{position} must be tuple of ints, not {type(value).__name__}")
     for i, item in enumerate(value):

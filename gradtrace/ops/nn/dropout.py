@@ -9,7 +9,7 @@ from gradtrace.annotations import Callable
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor, on_device_of
 from gradtrace.engine.data.types import Array
-from gradtrace.ops.api import public
+from gradtrace.ops.api import expose, named, public
 from gradtrace.ops.arguments import require_float
 from gradtrace.ops.random import distributions
 from gradtrace.ops.random.generator import draw
@@ -91,9 +91,8 @@ def _channels(name: str, low: int, high: int) -> Callable[..., Tensor]:
         out = drop(batch, p, training, inplace, channels=True)
         return out.squeeze(0) if batch is not input else out
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Zero whole channels with probability p (torch.nn.functional.{name})."
-    return public(name, forms="n", vmap="random")(function)
+    doc = f"Zero whole channels with probability p (torch.nn.functional.{name})."
+    return expose(named(function, name, doc), forms="n", vmap="random")
 
 
 for _name, _low, _high in (("dropout1d", 2, 3), ("dropout2d", 3, 4), ("dropout3d", 4, 5)):

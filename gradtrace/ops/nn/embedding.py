@@ -10,18 +10,7 @@ from gradtrace.engine.data.types import XP, Array, Operand, Shape
 from gradtrace.engine.operators.op import d, gather_op
 from gradtrace.engine.reverse.saved import watch
 from gradtrace.ops.api import public
-
-
-def scatter_rows(g: Array, shape: Shape, indices: Array) -> Array:
-    out = np.zeros(shape, g.dtype)
-    np.add.at(out, indices, g)
-    return out
-
-
-def embedding_grad(
-    xp: XP, g: Operand, out: object, weight: Operand, indices: Array, padding: int, by_frequency: bool
-) -> Operand:
-    return xp.embedding_rows(g, tuple(weight.shape), indices, padding, by_frequency)
+from gradtrace.ops.index.records import add_at
 
 
 def embedding_rows(g: Array, shape: Shape, indices: Array, padding: int, by_frequency: bool) -> Array:
@@ -32,7 +21,7 @@ def embedding_rows(g: Array, shape: Shape, indices: Array, padding: int, by_freq
     if by_frequency:
         _, inverse, counts = np.unique(indices, return_inverse=True, return_counts=True)
         g = g / counts[inverse].reshape(indices.shape).astype(g.dtype)[..., None]
-    return scatter_rows(g, shape, indices)
+    return add_at(shape, indices, g)
 
 
 def looked_up_again(xp: XP, gg: Operand, indices: Array, padding: int) -> Operand:
@@ -45,7 +34,7 @@ def looked_up_again(xp: XP, gg: Operand, indices: Array, padding: int) -> Operan
 # fmt: off
 embedding_record = gather_op("embedding(weight; indices, padding, by_frequency)", lambda w, indices, *_: w[indices],
     "out[i, j] = weight[indices[i], j]", zero="padding",
-    weight=d("~weight indices", embedding_grad))
+    weight=d("~weight indices", "embedding_rows(grad, weight.shape, indices, padding, by_frequency)"))
 embedding_rows_record = gather_op("embedding_rows(g; shape, indices, padding, by_frequency)", embedding_rows,
     "out[v, j] = sum[i](g[i, j] if indices[i] == v else 0)", node="EmbeddingDenseBackwardBackward0",
     g=d("indices", lambda xp, gg, out, g, shape, indices, padding, by_frequency:
@@ -61,7 +50,7 @@ def sum_of_bags(
     if not kept.all():
         index, bag, share, factors = index[kept], bag[kept], share[kept], None if factors is None else factors[kept]
     rows = weight[index] * share[:, None]
-    return scatter_rows(rows if factors is None else rows * factors[:, None], (count, weight.shape[1]), bag)
+    return add_at((count, weight.shape[1]), bag, rows if factors is None else rows * factors[:, None])
 
 
 def bag_rows_grad(xp: XP, g: Operand, out: object, weight: Operand, factors: Operand | None, *bags: Any) -> Operand:

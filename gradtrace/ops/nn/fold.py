@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Ints
@@ -9,7 +11,7 @@ from gradtrace.engine.operators.op import d, window_op
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import need_float
 from gradtrace.ops.nn.conv_arguments import lengths
-from gradtrace.ops.nn.patches import PerDim, add_patches, inside, output_sizes, padded, padded_sizes, patches, size_of
+from gradtrace.ops.nn.patches import PerDim, add_patches, inside, output_sizes, padded, padded_sizes, patches
 from gradtrace.ops.nn.pool_arguments import check_tensor
 
 
@@ -17,14 +19,14 @@ def columns_kernel(a: Array, kernel: Ints, dilation: Ints, padding: Ints, stride
     batch = a if a.ndim == 4 else a[None]
     out = output_sizes(batch.shape[2:], kernel, stride, padding, dilation)
     view = patches(padded(batch, padding), kernel, stride, dilation, out)
-    columns = np.array(view, order="C").reshape(len(batch), batch.shape[1] * size_of(kernel), size_of(out))
+    columns = np.array(view, order="C").reshape(len(batch), batch.shape[1] * prod(kernel), prod(out))
     return columns if a.ndim == 4 else columns[0]
 
 
 def image_kernel(columns: Array, sizes: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Array:
     batch = columns if columns.ndim == 3 else columns[None]
     out = output_sizes(sizes, kernel, stride, padding, dilation)
-    channels = batch.shape[1] // size_of(kernel)
+    channels = batch.shape[1] // prod(kernel)
     image = np.zeros((len(batch), channels, *padded_sizes(sizes, padding)), columns.dtype)
     add_patches(batch.reshape(len(batch), channels, *kernel, *out), image, stride, dilation)
     image = np.ascontiguousarray(inside(image, padding))
@@ -41,29 +43,21 @@ col2im = window_op("col2im(self; sizes, kernel, dilation, padding, stride)", ima
 # fmt: on
 
 
-def window(
-    name: str,
-    kernel_size: PerDim,
-    dilation: PerDim,
-    padding: PerDim,
-    stride: PerDim,
-) -> tuple[Ints, ...]:
-    """Return the pairs (kernel, dilation, padding, stride); raise RuntimeError for invalid ones."""
-    given = (("kernel_size", kernel_size), ("dilation", dilation), ("padding", padding), ("stride", stride))
-    results = [pair(name, argument, value) for argument, value in given]
-    for what, short, values in (
-        ("kernel size", "kernel", results[0]),
-        ("dilation", "dilation", results[1]),
-        ("stride", "stride", results[3]),
-    ):
-        if min(values) <= 0:
+def window(name: str, *given: PerDim) -> tuple[Ints, ...]:
+    """Return kernel_size, dilation, padding and stride as pairs; raise RuntimeError for invalid ones."""
+    names = ("kernel_size", "dilation", "padding", "stride")
+    pairs = {argument: pair(name, argument, value) for argument, value in zip(names, given, strict=True)}
+    for argument in ("kernel_size", "dilation", "stride"):
+        (height, width), short = pairs[argument], argument.removesuffix("_size")
+        if min(height, width) <= 0:
+            what = argument.replace("_", " ")
             raise RuntimeError(
-                f"{what} should be greater than zero, but got {short}_height: {values[0]} {short}_width: {values[1]}"
+                f"{what} should be greater than zero, but got {short}_height: {height} {short}_width: {width}"
             )
-    if min(results[2]) < 0:
-        height, width = results[2]
+    height, width = pairs["padding"]
+    if min(height, width) < 0:
         raise RuntimeError(f"padding should be non-negative, but got pad_height: {height} pad_width: {width}")
-    return tuple(results)
+    return tuple(pairs.values())
 
 
 def pair(name: str, argument: str, value: object) -> Ints:
@@ -132,17 +126,17 @@ def fold(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
             f"input, but got: {list(input.shape)}"
         )
-    if input.shape[-2] % size_of(kernel):
+    if input.shape[-2] % prod(kernel):
         raise RuntimeError(
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
             f"input.size(1)={input.shape[-2]} and kernel_size={kernel}."
         )
     out = output_sizes(sizes, kernel, stride, padding, dilation)
-    if size_of(out) != input.shape[-1]:
+    if prod(out) != input.shape[-1]:
         raise RuntimeError(
             f"Given output_size={sizes}, kernel_size={kernel}, dilation={dilation}, padding={padding}, "
             f"stride={stride}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
-            f"{out[0]} * {out[1]} = {size_of(out)}, but got input.size(2)={input.shape[-1]}."
+            f"{out[0]} * {out[1]} = {prod(out)}, but got input.size(2)={input.shape[-1]}."
         )
     need_float(input, "col2im_out_cpu")
     return col2im(input, sizes, *where)

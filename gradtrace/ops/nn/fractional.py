@@ -5,13 +5,16 @@ Each plane has a random number for each dim, from which all starts along the dim
 
 from __future__ import annotations
 
+from math import prod
+
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Ints
 from gradtrace.ops.api import expose, functions, named
+from gradtrace.ops.create.factories import checked_sizes
 from gradtrace.ops.nn.conv_arguments import lengths
-from gradtrace.ops.nn.patches import PerDim, size_of
+from gradtrace.ops.nn.patches import PerDim
 from gradtrace.ops.nn.pool import index_record
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.random import sampling  # noqa: F401 - defines rand
@@ -35,7 +38,7 @@ def starts_of(samples: Array, size: int, kernel: int, out: int) -> Array:
 def max_kernel(a: Array, samples: Array, kernel: Ints, outs: Ints) -> tuple[Array, Array]:
     """Return the maxima and their positions; the first of equal elements is taken, but the last nan."""
     n, sizes, lead = len(kernel), a.shape[-len(kernel) :], a.shape[: -len(kernel)]
-    count = size_of(lead)
+    count = prod(lead)
     samples = samples[: a.shape[0] if len(lead) == 2 else 1].reshape(count, n)
     cells: Array = np.zeros((count, *(1,) * (2 * n)), np.int64)  # (planes, *outs, *kernel)
     for i in range(n):
@@ -44,10 +47,10 @@ def max_kernel(a: Array, samples: Array, kernel: Ints, outs: Ints) -> tuple[Arra
         shape = [1] * (2 * n)
         shape[i], shape[n + i] = outs[i], kernel[i]
         cells = cells * sizes[i] + cell.reshape(count, *shape)
-    cells = cells.reshape(count, size_of(outs), size_of(kernel))
-    values = np.take_along_axis(a.reshape(count, 1, size_of(sizes)), cells, -1) if count else cells.astype(a.dtype)
+    cells = cells.reshape(count, prod(outs), prod(kernel))
+    values = np.take_along_axis(a.reshape(count, 1, prod(sizes)), cells, -1) if count else cells.astype(a.dtype)
     best, nans = np.argmax(values, -1), np.isnan(values)
-    best = np.where(nans.any(-1), size_of(kernel) - 1 - np.argmax(nans[..., ::-1], -1), best)[..., None]
+    best = np.where(nans.any(-1), prod(kernel) - 1 - np.argmax(nans[..., ::-1], -1), best)[..., None]
     result = (*lead, *outs)
     return np.take_along_axis(values, best, -1).reshape(result), np.take_along_axis(cells, best, -1).reshape(result)
 
@@ -85,8 +88,7 @@ def check_input(name: str, input: Tensor, kernel: Ints, outs: Ints) -> None:
     for axis, size, k, out in zip(AXES[-n:], shape[-n:], kernel, outs, strict=True):
         if out + k - 1 > size - (n == 3):  # PyTorch's 3d function also refuses windows that fit exactly
             raise RuntimeError(f"{name}: pool {axis} {k} too large relative to input {axis} {size}")
-    if min(outs) < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(outs)}: {shape[:-n] + list(outs)}")
+    checked_sizes((*shape[:-n], *outs))
 
 
 def check_samples(samples: Tensor, input: Tensor, n: int) -> None:

@@ -1,4 +1,4 @@
-"""grid_sample: sample images at given points.
+"""grid_sample: sample images at given points; affine_grid: the points of affine maps.
 
 A sample is a sum over taps: along each spatial dim, one, two or four inputs with weights that depend on the point. The
 derivative is written over `xp` and can be differentiated again; where points are clipped, reflected or rounded, the
@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import warnings
 from itertools import product
+from math import prod
 
 from gradtrace.annotations import Any, Iterable, NamedTuple, Sequence
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.engine.data.types import XP, Array, Ints, Operand
+from gradtrace.engine.data.types import XP, Array, Ints, NumpyDtype, Operand
 from gradtrace.engine.operators.namespace import ARRAY as xp
-from gradtrace.engine.operators.op import OneResult, d, gather_op, window_op
+from gradtrace.engine.operators.op import OneResult, contraction_op, d, gather_op, window_op
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import need_float
-from gradtrace.ops.nn.patches import size_of, widen_half
+from gradtrace.ops.nn.patches import widen_half
 from gradtrace.ops.nn.pool import planes_put, planes_take
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.nn.resample_tables import cubic_weights
@@ -252,11 +253,11 @@ gather_op("grid_pick_back(g; index, size)", pick_back, "out[j] = sum[i](g[i] if 
 
 
 def points(xp: XP, grid: Operand) -> Operand:
-    return xp.reshape(grid, (grid.shape[0], size_of(tuple(grid.shape[1:-1])), grid.shape[-1]))
+    return xp.reshape(grid, (grid.shape[0], prod(tuple(grid.shape[1:-1])), grid.shape[-1]))
 
 
 def sample_kernel(a: Array, grid: Array, mode: int, padding: int, corners: bool) -> Array:
-    flat, at = widen_half(a).reshape(*a.shape[:2], size_of(a.shape[2:])), points(xp, widen_half(grid))
+    flat, at = widen_half(a).reshape(*a.shape[:2], prod(a.shape[2:])), points(xp, widen_half(grid))
     out = np.zeros((*a.shape[:2], at.shape[1]), flat.dtype)
     if not out.size:
         return np.zeros((*a.shape[:2], *grid.shape[1:-1]), a.dtype)
@@ -276,10 +277,10 @@ def sample_grads(
     padding: int,
     corners: bool,
 ) -> list[Any]:
-    if not size_of(tuple(g.shape)):
+    if not prod(tuple(g.shape)):
         return [xp.zeros_like(input) if wanted[0] else None, xp.zeros_like(grid) if wanted[1] else None]
     sizes, n = tuple(input.shape[2:]), len(input.shape) - 2
-    lead, size = tuple(input.shape[:2]), size_of(sizes)
+    lead, size = tuple(input.shape[:2]), prod(sizes)
     at, flat = points(xp, grid), xp.reshape(input, (*lead, size))
     g = xp.reshape(g, (*lead, at.shape[1]))
     of_input: Any = None
@@ -331,3 +332,54 @@ def sampled(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: 
 
 expose(grid_sample, forms="n", vmap="samples")
 expose(sampled, "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", forms="f")
+
+
+# ---- affine_grid
+
+
+def base_grid(sizes: Ints, corners: bool, dtype: NumpyDtype) -> Array:
+    """Return the points of a grid over -1 .. 1 as rows (x, y, ..., 1)."""
+    lines = []
+    for size in sizes:
+        line = np.linspace(-1, 1, size) if size > 1 else np.zeros(size)
+        lines.append(line if corners or size < 2 else line * ((size - 1) / size))
+    mesh = np.meshgrid(*lines, indexing="ij")
+    return np.stack([m.reshape(-1) for m in reversed(mesh)] + [np.ones(prod(sizes))], 1).astype(dtype)
+
+
+# fmt: off
+affine_grid_record = contraction_op("affine_grid(theta; sizes, corners)",
+    lambda theta, sizes, corners: np.matmul(base_grid(sizes, corners, theta.dtype), theta.swapaxes(1, 2))
+        .reshape(len(theta), *sizes, len(sizes)),
+    "out[n, h, w] = theta[n] @ (x[w], y[h], 1)", node="AffineGridGeneratorBackward0",
+    theta="affine_grid_back(grad, sizes, corners)")
+affine_grid_back = contraction_op("affine_grid_back(g; sizes, corners)",
+    lambda g, sizes, corners:
+        np.matmul(g.reshape(len(g), -1, len(sizes)).swapaxes(1, 2), base_grid(sizes, corners, g.dtype)),
+    node="BmmBackward0", g="affine_grid(grad, sizes, corners)")
+# fmt: on
+
+
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """Sampling points of N affine maps for images of `size`: (N, H, W, 2) from theta (N, 2, 3) (F.affine_grid).
+
+    3-d images likewise. Raises ValueError or NotImplementedError if theta does not match the size.
+    """
+    corners = corners_or_warn(align_corners)
+    check_affine(theta, size, corners)
+    return generated(theta, size, corners)
+
+
+def generated(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """affine_grid with every argument required (torch.affine_grid_generator)."""
+    n, dims = size[0], len(size) - 2
+    if theta.shape[0] != n:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {dims + 1}] but got: "
+            f"[{theta.shape[0]}, {dims + 1}]."
+        )
+    return affine_grid_record(theta, tuple(size[2:]), align_corners)
+
+
+expose(affine_grid, forms="n", record=affine_grid_record)
+expose(generated, "affine_grid_generator", forms="f", record=affine_grid_record)

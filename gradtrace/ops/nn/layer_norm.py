@@ -143,7 +143,7 @@ def select_wanted(wanted: Sequence[bool], grads: Iterable[Operand | None]) -> li
 def normalise_record(
     name: str, needs: str, traced: Rule | None = None, exact: Callable[..., Array] | None = None
 ) -> SeveralResults:
-    """Return a record of normalisation; `exact` computes the input's gradient in float32 with PyTorch's rounding."""
+    """Return a record of normalisation; `exact` of `layer_norm_backward` computes the input's gradient in float32."""
 
     def rule(
         xp: XP, wanted: Sequence[bool], g: Any, out: Any, input: Any, weight: Any, bias: object, *rest: Any
@@ -151,33 +151,15 @@ def normalise_record(
         if exact is None or input.dtype != np.float32 or not wanted[0]:
             return normalise_grads(xp, wanted, g[0], input, weight, out[1:], *rest)
         result = normalise_grads(xp, (False, *wanted[1:]), g[0], input, weight, out[1:], *rest)
-        result[0] = exact(g[0], input, weight, out[1], out[2], *rest)
+        _, over, others, eps = rest
+        inverse = 1 / np.sqrt(out[2] + out[2].dtype.type(eps))
+        wide_weight = None if weight is None else weight.reshape(kept_shape(input.shape, others))
+        result[0] = exact(g[0], input, wide_weight, out[1], inverse, over)
         return result
 
     return normalization_op(f"{name}(input, weight, bias; seen, over, others, eps)", normalise_kernel,
         "weight * (input - mean) / sqrt(var + eps) + bias", outputs=3, differentiable=(0,), undefined_grad="none",
         public=name.removeprefix("native_"), joint=d(needs, rule, traced))  # fmt: skip
-
-
-def adapt_exact_grad(input_grad: Callable[..., Array], of_layer: bool) -> Callable[..., Array]:
-    """Adapt a function of `layer_norm_backward` to the arguments that `normalise_record` passes."""
-
-    def exact(
-        g: Array,
-        input: Array,
-        weight: Array | None,
-        mean: Array,
-        var: Array,
-        seen: Ints,
-        over: Ints,
-        others: Ints,
-        eps: float,
-    ) -> Array:
-        inverse = 1 / np.sqrt(var + var.dtype.type(eps))
-        wide_weight = None if weight is None else weight.reshape(kept_shape(input.shape, others))
-        return input_grad(g, input, wide_weight, mean, inverse, over if of_layer else others)
-
-    return exact
 
 
 # Backward records: PyTorch passes mean and inverse deviation, here they are recomputed from the input.
@@ -195,11 +177,11 @@ layer_backward = fused(
 batch_normal = normalise_record("native_batch_norm", "input weight out1 out2",
     lambda xp, wanted, g, out, input, weight, bias, *rest:
         select_wanted(wanted, batch_backward(g[0], input, weight, None, None, wanted, *rest)),
-    adapt_exact_grad(batch_input_grad, of_layer=False))
+    batch_input_grad)
 layer_normal = normalise_record("native_layer_norm", "input weight bias out1 out2",
     lambda xp, wanted, g, out, input, weight, bias, *rest:
         select_wanted(wanted, layer_backward(g[0], input, None, None, weight, bias, wanted, *rest)),
-    adapt_exact_grad(layer_input_grad, of_layer=True))
+    layer_input_grad)
 group_normal = normalise_record("native_group_norm", "input weight out1 out2",
     lambda xp, wanted, g, out, input, weight, bias, *rest:
         normalise_grads(xp, wanted, g[0], input, weight, None, *rest))

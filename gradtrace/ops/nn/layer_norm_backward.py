@@ -53,11 +53,11 @@ def layer_input_grad(g: Array, x: Array, weight: Array | None, mean: Array, inve
     return fused_add(b, x, direct) + c
 
 
-def batch_input_grad(g: Array, x: Array, weight: Array | None, mean: Array, inverse: Array, others: Ints) -> Array:
-    """Return the gradient of batch norm; `others` are all dims except the channel. Sums are computed in float64."""
+def batch_input_grad(g: Array, x: Array, weight: Array | None, mean: Array, inverse: Array, over: Ints) -> Array:
+    """Return the gradient of batch norm; `over` are all dims except the channel. Sums are computed in float64."""
     n = F32(x.size // max(mean.size, 1))
     away = x - mean
-    total = np.add.reduce(g, axis=others, dtype=np.float64, keepdims=True).astype(F32)
-    product = np.add.reduce(np.multiply(away, g, dtype=np.float64), axis=others, keepdims=True).astype(F32)
+    total = np.add.reduce(g, axis=over, dtype=np.float64, keepdims=True).astype(F32)
+    product = np.add.reduce(np.multiply(away, g, dtype=np.float64), axis=over, keepdims=True).astype(F32)
     share = (g - total / n - away * (product * inverse * inverse / n)) * inverse
     return share if weight is None else share * weight

@@ -15,7 +15,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Operand
-from gradtrace.engine.operators.op import OneResult, Op, d, loss_op
+from gradtrace.engine.operators.op import Derivative, OneResult, Op, d, loss_op
 from gradtrace.ops.api import check_tensors, public
 from gradtrace.ops.create.factories import cast
 from gradtrace.ops.fused import fused
@@ -76,29 +76,22 @@ def weighted_loss(
     def kernel(*args: Any) -> Array:
         return reduce_array(each(*args[:n]), *args[n:])
 
-    def of_reduced(rule: Callable[..., Any]) -> Callable[..., Any]:
-        def reduced_rule(xp: XP, g: Operand, *args: Any) -> Operand:
+    def of_reduced(rule: Callable[..., Any], backward: Op | None) -> Derivative:
+        def reduced_rule(xp: XP, g: Operand, out: object, *args: Any) -> Operand:
             weight, reduction = args[n:]
             count = max(math.prod(args[0].shape), 1) if reduction == "mean" else 1
             result = rule(xp, g, count, *args[:n])
             return result if weight is None else xp.times_array(result, weight)
 
-        return reduced_rule
+        traced = None if backward is None else lambda xp, g, out, *args: backward(g, *args)
+        return d(f"{needs} weight", reduced_rule, traced)
 
-    reduced_rules = {argument: of_reduced(rule) for argument, rule in rules.items()}
-    traced: dict[str, Any] = {}
-    if backward is not None:
-        traced[next(iter(reduced_rules))] = lambda xp, g, out, *args: backward(g, *args)
+    first = next(iter(rules))
     derivatives = {
-        argument: d(f"{needs} weight", without_result(rule), traced.get(argument))
-        for argument, rule in reduced_rules.items()
+        argument: of_reduced(rule, backward if argument == first else None) for argument, rule in rules.items()
     }
     return loss_op(f"{name}({operands}; weight, reduction)", kernel, formula, node=node, promote="arith",
         unsupported_dtypes=f"bi {kernel_name}", **derivatives)  # fmt: skip
-
-
-def without_result(rule: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda xp, g, out, *args: rule(xp, g, *args)
 
 
 def huber_slope(xp: XP, x: Operand, bound: float) -> Operand:

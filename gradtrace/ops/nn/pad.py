@@ -14,6 +14,7 @@ from gradtrace.engine.operators.rounding import fitting
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.index.records import slice_record
+from gradtrace.ops.nn.conv_arguments import ints
 from gradtrace.ops.nn.pool_windows import take_back
 
 UNSUPPORTED = """Padding size {} is not supported for {}D input tensor.
@@ -86,7 +87,7 @@ def _repeating(kind: str, name: str, n: int, formula: str) -> OneResult:
     back = record + "_back"
     structural_op(f"{back}(g, self; pads)", repeating_back(kind), node=node + "Backward0",
         g=d("", lambda xp, gg, out, g, self, pads: getattr(xp, record)(gg, pads)),
-        self=d("self", lambda xp, gg, out, g, self, pads: xp.zeros_like(self)))  # fmt: skip
+        self="zeros_like(self)")  # fmt: skip
     return structural_op(f"{record}(self; pads)", repeating_kernel(kind), formula, node=node + "0",
         self=d("self", lambda xp, g, out, self, pads: getattr(xp, back)(g, self, pads)))  # fmt: skip
 
@@ -111,7 +112,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     mode is "constant" (with `value`), "reflect", "replicate" or "circular"; a negative pad crops. Raises RuntimeError
     or NotImplementedError if the pads do not match the shape.
     """
-    pads = checked_pads(pad)
+    pads = ints("pad", "pad", pad, " (position 2)")
     if len(pads) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pads) > 2 * input.ndim:
@@ -134,18 +135,6 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     return repeating[mode, n](input, pads)
 
 
-def checked_pads(pad: object) -> Ints:
-    if isinstance(pad, int) or not isinstance(pad, (tuple, list)):
-        raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
-    for i, item in enumerate(pad):
-        if not hasattr(item, "__index__"):
-            raise TypeError(
-                "pad(): argument 'pad' (position 2) must be tuple of ints, but found element of type "
-                f"{type(item).__name__} at pos {i}"
-            )
-    return tuple(int(item) for item in pad)
-
-
 def with_constant(input: Tensor, pads: Ints, value: float) -> Tensor:
     if not input.is_floating_point() and value != value:
         raise RuntimeError("value cannot be converted to type int64_t without overflow")
@@ -157,7 +146,7 @@ def with_constant(input: Tensor, pads: Ints, value: float) -> Tensor:
 
 def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
     """Pad with a constant (torch.constant_pad_nd)."""
-    return with_constant(input, checked_pads(pad), value)
+    return with_constant(input, ints("pad", "pad", pad, " (position 2)"), value)
 
 
 expose(constant_pad_nd, forms="f", record=constant_pad)

@@ -7,8 +7,9 @@ kernel positions and blocks of the batch, never over pixels.
 from __future__ import annotations
 
 from itertools import product
+from math import prod
 
-from gradtrace.annotations import Any, Iterable, Sequence
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.types import Array, Ints, Shape
@@ -72,18 +73,11 @@ def blocks(batch: int, elements: int) -> list[slice]:
     return [slice(start, min(start + step, batch)) for start in range(0, batch, step)]
 
 
-def size_of(sizes: Iterable[int]) -> int:
-    n = 1
-    for size in sizes:
-        n *= size
-    return n
-
-
 def grouped_columns(view: Array, groups: int) -> Array:
     """Copy patches as matrices, (groups, channels of a group * kernel, batch * out)."""
     spatial = (view.ndim - 2) // 2
     moved = np.moveaxis(view, 0, 1 + spatial)
-    rows = size_of(moved.shape[: 1 + spatial])
+    rows = prod(moved.shape[: 1 + spatial])
     return np.ascontiguousarray(moved).reshape(groups, rows // groups, -1)
 
 
@@ -107,12 +101,12 @@ def widen_half(a: Array) -> Array:
 def spend(w: Shape, windows: int) -> None:
     """Charge the budget of a running program one multiplication per weight, window and sample."""
     if state.spend is not None:
-        state.spend(2 * size_of(w) * windows)
+        state.spend(2 * prod(w) * windows)
 
 
 def slide(x: Array, w: Array, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Array:
     """Correlate x with w, with `out` windows along each dim."""
-    spend(w.shape, len(x) * size_of(out))
+    spend(w.shape, len(x) * prod(out))
     dtype, x, w = x.dtype, widen_half(x), widen_half(w)
     result = np.empty((x.shape[0], w.shape[0], *out), x.dtype)
     if not result.size or not w.size:
@@ -120,7 +114,7 @@ def slide(x: Array, w: Array, out: Ints, stride: Ints, padding: Ints, dilation: 
     kernel = w.shape[2:]
     view = patches(padded(x, padding), kernel, stride, dilation, out)
     rows = w.reshape(groups, w.shape[0] // groups, -1)
-    for part in blocks(len(x), x.shape[1] * size_of(kernel) * size_of(out)):
+    for part in blocks(len(x), x.shape[1] * prod(kernel) * prod(out)):
         columns = grouped_columns(view[part], groups)
         n = part.stop - part.start
         if n == 1:
@@ -132,13 +126,13 @@ def slide(x: Array, w: Array, out: Ints, stride: Ints, padding: Ints, dilation: 
 
 def spread_back(g: Array, w: Array, sizes: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Array:
     """Return an array of `sizes`: for each element of g, its product with the weights is added at its window."""
-    spend(w.shape, len(g) * size_of(g.shape[2:]))
+    spend(w.shape, len(g) * prod(g.shape[2:]))
     dtype, g, w = g.dtype, widen_half(g), widen_half(w)
     channels, kernel, out = w.shape[1] * groups, w.shape[2:], g.shape[2:]
     result = np.zeros((g.shape[0], channels, *padded_sizes(sizes, padding)), g.dtype)
     if g.size and w.size:
         columns = w.reshape(groups, w.shape[0] // groups, -1).swapaxes(1, 2)
-        for part in blocks(len(g), channels * size_of(kernel) * size_of(out)):
+        for part in blocks(len(g), channels * prod(kernel) * prod(out)):
             rows = grouped_rows(g[part], groups)
             spread = np.matmul(columns, rows).reshape(channels, *kernel, part.stop - part.start, *out)
             add_patches(np.moveaxis(spread, 1 + len(kernel), 0), result[part], stride, dilation)
@@ -147,13 +141,13 @@ def spread_back(g: Array, w: Array, sizes: Ints, stride: Ints, padding: Ints, di
 
 def weigh(g: Array, x: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Array:
     """Return, for each weight, the sum of products of the inputs and the output gradients that it connects."""
-    spend((g.shape[1], x.shape[1] // groups, *kernel), len(x) * size_of(g.shape[2:]))
+    spend((g.shape[1], x.shape[1] // groups, *kernel), len(x) * prod(g.shape[2:]))
     dtype, g, x = g.dtype, widen_half(g), widen_half(x)
     channels, out = x.shape[1] // groups, g.shape[2:]
-    result = np.zeros((groups, g.shape[1] // groups, channels * size_of(kernel)), g.dtype)
+    result = np.zeros((groups, g.shape[1] // groups, channels * prod(kernel)), g.dtype)
     if g.size and x.size:
         view = patches(padded(x, padding), kernel, stride, dilation, out)
-        for part in blocks(len(x), x.shape[1] * size_of(kernel) * size_of(out)):
+        for part in blocks(len(x), x.shape[1] * prod(kernel) * prod(out)):
             columns = grouped_columns(view[part], groups).swapaxes(1, 2)
             result += np.matmul(grouped_rows(g[part], groups), columns)
     return result.reshape(g.shape[1], channels, *kernel).astype(dtype, copy=False)

@@ -6,14 +6,16 @@ in a window is its maximum, and nan is greater than all. Padding counts as -inf 
 
 from __future__ import annotations
 
+from math import prod
+
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.engine.data.types import XP, Array, Ints, Kernel, Operand
+from gradtrace.engine.data.types import Array, Ints, Kernel
 from gradtrace.engine.operators.op import OneResult, SeveralResults, d, gather_op, window_op
 from gradtrace.ops.api import expose, named
-from gradtrace.ops.nn.patches import PerDim, size_of, widen_half
+from gradtrace.ops.nn.patches import PerDim, widen_half
 from gradtrace.ops.nn.pool_arguments import (
     check_filled,
     check_max_pool1d,
@@ -31,16 +33,16 @@ from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
 
 def planes_take(a: Array, index: Array, n: int) -> Array:
     """Gather by `index`, which holds flat positions within each plane (the last n dims)."""
-    flat = a.reshape(*a.shape[:-n], size_of(a.shape[-n:]))
-    places = index.reshape(*index.shape[:-n], size_of(index.shape[-n:]))
+    flat = a.reshape(*a.shape[:-n], prod(a.shape[-n:]))
+    places = index.reshape(*index.shape[:-n], prod(index.shape[-n:]))
     return np.take_along_axis(flat, places, -1).reshape(index.shape)
 
 
 def planes_put(g: Array, index: Array, sizes: Ints) -> Array:
     """Apply the transpose of `planes_take`: add each element of g at its position in planes of `sizes`."""
-    lead, plane = g.shape[: g.ndim - len(sizes)], size_of(sizes)
-    count = size_of(lead)
-    places = index.reshape(count, size_of(index.shape[-len(sizes) :])) + (np.arange(count) * plane)[:, None]
+    lead, plane = g.shape[: g.ndim - len(sizes)], prod(sizes)
+    count = prod(lead)
+    places = index.reshape(count, prod(index.shape[-len(sizes) :])) + (np.arange(count) * plane)[:, None]
     out = np.bincount(places.reshape(-1), g.reshape(-1), count * plane)
     return out.astype(g.dtype, copy=False).reshape(*lead, *sizes)
 
@@ -58,7 +60,7 @@ def max_kernel(
         first = np.where(starts < 0, starts % one[3], starts)
         taps, beyond = regular(a.shape[dim], out, *one), np.flatnonzero(first >= a.shape[dim])
         first[beyond] = 0
-        best, index = find_maxima(best, index, dim, size_of(sizes[dim + 1 :]), taps, first)
+        best, index = find_maxima(best, index, dim, prod(sizes[dim + 1 :]), taps, first)
         if len(beyond) and a.dtype.kind == "f":  # with a dilation a window may have only padding
             best[along(dim, beyond)] = -np.inf
     return best, index
@@ -132,9 +134,8 @@ planes_put_record = gather_op("planes_put(g; index, sizes)", planes_put,
 # fmt: on
 
 
-def zero_input_grad(xp: XP, gg: Operand, out: Operand, g: Operand, self: Operand, *_: object) -> Operand:
-    """Return zeros for the input: PyTorch's backward operators take it but do not depend on it."""
-    return xp.zeros_like(self)
+# PyTorch's backward operators take the input, but do not depend on it.
+NO_INPUT_GRAD = "zeros_like(self)"
 
 
 def refuse_empty(name: str, g: Array, n: int) -> None:
@@ -159,7 +160,7 @@ def index_record(signature: str, kernel: Kernel, node: str, n: int, formula: str
 
     window_op(f"{back}(g, self; index, sizes)", back_kernel, node=node + "Backward0",
         g=d("", lambda xp, gg, out, g, self, index, sizes: xp.planes_take(gg, index, n)),
-        self=d("self", zero_input_grad))  # fmt: skip
+        self=NO_INPUT_GRAD)  # fmt: skip
     return window_op(signature, kernel, formula, zero="choice", node=node + "0", outputs=2, differentiable=(0,),
         self=d("self out1", lambda xp, g, out, self, *_:
             getattr(xp, back)(g[0], self, out[1], tuple(self.shape[-n:]))))  # fmt: skip
@@ -170,7 +171,7 @@ def average_record(n: int) -> OneResult:
     window_op(f"{name}_back(g, self; sizes, kernel, stride, padding, ceil_mode, include_pad, divisor)",
         average_back, node=node + "Backward0",
         g=d("", lambda xp, gg, out, g, self, sizes, *rest: getattr(xp, name)(gg, *rest)),
-        self=d("self", zero_input_grad))  # fmt: skip
+        self=NO_INPUT_GRAD)  # fmt: skip
     return window_op(f"{name}(self; kernel, stride, padding, ceil_mode, include_pad, divisor)", average_kernel,
         "out[x] = sum[k](self[stride * x + k - padding]) / n", node=node + "0", c_order="channels" if n == 2 else False,
         self=d("self", lambda xp, g, out, self, *rest:
@@ -232,24 +233,13 @@ def alone(values: Tensor) -> Tensor:
     return out
 
 
-def _max_pool(n: int) -> Callable[..., Any]:
-    """Expose max_pool and its form with indices over n dims; return the former."""
+def _max_pool(n: int, always_indices: bool) -> Callable[..., Any]:
+    """Expose and return max_pool over n dims, or its form that always returns the indices too."""
     name = f"max_pool{n}d"
     doc = (
         f"Maximum of each window over the last {n} dim(s) (torch.nn.functional.{name}).\n\n"
         f"input (N, C, *sizes) or (C, *sizes). With return_indices also their flat positions within the plane."
     )
-
-    def with_indices(
-        input: Tensor,
-        kernel_size: PerDim,
-        stride: PerDim | None = None,
-        padding: PerDim = 0,
-        dilation: PerDim = 1,
-        ceil_mode: bool = False,
-        return_indices: bool = False,
-    ) -> tuple[Tensor, Tensor]:
-        return maxima_of_windows(n, input, ceil_mode, kernel_size, stride, padding, dilation)
 
     def function(
         input: Tensor,
@@ -260,18 +250,22 @@ def _max_pool(n: int) -> Callable[..., Any]:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        result = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-        if return_indices:
+        result = maxima_of_windows(n, input, ceil_mode, kernel_size, stride, padding, dilation)
+        if return_indices or always_indices:
             return result
         return alone(result[0]) if n == 1 else result[0]
 
     record = maxima[max(n, 2)]
+    if always_indices:
+        function.__annotations__["return"] = "tuple[Tensor, Tensor]"
+        return expose(named(function, name + "_with_indices", doc), forms="fn" if n == 1 else "n", record=record)
     expose(named(function, name, doc), forms="fn", record=record, vmap="samples")
-    expose(named(with_indices, name + "_with_indices", doc), forms="fn" if n == 1 else "n", record=record)
     return function
 
 
-max_pools = {n: _max_pool(n) for n in (1, 2, 3)}
+max_pools = {n: _max_pool(n, False) for n in (1, 2, 3)}
+for _n in max_pools:
+    _max_pool(_n, True)
 
 
 def _average(n: int) -> Callable[..., Tensor]:

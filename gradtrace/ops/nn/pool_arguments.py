@@ -21,18 +21,13 @@ WRONG = {
 }
 
 
-def window(
-    name: str,
-    n: int,
-    kernel_size: PerDim,
-    stride: PerDim | None,
-    padding: PerDim,
-    dilation: PerDim = 1,
-) -> tuple[Ints, ...]:
-    """Return each argument as a tuple of n numbers; the stride defaults to the kernel size."""
-    given = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
+def window(name: str, n: int, *given: PerDim | None) -> tuple[Ints, ...]:
+    """Return each argument (kernel_size, stride, padding, dilation=1) as a tuple of n numbers.
+
+    The stride defaults to the kernel size.
+    """
     results: dict[str, Ints] = {}
-    for argument, value in given.items():
+    for argument, value in zip(WRONG, given if len(given) == len(WRONG) else (*given, 1), strict=True):
         if argument == "stride" and (value is None or value == () or value == []):
             results[argument] = results["kernel_size"]
             continue
@@ -114,20 +109,9 @@ def join_sizes(sizes: Sequence[int]) -> str:
     return "x".join(map(str, sizes))
 
 
-def check_max_pool1d(
-    input: Tensor,
-    kernel_size: PerDim,
-    stride: PerDim | None,
-    padding: PerDim,
-    dilation: PerDim,
-) -> None:
-    """Raise max_pool1d's errors, which differ from those of other pooling functions."""
-    for argument, value in (
-        ("kernel_size", kernel_size),
-        ("stride", stride),
-        ("padding", padding),
-        ("dilation", dilation),
-    ):
+def check_max_pool1d(input: Tensor, *given: PerDim | None) -> None:
+    """Raise max_pool1d's errors, which differ from those of other pooling functions; `given` as in `window`."""
+    for argument, value in zip(WRONG, given, strict=True):
         items = lengths("max_pool1d", argument, () if value is None else value, 1)
         if len(items) != 1 and not (argument == "stride" and not items):
             raise RuntimeError(
@@ -140,7 +124,7 @@ def check_max_pool1d(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
             f"got:{shape}"
         )
-    (k,), (s,), (p,), (e,) = window("max_pool1d", 1, kernel_size, stride, padding, dilation)
+    (k,), (s,), (p,), (e,) = window("max_pool1d", 1, *given)
     for argument, value in (("kernel_size", k), ("stride", s), ("dilation", e)):
         if value <= 0:
             raise RuntimeError(f"max_pool1d() {argument} must be greater than zero, but got {value}")

@@ -11,7 +11,7 @@ from gradtrace.engine.data.types import Array, Ints
 from gradtrace.engine.operators.op import OneResult, d, gather_op
 from gradtrace.ops.api import expose, named
 from gradtrace.ops.nn.conv_arguments import lengths
-from gradtrace.ops.nn.patches import PerDim, size_of
+from gradtrace.ops.nn.patches import PerDim
 from gradtrace.ops.nn.pool import average_pools, max_pools
 from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
 
@@ -20,8 +20,8 @@ from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
 
 def place_kernel(a: Array, index: Array, sizes: Ints) -> Array:
     """Return zeros with each element at its position in the plane; of several at one position the last is kept."""
-    lead, count = a.shape[: a.ndim - len(sizes)], size_of(a.shape[-len(sizes) :])
-    out = np.zeros((*lead, size_of(sizes)), a.dtype)
+    lead, count = a.shape[: a.ndim - len(sizes)], math.prod(a.shape[-len(sizes) :])
+    out = np.zeros((*lead, math.prod(sizes)), a.dtype)
     np.put_along_axis(out, index.reshape(*lead, count), a.reshape(*lead, count), -1)
     return out.reshape(*lead, *sizes)
 
@@ -70,7 +70,7 @@ def check_places(input: Tensor, indices: Tensor, sizes: Ints) -> None:
             f"tensor with shape: {list(indices.shape)}"
         )
     places = indices.array
-    wrong = places[(places < 0) | (places >= size_of(sizes))]
+    wrong = places[(places < 0) | (places >= math.prod(sizes))]
     if wrong.size:
         raise RuntimeError(
             f"Found an invalid max index: {wrong.flat[0]} (output volumes are of size {'x'.join(map(str, sizes))})"
@@ -132,7 +132,7 @@ def _power_average(n: int) -> Callable[..., Tensor]:
             pool, size = max_pools[n], input.abs()
             rest = (kernel_size, stride, 0, 1, ceil_mode)
             return pool(size, *rest) if norm_type > 0 else -pool(-size, *rest)
-        cells = size_of(lengths(name, "kernel_size", kernel_size, n))
+        cells = math.prod(lengths(name, "kernel_size", kernel_size, n))
         mean = average_pools[n](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
         return (mean.sign() * mean.abs().relu()).mul(cells).pow(1.0 / norm_type)
 

@@ -21,7 +21,7 @@ from gradtrace.ops import (
     numbers,  # noqa: F401 - the records that `number=` names
     scalars,
 )
-from gradtrace.ops.api import NOT_GIVEN, binary, first_number, named, not_a_tensor, operator, public, unary
+from gradtrace.ops.api import NOT_GIVEN, Choice, binary, first_number, named, not_a_tensor, operator, public, unary
 
 # ---- kernels for arrays, where numpy's functions differ from PyTorch's kernels
 
@@ -276,13 +276,17 @@ def torch_div(input: Tensor | float, other: Tensor | float, *, rounding_mode: st
     input = first_operand("div", input, other)
     if rounding_mode is NOT_GIVEN:
         return div(input, other)
-    if rounding_mode is None:
-        return div_none(input, other)
-    if rounding_mode not in ("trunc", "floor"):
-        raise RuntimeError(
-            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
-        )
-    return div_mode(input, other, rounding_mode)
+    record, rest = rounded_div(rounding_mode)
+    return record(input, other, *rest)
+
+
+def rounded_div(mode: str | None) -> Choice:
+    """Return the record of a division with a rounding mode, and its further arguments."""
+    if mode is NOT_GIVEN or mode is None:
+        return div if mode is NOT_GIVEN else div_none, ()
+    if mode not in ("trunc", "floor"):
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
+    return div_mode, (mode,)
 
 
 def check_alpha(input: Tensor | float, other: Tensor | float, alpha: float) -> None:
@@ -310,15 +314,7 @@ def require_tensor(name: str, input: object, other: object) -> None:
 
 
 binary(mul, "multiply", two_numbers=True)
-
-
-@public()
-def true_divide(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Return input / other, broadcast (torch.true_divide)."""
-    input = first_operand("true_divide", input, other)
-    return div(input, other)
-
-
+binary(div, name="true_divide", forms="fm", two_numbers=True)
 binary(floor_divide, two_numbers=True)
 
 
@@ -333,16 +329,7 @@ def inplace_method(name: str, choose: Callable[..., Any]) -> None:
 inplace_method("add_", lambda other, alpha=1: (add, ()) if alpha == 1 else (add_scaled, (alpha,)))
 inplace_method("sub_", lambda other, alpha=1: (sub, ()) if alpha == 1 else (sub_scaled, (alpha,)))
 Tensor.subtract_ = Tensor.sub_  # type: ignore[assignment, method-assign]
-inplace_method(
-    "div_",
-    lambda other, rounding_mode=NOT_GIVEN: (
-        (div, ())
-        if rounding_mode is NOT_GIVEN
-        else (div_none, ())
-        if rounding_mode is None
-        else (div_mode, (rounding_mode,))
-    ),
-)
+inplace_method("div_", lambda other, rounding_mode=NOT_GIVEN: rounded_div(rounding_mode))
 Tensor.divide_ = Tensor.true_divide_ = Tensor.div_  # type: ignore[assignment, method-assign]
 operator("add", add, reflected=True, inplace_too=True)
 operator("sub", sub, inplace_too=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from gradtrace.engine.calls.inplace import inplace
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Operand
 from gradtrace.engine.operators.op import ZERO_GRAD, arith_op, d, elementwise_op, float_op
-from gradtrace.ops.api import Choice, binary, check_tensors, in_both_forms, public
-from gradtrace.ops.arguments import require_float
+from gradtrace.ops.api import Choice, binary, check_tensors, public
+from gradtrace.ops.arguments import in_both_forms, require_float
 from gradtrace.ops.results import Result, result_type
 
 
@@ -34,7 +33,7 @@ nextafter = arith_op("nextafter(self, other)", "nextafter", unsupported_dtypes="
     other=ZERO_GRAD)
 gcd = arith_op("gcd(self, other)", "gcd", "gcd(self, other)", unsupported_dtypes="fb gcd_cpu")
 lcm = arith_op("lcm(self, other)", "lcm", "abs(self * other) / gcd(self, other)", unsupported_dtypes="fb lcm_cpu")
-ldexp_record = float_op("ldexp(self, other)", lambda a, b: a * np.exp2(b), "self * 2**other",
+ldexp = float_op("ldexp(self, other)", lambda a, b: a * np.exp2(b), "self * 2**other",
     self=d("other", lambda xp, g, out, self, other: g * xp.exp2(other)),
     other=d("out", lambda xp, g, out, self, other: g * out * float(np.log(2.0))))
 frexp_record = elementwise_op("frexp(self)", lambda a: np.frexp(a),
@@ -59,32 +58,20 @@ binary(gcd, numbers=False)
 binary(lcm, numbers=False)
 
 
-@public("heaviside")
-def torch_heaviside(input: Tensor, values: Tensor) -> Tensor:
+@in_both_forms("heaviside")
+def choose_heaviside(input: Tensor, values: Tensor) -> Choice:
     """Heaviside step: 0 below 0, 1 above, `values` at 0 (torch.heaviside)."""
     check_tensors("heaviside", input=input, values=values)
     if input.dtype is not values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
-    return heaviside(input, values)
+    return heaviside, (input, values)
 
 
-@public("heaviside_", forms="m")
-def heaviside_inplace(self: Tensor, values: Tensor) -> Tensor:
-    """In-place form of heaviside (Tensor.heaviside_)."""
-    return inplace(heaviside, self, values)
-
-
-@public(vmap="samples")
-def ldexp(input: Tensor, other: Tensor) -> Tensor:
+@in_both_forms("ldexp", vmap="samples")
+def choose_ldexp(input: Tensor, other: Tensor) -> Choice:
     """Return input * 2 ** other (torch.ldexp)."""
     check_tensors("ldexp", input=input, other=other)
-    return ldexp_record(input, other)
-
-
-@public("ldexp_", forms="m")
-def ldexp_inplace(self: Tensor, other: Tensor) -> Tensor:
-    """In-place form of ldexp (Tensor.ldexp_)."""
-    return inplace(ldexp_record, self, other)
+    return ldexp, (input, other)
 
 
 @public()

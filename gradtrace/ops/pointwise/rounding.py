@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.engine.calls.inplace import inplace
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array
 from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, elementwise_op
 from gradtrace.ops import scalars
-from gradtrace.ops.api import public, unary
+from gradtrace.ops.api import Choice, unary
+from gradtrace.ops.arguments import in_both_forms
 
 
 def round_decimals(x: Array, decimals: int) -> Array:
@@ -41,18 +41,10 @@ for _record in (floor, ceil, frac):
 unary(trunc, "fix")
 
 
-@public("round")
-def rounded(input: Tensor, *, decimals: int = 0) -> Tensor:
+@in_both_forms("round")
+def choose_round(input: Tensor, *, decimals: int = 0) -> Choice:
     """Round to the nearest integer, half to even, or to `decimals` digits after the point (torch.round)."""
-    return round_record(input) if decimals == 0 else round_to(input, decimals)
+    return (round_record, (input,)) if decimals == 0 else (round_to, (input, decimals))
 
 
-def _round_inplace(self: Tensor, *, decimals: int = 0) -> Tensor:
-    return inplace(round_record, self) if decimals == 0 else inplace(round_to, self, decimals)
-
-
-for _name, _function in (
-    ("round_", _round_inplace),
-    ("__round__", lambda self, decimals=0: rounded(self, decimals=decimals)),
-):
-    setattr(Tensor, _name, _function)
+setattr(Tensor, "__round__", lambda self, decimals=0: self.round(decimals=decimals))  # noqa: B010 - Tensor has no such

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Operand
 from gradtrace.engine.operators.op import d, elementwise_op, float_op
 from gradtrace.engine.operators.rounding import in_float64, multiply_add
-from gradtrace.ops.api import check_tensors, expose_inplace, public, unary
+from gradtrace.ops.api import binary, unary
 
 # fmt: off
 sin = float_op("sin(self)", in_float64("sin", by_blocks=True), symbolic="sin", scalar=math.sin,
@@ -70,13 +69,4 @@ for _record in (sin, cos, tan, sinh, cosh):
 for _record in (asin, acos, atan, asinh, acosh, atanh):
     unary(_record, "arc" + _record.name.removeprefix("a"))
 unary(tanh, forms="fmin")
-
-
-@public("atan2", "arctan2")
-def arctan2(input: Tensor, other: Tensor) -> Tensor:
-    """Angle of the point (other, input) (torch.atan2)."""
-    check_tensors("atan2", input=input, other=other)
-    return atan2(input, other)
-
-
-expose_inplace(atan2, "atan2", "arctan2", numbers=False)
+binary(atan2, "arctan2", numbers=False)

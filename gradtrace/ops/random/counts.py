@@ -8,6 +8,7 @@ and the products or sums of uniform numbers for small means.
 from __future__ import annotations
 
 import math
+from contextlib import closing
 
 from gradtrace.annotations import TYPE_CHECKING, Callable
 
@@ -45,11 +46,8 @@ class Uniform:
 
 
 def poisson(stream: Stream, rates: list[float]) -> list[float]:
-    uniform = Uniform(stream)
-    try:
+    with closing(Uniform(stream)) as uniform:
         return [poisson_one(rate, uniform) for rate in rates]
-    finally:
-        uniform.close()
 
 
 def poisson_one(rate: float, uniform: Callable[[], float]) -> float:
@@ -95,11 +93,8 @@ def log(x: float) -> float:
 
 
 def binomial(stream: Stream, counts: list[float], chances: list[float], kind: NumpyDtype) -> list[float]:
-    uniform = Uniform(stream)
-    try:
+    with closing(Uniform(stream)) as uniform:
         return [binomial_one(n, p, uniform, kind) for n, p in zip(counts, chances, strict=True)]
-    finally:
-        uniform.close()
 
 
 def binomial_one(n: float, p: float, uniform: Callable[[], float], kind: NumpyDtype) -> float:

@@ -75,20 +75,26 @@ def unique(
     dim: int | None = None,
 ) -> Tensor | tuple[Tensor, ...]:
     """Sorted distinct elements (or slices of a dim), with inverse indices and counts if requested (torch.unique)."""
-    axis = None if dim is None else check_dim(dim, input.ndim)
-    if axis is not None:
-        check_no_empty_dim(input, axis)
+    axis = None if dim is None else dim_of_slices(input, dim)
     values, inverse, counts = np.unique(input.array, return_inverse=True, return_counts=True, axis=axis)
-    shape = input.shape if axis is None else (input.shape[axis],)
-    results = [unique_record(input, values)]
-    results += [wrap(inverse.reshape(tuple(shape)).astype(np.int64))] if return_inverse else []
-    results += [wrap(counts.astype(np.int64))] if return_counts else []
-    return results[0] if len(results) == 1 else tuple(results)
+    inverse = inverse.reshape(input.shape if axis is None else (-1,))
+    return with_positions(unique_record(input, values), (return_inverse, inverse), (return_counts, counts))
 
 
-def check_no_empty_dim(input: Tensor, dim: int) -> None:
+def with_positions(values: Tensor, *found: tuple[bool, Array]) -> Tensor | tuple[Tensor, ...]:
+    """Return the values, in a tuple with the arrays of integers that are asked for."""
+    positions = tuple(wrap(array.astype(np.int64, copy=False)) for asked, array in found if asked)
+    return (values, *positions) if positions else values
+
+
+def dim_of_slices(input: Tensor, dim: int) -> int:
+    """Normalise the dim to be non-negative; raise an error if slices along it are empty, or there are none."""
+    if not input.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    dim = check_dim(dim, input.ndim)
     if input.shape[dim] and not input.numel():
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    return dim
 
 
 @public(vmap="dynamic")
@@ -96,25 +102,15 @@ def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Tensor | tuple[Tensor, ...]:
     """Drop consecutive duplicates of elements (or slices of a dim) (torch.unique_consecutive)."""
-    axis = 0 if dim is None else check_dim(dim, input.ndim)
-    if dim is not None:
-        check_no_empty_dim(input, axis)
-    if not input.numel():
-        shape = tuple(input.shape) if dim is not None else (0,)
-        nothing = unique_consecutive_record(input, np.zeros(shape, input.dtype.np))
-        extra = [wrap(np.zeros(tuple(input.shape) if dim is None else (0,), np.int64))] if return_inverse else []
-        extra += [wrap(np.zeros(0, np.int64))] if return_counts else []
-        return (nothing, *extra) if extra else nothing
+    axis = 0 if dim is None else dim_of_slices(input, dim)
     array = input.array.reshape(-1) if dim is None else np.moveaxis(input.array, axis, 0)
-    rows = array.reshape(len(array), -1)
+    rows = array.reshape(len(array), math.prod(array.shape[1:]))
     starts = np.ones(len(array), bool)
     starts[1:] = (rows[1:] != rows[:-1]).any(1)
-    values = np.moveaxis(array[starts], 0, axis) if dim is not None else array[starts]
-    inverse = np.cumsum(starts) - 1
-    results = [unique_consecutive_record(input, np.ascontiguousarray(values))]
-    results += [wrap(inverse.reshape(tuple(input.shape)) if dim is None else inverse)] if return_inverse else []
-    results += [wrap(np.diff(np.append(np.flatnonzero(starts), len(array))))] if return_counts else []
-    return results[0] if len(results) == 1 else tuple(results)
+    values = unique_consecutive_record(input, np.ascontiguousarray(np.moveaxis(array[starts], 0, axis)))
+    inverse = (np.cumsum(starts) - 1).reshape(input.shape if dim is None else (-1,))
+    counts = np.diff(np.flatnonzero(starts), append=len(array))
+    return with_positions(values, (return_inverse, inverse), (return_counts, counts))
 
 
 @public(vmap="samples")

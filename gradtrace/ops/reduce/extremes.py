@@ -26,24 +26,6 @@ Pair = tuple[Any, Any]
 # ---- kernels
 
 
-def pick_kernel(a: Array, index: Array, dim: int) -> Array:
-    return np.take_along_axis(a, index, axis=dim) if a.ndim else a.copy()
-
-
-def place_kernel(onto: object, a: Array, index: Array, dim: int, size: int) -> Array:
-    if not a.ndim:
-        return a.copy()
-    shape = (*a.shape[:dim], size, *a.shape[dim + 1 :])
-    out = np.zeros(shape, a.dtype)
-    if a.shape[dim] == 1:
-        np.put_along_axis(out, index, a, axis=dim)
-        return out
-    where = list(np.ogrid[tuple(slice(n) for n in a.shape)])
-    where[dim] = index
-    np.add.at(out, tuple(where), a)
-    return out
-
-
 def chosen(a: Array, index: Array, dim: int, keepdim: bool) -> Pair:
     """Return the values at `index` along `dim`, and `index`; both without `dim` unless keepdim."""
     if not a.ndim:
@@ -153,14 +135,14 @@ def index_grad(
     index: Operand,
     dim: int,
     keepdim: bool = True,
-    placing: str = "place",
+    placing: str = "gather_place",
 ) -> Operand:
     """Return zeros with the gradient at the selected elements."""
     if not self.ndim:
         return g
     if not keepdim:
         g, index = xp.unsqueeze(g, dim), xp.unsqueeze(index, dim)
-    return getattr(xp, placing)(None, g, index, dim, self.shape[dim])
+    return getattr(xp, placing)(None, g, tuple(self.shape), dim, index)
 
 
 def aminmax_grad(
@@ -180,18 +162,7 @@ fill_where = gather_op("fill_where(onto, value; mask)",
     lambda onto, value, mask: np.where(mask, value, 0).astype(value.dtype), "where(mask, value, 0)",
     node="MaskedFillBackward1", onto=NO_GRAD,
     value=d("", lambda xp, g, out, onto, value, mask: xp.sum(xp.where(mask, g, xp.zeros_like(g)))))
-pick = gather_op("pick(self, index; dim)", pick_kernel, "out = self[..., index, ...]", node="GatherBackward0",
-    self=d("~self index", index_grad))
 # fmt: on
-
-
-def _place(name: str, node: str, formula: str) -> None:
-    gather_op(f"{name}(onto, src; index, dim, size)", place_kernel, formula, node=node, onto=NO_GRAD,
-        src=d("index", lambda xp, g, out, onto, src, index, dim, size: xp.pick(g, index, dim)))  # fmt: skip
-
-
-_place("place", "ScatterAddBackward0", "out[..., j, ...] = src if j == index else 0")
-_place("place_chosen", "ScatterBackward0", "out[..., j, ...] = src if j == index else 0")
 
 
 def _of_all(name: str, kernel: str | Kernel, formula: str, node: str | None = None) -> Op:
@@ -203,7 +174,7 @@ def _along(name: str, kernel: Kernel, formula: str, node: str | None = None) -> 
     return reduction_op(f"{name}(self; dim, keepdim)", kernel, formula, dims="dim", zero="choice", node=node,
         outputs=2, differentiable=(0,), undefined_grad="none",
         self=d("~self out1", lambda xp, g, out, self, dim, keepdim:
-            index_grad(xp, g[0], out, self, out[1], dim, keepdim, "place_chosen")))  # fmt: skip
+            index_grad(xp, g[0], out, self, out[1], dim, keepdim, "order_place")))  # fmt: skip
 
 
 def _in_groups(name: str, ufunc: str, formula: str) -> Op:

@@ -23,8 +23,7 @@ def in_order(a: Array, dim: int, order: Array) -> Array:
     return copy_like(a, take_entries(a, order, dim))
 
 
-ORDERED = d("~self order", lambda xp, g, out, self, dim, order:
-    xp.order_place(None, g, tuple(self.shape), dim, order))  # fmt: skip
+ORDERED = d("~self order", "order_place(None, grad, self.shape, dim, order)")
 # fmt: off
 sort_by = gather_op("sort(self; dim, order)", in_order,
     "out[..., i, ...] = self[..., order[..., i, ...], ...]; out[..., i, ...] <= out[..., i + 1, ...]",

@@ -7,7 +7,7 @@ from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.ops.arguments import one_dim, torch_function
-from gradtrace.ops.reduce.extremes import pick
+from gradtrace.ops.index.records import gather
 
 
 @torch_function("cov")
@@ -135,11 +135,11 @@ def quantiles(
         ranks = {"lower": ranks.floor, "higher": ranks.ceil, "nearest": ranks.round}[interpolation]()
     last = rows.ndim - 1
     below = Tensor._wrap(np.floor(ranks.detach().array).astype(np.int64))
-    values = pick(rows, below, last)
+    values = gather(rows, last, below)
     if interpolation in ("linear", "midpoint"):
         above = Tensor._wrap(np.ceil(ranks.detach().array).astype(np.int64))
         weight = ranks - below if interpolation == "linear" else Tensor._wrap(np.full(ranks.shape, 0.5, rows.dtype.np))
-        values = values.lerp(pick(rows, above, last), weight)
+        values = values.lerp(gather(rows, last, above), weight)
     if several:
         values = values.unsqueeze_(0).transpose_(0, -1)
     return values.squeeze_(-1)

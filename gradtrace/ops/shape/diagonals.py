@@ -9,7 +9,7 @@ from gradtrace.engine.data.types import XP, Array, Ints, Operand
 from gradtrace.engine.operators.op import d, structural_op
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.index.records import along
-from gradtrace.ops.shape.join import slice_at, writable
+from gradtrace.ops.shape.join import on_diagonal, slice_at, writable
 
 
 def embed_kernel(a: Array, offset: int, dim1: int, dim2: int) -> Array:
@@ -17,11 +17,7 @@ def embed_kernel(a: Array, offset: int, dim1: int, dim2: int) -> Array:
     shape = list(a.shape[:-1])
     for dim in sorted((dim1, dim2)):
         shape.insert(dim, n)
-    out = np.zeros(shape, a.dtype)
-    view = np.diagonal(out, offset, dim1, dim2)
-    view.flags.writeable = True
-    view[...] = a
-    return out
+    return on_diagonal(a, tuple(shape), offset, dim1, dim2)
 
 
 def overwritten(a: Array, part: Callable[[Array], Array], src: Array) -> Array:

@@ -9,7 +9,8 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Dims, Operand, Shape
 from gradtrace.engine.operators.op import OneResult, d, structural_op, view_op
 from gradtrace.engine.operators.strided_view import empty_like
-from gradtrace.ops.api import Choice, check_dim, given, in_both_forms, is_int, public, sizes
+from gradtrace.ops.api import Choice, check_dim, given, is_int, public, sizes
+from gradtrace.ops.arguments import in_both_forms
 from gradtrace.ops.create.factories import cast, checked_sizes, in_c_order
 from gradtrace.ops.index.records import index_select, select, slice_record
 from gradtrace.ops.shape.expansion import atleast_2d, only_tensors

@@ -8,8 +8,7 @@ from __future__ import annotations
 from operator import index
 
 from gradtrace.annotations import Any, Iterator, Sequence
-from gradtrace.engine.calls.call import renamed
-from gradtrace.engine.calls.inplace import refuse_untrackable, reshape_history
+from gradtrace.engine.calls.inplace import refuse_untrackable
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.describe import CHANNELS_LAST, contiguous_strides
 from gradtrace.engine.data.lazy import is_array, np
@@ -20,6 +19,8 @@ from gradtrace.engine.operators.op import d, structural_op, view_op
 from gradtrace.engine.operators.strided_view import extent, window
 from gradtrace.ops.api import public, sizes
 from gradtrace.ops.create.factories import checked_sizes, finish, is_channels_last, np_of
+from gradtrace.ops.index.records import add_at
+from gradtrace.ops.shape.views import inplace_view
 
 RESIZE_MESSAGE = (
     "requested resize to {} ({} elements in total), but the given tensor has a size of {} ({} elements). autograd's "
@@ -79,9 +80,7 @@ def positions(size: Sequence[int], stride: Sequence[int], offset: int, layout: t
 
 def put_back(g: Array, where: Array, shape: Shape) -> Array:
     n = int(np.prod(shape, dtype=np.int64))
-    out = np.zeros(n + 1, g.dtype)
-    np.add.at(out, where, g)
-    return out[:n].reshape(shape)
+    return add_at((n + 1,), where, g)[:n].reshape(shape)
 
 
 def take_or_zero(a: Array, where: Array) -> Array:
@@ -131,17 +130,7 @@ def check_steps(size: Sequence[int], stride: Sequence[int]) -> None:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
 
 
-@public()
-def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """In-place form of as_strided: the tensor itself takes the new sizes and strides."""
-    if input.requires_grad and state.grad_enabled:
-        refuse_untrackable(input)
-    out = as_strided(input, size, stride, storage_offset)
-    input._data = out._data
-    input.counter().n += 1
-    if out._fn is not None:
-        reshape_history(input, renamed(out._fn, "AsStridedBackward1"))
-    return input
+public("as_strided_")(inplace_view(as_strided, "AsStridedBackward1"))
 
 
 # ---- queries

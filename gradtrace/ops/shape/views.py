@@ -16,7 +16,7 @@ from gradtrace.engine.operators.broadcast import sum_tensor_to
 from gradtrace.engine.operators.broadcast import sum_to as sum_array_to
 from gradtrace.engine.operators.namespace import TRACED
 from gradtrace.engine.operators.op import PASS_ON, d, elementwise_op, reduction_op, view_op
-from gradtrace.ops.api import check_dim, check_dims, copying, expose, given, is_int, public, sizes
+from gradtrace.ops.api import check_dim, check_dims, copying, expose, given, is_int, named, public, sizes
 from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.create.factories import clone, copied_to, in_c_order, in_format
 
@@ -400,28 +400,23 @@ def reversed_dims(self: Tensor) -> Tensor:
     return permute(self, tuple(reversed(range(self.ndim))))
 
 
-def matrix_transpose(name: str) -> property:
-    """Return the property mT, mH or H; a 0-d tensor is its own transpose."""
+def matrix_transpose(name: str) -> Callable[[Tensor], Tensor]:
+    """Return the function for the property mT, mH or H, or for adjoint; a 0-d tensor is its own transpose."""
 
-    def get(self: Tensor) -> Tensor:
-        n = self.ndim
+    def get(input: Tensor) -> Tensor:
+        n = input.ndim
         if not n:
-            return self
+            return input
         if n == 1 or (n > 2 and name == "H"):
             of = "matrices (2-D tensors)" if name == "H" else "matrices or batches of matrices"
             advice = " For batches of matrices, consider using tensor.mH" if n > 2 else ""
             raise RuntimeError(f"tensor.{name} is only supported on {of}. Got {n}-D tensor.{advice}")
-        return transpose(self, n - 2, n - 1)
+        return transpose(input, n - 2, n - 1)
 
-    return property(get)
+    return named(get, name, "Return the conjugate transpose of matrices: the transpose, as numbers are real.")
 
 
-@torch_function()
-def adjoint(input: Tensor) -> Tensor:
-    """Return the conjugate transpose of matrices: the transpose, as numbers are real (torch.adjoint)."""
-    if input.ndim == 1:
-        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
-    return transpose(input, input.ndim - 2, input.ndim - 1) if input.ndim else input
+torch_function("adjoint")(matrix_transpose("adjoint()"))
 
 
 def itself(input: Tensor) -> Tensor:
@@ -446,15 +441,15 @@ def t_inplace(self: Tensor) -> Tensor:
     return t_in_place(self)
 
 
-def _inplace_view(function: Callable[..., Tensor], node: str) -> Callable[..., Tensor]:
+def inplace_view(function: Callable[..., Tensor], node: str) -> Callable[..., Tensor]:
     """Return the in-place form of a view function: the tensor itself takes the new shape."""
 
-    def method(self: Tensor, *args: Any) -> Tensor:
+    def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
         if state.levels:
             state.levels[-1].guard(function.__name__, self)
         if self.requires_grad and state.grad_enabled:
             refuse_untrackable(self)
-        out = function(self, *args)
+        out = function(self, *args, **options)
         if state.batching is not None and state.batching.reshape(self, out):
             return self
         self._data = out._data
@@ -469,23 +464,24 @@ def _inplace_view(function: Callable[..., Tensor], node: str) -> Callable[..., T
                 self._x.view.version = self._version  # the data did not change, so its history remains valid
         return self
 
-    return method
+    method.__wrapped__ = function  # type: ignore[attr-defined]
+    return named(method, function.__name__ + "_", f"In-place form of {function.__name__}.")
 
 
-t_in_place = _inplace_view(t, "TBackward1")
+t_in_place = inplace_view(t, "TBackward1")
 _METHODS: dict[str, Any] = {
     "detach_": detach_,
     "T": property(reversed_dims),
-    "mT": matrix_transpose("mT"),
-    "H": matrix_transpose("H"),
+    "mT": property(matrix_transpose("mT")),
+    "H": property(matrix_transpose("H")),
     "real": property(itself),
     "imag": property(imag),
-    "mH": matrix_transpose("mH"),
+    "mH": property(matrix_transpose("mH")),
     "t_": t_inplace,
-    "transpose_": _inplace_view(transposed, "TransposeBackward1"),
-    "swapaxes_": _inplace_view(transposed, "TransposeBackward1"),
-    "swapdims_": _inplace_view(transposed, "TransposeBackward1"),
-    "unsqueeze_": _inplace_view(unsqueezed, "UnsqueezeBackward1"),
+    "transpose_": inplace_view(transposed, "TransposeBackward1"),
+    "swapaxes_": inplace_view(transposed, "TransposeBackward1"),
+    "swapdims_": inplace_view(transposed, "TransposeBackward1"),
+    "unsqueeze_": inplace_view(unsqueezed, "UnsqueezeBackward1"),
 }
 for _name, _method in _METHODS.items():
     setattr(Tensor, _name, _method)
@@ -493,8 +489,8 @@ for _name, _method in _METHODS.items():
 
 def _squeeze_inplace(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     if dim is None:
-        return _inplace_view(squeezed, "SqueezeBackward3")(self)
-    return _inplace_view(squeezed, "SqueezeBackward4" if is_int(dim) else "SqueezeBackward5")(self, dim)
+        return inplace_view(squeezed, "SqueezeBackward3")(self)
+    return inplace_view(squeezed, "SqueezeBackward4" if is_int(dim) else "SqueezeBackward5")(self, dim)
 
 
 Tensor.squeeze_ = _squeeze_inplace  # type: ignore[assignment, method-assign]

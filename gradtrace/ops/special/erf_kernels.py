@@ -54,6 +54,7 @@ SB = (
     2.55305040643316442583e03, 4.74528541206955367215e02, -2.24409524465858183362e01,
 )  # fmt: skip
 SMALL, MIDDLE, LARGE, LAST = 0.84375, 1.25, 1 / 0.35, 28.0
+TAILS = ((MIDDLE, LARGE, RA, SA), (LARGE, LAST, RB, SB))
 
 
 def on_floats(kernel: Kernel, *rest: float) -> Kernel:
@@ -115,12 +116,31 @@ def by_range(x: Array) -> Array:
         s = a[i] - 1
         p = polynomial(PA, s) / polynomial(QA, s)
         out[i] = np.where(x[i] > 0, 1 - ERX - p, 1 + (ERX + p))
-    for low, high, top, bottom in ((MIDDLE, LARGE, RA, SA), (LARGE, LAST, RB, SB)):
+    for low, high, top, bottom in TAILS:
         i = (a >= low) & (a < high)
         if i.any():
             r = tail(a[i], top, bottom)
             out[i] = np.where(x[i] > 0, r, 2 - r)
     return out
+
+
+def erfcx_kernel(x: Array) -> Array:
+    """Return exp(x^2) erfc(x): erfc's approximations without their exponential, above LAST an asymptotic series."""
+    a = np.abs(x)
+    out = np.array(x)
+    near = a < MIDDLE
+    out[near] = np.exp(a[near] ** 2) * erfc(a[near])
+    for low, high, top, bottom in TAILS:
+        i = (a >= low) & (a < high)
+        s = 1 / (a[i] * a[i])
+        out[i] = np.exp(polynomial(top, s) / polynomial(bottom, s) - 0.5625) / a[i]
+    i = a >= LAST
+    s = 0.5 / (a[i] * a[i])
+    series = np.ones_like(s)
+    for k in (11, 9, 7, 5, 3, 1):
+        series = 1 - k * s * series
+    out[i] = series / (a[i] * math.sqrt(math.pi))
+    return np.where(x < 0, 2 * np.exp(x * x) - out, out)
 
 
 # ---- erf

@@ -11,7 +11,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Kernel, Operand
 from gradtrace.engine.operators.op import d, float_op
-from gradtrace.ops.api import binary, expose, public, unary
+from gradtrace.ops.api import binary, expose, named, public, unary
 from gradtrace.ops.pointwise.rounding import round_to
 from gradtrace.ops.special import erf_kernels
 
@@ -113,9 +113,7 @@ def _from_elsewhere(name: str, own: str) -> None:
     def function(input: Tensor, *args: Any, **options: Any) -> Tensor:
         return ops.find(ops.api.functions, own)(input, *args, **options)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"torch.{own}."
-    expose(function, name, forms="s")
+    expose(named(function, name, f"torch.{own}."), forms="s")
 
 
 _from_elsewhere("expit", "sigmoid")

@@ -13,7 +13,8 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Kernel, Operand, Raw
 from gradtrace.engine.operators.op import d, float_op
-from gradtrace.ops.api import Choice, expose, functions, in_both_forms, is_int, public, unary
+from gradtrace.ops.api import Choice, expose, functions, is_int, public, unary
+from gradtrace.ops.arguments import in_both_forms
 
 # Bernoulli numbers B2, B4, ... of the asymptotic series.
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)

@@ -12,8 +12,8 @@ import math
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Kernel, Operand
-from gradtrace.engine.operators.op import Derivative, Op, arith_op, d, float_op
-from gradtrace.ops.api import check_tensors, expose, expose_inplace, not_a_tensor, public
+from gradtrace.engine.operators.op import Derivative, arith_op, d, float_op
+from gradtrace.ops.api import binary, expose, not_a_tensor, public
 from gradtrace.ops.fused import no_derivative
 from gradtrace.ops.special.gamma import BERNOULLI, lgamma_kernel, polygamma_kernel, zeta_kernel
 
@@ -155,25 +155,8 @@ igammac = arith_op("igammac(self, other)", incomplete(True),
 # fmt: on
 
 
-def _of_two(record: Op, alias: str) -> None:
-    name = record.name
-
-    def function(input: Tensor, other: Tensor) -> Tensor:
-        check_tensors(name, input=input, other=other)
-        return record(input, other)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
-        f"Regularised {'upper' if name[-1] == 'c' else 'lower'} incomplete gamma function of input "
-        f"(a) at other (x) (torch.{name})."
-    )
-    expose(function, name, forms="fm", record=record)
-    expose(function, alias, forms="s", record=record)
-    expose_inplace(record, name)
-
-
-_of_two(igamma, "gammainc")
-_of_two(igammac, "gammaincc")
+for _record, _alias in ((igamma, "gammainc"), (igammac, "gammaincc")):
+    expose(binary(_record, numbers=False), _alias, forms="s", record=_record)
 
 
 # ---- zeta

@@ -12,7 +12,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array
 from gradtrace.engine.operators.op import float_op
 from gradtrace.engine.operators.tables import record_table
-from gradtrace.ops.api import not_a_tensor, public
+from gradtrace.ops.api import expose, named, not_a_tensor
 
 MOST = 100_000  # degrees: a recurrence of this length already takes seconds
 Step = Callable[[int, Any, Any, Any], Any]  # k, x, p[k], p[k-1]
@@ -72,9 +72,8 @@ def _expose(name: str, first: Callable[[Any], Any], step: Step, formula: str, sh
             raise not_a_tensor(f"special_{name}", "input", 1, input)
         return record(input, n)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Evaluate the polynomial of degree n elementwise at input (torch.special.{name})."
-    public(name, forms="s")(function)
+    doc = f"Evaluate the polynomial of degree n elementwise at input (torch.special.{name})."
+    expose(named(function, name, doc), forms="s")
 
 
 for _name, (_first, _step, _formula) in FAMILIES.items():

@@ -8,21 +8,10 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Operand
 from gradtrace.engine.operators.op import d, float_op
-from gradtrace.ops.api import Choice, binary, in_both_forms, public, unary
+from gradtrace.ops.api import Choice, binary, public, unary
+from gradtrace.ops.arguments import in_both_forms
 from gradtrace.ops.numbers import add_number, mul_number
-from gradtrace.ops.special import erf_kernels
-from gradtrace.ops.special.erf_kernels import (
-    LARGE,
-    LAST,
-    MIDDLE,
-    RA,
-    RB,
-    SA,
-    SB,
-    erfc,
-    on_floats,
-    polynomial,
-)
+from gradtrace.ops.special.erf_kernels import erf, erfc, erfcx_kernel, on_floats
 from gradtrace.ops.special.error_functions import x_log
 
 
@@ -38,8 +27,8 @@ def erfinv_kernel(x: Array) -> Array:
         # Near 1 the difference of the complements keeps its digits.
         above = np.where(
             np.abs(inner) < 0.5,
-            erf_kernels.erf(z) - inner,
-            np.sign(inner) * ((1 - np.abs(inner)) - erf_kernels.erfc(np.abs(z))),
+            erf(z) - inner,
+            np.sign(inner) * ((1 - np.abs(inner)) - erfc(np.abs(z))),
         )
         step = above * (math.sqrt(math.pi) / 2) * np.exp(z * z)
         z = z - step / (1 + z * step)
@@ -138,25 +127,6 @@ def choose_logit(input: Tensor, eps: float | None = None) -> Choice:
 # ---- the normal distribution; erfcx computes its tails
 
 ROOT_HALF, ROOT_TWO_PI, ROOT_PI = math.sqrt(0.5), math.sqrt(2 * math.pi), math.sqrt(math.pi)
-
-
-def erfcx_kernel(x: Array) -> Array:
-    """Return exp(x^2) erfc(x): erfc's approximations without their exponential, above LAST an asymptotic series."""
-    a = np.abs(x)
-    out = np.array(x)
-    near = a < MIDDLE
-    out[near] = np.exp(a[near] ** 2) * erfc(a[near])
-    for low, high, top, bottom in ((MIDDLE, LARGE, RA, SA), (LARGE, LAST, RB, SB)):
-        i = (a >= low) & (a < high)
-        s = 1 / (a[i] * a[i])
-        out[i] = np.exp(polynomial(top, s) / polynomial(bottom, s) - 0.5625) / a[i]
-    i = a >= LAST
-    s = 0.5 / (a[i] * a[i])
-    series = np.ones_like(s)
-    for k in (11, 9, 7, 5, 3, 1):
-        series = 1 - k * s * series
-    out[i] = series / (a[i] * ROOT_PI)
-    return np.where(x < 0, 2 * np.exp(x * x) - out, out)
 
 
 def log_ndtr_kernel(x: Array) -> Array:

@@ -10,7 +10,7 @@ from gradtrace.engine.data.describe import check_device
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array
-from gradtrace.ops.api import expose
+from gradtrace.ops.api import expose, named
 from gradtrace.ops.special.bessel import i_plain
 
 
@@ -71,9 +71,8 @@ def _expose(name: str, shape: Callable[..., Any]) -> None:
         )
         return Tensor._wrap(points.astype(dtype.np)).requires_grad_(requires_grad)
 
-    window.__name__ = window.__qualname__ = name
-    window.__doc__ = f"Window function of `window_length` points, periodic or else symmetric (torch.{name})."
-    expose(window, name, forms="f")
+    doc = f"Window function of `window_length` points, periodic or else symmetric (torch.{name})."
+    expose(named(window, name, doc), forms="f")
 
 
 for _shape in (hann, hamming, blackman, bartlett, kaiser):

@@ -73,6 +73,7 @@ OF_CLASS = ByClass(
         "datetime:time": words("fromisoformat min max"),
         "datetime:timedelta": words("min max"),
         "datetime:timezone": words("utc"),
+        "time:struct_time": frozenset(),
     },
     PYTHON_CLASSES,
 )
@@ -125,6 +126,8 @@ PLACES: dict[str, frozenset[str]] = {
     "datetime:time": TIME,
     "datetime:timedelta": words("days microseconds seconds total_seconds"),
     "datetime:timezone": words("tzname utcoffset"),
+    "time:struct_time": words("""count index tm_gmtoff tm_hour tm_isdst tm_mday tm_min tm_mon tm_sec tm_wday tm_yday
+        tm_year tm_zone"""),
     "enum:auto": frozenset(),
     "functools:partial": words("func args keywords"),
     "functools:_lru_cache_wrapper": words("cache_clear cache_info __wrapped__") | NAMED,

@@ -89,7 +89,7 @@ NAMES: dict[str, frozenset[str]] = {
     "warnings": words("catch_warnings filterwarnings resetwarnings simplefilter warn"),
 }
 # Modules whose real functions are used, except for those in Python.names_of.
-AS_THEY_ARE = words("abc collections copy datetime functools math statistics")
+AS_THEY_ARE = words("abc collections copy datetime functools math statistics time")
 CONSTANTS: dict[str, Names] = {"__future__": {"annotations": None}, "typing": {"*": typing_names.form}}
 # The functions of ours that find the names of a module, and what of the run they are given.
 FOUND_BY = {
@@ -301,8 +301,7 @@ class Python(PythonFunctions):
         }
 
     def names_of_time(self) -> Names:
-        clocks = lambda name: getattr(real_import("time"), name)
-        return {"sleep": self.sleep, **system_modules.time_names(), "*": clocks}
+        return {"sleep": self.sleep}
 
     def names_of_types(self) -> Names:
         from gradtrace.lang.records import SimpleNamespace

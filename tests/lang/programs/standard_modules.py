@@ -110,6 +110,9 @@ class T:
     def v(self): print("once"); return 5
 t = T(); print(t.v, t.v)
 print(timeit.timeit(lambda: 1, number=3) >= 0, time.strftime("%Y") >= "2020", sys.version_info >= (3, 7), sys.version_info.major, callable(time.time))
+moment = time.strptime("2020-02-03", "%Y-%m-%d")
+print(moment, isinstance(moment, time.struct_time), moment.tm_yday, moment[:3], time.strftime("%j", moment), {moment: 1}[moment])
+print(time.struct_time(range(9)), time.asctime(time.gmtime(0)), datetime.date(2020, 1, 2).timetuple().tm_yday, copy.copy(moment) == moment)
 for i in dir(): pass
 print(__name__, type(__file__))
 @functools.total_ordering

@@ -93,6 +93,7 @@ ONE_BY_ONE = {
     "lang.machine -> lang.mathematics": RARE,
     "lang.machine -> lang.namespaces": RARE,
     "lang.machine -> lang.python_modules": RARE,
+    "lang.machine -> lang.regular_expressions": RARE,
     "lang.mathematics -> lang.namespaces": RARE,
     "lang.namespaces -> lang.tensorflow_module": RARE,
     "lang.numpy_module -> lang.permission": RARE,

@@ -73,7 +73,7 @@ OF_CLASS = ByClass(
         "datetime:time": words("fromisoformat min max"),
         "datetime:timedelta": words("min max"),
         "datetime:timezone": words("utc"),
-        "time:struct_time": frozenset(),
+        **dict.fromkeys(("re:Match", "re:Pattern", "time:struct_time"), frozenset()),
     },
     PYTHON_CLASSES,
 )
@@ -126,6 +126,8 @@ PLACES: dict[str, frozenset[str]] = {
     "datetime:time": TIME,
     "datetime:timedelta": words("days microseconds seconds total_seconds"),
     "datetime:timezone": words("tzname utcoffset"),
+    "re:Match": words("end endpos expand group groupdict groups lastgroup lastindex pos re span start string"),
+    "re:Pattern": words("findall finditer flags fullmatch groupindex groups match pattern search split sub subn"),
     "time:struct_time": words("""count index tm_gmtoff tm_hour tm_isdst tm_mday tm_min tm_mon tm_sec tm_wday tm_yday
         tm_year tm_zone"""),
     "enum:auto": frozenset(),

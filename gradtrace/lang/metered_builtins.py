@@ -75,6 +75,20 @@ def make_writer(write: Callable[[Any], str], strings: Strings) -> Callable[[Any]
     return with_name(lambda value, /: strings.text_of(write, value), write.__name__)
 
 
+def formatting_dates(meter: Meter, kinds: tuple[type, ...]) -> dict[tuple[type, str], AnyFunction]:
+    """Return the method strftime of dates and times, charged for a long format."""
+
+    def bound(value: Any) -> Callable[[str], str]:
+        def strftime(format: str) -> str:
+            if type(format) is str:
+                meter.count_items(20 * len(format))
+            return str(value.strftime(format))
+
+        return strftime
+
+    return {(kind, "strftime"): bound for kind in kinds}
+
+
 # ---- math
 
 

@@ -92,16 +92,6 @@ class PythonFunctions:
             raise TypeError("method name must be a string")
         return lambda value: self.gate.get(value, name)(*args, **how)
 
-    def time_format(self, value: Any) -> Callable[[str], str]:
-        """Return the method strftime of a date or time, charged for a long format."""
-
-        def strftime(format: str) -> str:
-            if type(format) is str:
-                self.meter.count_items(20 * len(format))
-            return str(value.strftime(format))
-
-        return strftime
-
     def contains(self, container: Any, value: Any) -> bool:
         found: bool = self.operators("in_")(value, container)
         return found

@@ -89,7 +89,7 @@ NAMES: dict[str, frozenset[str]] = {
     "warnings": words("catch_warnings filterwarnings resetwarnings simplefilter warn"),
 }
 # Modules whose real functions are used, except for those in Python.names_of.
-AS_THEY_ARE = words("abc collections copy datetime functools math statistics time")
+AS_THEY_ARE = words("abc collections copy datetime functools math re statistics time")
 CONSTANTS: dict[str, Names] = {"__future__": {"annotations": None}, "typing": {"*": typing_names.form}}
 # The functions of ours that find the names of a module, and what of the run they are given.
 FOUND_BY = {
@@ -182,8 +182,6 @@ class Python(PythonFunctions):
     def names_of_collections(self) -> Names:
         collections = real_import("collections")
         hash_cost.HASHING_CLASSES.update((collections.Counter, collections.OrderedDict, collections.defaultdict))
-        late = (collections.Counter, collections.OrderedDict, collections.defaultdict, collections.deque)
-        self.gate.special.update(hash_cost.charging_methods(self.meter, late))
         return {"namedtuple": self.namedtuple}
 
     def names_of_collections_abc(self) -> Names:
@@ -198,12 +196,6 @@ class Python(PythonFunctions):
             return real_import("copy").deepcopy(x)
 
         return {"deepcopy": with_name(deepcopy, "deepcopy")}
-
-    def names_of_datetime(self) -> Names:
-        datetime = real_import("datetime")
-        for kind in (datetime.date, datetime.datetime, datetime.time):
-            self.gate.special[kind, "strftime"] = self.time_format
-        return {}
 
     def names_of_functools(self) -> Names:
         functools = real_import("functools")

@@ -73,7 +73,8 @@ OF_CLASS = ByClass(
         "datetime:time": words("fromisoformat min max"),
         "datetime:timedelta": words("min max"),
         "datetime:timezone": words("utc"),
-        **dict.fromkeys(("re:Match", "re:Pattern", "time:struct_time"), frozenset()),
+        **dict.fromkeys(words("contextlib:closing contextlib:nullcontext contextlib:suppress"), frozenset()),
+        **dict.fromkeys(words("re:Match re:Pattern time:struct_time"), frozenset()),
     },
     PYTHON_CLASSES,
 )
@@ -121,6 +122,8 @@ PLACES: dict[str, frozenset[str]] = {
     "collections:Counter": DICT | words("elements most_common subtract total"),
     "collections:deque": words("""append appendleft clear copy count extend extendleft index insert maxlen pop popleft
         remove reverse rotate"""),
+    **dict.fromkeys(words("contextlib:closing contextlib:suppress"), frozenset()),
+    "contextlib:nullcontext": words("enter_result"),
     "datetime:date": DATE,
     "datetime:datetime": DATE | TIME | words("astimezone date time timestamp timetz utctimetuple"),
     "datetime:time": TIME,

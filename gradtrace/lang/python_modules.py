@@ -89,7 +89,7 @@ NAMES: dict[str, frozenset[str]] = {
     "warnings": words("catch_warnings filterwarnings resetwarnings simplefilter warn"),
 }
 # Modules whose real functions are used, except for those in Python.names_of.
-AS_THEY_ARE = words("abc collections copy datetime functools math re statistics time")
+AS_THEY_ARE = words("abc collections contextlib copy datetime functools math re statistics time")
 CONSTANTS: dict[str, Names] = {"__future__": {"annotations": None}, "typing": {"*": typing_names.form}}
 # The functions of ours that find the names of a module, and what of the run they are given.
 FOUND_BY = {

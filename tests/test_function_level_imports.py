@@ -107,7 +107,6 @@ ONE_BY_ONE = {
     "lang.numpy_module -> lang.array_files": RARE,
     "lang.python_modules -> lang.program_files": RARE,
     "lang.saved -> lang.checkpoint_reader": RARE,
-    "lang.python_modules -> lang.records": RARE,
     "lang.python_modules -> lang.signatures": RARE,
     "lang.statements -> lang.classes": RARE,
     "lang.statements -> lang.functions": CYCLE,

@@ -124,6 +124,7 @@ PLACES: dict[str, frozenset[str]] = {
         remove reverse rotate"""),
     **dict.fromkeys(words("contextlib:closing contextlib:suppress"), frozenset()),
     "contextlib:nullcontext": words("enter_result"),
+    "dataclasses:Field": words("compare default default_factory hash init kw_only metadata name repr type"),
     "datetime:date": DATE,
     "datetime:datetime": DATE | TIME | words("astimezone date time timestamp timetz utctimetuple"),
     "datetime:time": TIME,

@@ -11,7 +11,6 @@ import os
 from gradtrace.annotations import Any
 from gradtrace.lang import wall
 from gradtrace.lang.builtins import Streams
-from gradtrace.lang.records import Namespace
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.values import Attributes, Frozen
 from gradtrace.lang.words import Names, words
@@ -23,6 +22,12 @@ ACTIONS = words("store store_const store_true store_false append append_const co
 OF_ARGUMENT = words("action choices const default dest help metavar nargs required type version")
 OF_PARSER = words("add_help allow_abbrev argument_default conflict_handler description epilog exit_on_error prog usage")
 COLUMNS = 80  # of a terminal of unknown width, as Python assumes
+
+
+class Namespace(Attributes):
+    """The programs' version of argparse.Namespace."""
+
+    __module__ = "argparse"
 
 
 class Name(Frozen):

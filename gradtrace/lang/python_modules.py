@@ -31,7 +31,7 @@ from gradtrace.lang.iteration import depth_of, limit_depth, make_range, metered,
 from gradtrace.lang.python_functions import Chain, PythonFunctions, wraps
 from gradtrace.lang.saved import Saved
 from gradtrace.lang.strings import Strings
-from gradtrace.lang.values import ProgramFunction
+from gradtrace.lang.values import Attributes, ProgramFunction
 from gradtrace.lang.words import Names, words
 
 # Modules that scripts import and seldom use: they have no names here.
@@ -89,7 +89,7 @@ NAMES: dict[str, frozenset[str]] = {
     "warnings": words("catch_warnings filterwarnings resetwarnings simplefilter warn"),
 }
 # Modules whose real functions are used, except for those in Python.names_of.
-AS_THEY_ARE = words("abc collections contextlib copy datetime functools math re statistics time")
+AS_THEY_ARE = words("abc collections contextlib copy dataclasses datetime functools math re statistics time")
 CONSTANTS: dict[str, Names] = {"__future__": {"annotations": None}, "typing": {"*": typing_names.form}}
 # The functions of ours that find the names of a module, and what of the run they are given.
 FOUND_BY = {
@@ -107,6 +107,15 @@ FOUND_BY = {
     "traceback": "tracebacks.find_names streams strings where",
     "warnings": "warnings.find_names where",
 }
+
+
+class SimpleNamespace(Attributes):
+    """The programs' version of types.SimpleNamespace."""
+
+    __module__ = "types"
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("SimpleNamespace", "namespace", 1)
 
 
 class Python(PythonFunctions):
@@ -296,8 +305,6 @@ class Python(PythonFunctions):
         return {"sleep": self.sleep}
 
     def names_of_types(self) -> Names:
-        from gradtrace.lang.records import SimpleNamespace
-
         kinds = {
             "FunctionType": ProgramFunction,
             "GeneratorType": Generator,

@@ -117,6 +117,17 @@ print(timeit.timeit(lambda: 1, number=3) >= 0, time.strftime("%Y") >= "2020", sy
 moment = time.strptime("2020-02-03", "%Y-%m-%d")
 print(moment, isinstance(moment, time.struct_time), moment.tm_yday, moment[:3], time.strftime("%j", moment), {moment: 1}[moment])
 print(time.struct_time(range(9)), time.asctime(time.gmtime(0)), datetime.date(2020, 1, 2).timetuple().tm_yday, copy.copy(moment) == moment)
+@dataclasses.dataclass
+class Fielded:
+    x: int
+    y: list = dataclasses.field(default_factory=list, metadata={"unit": "m"}, repr=False)
+    _: dataclasses.KW_ONLY
+    z: float = 2.0
+for f in dataclasses.fields(Fielded):
+    print(f.name, f.default is dataclasses.MISSING, f.default_factory is dataclasses.MISSING, f.init, f.repr, f.compare, f.hash, f.kw_only, dict(f.metadata))
+for wrong in (lambda: dataclasses.field(default=1, default_factory=list), lambda: dataclasses.field(unknown=1)):
+    try: wrong()
+    except (TypeError, ValueError) as e: print(e)
 for i in dir(): pass
 print(__name__, type(__file__))
 @functools.total_ordering

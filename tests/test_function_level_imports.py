@@ -113,6 +113,7 @@ ONE_BY_ONE = {
     "lang.statements -> lang.namespaces": RARE,
     "lang.strings -> _string": RARE,
     "lang.text_modules -> pprint": SLOW,
+    "lang.text_modules -> textwrap": SLOW,
     "lang.values -> copy": RARE,
     "lang.unit -> lang.expressions": CYCLE,
     "lang.unit -> lang.own_modules": CYCLE,

@@ -22,10 +22,11 @@ from gradtrace.lang.arrays import (
     to_numpy_argument,
     wrap_function,
 )
+from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.iteration import metered
 from gradtrace.lang.text_arrays import TextArray
-from gradtrace.lang.values import Frozen, TypeName, named
+from gradtrace.lang.values import Frozen, named
 from gradtrace.lang.words import Names, words
 
 DTYPES = {
@@ -78,18 +79,12 @@ NAMES = {
 }
 
 
-def find_names(module: str, meter: Meter, type_name: Callable[[type], TypeName] = TypeName) -> Names:
-    """Return a module's names and their values, for one run; "*" maps to a function that finds all other names."""
-    if module == "numpy.random":
-        return random_names()
-    if module == "numpy.testing":
-        return {"*": testing}
-    if module == "numpy.linalg":
-        return {"*": lambda name: wrap_function(getattr(np.linalg, name), name)}
-    fixed = {
+def array_names(meter: Meter, gate: Gate) -> Names:
+    """Return the names of `numpy` and their values; "*" maps to a function that finds all other names."""
+    return {
         **CONSTANTS,
         **{name: DType(kind) for name, kind in DTYPES.items()},
-        "ndarray": type_name(Array),
+        "ndarray": gate.type_name(Array),
         "array": lambda data, *args, **how: array_of(data, args, how, meter),
         "save": saver(meter),
         **{name: file_function(name, meter) for name in words("genfromtxt load loadtxt savetxt")},
@@ -107,9 +102,6 @@ def find_names(module: str, meter: Meter, type_name: Callable[[type], TypeName] 
         "set_printoptions": set_printoptions,
         "get_printoptions": get_printoptions,
         "array2string": array2string,
-    }
-    return {
-        **fixed,
         "*": lambda name: reserving(name, meter) if name in MAKERS else wrap_function(getattr(np, name), name),
     }
 
@@ -183,10 +175,14 @@ def file_function(name: str, meter: Meter) -> AnyFunction:
     return named(call, name)
 
 
-def testing(name: str) -> AnyFunction:
+def linalg_names() -> Names:
+    return {"*": lambda name: wrap_function(getattr(np.linalg, name), name)}
+
+
+def testing_names() -> Names:
     with wall.lowered():  # its first import reads files
-        from numpy import testing as real
-    return wrap_function(getattr(real, name), name)
+        from numpy import testing
+    return {"*": lambda name: wrap_function(getattr(testing, name), name)}
 
 
 class Joined(Frozen):

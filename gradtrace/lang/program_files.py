@@ -375,10 +375,6 @@ def csv_names(meter: Meter) -> Names:
         "reader": reader,
         "DictReader": named(dict_reader, "DictReader"),
         "writer": lambda csvfile, dialect="excel", **how: CsvWriter(csvfile, checked_dialect(dialect), how, meter),
-        "QUOTE_ALL": csv.QUOTE_ALL,
-        "QUOTE_MINIMAL": csv.QUOTE_MINIMAL,
-        "QUOTE_NONE": csv.QUOTE_NONE,
-        "QUOTE_NONNUMERIC": csv.QUOTE_NONNUMERIC,
     }
 
 

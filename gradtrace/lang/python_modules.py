@@ -27,7 +27,7 @@ from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Streams, exit_program
 from gradtrace.lang.generator_values import Generator
-from gradtrace.lang.iteration import depth_of, limit_depth, make_range, metered, with_name
+from gradtrace.lang.iteration import depth_of, limit_depth, metered, with_name
 from gradtrace.lang.python_functions import Chain, PythonFunctions, wraps
 from gradtrace.lang.saved import Saved
 from gradtrace.lang.strings import Strings
@@ -88,23 +88,35 @@ NAMES: dict[str, frozenset[str]] = {
     **hosted.NAMES,
     "warnings": words("catch_warnings filterwarnings resetwarnings simplefilter warn"),
 }
-# Modules whose real functions are used, except for those in Python.names_of.
-AS_THEY_ARE = words("abc collections contextlib copy dataclasses datetime functools math re statistics time")
+# Modules whose real names are used, except for those that `Python.names_of` returns.
+AS_THEY_ARE = words("""abc collections contextlib copy csv dataclasses datetime functools math re statistics string sys
+    time unicodedata""")
 CONSTANTS: dict[str, Names] = {"__future__": {"annotations": None}, "typing": {"*": typing_names.form}}
 # The functions of ours that find the names of a module, and what of the run they are given.
 FOUND_BY = {
+    **dict.fromkeys(progress.TQDM, "progress.tqdm_names streams meter"),
+    **dict.fromkeys(progress.DISPLAY, "progress.display_names streams"),
     "argparse": "command_arguments.find_names streams strings argv",
+    "ast": "text_modules.ast_names meter",
     "contextlib": "contexts.find_names",
     "csv": "program_files.csv_names meter",
     "dataclasses": "records.find_names gate",
     "enum": "enumerations.find_names",
     "gc": "system_modules.gc_names",
+    "json": "text_modules.json_names meter",
     "logging": "program_logs.find_names streams strings where function",
+    "numpy": "numpy_module.array_names meter gate",
+    "numpy.linalg": "numpy_module.linalg_names",
+    "numpy.random": "numpy_module.random_names",
+    "numpy.testing": "numpy_module.testing_names",
     "platform": "system_modules.platform_names",
+    "pprint": "text_modules.pprint_names meter streams",
     "random": "random_module.find_names meter",
     "re": "regular_expressions.find_names meter",
+    "textwrap": "text_modules.textwrap_names meter",
     "timeit": "system_modules.timeit_names meter",
     "traceback": "tracebacks.find_names streams strings where",
+    "unicodedata": "text_modules.unicodedata_names meter",
     "warnings": "warnings.find_names where",
 }
 
@@ -165,12 +177,6 @@ class Python(PythonFunctions):
             return self.host(module)
         if module in CONSTANTS:
             return CONSTANTS[module]
-        if module in numpy_module.NAMES:
-            return numpy_module.find_names(module, self.meter, self.gate.type_name)
-        if module in progress.NAMES:
-            return progress.find_names(module, self.streams, make_range(self.meter))
-        if module in text_modules.NAMES:
-            return text_modules.find_names(module, self.meter, self.streams)
         if module in FOUND_BY:
             place, *given = FOUND_BY[module].split()
             file, _, function = place.partition(".")
@@ -284,21 +290,15 @@ class Python(PythonFunctions):
     def names_of_sys(self) -> Names:
         return {
             "argv": self.argv,
-            "byteorder": sys.byteorder,
             "executable": "",
             "exit": exit_program,
-            "float_info": sys.float_info,
             "getrecursionlimit": lambda: self.meter.deepest,
             "getsizeof": lambda value, *default: sys.getsizeof(value),
-            "maxsize": sys.maxsize,
             "modules": {},
             "path": [],
-            "platform": sys.platform,
             "setrecursionlimit": lambda limit: None,
             "stdout": self.streams.stdout,
             "stderr": self.streams.stderr,
-            "version": sys.version,
-            "version_info": sys.version_info,
         }
 
     def names_of_time(self) -> Names:

@@ -96,7 +96,6 @@ ONE_BY_ONE = {
     "lang.machine -> lang.regular_expressions": RARE,
     "lang.mathematics -> lang.namespaces": RARE,
     "lang.namespaces -> lang.tensorflow_module": RARE,
-    "lang.numpy_module -> lang.permission": RARE,
     "lang.iteration -> lang.hash_cost": CYCLE,
     "lang.own_modules -> lang.run": CYCLE,
     "lang.parse -> lang.namespaces": RARE,

@@ -86,8 +86,7 @@ def array_names(meter: Meter, gate: Gate) -> Names:
         **{name: DType(kind) for name, kind in DTYPES.items()},
         "ndarray": gate.type_name(Array),
         "array": lambda data, *args, **how: array_of(data, args, how, meter),
-        "save": saver(meter),
-        **{name: file_function(name, meter) for name in words("genfromtxt load loadtxt savetxt")},
+        **{name: file_function(name, meter) for name in words("genfromtxt load loadtxt save savetxt")},
         "__version__": np.__version__,
         "c_": Joined("c_"),
         "r_": Joined("r_"),
@@ -147,23 +146,6 @@ def count_elements(name: str, args: Any, kwargs: Any) -> int:
 def plain_number(value: Any) -> Any:
     """Return the number in a 0-d Array, any other value unchanged."""
     return value.item() if type(value) is Array and not value.ndim else value
-
-
-def saver(meter: Meter) -> Callable[[str, Any], None]:
-    """Return a version of np.save that writes only inside the folder of --allow-write."""
-
-    def save(file: str, arr: Any) -> None:
-        if type(file) is not str:
-            raise TypeError(f"expected str, not {type(file).__name__}")
-        from gradtrace.lang import permission
-
-        array = np.asarray(to_numpy(arr))
-        header = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
-        with permission.create(file if file.endswith(".npy") else file + ".npy", meter) as out:
-            np.lib.format.write_array_header_1_0(out, header)
-            out.write(array.tobytes())
-
-    return save
 
 
 def file_function(name: str, meter: Meter) -> AnyFunction:

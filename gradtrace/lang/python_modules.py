@@ -25,7 +25,7 @@ from gradtrace.lang import (
 )
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
-from gradtrace.lang.builtins import Streams, exit_program
+from gradtrace.lang.builtins import Streams, exit_program, file_function
 from gradtrace.lang.generator_values import Generator
 from gradtrace.lang.iteration import depth_of, limit_depth, metered, with_name
 from gradtrace.lang.python_functions import Chain, PythonFunctions, wraps
@@ -262,20 +262,15 @@ class Python(PythonFunctions):
             **system_modules.os_names(self.meter, self.tell_once),
             "remove": self.saved.remove,
             "unlink": self.saved.remove,
-            "listdir": self.listdir,
+            "listdir": file_function("listdir", self.meter),
         }
 
     def names_of_os_path(self) -> Names:
-        from gradtrace.lang import program_files
-
         names = system_modules.path_names(self.saved.has, self.meter)
-        return {**names, "getsize": program_files.folder_names(self.meter)["getsize"]}
+        return {**names, "getsize": file_function("getsize", self.meter)}
 
     def names_of_glob(self) -> Names:
-        from gradtrace.lang import program_files
-
-        glob = program_files.globber(self.meter)
-        return {"glob": glob, "iglob": lambda *args, **how: iter(glob(*args, **how))}
+        return {name: file_function(name, self.meter) for name in NAMES["glob"]}
 
     def names_of_pathlib(self) -> Names:
         from gradtrace.lang.program_files import Disk, PathObject
@@ -332,9 +327,3 @@ class Python(PythonFunctions):
         if message not in self.warned:
             self.warned.add(message)
             self.streams.stderr.write(f"gradtrace: {message}\n")
-
-    def listdir(self, path: str = ".") -> list[str]:
-        from gradtrace.lang import program_files
-
-        names: list[str] = program_files.folder_names(self.meter)["listdir"](path)
-        return names

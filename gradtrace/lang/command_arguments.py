@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, AnyFunction
 from gradtrace.lang import wall
 from gradtrace.lang.builtins import Streams
 from gradtrace.lang.strings import Strings
-from gradtrace.lang.values import Attributes, Frozen
+from gradtrace.lang.values import Attributes, Frozen, attributes_of, named
 from gradtrace.lang.words import Names, words
 
 FORMATTERS = words("""ArgumentDefaultsHelpFormatter HelpFormatter MetavarTypeHelpFormatter RawDescriptionHelpFormatter
@@ -21,6 +21,12 @@ CONSTANTS = words("ONE_OR_MORE OPTIONAL REMAINDER SUPPRESS ZERO_OR_MORE")
 ACTIONS = words("store store_const store_true store_false append append_const count extend help version")
 OF_ARGUMENT = words("action choices const default dest help metavar nargs required type version")
 OF_PARSER = words("add_help allow_abbrev argument_default conflict_handler description epilog exit_on_error prog usage")
+TYPES: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("dest", "help", "version"), ("a str", str)),
+    "metavar": ("a str or a tuple", str, tuple),
+    "nargs": ("an int or a str", int, str),
+}
+PASSED_ON = ("set_defaults", "get_default", "format_help", "format_usage")
 COLUMNS = 80  # of a terminal of unknown width, as Python assumes
 
 
@@ -136,19 +142,14 @@ class Group(Frozen):
                 return value._value
             if value not in ACTIONS:
                 raise ValueError(f"unknown action {str(value)!r}")
-        if key == "help" and type(value) is str:
+        what, *kinds = TYPES.get(key, ("", type(value)))
+        if value is not None and type(value) not in kinds:
+            raise TypeError(f"{key} must be {what}, not {type(value).__name__}")
+        if key == "help" and value is not None:
             self._maker._strings.check(value)
-        if key in ("dest", "help", "version") and value is not None and type(value) is not str:
-            raise TypeError(f"{key} must be a str, not {type(value).__name__}")
-        if key == "nargs" and value is not None and type(value) not in (int, str):
-            raise TypeError(f"nargs must be an int or a str, not {type(value).__name__}")
         if key == "nargs" and type(value) is int:
             self._maker._strings.meter.reserve(64 * abs(value))
-        if key == "metavar" and type(value) not in (str, tuple, type(None)):
-            raise TypeError(f"metavar must be a str or a tuple, not {type(value).__name__}")
-        if key == "choices" and value is not None:
-            return list(value)
-        return value
+        return list(value) if key == "choices" and value is not None else value
 
     def add_mutually_exclusive_group(self, *, required: bool = False) -> Group:
         return Group(self._real.add_mutually_exclusive_group(required=bool(required)), self._maker)
@@ -158,18 +159,18 @@ class Group(Frozen):
         return Group(self._real.add_argument_group(*texts), self._maker)
 
 
+def of_parser(name: str) -> AnyFunction:
+    """Return the method of parsers that passes its arguments on to Python's."""
+    return named(lambda self, *args, **how: getattr(self._real, name)(*args, **how), name, "ArgumentParser.")
+
+
 class Parser(Group):
     """An argument parser of a program (argparse.ArgumentParser)."""
 
     __slots__ = ()
 
-    @property
-    def prog(self) -> str:
-        return str(self._real.prog)
-
-    @property
-    def description(self) -> Any:
-        return self._real.description
+    prog, description = attributes_of("_real", "prog description")
+    set_defaults, get_default, format_help, format_usage = map(of_parser, PASSED_ON)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         found = self._real.parse_args(self._list(args), self._known(namespace))
@@ -200,12 +201,6 @@ class Parser(Group):
         vars(namespace).update(values)
         return namespace
 
-    def set_defaults(self, **values: Any) -> None:
-        self._real.set_defaults(**values)
-
-    def get_default(self, dest: str) -> Any:
-        return self._real.get_default(dest)
-
     def add_subparsers(self, **options: Any) -> Subparsers:
         known = words("dest description help metavar prog required title")
         for key, value in options.items():
@@ -214,12 +209,6 @@ class Parser(Group):
         maker = self._maker
         kind = maker._with_streams(maker._argparse.ArgumentParser)
         return Subparsers(self._real.add_subparsers(**options, parser_class=kind), maker)
-
-    def format_help(self) -> str:
-        return str(self._real.format_help())
-
-    def format_usage(self) -> str:
-        return str(self._real.format_usage())
 
     def print_help(self, file: Any = None) -> None:
         self._maker._streams.stdout.write(self.format_help())

@@ -9,8 +9,9 @@ from gradtrace.annotations import Any, AnyFunction
 from gradtrace.lang import wall
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Stream, Streams
-from gradtrace.lang.costs import charge_text
+from gradtrace.lang.costs import charge_text, length_of
 from gradtrace.lang.depth import deep
+from gradtrace.lang.iteration import charged
 from gradtrace.lang.values import Frozen, named
 from gradtrace.lang.words import Names, refuse_unknown, words
 
@@ -46,12 +47,10 @@ def metered_text(function: AnyFunction, meter: Meter) -> AnyFunction:
 
 
 def unicodedata_names(meter: Meter) -> Names:
-    def normalize(form: str, unistr: str, /) -> str:
-        if type(unistr) is str:
-            meter.count_items(4 * len(unistr))
-        return str(real_import("unicodedata").normalize(form, unistr))
+    def charge(*args: Any, **_: Any) -> None:
+        meter.count_items(4 * sum(map(length_of, args)))
 
-    return {"normalize": normalize}
+    return {"normalize": charged(real_import("unicodedata").normalize, charge)}
 
 
 def ast_names(meter: Meter) -> Names:

@@ -158,24 +158,16 @@ def compile_walrus(node: ast.NamedExpr, unit: Unit) -> Code:
 @compiles(ast.Attribute)
 def compile_attribute(node: ast.Attribute, unit: Unit) -> Code:
     key, origin, get = node.attr, unit.origin(node), unit.gate.get
-    readable = unit.gate.readable(key)
-    name = unit.frame_variable(node.value)
-    if name is not None:
-        fallback = unit.fallback(node.value)  # type: ignore[arg-type]
+    readable, (name, read) = unit.gate.readable(key), unit.operand(node.value)
 
-        def of_name(f: Frame) -> Any:
+    def evaluate(f: Frame) -> Any:
+        if name is None:
+            value = read(f)
+        else:
             try:
                 value = f[name]
             except KeyError:
-                value = fallback(f)
-            state.origin = origin
-            return getattr(value, key) if type(value) in readable else get(value, key)
-
-        return of_name
-    owner = compile_expression(node.value, unit)
-
-    def evaluate(f: Frame) -> Any:
-        value = owner(f)
+                value = read(f)
         state.origin = origin
         return getattr(value, key) if type(value) in readable else get(value, key)
 

@@ -62,13 +62,8 @@ def numpy_names(meter: Meter) -> Names:
             charge_format(table, *texts, meter)
             np.savetxt(out, table, *texts)
 
-    return {
-        "load": load,
-        "save": save,
-        "loadtxt": text_reader("loadtxt"),
-        "genfromtxt": text_reader("genfromtxt"),
-        "savetxt": savetxt,
-    }
+    functions = (load, save, savetxt, text_reader("loadtxt"), text_reader("genfromtxt"))
+    return {function.__name__: named(function, function.__name__) for function in functions}
 
 
 class NamedText(io.StringIO):

@@ -12,7 +12,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang import binary
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter
-from gradtrace.lang.costs import HASHED, charge_text, charge_visit
+from gradtrace.lang.costs import HASHED, charge_made, charge_text, charge_visit
 from gradtrace.lang.hash_cost import charge_key, charge_keys
 from gradtrace.lang.operators import NUMBERS, UNARY, Guarded, guarded_comparison, item_reader
 from gradtrace.lang.subscripts import get_from_tensor
@@ -313,8 +313,7 @@ def compile_fstring(node: ast.JoinedStr, unit: Unit) -> Code:
         texts = [part(f) for part in parts]
         length = sum(map(len, texts))
         if length > 4096:
-            meter.reserve(length)
-            meter.count_text(length)
+            charge_made(str, length, meter)
         return "".join(texts)
 
     return evaluate

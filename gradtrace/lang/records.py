@@ -46,8 +46,8 @@ def find_names(gate: Gate) -> Names:
         "dataclass": dataclass,
         "fields": lambda value: tuple(fields_of(value, "must be called with a dataclass type or instance").values()),
         "is_dataclass": lambda value: table_of(value if isinstance(value, type) else type(value)) is not None,
-        "asdict": lambda value, *, dict_factory=dict: as_dict(instance(value, "asdict"), gate.get, dict_factory),
-        "astuple": lambda value: as_tuple(instance(value, "astuple"), gate.get),
+        "asdict": lambda value, *, dict_factory=dict: converted(instance(value, "asdict"), gate.get, dict_factory),
+        "astuple": lambda value: converted(instance(value, "astuple"), gate.get, values_of),
         "replace": lambda value, /, **changes: replace(value, gate.get, changes),
     }
 
@@ -232,30 +232,26 @@ def instance(value: Any, name: str) -> Any:
     return value
 
 
-def as_dict(value: Any, read: Read, factory: Any = dict) -> Any:
-    """Convert dataclasses to dicts, also within lists, tuples and dicts; other values are copied."""
-    fields = table_of(type(value))
-    if fields is not None:
-        return factory([(name, as_dict(read(value, name), read, factory)) for name in fields])
-    return within(value, lambda item: as_dict(item, read, factory))
+def converted(value: Any, read: Read, make: Callable[[list[tuple[str, Any]]], Any]) -> Any:
+    """Convert dataclasses, of whose fields `make` gets the names and values, also within lists, tuples and dicts.
 
-
-def as_tuple(value: Any, read: Read) -> Any:
-    fields = table_of(type(value))
-    if fields is not None:
-        return tuple(as_tuple(read(value, name), read) for name in fields)
-    return within(value, lambda item: as_tuple(item, read))
-
-
-def within(value: Any, change: AnyFunction) -> Any:
+    Other values are copied.
+    """
     state_origin = state.origin
+    fields = table_of(type(value))
+    if fields is not None:
+        return make([(name, converted(read(value, name), read, make)) for name in fields])
     if type(value) in (list, tuple):
-        return type(value)([change(item) for item in value])
+        return type(value)([converted(item, read, make) for item in value])
     if type(value) is dict:
-        return {change(key): change(item) for key, item in value.items()}
+        return {converted(key, read, make): converted(item, read, make) for key, item in value.items()}
     copied = deepcopy(value)
     state.origin = state_origin
     return copied
+
+
+def values_of(pairs: list[tuple[str, Any]]) -> tuple[Any, ...]:
+    return tuple([value for _, value in pairs])
 
 
 def replace(value: Any, read: Read, changes: Names) -> Any:

@@ -228,20 +228,15 @@ def vectorize(pyfunc: AnyFunction) -> AnyFunction:
     return call
 
 
-PRINTED = words("edgeitems floatmode infstr linewidth nanstr precision sign suppress threshold")
+POSITIONAL = ("precision", "threshold", "edgeitems", "linewidth", "suppress", "nanstr", "infstr")
+PRINTED = words("floatmode sign").union(POSITIONAL)
 
 
-def set_printoptions(
-    precision: Any = None,
-    threshold: Any = None,
-    edgeitems: Any = None,
-    linewidth: Any = None,
-    suppress: Any = None,
-    **others: Any,
-) -> None:
+def set_printoptions(*values: Any, **named: Any) -> None:
     """Implement np.set_printoptions for the arrays of this run."""
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    given = {name: value for name, value in {**given, "suppress": suppress, **others}.items() if value is not None}
+    if len(values) > len(POSITIONAL):
+        raise TypeError(f"set_printoptions() takes at most {len(POSITIONAL)} positional arguments")
+    given = {name: value for name, value in {**dict(zip(POSITIONAL, values)), **named}.items() if value is not None}
     for name, value in given.items():
         if name not in PRINTED:
             raise TypeError(f"set_printoptions() got an unexpected keyword argument '{name}'")

@@ -104,12 +104,13 @@ class Chain(Frozen):
         self._meter = meter
 
     def __call__(self, *iterables: Any) -> Any:
-        names_of = metered(real_import("itertools").chain(*iterables), self._meter)
-        return limit_depth(names_of, max(map(depth_of, iterables), default=0))
+        return self._over(iterables, max(map(depth_of, iterables), default=0))
 
     def from_iterable(self, iterables: Any) -> Any:
-        names_of = metered(real_import("itertools").chain.from_iterable(iterables), self._meter)
-        return limit_depth(names_of, depth_of(iterables))
+        return self._over(iterables, depth_of(iterables))
+
+    def _over(self, iterables: Any, depth: int) -> Any:
+        return limit_depth(metered(real_import("itertools").chain.from_iterable(iterables), self._meter), depth)
 
 
 def wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> AnyFunction:

@@ -13,14 +13,14 @@ from gradtrace.lang import wall
 from gradtrace.lang.builtins import Streams
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.values import Attributes, Frozen, attributes_of, named
-from gradtrace.lang.words import Names, words
+from gradtrace.lang.words import Names, refuse_unknown, words
 
 FORMATTERS = words("""ArgumentDefaultsHelpFormatter HelpFormatter MetavarTypeHelpFormatter RawDescriptionHelpFormatter
     RawTextHelpFormatter""")
 CONSTANTS = words("ONE_OR_MORE OPTIONAL REMAINDER SUPPRESS ZERO_OR_MORE")
 ACTIONS = words("store store_const store_true store_false append append_const count extend help version")
-OF_ARGUMENT = words("action choices const default dest help metavar nargs required type version")
-OF_PARSER = words("add_help allow_abbrev argument_default conflict_handler description epilog exit_on_error prog usage")
+OF_ARGUMENT = "action choices const default dest help metavar nargs required type version"
+OF_PARSER = "add_help allow_abbrev argument_default conflict_handler description epilog exit_on_error prog usage"
 TYPES: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("dest", "help", "version"), ("a str", str)),
     "metavar": ("a str or a tuple", str, tuple),
@@ -90,9 +90,8 @@ class Maker(Frozen):
         argparse = self._argparse
         formatter = options.pop("formatter_class", None)
         kind = formatter._value if type(formatter) is Name else argparse.HelpFormatter
+        refuse_unknown("ArgumentParser.__init__", options, OF_PARSER)
         for key, value in options.items():
-            if key not in OF_PARSER:
-                raise TypeError(f"ArgumentParser.__init__() got an unexpected keyword argument '{key}'")
             if value is not None and type(value) not in (str, bool):
                 raise TypeError(f"{key} must be a str or a bool, not {type(value).__name__}")
             if type(value) is str:
@@ -130,11 +129,8 @@ class Group(Frozen):
         for name in names:
             if type(name) is not str:
                 raise TypeError(f"argument names must be str, not {type(name).__name__}")
-        for key, value in how.items():
-            if key not in OF_ARGUMENT:
-                raise TypeError(f"_StoreAction.__init__() got an unexpected keyword argument '{key}'")
-            how[key] = self._plain(key, value)
-        self._real.add_argument(*names, **how)
+        refuse_unknown("_StoreAction.__init__", how, OF_ARGUMENT)
+        self._real.add_argument(*names, **{key: self._plain(key, value) for key, value in how.items()})
 
     def _plain(self, key: str, value: Any) -> Any:
         if key == "action":

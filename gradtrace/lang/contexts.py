@@ -8,7 +8,7 @@ from gradtrace.lang.control import protocol
 from gradtrace.lang.exceptions import as_known
 from gradtrace.lang.generator_values import Generator
 from gradtrace.lang.typing_names import Form
-from gradtrace.lang.values import Frozen, ProgramFunction, in_place_of
+from gradtrace.lang.values import Frozen, in_place_of
 
 
 class Managed(Frozen):
@@ -53,8 +53,7 @@ class Managed(Frozen):
             with Managed(self._make):
                 return function(*args, **kwargs)
 
-        name = getattr(function, "__name__", "function")
-        return ProgramFunction(name, name, getattr(function, "__doc__", None), run)
+        return in_place_of(function, run)
 
 
 def contextmanager(function: Any) -> Any:

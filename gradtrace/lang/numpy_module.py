@@ -27,7 +27,7 @@ from gradtrace.lang.budget import Meter
 from gradtrace.lang.iteration import metered
 from gradtrace.lang.text_arrays import TextArray
 from gradtrace.lang.values import Frozen, named
-from gradtrace.lang.words import Names, words
+from gradtrace.lang.words import Names, refuse_unknown, words
 
 DTYPES = {
     **{name: name for name in words("float16 float32 float64 int8 int16 int32 int64 uint8")},
@@ -237,9 +237,8 @@ def set_printoptions(*values: Any, **named: Any) -> None:
     if len(values) > len(POSITIONAL):
         raise TypeError(f"set_printoptions() takes at most {len(POSITIONAL)} positional arguments")
     given = {name: value for name, value in {**dict(zip(POSITIONAL, values)), **named}.items() if value is not None}
+    refuse_unknown("set_printoptions", given, " ".join(PRINTED))
     for name, value in given.items():
-        if name not in PRINTED:
-            raise TypeError(f"set_printoptions() got an unexpected keyword argument '{name}'")
         if type(value) not in (int, float, bool, str):
             raise TypeError(f"{name} must be a number or a word, not {type(value).__name__}")
     with np.printoptions(**given):  # checks them

@@ -12,7 +12,7 @@ from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.iteration import metered
 from gradtrace.lang.values import named
-from gradtrace.lang.words import Names, words
+from gradtrace.lang.words import Names, refuse_unknown, words
 
 SEARCHES = words("findall finditer fullmatch match search split sub subn")
 REPLACING = words("sub subn")
@@ -101,14 +101,13 @@ def find_names(meter: Meter) -> Names:
 
 def module_function(name: str, compile: AnyFunction, bound: AnyFunction) -> AnyFunction:
     """Return the function of the module `re` that calls a method of patterns (`re.search` for `search`)."""
-    limited = {"split": "maxsplit", "sub": "count", "subn": "count"}.get(name)
+    known = {"split": "string maxsplit", "sub": "repl string count", "subn": "repl string count"}.get(name, "string")
 
     def search(pattern: Any, *args: Any, flags: int = 0, **named: Any) -> Any:
         last = {"sub": 3, "subn": 3, "split": 2}.get(name, 1)
         if len(args) == last + 1:  # positional flags
             *args, flags = args  # type: ignore[assignment]
-        if any(key not in ("string", "repl", limited) for key in named):
-            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
+        refuse_unknown(name, named, known)
         return bound(compile(pattern, flags))(*args, **named)
 
     return named(search, name)

@@ -324,16 +324,6 @@ def compile_formatted(node: ast.FormattedValue, unit: Unit) -> Code:
     value, convert, origin = compile_expression(node.value, unit), CONVERSIONS[node.conversion], unit.origin(node.value)
     spec = compile_expression(node.format_spec, unit) if node.format_spec else None
     check, meter = unit.machine.strings.check, unit.meter
-    if spec is None and convert is None:
-
-        def format_plain(f: Frame) -> str:
-            shown = value(f)
-            state.origin = origin
-            if type(shown) not in QUICK:
-                charge_text(shown, meter)
-            return format(shown)
-
-        return format_plain
 
     def evaluate(f: Frame) -> str:
         shown = value(f)

@@ -165,7 +165,7 @@ def make_iter(meter: Meter) -> AnyFunction:
     return with_name(make, "iter")
 
 
-def charged(function: AnyFunction, charge: Callable[..., Any], name: str = "") -> AnyFunction:
+def charged(function: AnyFunction, charge: Callable[..., None], name: str = "") -> AnyFunction:
     """Return a function of Python's as a program has it: `charge` gets its arguments first."""
 
     def call(*args: Any, **how: Any) -> Any:

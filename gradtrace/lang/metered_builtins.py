@@ -63,7 +63,11 @@ def has_long_items(items: Any) -> bool:
 
 
 def make_visitor(function: AnyFunction, meter: Meter) -> AnyFunction:
-    return charged(function, lambda *iterables, **_: [charge_visit(one, meter) for one in iterables])
+    def charge(*args: Any, **_: Any) -> None:
+        for arg in args:
+            charge_visit(arg, meter)
+
+    return charged(function, charge)
 
 
 def make_writer(write: Callable[[Any], str], strings: Strings) -> Callable[[Any], str]:

@@ -16,6 +16,7 @@ from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Stream
 from gradtrace.lang.costs import charge_text
 from gradtrace.lang.iteration import metered
+from gradtrace.lang.system_modules import passes
 from gradtrace.lang.values import Frozen, named
 from gradtrace.lang.words import Names, refuse_unknown, words
 
@@ -216,9 +217,12 @@ def decoded(content: bytes, encoding: str | None = None, errors: str | None = No
 class Disk(NamedTuple):
     """What a PathObject needs of its run: `has` says what torch.save keeps, `make_folder` is os.makedirs."""
 
-    meter: Meter
     has: Callable[[Any], bool]
+    meter: Meter
     make_folder: Callable[[Any], Any]
+
+    def passes(self, name: str, path: str) -> bool:
+        return passes(name, path, self.has, self.meter)
 
 
 class PathObject(Frozen):
@@ -297,19 +301,14 @@ class PathObject(Frozen):
 
     # ---- the file
 
-    def _is(self, test: Callable[[str], bool]) -> bool:
-        real = permission.seen(self._path, self._meter)
-        with wall.lowered():
-            return real is not None and test(real)
-
     def exists(self) -> bool:
-        return self._disk.has(self) or self._is(os.path.exists)
+        return self._disk.passes("exists", self._path)
 
     def is_file(self) -> bool:
-        return self._disk.has(self) or self._is(os.path.isfile)
+        return self._disk.passes("isfile", self._path)
 
     def is_dir(self) -> bool:
-        return self._is(os.path.isdir)
+        return self._disk.passes("isdir", self._path)
 
     def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
         self._disk.make_folder(self._path)

@@ -224,9 +224,7 @@ class Python(PythonFunctions):
         def reduce(function: Any, iterable: Any, *initial: Any) -> Any:
             return functools.reduce(function, iterable, *initial)
 
-        names = words("cache cached_property cmp_to_key lru_cache partial")
-        own = {"wraps": wraps, "total_ordering": total_ordering, "reduce": with_name(reduce, "reduce")}
-        return {**own, **{n: getattr(functools, n) for n in names}}
+        return {"wraps": wraps, "total_ordering": total_ordering, "reduce": with_name(reduce, "reduce")}
 
     def names_of_inspect(self) -> Names:
         from gradtrace.lang import signatures
@@ -275,7 +273,7 @@ class Python(PythonFunctions):
     def names_of_pathlib(self) -> Names:
         from gradtrace.lang.program_files import Disk, PathObject
 
-        disk = Disk(self.meter, self.saved.has, self.find("os", "makedirs"))
+        disk = Disk(self.saved.has, self.meter, self.find("os", "makedirs"))
         make = with_name(lambda *parts: PathObject(disk, *parts), "Path")
         return {"Path": make, "PosixPath": make, "PurePath": make}
 

@@ -88,14 +88,16 @@ def on_text(function: AnyFunction) -> AnyFunction:
 
 
 def path_test(name: str, has: Callable[[str], bool], meter: Meter) -> Callable[[Any], bool]:
-    def call(path: Any) -> bool:
-        if has(text_of(path)) and name in OF_FILES:
-            return True
-        real = permission.seen(text_of(path), meter)
-        with wall.lowered():
-            return real is not None and name != "islink" and bool(getattr(posixpath, name)(real))
+    return named(lambda path: passes(name, text_of(path), has, meter), name)
 
-    return named(call, name)
+
+def passes(name: str, path: str, has: Callable[[str], bool], meter: Meter) -> bool:
+    """Return what a function of `os.path` says of a path: True also for what the program has saved there."""
+    if has(path) and name in OF_FILES:
+        return True
+    real = permission.seen(path, meter)
+    with wall.lowered():
+        return real is not None and name != "islink" and bool(getattr(posixpath, name)(real))
 
 
 def timeit_names(meter: Meter) -> Names:

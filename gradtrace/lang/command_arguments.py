@@ -12,7 +12,7 @@ from gradtrace.annotations import Any, AnyFunction
 from gradtrace.lang import wall
 from gradtrace.lang.builtins import Streams
 from gradtrace.lang.strings import Strings
-from gradtrace.lang.values import Attributes, Frozen, attributes_of, named
+from gradtrace.lang.values import Attributes, Constant, Frozen, attributes_of, named
 from gradtrace.lang.words import Names, refuse_unknown, words
 
 FORMATTERS = words("""ArgumentDefaultsHelpFormatter HelpFormatter MetavarTypeHelpFormatter RawDescriptionHelpFormatter
@@ -36,18 +36,6 @@ class Namespace(Attributes):
     __module__ = "argparse"
 
 
-class Name(Frozen):
-    """A class or constant of argparse that a program can pass to a parser, but not call."""
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: Any) -> None:
-        self._value = value
-
-    def __repr__(self) -> str:
-        return repr(self._value)
-
-
 def find_names(streams: Streams, strings: Strings, argv: list[str]) -> Names:
     """Return the module's names and their values, for one run; `argv` is the program's `sys.argv`."""
     with wall.lowered():
@@ -56,7 +44,7 @@ def find_names(streams: Streams, strings: Strings, argv: list[str]) -> Names:
         import locale  # noqa: F401
 
     constants = {name: getattr(argparse, name) for name in CONSTANTS}
-    classes = {name: Name(getattr(argparse, name)) for name in (*FORMATTERS, "BooleanOptionalAction")}
+    classes = {name: Constant(getattr(argparse, name)) for name in (*FORMATTERS, "BooleanOptionalAction")}
     return {
         **constants,
         **classes,
@@ -89,7 +77,7 @@ class Maker(Frozen):
         """Return the options for Python's parser."""
         argparse = self._argparse
         formatter = options.pop("formatter_class", None)
-        kind = formatter._value if type(formatter) is Name else argparse.HelpFormatter
+        kind = formatter._real if type(formatter) is Constant else argparse.HelpFormatter
         refuse_unknown("ArgumentParser.__init__", options, OF_PARSER)
         for key, value in options.items():
             if value is not None and type(value) not in (str, bool):
@@ -134,8 +122,8 @@ class Group(Frozen):
 
     def _plain(self, key: str, value: Any) -> Any:
         if key == "action":
-            if type(value) is Name:
-                return value._value
+            if type(value) is Constant:
+                return value._real
             if value not in ACTIONS:
                 raise ValueError(f"unknown action {str(value)!r}")
         what, *kinds = TYPES.get(key, ("", type(value)))

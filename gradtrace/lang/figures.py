@@ -14,6 +14,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang import permission
 from gradtrace.lang.arrays import Array, ArrayOfOthers, checked_index, from_numpy, to_numpy
 from gradtrace.lang.budget import Meter
+from gradtrace.lang.costs import VIEWS
 from gradtrace.lang.known_classes import class_at
 from gradtrace.lang.numpy_numbers import KINDS
 from gradtrace.lang.values import Frozen
@@ -127,7 +128,7 @@ class Figures:
             return [self.plain(item, depth + 1) for item in value]
         if kind is Array or isinstance(value, Tensor):
             return self.plain_array(np.asarray(to_numpy(value)))
-        if kind in (list, tuple, range, *VIEWS) or kind is class_at("collections:deque"):
+        if kind in (list, tuple, range, zip, map, *VIEWS) or kind is class_at("collections:deque"):
             items = [self.plain(item, depth + 1) for item in value]
             return {"tuple": items} if kind is tuple else items
         if kind is dict:
@@ -215,9 +216,6 @@ class Figures:
             return
         path = (*drawn._path, (".", "__setitem__"))
         self.recorded(Drawn(self, drawn._root, path), (key, value), {})
-
-
-VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()), zip, map)
 
 
 def line_count(args: Any) -> int:

@@ -36,20 +36,14 @@ SHARE = 0.85  # fraction of the memory of the machine or container
 LONGEST = 10_000_000.0  # seconds; the system's timers do not accept infinity
 
 
-class _State:
+class _state:
     """`end` reports an error and returns the exit code; None in a process that is not the command line's. `grace` is
     how many seconds after its deadline a run may last.
     """
 
-    __slots__ = ("end", "grace", "on")
-
-    def __init__(self) -> None:
-        self.end: Callable[[BudgetError], int] | None = None
-        self.grace = GRACE
-        self.on = False
-
-
-_state = _State()
+    end: Callable[[BudgetError], int] | None = None
+    grace = GRACE
+    on = False
 
 
 def guard(end: Callable[[BudgetError], int]) -> None:

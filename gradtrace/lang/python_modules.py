@@ -90,7 +90,7 @@ NAMES: dict[str, frozenset[str]] = {
 }
 # Modules whose real names are used, except for those that `Python.names_of` returns.
 AS_THEY_ARE = words("""abc collections contextlib copy csv dataclasses datetime functools math re statistics string sys
-    time unicodedata""")
+    time unicodedata warnings""")
 CONSTANTS: dict[str, Names] = {"__future__": {"annotations": None}, "typing": {"*": typing_names.form}}
 # The functions of ours that find the names of a module, and what of the run they are given.
 FOUND_BY = {

@@ -136,18 +136,12 @@ class watched:
             self.starting = False
         if now > self.meter.deadline:
             self.raised = now
-            raise self.deadline_error()
+            raise self.placed(self.meter.deadline_error())
         if self.memory.is_full():
             self.raised = now
-            raise self.full()
+            raise self.placed(out_of_memory())
 
-    def full(self) -> BudgetError:
-        error = out_of_memory()
-        error.place = self.place()
-        return error
-
-    def deadline_error(self) -> BudgetError:
-        error = self.meter.deadline_error()
+    def placed(self, error: BudgetError) -> BudgetError:
         error.place = self.place()
         return error
 
@@ -159,7 +153,7 @@ class watched:
         try:
             wall.lower()
             if _state.end is not None:
-                status = _state.end(self.deadline_error())
+                status = _state.end(self.placed(self.meter.deadline_error()))
         finally:
             os._exit(status)
 

@@ -208,6 +208,13 @@ class Streams:
         self.meter = meter
         self.stdout = Stream("<stdout>", stdout, meter)
         self.stderr = Stream("<stderr>", stderr, meter)
+        self.told: set[str] = set()
+
+    def tell_once(self, message: str) -> None:
+        """Write a line to stderr, the first time only."""
+        if message not in self.told:
+            self.told.add(message)
+            self.stderr.write(f"{message}\n")
 
 
 class Stream(Frozen):

@@ -149,7 +149,6 @@ class Python(PythonFunctions):
         self.strings = strings
         self.argv = [where()[0], *meter.budget.arguments]
         self.drawings = drawings
-        self.warned: set[str] = set()
         self.gate = gate
         self.meter = meter
         self.streams = streams
@@ -321,7 +320,5 @@ class Python(PythonFunctions):
         return Figures(self.meter, self.tell_once, self.drawings)
 
     def tell_once(self, message: str) -> None:
-        """Write a message to stderr, the first time only."""
-        if message not in self.warned:
-            self.warned.add(message)
-            self.streams.stderr.write(f"gradtrace: {message}\n")
+        """Write a message of gradtrace's to stderr, the first time only."""
+        self.streams.tell_once(f"gradtrace: {message}")

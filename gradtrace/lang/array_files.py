@@ -44,6 +44,8 @@ def numpy_names(meter: Meter) -> Names:
         if type(file) is not str:
             raise TypeError(f"expected str, not {type(file).__name__}")
         array = np.asarray(to_numpy(arr))
+        if array.dtype.kind not in "fiub":  # the bytes of an array of objects are their addresses
+            raise TypeError(f"np.save writes numbers in gradtrace scripts, not {array.dtype}")
         header = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
         with permission.create(file if file.endswith(".npy") else file + ".npy", meter) as out:
             np.lib.format.write_array_header_1_0(out, header)

@@ -161,8 +161,8 @@ def test_no_program_catches_a_limit(text: str) -> None:
 
 def test_an_object_of_an_earlier_program_charges_the_program_that_uses_it() -> None:
     talk = Dialogue("note", Budget(steps=10_000))
-    defined = "import re, collections\npattern, queue = re.compile('a'), collections.deque(range(10_000))\nmany = 100_000"
-    talk.run(talk.parse(defined), stdout=None, stderr=None)
+    defined = "import re\nfrom collections import deque\npattern, queue = re.compile('a'), deque(range(10_000))"
+    talk.run(talk.parse(defined + "\nmany = 100_000"), stdout=None, stderr=None)
     for text in (
         "pattern.findall('a' * 10 * many)",
         "pattern.sub('b', 'a' * 10 * many)",

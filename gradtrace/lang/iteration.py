@@ -165,11 +165,11 @@ def make_iter(meter: Meter) -> AnyFunction:
     return with_name(make, "iter")
 
 
-def charged(function: AnyFunction, charge: Callable[..., None], name: str = "") -> AnyFunction:
-    """Return a function of Python's as a program has it: `charge` gets its arguments first."""
+def charged(function: AnyFunction, charge: Callable[[Any, Any], None], name: str = "") -> AnyFunction:
+    """Return a function of Python's as a program has it: `charge` gets the tuple and dict of its arguments first."""
 
     def call(*args: Any, **how: Any) -> Any:
-        charge(*args, **how)
+        charge(args, how)
         return function(*args, **how)
 
     return with_name(call, name or function.__name__)

@@ -28,7 +28,7 @@ def make_pow(meter: Meter) -> AnyFunction:
 
 
 def make_divmod(meter: Meter) -> AnyFunction:
-    def charge(*args: Any, **_: Any) -> None:
+    def charge(args: Any, _: Any) -> None:
         if len(args) == 2 and type(args[0]) is type(args[1]) is int:
             meter.count_division(args[0].bit_length(), args[1].bit_length())
 
@@ -63,11 +63,11 @@ def has_long_items(items: Any) -> bool:
 
 
 def make_visitor(function: AnyFunction, meter: Meter) -> AnyFunction:
-    def charge(*args: Any, **_: Any) -> None:
-        for arg in args:
-            charge_visit(arg, meter)
+    def call(iterable: Any, /) -> Any:
+        charge_visit(iterable, meter)
+        return function(iterable)
 
-    return charged(function, charge)
+    return with_name(call, function.__name__)
 
 
 def make_writer(write: Callable[[Any], str], strings: Strings) -> Callable[[Any], str]:
@@ -77,7 +77,7 @@ def make_writer(write: Callable[[Any], str], strings: Strings) -> Callable[[Any]
 def formatting_dates(meter: Meter, kinds: tuple[type, ...]) -> dict[tuple[type, str], AnyFunction]:
     """Return the method strftime of dates and times, charged for a long format."""
 
-    def charge(*args: Any, **how: Any) -> None:
+    def charge(args: Any, how: Any) -> None:
         meter.count_items(20 * sum(map(length_of, (*args, *how.values()))))
 
     return {(kind, "strftime"): lambda value: charged(value.strftime, charge) for kind in kinds}
@@ -98,7 +98,7 @@ def math_names(meter: Meter, multiply: Callable[[Any, Any], Any]) -> dict[str, A
 def counting(name: str, meter: Meter) -> Callable[..., int]:
     """Return factorial, comb or perm, with its result (about n * log2(n) bits) reserved in the budget first."""
 
-    def charge(*args: Any, **_: Any) -> None:
+    def charge(args: Any, _: Any) -> None:
         if args and type(args[0]) is int and args[0] > 64:
             meter.reserve_integer(args[0].bit_length() * min(arg for arg in args if type(arg) is int))
 
@@ -108,7 +108,7 @@ def counting(name: str, meter: Meter) -> Callable[..., int]:
 def dividing(name: str, meter: Meter) -> Callable[..., int]:
     """Return gcd, lcm or isqrt, whose time grows with the square of the length of their integers."""
 
-    def charge(*args: Any, **_: Any) -> None:
+    def charge(args: Any, _: Any) -> None:
         bits = sum(arg.bit_length() for arg in args if type(arg) is int)
         if bits > 8192:
             meter.count_division(2 * bits, bits)

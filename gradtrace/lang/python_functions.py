@@ -46,7 +46,7 @@ class PythonFunctions:
     def visitor(self, module: str, name: str) -> AnyFunction:
         """Return a function of Python's that visits all items of its arguments."""
 
-        def charge(*args: Any, **_: Any) -> None:
+        def charge(args: Any, _: Any) -> None:
             for arg in args:
                 charge_visit(arg, self.meter)
                 hash_cost.charge_items(arg, self.meter)
@@ -57,7 +57,7 @@ class PythonFunctions:
         """Return the names of bisect or heapq, whose comparisons of items are charged to the budget."""
         meter = self.meter
 
-        def charge(*args: Any, **_: Any) -> None:
+        def charge(args: Any, _: Any) -> None:
             for arg in args:
                 ends = module != "operator" and isinstance(arg, list) and arg
                 hash_cost.charge_items((arg[0], arg[-1]) if ends else (arg,), meter)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from gradtrace.annotations import Any, AnyFunction, Callable
+from gradtrace.annotations import Any, AnyFunction
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.iteration import metered
 from gradtrace.lang.values import named
@@ -21,28 +21,29 @@ KNOWN = re.ASCII | re.IGNORECASE | re.LOCALE | re.MULTILINE | re.DOTALL | re.UNI
 
 def charging_methods(meter: Meter) -> dict[tuple[type, str], AnyFunction]:
     """Return the methods of patterns and matches that are charged, for the gate."""
-    return {**{(re.Pattern, name): searcher(name, meter) for name in SEARCHES}, (re.Match, "expand"): expander(meter)}
+
+    def expand(match: re.Match[str], template: str) -> str:
+        meter.reserve(len(template) * (len(match.string) + 1))
+        return match.expand(template)
+
+    methods: dict[tuple[type, str], Any] = {(re.Pattern, name): searcher(name, meter) for name in SEARCHES}
+    methods[re.Match, "expand"] = named(expand, "expand", "Match.")
+    return {place: method.__get__ for place, method in methods.items()}
 
 
-def searcher(name: str, meter: Meter) -> Callable[[re.Pattern[str]], AnyFunction]:
-    """Return the function that binds a method of patterns to one, charged for the text that it reads and makes."""
-    place = int(name in REPLACING)  # of the text among the arguments
+def searcher(name: str, meter: Meter) -> AnyFunction:
+    """Return a method of patterns that is charged for the text that it reads and makes."""
+    real, place = getattr(re.Pattern, name), int(name in REPLACING)  # of the text among the arguments
 
-    def bound(pattern: re.Pattern[str]) -> AnyFunction:
-        real = getattr(pattern, name)
+    def search(pattern: re.Pattern[str], *args: Any, **how: Any) -> Any:
+        string = args[place] if len(args) > place else how.get("string", "")
+        charge_reading(string, meter)
+        if place:
+            charge_replacing(pattern, args[0] if args else how.get("repl", ""), string, meter)
+        found = real(pattern, *args, **how)
+        return metered(found, meter) if name == "finditer" else found
 
-        def search(*args: Any, **how: Any) -> Any:
-            given = {**dict(zip(("repl", "string")[1 - place :], args)), **how}
-            if "string" in given:
-                charge_reading(given["string"], meter)
-                if place and not callable(given.get("repl")):
-                    charge_replacing(pattern, given.get("repl"), given["string"], meter)
-            found = real(*args, **how)
-            return metered(found, meter) if name == "finditer" else found
-
-        return named(search, name, "Pattern.")
-
-    return bound
+    return named(search, name, "Pattern.")
 
 
 def charge_reading(string: Any, meter: Meter) -> None:
@@ -54,22 +55,13 @@ def charge_reading(string: Any, meter: Meter) -> None:
 
 def charge_replacing(pattern: re.Pattern[str], template: Any, string: str, meter: Meter) -> None:
     """Reserve the size of a text in which each match is replaced; a group may be as long as the text."""
+    if callable(template):
+        return
     if type(template) is not str:
         raise TypeError(f"decoding to str: need a bytes-like object, {type(template).__name__} found")
     if len(template) * (len(string) + 1) >= 1_000_000:
         matches = sum(1 for _ in metered(pattern.finditer(string), meter))
         meter.reserve(len(string) + matches * len(template))
-
-
-def expander(meter: Meter) -> Callable[[re.Match[str]], Callable[[str], str]]:
-    def bound(match: re.Match[str]) -> Callable[[str], str]:
-        def expand(template: str) -> str:
-            meter.reserve(len(template) * (len(match.string) + 1))
-            return match.expand(template)
-
-        return named(expand, "expand", "Match.")
-
-    return bound
 
 
 def find_names(meter: Meter) -> Names:
@@ -99,7 +91,7 @@ def find_names(meter: Meter) -> Names:
     return {**searches, "compile": compile, "escape": escape, "purge": purge}
 
 
-def module_function(name: str, compile: AnyFunction, bound: AnyFunction) -> AnyFunction:
+def module_function(name: str, compile: AnyFunction, method: AnyFunction) -> AnyFunction:
     """Return the function of the module `re` that calls a method of patterns (`re.search` for `search`)."""
     known = {"split": "string maxsplit", "sub": "repl string count", "subn": "repl string count"}.get(name, "string")
 
@@ -108,6 +100,6 @@ def module_function(name: str, compile: AnyFunction, bound: AnyFunction) -> AnyF
         if len(args) == last + 1:  # positional flags
             *args, flags = args  # type: ignore[assignment]
         refuse_unknown(name, named, known)
-        return bound(compile(pattern, flags))(*args, **named)
+        return method(compile(pattern, flags), *args, **named)
 
     return named(search, name)

@@ -47,7 +47,7 @@ def metered_text(function: AnyFunction, meter: Meter) -> AnyFunction:
 
 
 def unicodedata_names(meter: Meter) -> Names:
-    def charge(*args: Any, **_: Any) -> None:
+    def charge(args: Any, _: Any) -> None:
         meter.count_items(4 * sum(map(length_of, args)))
 
     return {"normalize": charged(real_import("unicodedata").normalize, charge)}

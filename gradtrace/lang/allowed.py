@@ -73,6 +73,8 @@ OF_CLASS = ByClass(
         "datetime:time": words("fromisoformat min max"),
         "datetime:timedelta": words("min max"),
         "datetime:timezone": words("utc"),
+        **dict.fromkeys(words("contextlib:closing contextlib:nullcontext contextlib:suppress"), frozenset()),
+        **dict.fromkeys(words("re:Match re:Pattern time:struct_time"), frozenset()),
     },
     PYTHON_CLASSES,
 )
@@ -120,11 +122,18 @@ PLACES: dict[str, frozenset[str]] = {
     "collections:Counter": DICT | words("elements most_common subtract total"),
     "collections:deque": words("""append appendleft clear copy count extend extendleft index insert maxlen pop popleft
         remove reverse rotate"""),
+    **dict.fromkeys(words("contextlib:closing contextlib:suppress"), frozenset()),
+    "contextlib:nullcontext": words("enter_result"),
+    "dataclasses:Field": words("compare default default_factory hash init kw_only metadata name repr type"),
     "datetime:date": DATE,
     "datetime:datetime": DATE | TIME | words("astimezone date time timestamp timetz utctimetuple"),
     "datetime:time": TIME,
     "datetime:timedelta": words("days microseconds seconds total_seconds"),
     "datetime:timezone": words("tzname utcoffset"),
+    "re:Match": words("end endpos expand group groupdict groups lastgroup lastindex pos re span start string"),
+    "re:Pattern": words("findall finditer flags fullmatch groupindex groups match pattern search split sub subn"),
+    "time:struct_time": words("""count index tm_gmtoff tm_hour tm_isdst tm_mday tm_min tm_mon tm_sec tm_wday tm_yday
+        tm_year tm_zone"""),
     "enum:auto": frozenset(),
     "functools:partial": words("func args keywords"),
     "functools:_lru_cache_wrapper": words("cache_clear cache_info __wrapped__") | NAMED,

@@ -1,4 +1,4 @@
-"""Files of numpy that a program reads and writes: `np.load`, `np.loadtxt`, `np.genfromtxt` and `np.savetxt`."""
+"""Files of numpy that a program reads and writes: `np.load`, `np.loadtxt`, `np.genfromtxt`, `np.save`, `np.savetxt`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.lang import permission, wall
 from gradtrace.lang.arrays import from_numpy, to_numpy, to_numpy_argument
 from gradtrace.lang.budget import Meter
-from gradtrace.lang.program_files import TextFile, decoded, name_of, opener
+from gradtrace.lang.program_files import Files, TextFile, decoded, name_of
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.values import named
 from gradtrace.lang.words import Names
@@ -19,7 +19,6 @@ from gradtrace.lang.words import Names
 
 def numpy_names(meter: Meter) -> Names:
     """Return numpy's functions that read and write files, for one run."""
-    open_file = opener(meter)
 
     def text_reader(name: str) -> AnyFunction:
         def call(fname: Any, *args: Any, **how: Any) -> Any:
@@ -41,6 +40,17 @@ def numpy_names(meter: Meter) -> Names:
             return archive(content, meter)
         return from_numpy(read_array(io.BytesIO(content), meter))
 
+    def save(file: str, arr: Any) -> None:
+        if type(file) is not str:
+            raise TypeError(f"expected str, not {type(file).__name__}")
+        array = np.asarray(to_numpy(arr))
+        if array.dtype.kind not in "fiub":  # the bytes of an array of objects are their addresses
+            raise TypeError(f"np.save writes numbers in gradtrace scripts, not {array.dtype}")
+        header = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
+        with permission.create(file if file.endswith(".npy") else file + ".npy", meter) as out:
+            np.lib.format.write_array_header_1_0(out, header)
+            out.write(array.tobytes())
+
     def savetxt(
         fname: Any, X: Any, fmt: str = "%.18e", delimiter: str = " ", newline: str = "\n", header: str = "",
         footer: str = "", comments: str = "# ", encoding: str | None = None,
@@ -49,17 +59,13 @@ def numpy_names(meter: Meter) -> Names:
         for text in texts:
             if type(text) is not str:
                 raise TypeError(f"expected a str, not {type(text).__name__}")
-        with nullcontext(fname) if type(fname) is TextFile else open_file(fname, "w") as out:
+        with nullcontext(fname) if type(fname) is TextFile else Files(meter).open(fname, "w") as out:
             table = to_numpy(X)
             charge_format(table, *texts, meter)
             np.savetxt(out, table, *texts)
 
-    return {
-        "load": load,
-        "loadtxt": text_reader("loadtxt"),
-        "genfromtxt": text_reader("genfromtxt"),
-        "savetxt": savetxt,
-    }
+    functions = (load, save, savetxt, text_reader("loadtxt"), text_reader("genfromtxt"))
+    return {function.__name__: named(function, function.__name__) for function in functions}
 
 
 class NamedText(io.StringIO):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 
 from gradtrace import ops
-from gradtrace.annotations import Any, AnyFunction, Callable
+from gradtrace.annotations import Any, AnyFunction, Callable, Iterator
 from gradtrace.engine.data.describe import Size
 from gradtrace.engine.data.lazy import ARRAY_TYPES, np
 from gradtrace.engine.data.state import state
@@ -161,6 +161,37 @@ class Array(Frozen):
 
 
 Array.__name__ = Array.__qualname__ = "ndarray"
+
+
+class ArrayOfOthers(Frozen):
+    """Base class of arrays of objects that are not numbers; they are indexed and read, and no function takes them."""
+
+    __slots__ = ("_array",)
+    __module__ = "numpy"
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    shape, size, ndim = attributes_of("_array", "shape size ndim")
+
+    def _of(self, part: Any) -> Any:
+        """Return a part of the array as an array of the same kind."""
+        return type(self)(part)
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __getitem__(self, key: Any) -> Any:
+        found = self._array[checked_index(key)]
+        return self._of(found) if isinstance(found, np.ndarray) else found
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def tolist(self) -> Any:
+        return self._array.tolist()
+
+
 ARRAY_TYPES.add(Array)
 
 

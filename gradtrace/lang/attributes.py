@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from gradtrace import ops
-from gradtrace.annotations import Any, AnyFunction
+from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.engine.calls.function import BackwardCFunction
 from gradtrace.engine.data.node import Node
 from gradtrace.engine.data.tensor import Tensor
@@ -27,12 +27,18 @@ from gradtrace.lang.values import Attributes, Flags, Frozen, ProgramFunction, Ty
 from gradtrace.lang.words import words
 from gradtrace.ops.results import Result
 
+Special = dict[tuple[type, str], AnyFunction]
+
 
 class Gate:
-    """The attribute access of one run; `special` maps (type, name) to a replacement for Python's value."""
+    """The attribute access of one run.
 
-    def __init__(self, special: dict[tuple[type, str], AnyFunction]) -> None:
+    `special` maps (type, name) to a replacement for Python's value; `late` returns those of a type that is first seen.
+    """
+
+    def __init__(self, special: Special, late: Callable[[type], Special]) -> None:
         self.special = special
+        self.late = late
         self.own: set[type] = set()  # the program's classes
         self.rules: dict[type, AttributeRule] = {}
         self.known: dict[str, set[type]] = {}
@@ -77,12 +83,12 @@ class Gate:
         kind = type(value)
         if name == "__class__":
             return self.type_of(value)
+        rule = self.rule_of(kind)
         special = self.special.get((kind, name))
         if special is not None:
             return special(value)
         if kind is super:
             return self.get_from_super(value, name)
-        rule = self.rule_of(kind)
         if kind in (ProgramFunction, TypeName) or issubclass(kind, (Node, type, BaseException)):
             return self.get_by_value(value, name, rule)
         if not rule(value, name):
@@ -115,6 +121,7 @@ class Gate:
             return getattr(value._kind if type(value) is TypeName else value, name)
         if name == "numpy" and issubclass(value, Tensor):
             return lambda tensor, **how: self.special[Tensor, name](tensor)(**how)
+        self.rule_of(value)  # so that its special methods are known
         if (value, name) in self.special:
             return self.special[value, name](value)
         if name == "__new__":
@@ -310,6 +317,7 @@ class Gate:
 
     def rule_of(self, kind: type) -> AttributeRule:
         if kind not in self.rules:
+            self.special.update(self.late(kind))
             self.rules[kind] = self.rule_for(kind)
         return self.rules[kind]
 

@@ -67,7 +67,7 @@ def builtins(gate: Gate, meter: Meter, strings: Strings, streams: Streams, file:
         "__file__": file,
         **attribute_functions(gate, env),
         "format": strings.format,
-        "open": make_open(meter),
+        "open": file_function("open", meter),
         "pow": make_pow(meter),
         "divmod": make_divmod(meter),
         "sum": make_sum(meter),
@@ -208,6 +208,13 @@ class Streams:
         self.meter = meter
         self.stdout = Stream("<stdout>", stdout, meter)
         self.stderr = Stream("<stderr>", stderr, meter)
+        self.told: set[str] = set()
+
+    def tell_once(self, message: str) -> None:
+        """Write a line to stderr, the first time only."""
+        if message not in self.told:
+            self.told.add(message)
+            self.stderr.write(f"{message}\n")
 
 
 class Stream(Frozen):
@@ -278,13 +285,15 @@ def make_print(streams: Streams, strings: Strings) -> Callable[..., None]:
     return with_name(print, "print")
 
 
-def make_open(meter: Meter) -> Callable[..., Any]:
-    def open(*args: Any, **how: Any) -> Any:
-        from gradtrace.lang.program_files import opener
+def file_function(name: str, meter: Meter) -> Callable[..., Any]:
+    """Return a function of `program_files`, which is loaded at the first call."""
 
-        return opener(meter)(*args, **how)
+    def call(*args: Any, **how: Any) -> Any:
+        from gradtrace.lang.program_files import Files
 
-    return with_name(open, "open")
+        return getattr(Files(meter), name)(*args, **how)
+
+    return with_name(call, name)
 
 
 def exit_program(code: Any = None) -> None:

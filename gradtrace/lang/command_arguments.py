@@ -8,33 +8,32 @@ from __future__ import annotations
 
 import os
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, AnyFunction
 from gradtrace.lang import wall
 from gradtrace.lang.builtins import Streams
-from gradtrace.lang.records import Namespace
 from gradtrace.lang.strings import Strings
-from gradtrace.lang.values import Attributes, Frozen
-from gradtrace.lang.words import Names, words
+from gradtrace.lang.values import Attributes, Constant, Frozen, attributes_of, named
+from gradtrace.lang.words import Names, refuse_unknown, words
 
 FORMATTERS = words("""ArgumentDefaultsHelpFormatter HelpFormatter MetavarTypeHelpFormatter RawDescriptionHelpFormatter
     RawTextHelpFormatter""")
 CONSTANTS = words("ONE_OR_MORE OPTIONAL REMAINDER SUPPRESS ZERO_OR_MORE")
 ACTIONS = words("store store_const store_true store_false append append_const count extend help version")
-OF_ARGUMENT = words("action choices const default dest help metavar nargs required type version")
-OF_PARSER = words("add_help allow_abbrev argument_default conflict_handler description epilog exit_on_error prog usage")
+OF_ARGUMENT = "action choices const default dest help metavar nargs required type version"
+OF_PARSER = "add_help allow_abbrev argument_default conflict_handler description epilog exit_on_error prog usage"
+TYPES: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("dest", "help", "version"), ("a str", str)),
+    "metavar": ("a str or a tuple", str, tuple),
+    "nargs": ("an int or a str", int, str),
+}
+PASSED_ON = ("set_defaults", "get_default", "format_help", "format_usage")
 COLUMNS = 80  # of a terminal of unknown width, as Python assumes
 
 
-class Name(Frozen):
-    """A class or constant of argparse that a program can pass to a parser, but not call."""
+class Namespace(Attributes):
+    """The programs' version of argparse.Namespace."""
 
-    __slots__ = ("_value",)
-
-    def __init__(self, value: Any) -> None:
-        self._value = value
-
-    def __repr__(self) -> str:
-        return repr(self._value)
+    __module__ = "argparse"
 
 
 def find_names(streams: Streams, strings: Strings, argv: list[str]) -> Names:
@@ -45,7 +44,7 @@ def find_names(streams: Streams, strings: Strings, argv: list[str]) -> Names:
         import locale  # noqa: F401
 
     constants = {name: getattr(argparse, name) for name in CONSTANTS}
-    classes = {name: Name(getattr(argparse, name)) for name in (*FORMATTERS, "BooleanOptionalAction")}
+    classes = {name: Constant(getattr(argparse, name)) for name in (*FORMATTERS, "BooleanOptionalAction")}
     return {
         **constants,
         **classes,
@@ -78,10 +77,9 @@ class Maker(Frozen):
         """Return the options for Python's parser."""
         argparse = self._argparse
         formatter = options.pop("formatter_class", None)
-        kind = formatter._value if type(formatter) is Name else argparse.HelpFormatter
+        kind = formatter._real if type(formatter) is Constant else argparse.HelpFormatter
+        refuse_unknown("ArgumentParser.__init__", options, OF_PARSER)
         for key, value in options.items():
-            if key not in OF_PARSER:
-                raise TypeError(f"ArgumentParser.__init__() got an unexpected keyword argument '{key}'")
             if value is not None and type(value) not in (str, bool):
                 raise TypeError(f"{key} must be a str or a bool, not {type(value).__name__}")
             if type(value) is str:
@@ -119,31 +117,23 @@ class Group(Frozen):
         for name in names:
             if type(name) is not str:
                 raise TypeError(f"argument names must be str, not {type(name).__name__}")
-        for key, value in how.items():
-            if key not in OF_ARGUMENT:
-                raise TypeError(f"_StoreAction.__init__() got an unexpected keyword argument '{key}'")
-            how[key] = self._plain(key, value)
-        self._real.add_argument(*names, **how)
+        refuse_unknown("_StoreAction.__init__", how, OF_ARGUMENT)
+        self._real.add_argument(*names, **{key: self._plain(key, value) for key, value in how.items()})
 
     def _plain(self, key: str, value: Any) -> Any:
         if key == "action":
-            if type(value) is Name:
-                return value._value
+            if type(value) is Constant:
+                return value._real
             if value not in ACTIONS:
                 raise ValueError(f"unknown action {str(value)!r}")
-        if key == "help" and type(value) is str:
+        what, *kinds = TYPES.get(key, ("", type(value)))
+        if value is not None and type(value) not in kinds:
+            raise TypeError(f"{key} must be {what}, not {type(value).__name__}")
+        if key == "help" and value is not None:
             self._maker._strings.check(value)
-        if key in ("dest", "help", "version") and value is not None and type(value) is not str:
-            raise TypeError(f"{key} must be a str, not {type(value).__name__}")
-        if key == "nargs" and value is not None and type(value) not in (int, str):
-            raise TypeError(f"nargs must be an int or a str, not {type(value).__name__}")
         if key == "nargs" and type(value) is int:
             self._maker._strings.meter.reserve(64 * abs(value))
-        if key == "metavar" and type(value) not in (str, tuple, type(None)):
-            raise TypeError(f"metavar must be a str or a tuple, not {type(value).__name__}")
-        if key == "choices" and value is not None:
-            return list(value)
-        return value
+        return list(value) if key == "choices" and value is not None else value
 
     def add_mutually_exclusive_group(self, *, required: bool = False) -> Group:
         return Group(self._real.add_mutually_exclusive_group(required=bool(required)), self._maker)
@@ -153,18 +143,18 @@ class Group(Frozen):
         return Group(self._real.add_argument_group(*texts), self._maker)
 
 
+def of_parser(name: str) -> AnyFunction:
+    """Return the method of parsers that passes its arguments on to Python's."""
+    return named(lambda self, *args, **how: getattr(self._real, name)(*args, **how), name, "ArgumentParser.")
+
+
 class Parser(Group):
     """An argument parser of a program (argparse.ArgumentParser)."""
 
     __slots__ = ()
 
-    @property
-    def prog(self) -> str:
-        return str(self._real.prog)
-
-    @property
-    def description(self) -> Any:
-        return self._real.description
+    prog, description = attributes_of("_real", "prog description")
+    set_defaults, get_default, format_help, format_usage = map(of_parser, PASSED_ON)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         found = self._real.parse_args(self._list(args), self._known(namespace))
@@ -195,12 +185,6 @@ class Parser(Group):
         vars(namespace).update(values)
         return namespace
 
-    def set_defaults(self, **values: Any) -> None:
-        self._real.set_defaults(**values)
-
-    def get_default(self, dest: str) -> Any:
-        return self._real.get_default(dest)
-
     def add_subparsers(self, **options: Any) -> Subparsers:
         known = words("dest description help metavar prog required title")
         for key, value in options.items():
@@ -209,12 +193,6 @@ class Parser(Group):
         maker = self._maker
         kind = maker._with_streams(maker._argparse.ArgumentParser)
         return Subparsers(self._real.add_subparsers(**options, parser_class=kind), maker)
-
-    def format_help(self) -> str:
-        return str(self._real.format_help())
-
-    def format_usage(self) -> str:
-        return str(self._real.format_usage())
 
     def print_help(self, file: Any = None) -> None:
         self._maker._streams.stdout.write(self.format_help())

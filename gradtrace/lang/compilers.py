@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, AnyFunction
+from gradtrace.lang.builtins import Streams
 
-SAID = "{}: runs the function itself, without compiling it\n"
 MODULES = ("torch.compiler", "torch.jit")
 
 
 class Compilers:
-    """The names of torch.compile and torch.jit in one run; messages go to `stderr`."""
+    """The names of torch.compile and torch.jit in one run."""
 
-    def __init__(self, stderr: Any) -> None:
-        self.stderr = stderr
-        self.said: set[str] = set()
+    def __init__(self, streams: Streams) -> None:
+        self.streams = streams
         self.names: dict[str, dict[str, Any]] = {
             "torch": {"compile": self.compile},
             "torch.compiler": {"disable": self.same, "is_compiling": no, "reset": nothing},
@@ -26,9 +25,7 @@ class Compilers:
         }
 
     def say(self, name: str) -> None:
-        if name not in self.said:
-            self.said.add(name)
-            self.stderr.write(SAID.format(name))
+        self.streams.tell_once(f"{name}: runs the function itself, without compiling it")
 
     def compile(self, model: Any = None, **options: Any) -> Any:
         """Return the model unchanged (torch.compile), or without a model a decorator that does."""

@@ -1,4 +1,4 @@
-"""The module `contextlib` of programs; its context managers accept the language's own generators."""
+"""The names of `contextlib` that programs have in another form: for their own generators, and without tracebacks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gradtrace.lang.control import protocol
 from gradtrace.lang.exceptions import as_known
 from gradtrace.lang.generator_values import Generator
 from gradtrace.lang.typing_names import Form
-from gradtrace.lang.values import Frozen, ProgramFunction, in_place_of
+from gradtrace.lang.values import Frozen, in_place_of
 
 
 class Managed(Frozen):
@@ -53,8 +53,7 @@ class Managed(Frozen):
             with Managed(self._make):
                 return function(*args, **kwargs)
 
-        name = getattr(function, "__name__", "function")
-        return ProgramFunction(name, name, getattr(function, "__doc__", None), run)
+        return in_place_of(function, run)
 
 
 def contextmanager(function: Any) -> Any:
@@ -70,51 +69,6 @@ def contextmanager(function: Any) -> Any:
         return Managed(make)
 
     return in_place_of(function, run)
-
-
-class nullcontext(Frozen):
-    """The programs' version of contextlib.nullcontext."""
-
-    __slots__ = ("enter_result",)
-
-    def __init__(self, enter_result: Any = None) -> None:
-        self.enter_result = enter_result
-
-    def __enter__(self) -> Any:
-        return self.enter_result
-
-    def __exit__(self, *_: Any) -> None:
-        pass
-
-
-class suppress(Frozen):
-    """The programs' version of contextlib.suppress."""
-
-    __slots__ = ("_kinds",)
-
-    def __init__(self, *kinds: Any) -> None:
-        self._kinds = kinds
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, *_: Any) -> bool:
-        return kind is not None and issubclass(kind, self._kinds)
-
-
-class closing(Frozen):
-    """The programs' version of contextlib.closing."""
-
-    __slots__ = ("_thing",)
-
-    def __init__(self, thing: Any) -> None:
-        self._thing = thing
-
-    def __enter__(self) -> Any:
-        return self._thing
-
-    def __exit__(self, *_: Any) -> None:
-        self._thing.close()
 
 
 class ExitStack(Frozen):
@@ -168,6 +122,5 @@ class ExitStack(Frozen):
 
 def find_names() -> dict[str, Any]:
     """Return the module's names and their values."""
-    made = {"contextmanager": contextmanager, "nullcontext": nullcontext, "suppress": suppress, "closing": closing}
     forms = {name: Form(name, base=True) for name in ("AbstractContextManager", "ContextDecorator")}
-    return {**made, "ExitStack": ExitStack, **forms}
+    return {"contextmanager": contextmanager, "ExitStack": ExitStack, **forms}

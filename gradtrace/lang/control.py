@@ -21,10 +21,6 @@ from gradtrace.lang.unit import Code, Frame, Store, Unit
 Raised = Callable[[BaseException], BaseException]
 
 
-def compile_optional_block(body: list[ast.stmt], unit: Unit) -> Code | None:
-    return compile_block(body, unit) if body else None
-
-
 @compiles(ast.If)
 def compile_if(node: ast.If, unit: Unit) -> Code:
     branches, other = [], node
@@ -33,9 +29,9 @@ def compile_if(node: ast.If, unit: Unit) -> Code:
         if len(other.orelse) != 1 or not isinstance(other.orelse[0], ast.If):
             break
         other = other.orelse[0]
-    last = compile_optional_block(other.orelse, unit)
+    last = compile_block(other.orelse, unit)
     if len(branches) == 1:
-        return one_branch(branches[0], last, unit)
+        return one_branch(branches[0], last if other.orelse else None, unit)
     blocks = [(test, origin, compile_block(body, unit)) for test, origin, body in branches]
 
     def execute(f: Frame) -> Any:
@@ -44,7 +40,7 @@ def compile_if(node: ast.If, unit: Unit) -> Code:
             state.origin = origin
             if value:
                 return body(f)
-        return last(f) if last is not None else None
+        return last(f)
 
     return execute
 
@@ -82,14 +78,14 @@ def as_loop(node: ast.For | ast.While, execute: Code, unit: Unit) -> Code:
 def compile_while(node: ast.While, unit: Unit) -> Code:
     test, origin = unit.located(node.test)
     body, meter = loop_body(node, unit), unit.meter
-    other, leaving = compile_optional_block(node.orelse, unit), may_jump(node.body)
+    other, leaving = compile_block(node.orelse, unit), may_jump(node.body)
 
     def execute(f: Frame) -> Any:
         while True:
             value = test(f)
             state.origin = origin
             if not value:
-                return other(f) if other is not None else None
+                return other(f)
             meter.left -= 1
             if meter.left < 0:
                 meter.grant()
@@ -104,7 +100,7 @@ def compile_while(node: ast.While, unit: Unit) -> Code:
 def compile_for(node: ast.For, unit: Unit) -> Code:
     items, origin = unit.located(node.iter)
     body, meter = loop_body(node, unit), unit.meter
-    other, name = compile_optional_block(node.orelse, unit), unit.stored_variable(node.target)
+    other, name = compile_block(node.orelse, unit), unit.stored_variable(node.target)
     if name is not None and not may_jump(node.body):
         return as_loop(node, simple_for(items, name, body, other, meter, origin), unit)
     store, leaving = compile_store(node.target, unit), may_jump(node.body)
@@ -121,12 +117,12 @@ def compile_for(node: ast.For, unit: Unit) -> Code:
             state.origin = origin  # the next item may be computed
             if leaving and signal is not None and signal is not CONTINUE:
                 return None if signal is BREAK else signal
-        return other(f) if other is not None else None
+        return other(f)
 
     return as_loop(node, execute, unit)
 
 
-def simple_for(items: Code, name: str, body: Code, other: Code | None, meter: Meter, origin: int) -> Code:
+def simple_for(items: Code, name: str, body: Code, other: Code, meter: Meter, origin: int) -> Code:
     """Return the closure of a loop whose target is a frame variable and whose body has no jumps: a fast path."""
 
     def execute(f: Frame) -> Any:
@@ -138,7 +134,7 @@ def simple_for(items: Code, name: str, body: Code, other: Code | None, meter: Me
                 meter.grant()
             body(f)
             state.origin = origin  # the next item may be computed
-        return other(f) if other is not None else None
+        return other(f)
 
     return execute
 
@@ -226,7 +222,7 @@ def compile_try(node: ast.Try, unit: Unit) -> Code:
     execute = compile_block(node.body, unit)
     if node.handlers:
         handlers = [Handler(h, unit, compile_block(h.body, unit)) for h in node.handlers]
-        execute = handled(execute, handlers, compile_optional_block(node.orelse, unit))
+        execute = handled(execute, handlers, compile_block(node.orelse, unit) if node.orelse else None)
     if node.finalbody:
         execute = finalized(execute, compile_block(node.finalbody, unit))
     return execute

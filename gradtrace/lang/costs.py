@@ -22,6 +22,7 @@ BASES: tuple[Any, ...] = (*HOLDERS, *SETS)
 FLAT = frozenset({float, bool, type(None)})  # items whose comparison takes as long as any other
 LONG = 1024  # items or characters up to which a step needs no charge
 HEAVY = frozenset({str, int, *HOLDERS, *SETS})
+WORD = 8  # bytes of a list element
 MODULUS = sys.hash_info.modulus  # integers up to it have different hashes
 HASHED = 16  # items copied in the time in which one is hashed and stored
 SHOWN = 16  # items copied in the time in which one is written as text
@@ -43,6 +44,16 @@ def charge_visit(value: Any, meter: Meter, times: int = 1) -> None:
     length = length_of(value)
     if length > LONG:
         meter.count_items(length * times)
+
+
+def charge_made(kind: type, length: int, meter: Meter) -> None:
+    """Charge for a string, list or tuple of this length before it is made."""
+    if kind is str:
+        meter.reserve(length)
+        meter.count_text(length)
+    else:
+        meter.reserve(length * WORD)
+        meter.count_items(length)
 
 
 def charge_slice(value: Any, key: slice, meter: Meter) -> None:

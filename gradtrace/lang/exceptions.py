@@ -40,8 +40,8 @@ def fields_of(kind: type) -> frozenset[str]:
 KNOWN = ByClass(
     {
         **dict.fromkeys(
-            words("""argparse:ArgumentTypeError gradtrace.func.gradcheck_demands:GradcheckError
-                gradtrace.lang.records:FrozenInstanceError gradtrace.lang.saved:UnpicklingError
+            words("""argparse:ArgumentTypeError dataclasses:FrozenInstanceError
+                gradtrace.func.gradcheck_demands:GradcheckError gradtrace.lang.saved:UnpicklingError
                 gradtrace.ops.linalg.solve:LinAlgError gradtrace.utils.recomputation:CheckpointError
                 numpy.exceptions:ComplexWarning numpy.exceptions:RankWarning
                 numpy.exceptions:VisibleDeprecationWarning numpy.linalg:LinAlgError statistics:StatisticsError"""),

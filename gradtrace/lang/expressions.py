@@ -12,7 +12,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang import binary
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter
-from gradtrace.lang.costs import HASHED, charge_text, charge_visit
+from gradtrace.lang.costs import HASHED, charge_made, charge_text, charge_visit
 from gradtrace.lang.hash_cost import charge_key, charge_keys
 from gradtrace.lang.operators import NUMBERS, UNARY, Guarded, guarded_comparison, item_reader
 from gradtrace.lang.subscripts import get_from_tensor
@@ -158,24 +158,16 @@ def compile_walrus(node: ast.NamedExpr, unit: Unit) -> Code:
 @compiles(ast.Attribute)
 def compile_attribute(node: ast.Attribute, unit: Unit) -> Code:
     key, origin, get = node.attr, unit.origin(node), unit.gate.get
-    readable = unit.gate.readable(key)
-    name = unit.frame_variable(node.value)
-    if name is not None:
-        fallback = unit.fallback(node.value)  # type: ignore[arg-type]
+    readable, (name, read) = unit.gate.readable(key), unit.operand(node.value)
 
-        def of_name(f: Frame) -> Any:
+    def evaluate(f: Frame) -> Any:
+        if name is None:
+            value = read(f)
+        else:
             try:
                 value = f[name]
             except KeyError:
-                value = fallback(f)
-            state.origin = origin
-            return getattr(value, key) if type(value) in readable else get(value, key)
-
-        return of_name
-    owner = compile_expression(node.value, unit)
-
-    def evaluate(f: Frame) -> Any:
-        value = owner(f)
+                value = read(f)
         state.origin = origin
         return getattr(value, key) if type(value) in readable else get(value, key)
 
@@ -321,8 +313,7 @@ def compile_fstring(node: ast.JoinedStr, unit: Unit) -> Code:
         texts = [part(f) for part in parts]
         length = sum(map(len, texts))
         if length > 4096:
-            meter.reserve(length)
-            meter.count_text(length)
+            charge_made(str, length, meter)
         return "".join(texts)
 
     return evaluate
@@ -333,16 +324,6 @@ def compile_formatted(node: ast.FormattedValue, unit: Unit) -> Code:
     value, convert, origin = compile_expression(node.value, unit), CONVERSIONS[node.conversion], unit.origin(node.value)
     spec = compile_expression(node.format_spec, unit) if node.format_spec else None
     check, meter = unit.machine.strings.check, unit.meter
-    if spec is None and convert is None:
-
-        def format_plain(f: Frame) -> str:
-            shown = value(f)
-            state.origin = origin
-            if type(shown) not in QUICK:
-                charge_text(shown, meter)
-            return format(shown)
-
-        return format_plain
 
     def evaluate(f: Frame) -> str:
         shown = value(f)

@@ -12,11 +12,12 @@ from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang import permission
-from gradtrace.lang.arrays import Array, checked_index, from_numpy, to_numpy
+from gradtrace.lang.arrays import Array, ArrayOfOthers, checked_index, from_numpy, to_numpy
 from gradtrace.lang.budget import Meter
+from gradtrace.lang.costs import VIEWS
 from gradtrace.lang.known_classes import class_at
 from gradtrace.lang.numpy_numbers import KINDS
-from gradtrace.lang.values import Frozen, attributes_of
+from gradtrace.lang.values import Frozen
 from gradtrace.lang.words import Names, words
 
 PYPLOT = "matplotlib.pyplot"
@@ -79,21 +80,26 @@ class Figures:
 
     def recorded(self, drawn: Drawn, args: Any, kwargs: Names) -> int | None:
         """Record a call and return its number; None if it cannot be drawn."""
-        assert self.drawings is not None
         if drawn._root is None:
             return None
         if drawn._name in WRITING and not self.may_write(args, kwargs):
             return None
-        try:
-            call = {
+        return self.noted(
+            lambda: {
                 "root": drawn._root,
                 "path": [list(step) if step[0] == "." else [step[0], self.plain(step[1])] for step in drawn._path],
                 "args": [self.plain(arg) for arg in args],
                 "kwargs": {key: self.plain(value) for key, value in kwargs.items()},
             }
+        )
+
+    def noted(self, call: Callable[[], Names]) -> int | None:
+        """Record what a function returns and return its number; None if an argument is not plain data."""
+        assert self.drawings is not None
+        try:
+            self.drawings.calls.append(call())
         except NotPlain:
             return None
-        self.drawings.calls.append(call)
         return len(self.drawings.calls) - 1
 
     def may_write(self, args: Any, kwargs: Names) -> bool:
@@ -122,7 +128,7 @@ class Figures:
             return [self.plain(item, depth + 1) for item in value]
         if kind is Array or isinstance(value, Tensor):
             return self.plain_array(np.asarray(to_numpy(value)))
-        if kind in (list, tuple, range, *VIEWS) or kind is class_at("collections:deque"):
+        if kind in (list, tuple, range, zip, map, *VIEWS) or kind is class_at("collections:deque"):
             items = [self.plain(item, depth + 1) for item in value]
             return {"tuple": items} if kind is tuple else items
         if kind is dict:
@@ -201,12 +207,8 @@ class Figures:
         """Record an arithmetic operation between the result of a plotting call, such as a position, and a number."""
         if self.drawings is None or left._root is None:
             return Drawn(self, None, ())
-        try:
-            operands = [self.plain(left), self.plain(right)]
-        except NotPlain:
-            return Drawn(self, None, ())
-        self.drawings.calls.append({"operator": name, "args": operands})
-        return Drawn(self, len(self.drawings.calls) - 1, ())
+        number = self.noted(lambda: {"operator": name, "args": [self.plain(left), self.plain(right)]})
+        return Drawn(self, number, ())
 
     def assign(self, drawn: Drawn, key: Any, value: Any) -> None:
         """Record `rcParams[key] = value`."""
@@ -214,9 +216,6 @@ class Figures:
             return
         path = (*drawn._path, (".", "__setitem__"))
         self.recorded(Drawn(self, drawn._root, path), (key, value), {})
-
-
-VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()), zip, map)
 
 
 def line_count(args: Any) -> int:
@@ -322,16 +321,11 @@ for _name in ("add", "sub", "mul", "truediv"):
     setattr(Drawn, f"__r{_name}__", drawn_operator("r" + _name))
 
 
-class Grid(Frozen):
+class Grid(ArrayOfOthers):
     """The array of axes that `subplots` returns."""
 
-    __slots__ = ("_array",)
+    __slots__ = ()
     __module__ = "numpy"
-
-    def __init__(self, array: Any) -> None:
-        self._array = array
-
-    shape, size, ndim = attributes_of("_array", "shape size ndim")
 
     @property
     def flat(self) -> Grid:
@@ -348,19 +342,6 @@ class Grid(Frozen):
 
     def reshape(self, *shape: Any) -> Grid:
         return Grid(self._array.reshape(*(checked_index(size) for size in shape)))
-
-    def tolist(self) -> Any:
-        return self._array.tolist()
-
-    def __len__(self) -> int:
-        return len(self._array)
-
-    def __getitem__(self, key: Any) -> Any:
-        found = self._array[checked_index(key)]
-        return Grid(found) if isinstance(found, np.ndarray) else found
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter([self[i] for i in range(len(self._array))])
 
     def __repr__(self) -> str:
         return f"<array of {self.size} axes>"

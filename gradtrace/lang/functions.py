@@ -7,13 +7,12 @@ from gradtrace.lang import syntax as ast
 from gradtrace.lang.arguments import Parameters
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.expressions import compiles
+from gradtrace.lang.generator_values import TOO_DEEP
 from gradtrace.lang.places import in_scope
 from gradtrace.lang.statements import compile_block, effective, may_jump, sequence
 from gradtrace.lang.unit import UNBOUND, Code, Frame, Unit
 from gradtrace.lang.values import ProgramFunction
 from gradtrace.lang.words import Names
-
-TOO_DEEP = "maximum recursion depth exceeded"
 
 
 @compiles(ast.Lambda)

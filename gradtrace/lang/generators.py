@@ -264,7 +264,7 @@ class Compiler:
     def with_operands(self, node: Any, compile_plain: Callable[[Any], Code]) -> Steps:
         """Compile a node whose operands contain a `yield`: evaluate the operands up to the last such one first."""
         plain, places = copied_operands(node)
-        last = max((i for i, place in enumerate(places) if get_place(*place) in self.marked), default=None)
+        last = max((i for i, (holder, key) in enumerate(places) if holder[key] in self.marked), default=None)
         if last is None:
             raise UnsupportedError(
                 "'yield' is not part of the language in this place",
@@ -275,12 +275,12 @@ class Compiler:
             self.unit.machine.scopes[plain] = self.unit.machine.scopes[node]
         early: list[tuple[str, Steps]] = []
         for holder, key in places[: last + 1]:
-            operand = get_place(holder, key)
+            operand = holder[key]
             if isinstance(operand, ast.Constant):
                 continue
             name = self.temporary()
             early.append((name, self.part(operand)))
-            put_place(holder, key, ast.copy_location(ast.Name(name, ast.Load()), operand))
+            holder[key] = ast.copy_location(ast.Name(name, ast.Load()), operand)
         code = compile_plain(plain)
 
         def execute(f: Frame) -> Suspending:
@@ -352,7 +352,7 @@ ORDER: dict[type, tuple[str, ...]] = {
 }
 # Nodes that are no values themselves; their operands are those of the node around them.
 PASSED_THROUGH = (ast.keyword, ast.Starred, ast.Slice, ast.FormattedValue, ast.JoinedStr, ast.comprehension)
-Place = tuple[Any, Any]  # a node with a field's name, or a list with an index
+Place = tuple[Any, Any]  # the fields of a node with a field's name, or a list with an index
 
 
 def copied_operands(node: Any) -> tuple[Any, list[Place]]:
@@ -377,27 +377,15 @@ def copied(node: Any, places: list[Place]) -> Any:
             for i in range(len(items)):
                 add_operand(items, i, places)
         elif value is not None:
-            add_operand(plain, field, places)
+            add_operand(vars(plain), field, places)
     return plain
 
 
 def add_operand(holder: Any, key: Any, places: list[Place]) -> None:
-    operand = get_place(holder, key)
-    if isinstance(operand, PASSED_THROUGH):
-        put_place(holder, key, copied(operand, places))
+    if isinstance(holder[key], PASSED_THROUGH):
+        holder[key] = copied(holder[key], places)
     else:
         places.append((holder, key))
-
-
-def get_place(holder: Any, key: Any) -> Any:
-    return holder[key] if isinstance(holder, list) else getattr(holder, key)
-
-
-def put_place(holder: Any, key: Any, value: Any) -> None:
-    if isinstance(holder, list):
-        holder[key] = value
-    else:
-        setattr(holder, key, value)
 
 
 # ---- try

@@ -10,9 +10,9 @@ from __future__ import annotations
 from gradtrace.annotations import Any, AnyFunction, Callable, Iterator
 from gradtrace.lang import costs
 from gradtrace.lang.budget import Meter
+from gradtrace.lang.costs import HOLDERS
 from gradtrace.lang.iteration import LAZY, Lazy, with_name
 
-HOLDERS = (tuple, list, dict)
 HASHING_CLASSES: set[Any] = {set, frozenset, dict}  # classes that hash the items of their argument
 # Types of callables that hash their arguments: classes (those in HASHING_CLASSES), and cached functions once loaded.
 HASHING_TYPES: set[type] = {type}

@@ -7,7 +7,7 @@ iterator a `Lazy`, which knows its depth.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, AnyFunction, Iterator
+from gradtrace.annotations import Any, AnyFunction, Callable, Iterator
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.generator_values import Generator
@@ -163,6 +163,16 @@ def make_iter(meter: Meter) -> AnyFunction:
         return iter(*args)
 
     return with_name(make, "iter")
+
+
+def charged(function: AnyFunction, charge: Callable[[Any, Any], None], name: str = "") -> AnyFunction:
+    """Return a function of Python's as a program has it: `charge` gets the tuple and dict of its arguments first."""
+
+    def call(*args: Any, **how: Any) -> Any:
+        charge(args, how)
+        return function(*args, **how)
+
+    return with_name(call, name or function.__name__)
 
 
 def with_name(function: AnyFunction, name: str) -> AnyFunction:

@@ -5,19 +5,22 @@ from __future__ import annotations
 from gradtrace import ops  # noqa: F401
 
 # `ops` adds the operators to tensors; the others register their compilers
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang import calls, comprehensions, control, functions, hash_cost, matching  # noqa: F401
 from gradtrace.lang import syntax as ast
-from gradtrace.lang.attributes import Gate
+from gradtrace.lang.attributes import Gate, Special
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Streams, builtins
+from gradtrace.lang.known_classes import ByClass
+from gradtrace.lang.metered_builtins import formatting_dates
 from gradtrace.lang.operators import operators_by_name
 from gradtrace.lang.parse import Program
 from gradtrace.lang.source import Span
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.unit import Frame, Machine
+from gradtrace.lang.words import words
 
 
 def make_machine(
@@ -25,7 +28,7 @@ def make_machine(
 ) -> Machine:
     """Return the state shared by all scopes of one run."""
     strings = Strings(meter)
-    gate = Gate({**special_attributes(strings), **hash_cost.charging_methods(meter)})
+    gate = Gate({**special_attributes(strings), **hash_cost.charging_methods(meter)}, late_methods(meter))
     strings.read = gate.get
     streams = Streams(stdout, stderr, meter)
     builtin_names = builtins(gate, meter, strings, streams, program.source.name, env)
@@ -62,7 +65,7 @@ def make_machine(
     return Machine(program, meter, gate, strings, env, find_name, modules)
 
 
-def special_attributes(strings: Strings) -> dict[tuple[type, str], Any]:
+def special_attributes(strings: Strings) -> Special:
     """Return the attributes whose value in programs differs from Python's."""
 
     def numpy(tensor: Tensor) -> Any:
@@ -71,3 +74,32 @@ def special_attributes(strings: Strings) -> dict[tuple[type, str], Any]:
         return lambda **how: Array(tensor.numpy(**how))
 
     return {**strings.special(), (Tensor, "numpy"): numpy}
+
+
+def searching_methods(meter: Meter, kinds: tuple[type, ...]) -> Special:
+    from gradtrace.lang.regular_expressions import charging_methods
+
+    return charging_methods(meter)
+
+
+# The functions that make the charged methods of classes whose modules may not be imported yet.
+LATE = ByClass(
+    {
+        **dict.fromkeys(
+            words("collections:Counter collections:OrderedDict collections:defaultdict collections:deque"),
+            hash_cost.charging_methods,
+        ),
+        **dict.fromkeys(words("datetime:date datetime:datetime datetime:time"), formatting_dates),
+        **dict.fromkeys(words("re:Match re:Pattern"), searching_methods),
+    }
+)
+
+
+def late_methods(meter: Meter) -> Callable[[type], Special]:
+    """Return the function that returns the charged methods of a class which the gate sees for the first time."""
+
+    def find(kind: type) -> Special:
+        make = LATE.get(kind)
+        return {} if make is None else make(meter, (kind,))
+
+    return find

@@ -7,8 +7,8 @@ import math
 
 from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.lang.budget import Meter
-from gradtrace.lang.costs import charge_visit
-from gradtrace.lang.iteration import metered, with_name
+from gradtrace.lang.costs import charge_visit, length_of
+from gradtrace.lang.iteration import charged, metered, with_name
 from gradtrace.lang.operators import SEQUENCES, SMALL, guard_add, guard_power
 from gradtrace.lang.strings import Strings
 
@@ -27,13 +27,12 @@ def make_pow(meter: Meter) -> AnyFunction:
     return with_name(power_or_modular, "pow")
 
 
-def make_divmod(meter: Meter) -> Callable[[Any, Any], Any]:
-    def divmod_charged(a: Any, b: Any, /) -> Any:
-        if type(a) is int and type(b) is int:
-            meter.count_division(a.bit_length(), b.bit_length())
-        return divmod(a, b)
+def make_divmod(meter: Meter) -> AnyFunction:
+    def charge(args: Any, _: Any) -> None:
+        if len(args) == 2 and type(args[0]) is type(args[1]) is int:
+            meter.count_division(args[0].bit_length(), args[1].bit_length())
 
-    return with_name(divmod_charged, "divmod")
+    return charged(divmod, charge)
 
 
 def make_sum(meter: Meter) -> AnyFunction:
@@ -75,6 +74,15 @@ def make_writer(write: Callable[[Any], str], strings: Strings) -> Callable[[Any]
     return with_name(lambda value, /: strings.text_of(write, value), write.__name__)
 
 
+def formatting_dates(meter: Meter, kinds: tuple[type, ...]) -> dict[tuple[type, str], AnyFunction]:
+    """Return the method strftime of dates and times, charged for a long format."""
+
+    def charge(args: Any, how: Any) -> None:
+        meter.count_items(20 * sum(map(length_of, (*args, *how.values()))))
+
+    return {(kind, "strftime"): lambda value: charged(value.strftime, charge) for kind in kinds}
+
+
 # ---- math
 
 
@@ -89,29 +97,23 @@ def math_names(meter: Meter, multiply: Callable[[Any, Any], Any]) -> dict[str, A
 
 def counting(name: str, meter: Meter) -> Callable[..., int]:
     """Return factorial, comb or perm, with its result (about n * log2(n) bits) reserved in the budget first."""
-    real = getattr(math, name)
 
-    def call(n: Any, *k: Any) -> int:
-        if type(n) is int and n > 64:
-            meter.reserve_integer(n.bit_length() * min(n, *(x for x in k if type(x) is int), n))
-        result: int = real(n, *k)
-        return result
+    def charge(args: Any, _: Any) -> None:
+        if args and type(args[0]) is int and args[0] > 64:
+            meter.reserve_integer(args[0].bit_length() * min(arg for arg in args if type(arg) is int))
 
-    return with_name(call, name)
+    return charged(getattr(math, name), charge)
 
 
 def dividing(name: str, meter: Meter) -> Callable[..., int]:
     """Return gcd, lcm or isqrt, whose time grows with the square of the length of their integers."""
-    real = getattr(math, name)
 
-    def call(*args: Any) -> int:
+    def charge(args: Any, _: Any) -> None:
         bits = sum(arg.bit_length() for arg in args if type(arg) is int)
         if bits > 8192:
             meter.count_division(2 * bits, bits)
-        result: int = real(*args)
-        return result
 
-    return with_name(call, name)
+    return charged(getattr(math, name), charge)
 
 
 def make_product(meter: Meter, multiply: Callable[[Any, Any], Any]) -> Callable[..., Any]:

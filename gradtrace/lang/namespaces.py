@@ -108,7 +108,7 @@ class Modules:
 
     def __init__(self, python: python_modules.Python) -> None:
         self.python = python
-        self.compilers = compilers.Compilers(python.streams.stderr)
+        self.compilers = compilers.Compilers(python.streams)
         self.namespaces: dict[str, Namespace] = {}
 
 

@@ -29,9 +29,7 @@ ROOTS = {"√": "sqrt({})", "∛": "({})**(1/3)"}
 WORD = r"[^\W\d⁰¹²³⁴⁵⁶⁷⁸⁹][^\W⁰¹²³⁴⁵⁶⁷⁸⁹]*"
 TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<raised>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
-    r"|(?P<name>WORD(?:\.WORD)*)|(?P<sign>\*\*|//|->|[<>=!]=|:=|\S))".replace(
-        "WORD", r"[^\W\d⁰¹²³⁴⁵⁶⁷⁸⁹][^\W⁰¹²³⁴⁵⁶⁷⁸⁹]*"
-    )
+    rf"|(?P<name>{WORD}(?:\.{WORD})*)|(?P<sign>\*\*|//|->|[<>=!]=|:=|\S))"
 )
 GREEK = frozenset(words("alpha beta gamma delta epsilon zeta eta theta kappa mu nu xi rho sigma tau phi chi psi omega"))
 QUOTES = "\"'#\\`"  # of text, comments and code, which are not mathematics
@@ -306,12 +304,7 @@ def correction(line: str) -> str:
 def keyword_in(line: str) -> str:
     """Return the word of Python that stands in a formula as if it were a variable: lambda*x; "" if none does."""
     for word in re.findall(r"[^\W\d]\w*", line):
-        if not keyword.iskeyword(word) or word in ("True", "False", "None"):
-            continue
-        renamed = re.sub(rf"\b{word}\b", f"{word}_", line)
-        try:
-            ast.parse(renamed.strip())
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        return word
+        is_free = keyword.iskeyword(word) and word not in ("True", "False", "None")
+        if is_free and is_program(re.sub(rf"\b{word}\b", f"{word}_", line).strip()):
+            return word
     return ""

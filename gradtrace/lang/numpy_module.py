@@ -22,11 +22,12 @@ from gradtrace.lang.arrays import (
     to_numpy_argument,
     wrap_function,
 )
+from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.iteration import metered
 from gradtrace.lang.text_arrays import TextArray
-from gradtrace.lang.values import Frozen, TypeName, named
-from gradtrace.lang.words import Names, words
+from gradtrace.lang.values import Frozen, named
+from gradtrace.lang.words import Names, refuse_unknown, words
 
 DTYPES = {
     **{name: name for name in words("float16 float32 float64 int8 int16 int32 int64 uint8")},
@@ -78,21 +79,14 @@ NAMES = {
 }
 
 
-def find_names(module: str, meter: Meter, type_name: Callable[[type], TypeName] = TypeName) -> Names:
-    """Return a module's names and their values, for one run; "*" maps to a function that finds all other names."""
-    if module == "numpy.random":
-        return random_names()
-    if module == "numpy.testing":
-        return {"*": testing}
-    if module == "numpy.linalg":
-        return {"*": lambda name: wrap_function(getattr(np.linalg, name), name)}
-    fixed = {
+def array_names(meter: Meter, gate: Gate) -> Names:
+    """Return the names of `numpy` and their values; "*" maps to a function that finds all other names."""
+    return {
         **CONSTANTS,
         **{name: DType(kind) for name, kind in DTYPES.items()},
-        "ndarray": type_name(Array),
+        "ndarray": gate.type_name(Array),
         "array": lambda data, *args, **how: array_of(data, args, how, meter),
-        "save": saver(meter),
-        **{name: file_function(name, meter) for name in words("genfromtxt load loadtxt savetxt")},
+        **{name: file_function(name, meter) for name in words("genfromtxt load loadtxt save savetxt")},
         "__version__": np.__version__,
         "c_": Joined("c_"),
         "r_": Joined("r_"),
@@ -107,9 +101,6 @@ def find_names(module: str, meter: Meter, type_name: Callable[[type], TypeName] 
         "set_printoptions": set_printoptions,
         "get_printoptions": get_printoptions,
         "array2string": array2string,
-    }
-    return {
-        **fixed,
         "*": lambda name: reserving(name, meter) if name in MAKERS else wrap_function(getattr(np, name), name),
     }
 
@@ -157,23 +148,6 @@ def plain_number(value: Any) -> Any:
     return value.item() if type(value) is Array and not value.ndim else value
 
 
-def saver(meter: Meter) -> Callable[[str, Any], None]:
-    """Return a version of np.save that writes only inside the folder of --allow-write."""
-
-    def save(file: str, arr: Any) -> None:
-        if type(file) is not str:
-            raise TypeError(f"expected str, not {type(file).__name__}")
-        from gradtrace.lang import permission
-
-        array = np.asarray(to_numpy(arr))
-        header = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
-        with permission.create(file if file.endswith(".npy") else file + ".npy", meter) as out:
-            np.lib.format.write_array_header_1_0(out, header)
-            out.write(array.tobytes())
-
-    return save
-
-
 def file_function(name: str, meter: Meter) -> AnyFunction:
     def call(*args: Any, **how: Any) -> Any:
         from gradtrace.lang.array_files import numpy_names
@@ -183,10 +157,14 @@ def file_function(name: str, meter: Meter) -> AnyFunction:
     return named(call, name)
 
 
-def testing(name: str) -> AnyFunction:
+def linalg_names() -> Names:
+    return {"*": lambda name: wrap_function(getattr(np.linalg, name), name)}
+
+
+def testing_names() -> Names:
     with wall.lowered():  # its first import reads files
-        from numpy import testing as real
-    return wrap_function(getattr(real, name), name)
+        from numpy import testing
+    return {"*": lambda name: wrap_function(getattr(testing, name), name)}
 
 
 class Joined(Frozen):
@@ -250,23 +228,17 @@ def vectorize(pyfunc: AnyFunction) -> AnyFunction:
     return call
 
 
-PRINTED = words("edgeitems floatmode infstr linewidth nanstr precision sign suppress threshold")
+POSITIONAL = ("precision", "threshold", "edgeitems", "linewidth", "suppress", "nanstr", "infstr")
+PRINTED = words("floatmode sign").union(POSITIONAL)
 
 
-def set_printoptions(
-    precision: Any = None,
-    threshold: Any = None,
-    edgeitems: Any = None,
-    linewidth: Any = None,
-    suppress: Any = None,
-    **others: Any,
-) -> None:
+def set_printoptions(*values: Any, **named: Any) -> None:
     """Implement np.set_printoptions for the arrays of this run."""
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    given = {name: value for name, value in {**given, "suppress": suppress, **others}.items() if value is not None}
+    if len(values) > len(POSITIONAL):
+        raise TypeError(f"set_printoptions() takes at most {len(POSITIONAL)} positional arguments")
+    given = {name: value for name, value in {**dict(zip(POSITIONAL, values)), **named}.items() if value is not None}
+    refuse_unknown("set_printoptions", given, " ".join(PRINTED))
     for name, value in given.items():
-        if name not in PRINTED:
-            raise TypeError(f"set_printoptions() got an unexpected keyword argument '{name}'")
         if type(value) not in (int, float, bool, str):
             raise TypeError(f"{name} must be a number or a word, not {type(value).__name__}")
     with np.printoptions(**given):  # checks them

@@ -17,7 +17,9 @@ from gradtrace.lang.costs import (
     SETS,
     SIZED,
     VIEWS,
+    WORD,
     charge_hashing,
+    charge_made,
     charge_search,
     charge_slice,
     holds_much,
@@ -77,7 +79,6 @@ SEQUENCES = frozenset({str, list, tuple})
 HOLDERS = frozenset({list, tuple, dict, set, frozenset})
 CONTAINERS = (*HOLDERS, Attributes)
 ARRAY = "gradtrace.lang.arrays:Array"
-WORD = 8  # bytes of a list element
 SMALL = 1 << 64
 
 
@@ -202,12 +203,11 @@ def guard_add(apply: Binary, meter: Meter) -> Binary:
     def add(a: Any, b: Any) -> Any:
         if type(a) in SEQUENCES and (type(a) is type(b) or type(a) is list):
             size = len(a) + length_of(b)
-            if size > 4096:
-                meter.reserve(size if type(a) is str else size * WORD)
-                if type(a) is str:
-                    meter.count_text(size)
-                else:
-                    meter.count_items(size if apply is operator.add else length_of(b))
+            if size > 4096 and (apply is operator.add or type(a) is str):
+                charge_made(type(a), size, meter)
+            elif size > 4096:  # in place
+                meter.reserve(size * WORD)
+                meter.count_items(length_of(b))
         return apply(a, b)
 
     return add
@@ -235,12 +235,7 @@ def can_repeat(value: Any) -> bool:
 
 
 def charge_repeated(sequence: Any, count: int, meter: Meter) -> None:
-    length = len(sequence) * max(count, 0)
-    meter.reserve(length * (1 if type(sequence) is str else WORD))
-    if type(sequence) is str:
-        meter.count_text(length)
-    else:
-        meter.count_items(length)
+    charge_made(type(sequence), len(sequence) * max(count, 0), meter)
 
 
 def guard_power(apply: Binary, meter: Meter) -> Binary:

@@ -39,7 +39,7 @@ class File:
         """Write without a buffer, so nothing is lost if a limit ends the program."""
         self._meter.count_output(len(content))
         left = memoryview(content)
-        while left:
+        while left and not state.discards:
             left = left[attempt(self.name, os.write, self._raw, left) :]
         return len(content)
 
@@ -57,26 +57,10 @@ class File:
     __del__ = close
 
 
-class DiscardedFile(File):
-    """A file of a run in which nothing is written."""
-
-    __slots__ = ()
-
-    def write(self, content: bytes) -> int:
-        self._meter.count_output(len(content))
-        return len(content)
-
-
-class _State:
+class state:
     """`discards`: what programs write is counted and thrown away."""
 
-    __slots__ = ("discards",)
-
-    def __init__(self) -> None:
-        self.discards = False
-
-
-state = _State()
+    discards = False
 
 
 class Discarding:
@@ -101,9 +85,8 @@ def writable(path: str, meter: Meter) -> str:
             f"the program wants to write '{path}', and programs write no files",
             "allow it with --allow-write DIR, a folder that it lies in",
         )
-    with wall.lowered():
-        folder, real = os.path.realpath(allowed), os.path.realpath(path)
-    if os.path.commonpath((folder, real)) != folder:
+    real = real_path_inside(allowed, path)
+    if real is None:
         raise WallError(
             f"the program wants to write '{path}', which is not inside '{allowed}'",
             "--allow-write names the only folder that it may write in",
@@ -111,14 +94,19 @@ def writable(path: str, meter: Meter) -> str:
     return real
 
 
+def real_path_inside(folder: str, path: str) -> str | None:
+    """Return a path with its links resolved; None if it is not inside a folder."""
+    with wall.lowered():
+        root, real = os.path.realpath(folder), os.path.realpath(path)
+    return real if os.path.commonpath((root, real)) == root else None
+
+
 def inside(path: str, meter: Meter) -> str:
     """Return the path inside the writable folder for a relative path; keep a path that already lies there."""
     allowed = meter.budget.allow_write
     if not allowed or "\0" in path or os.path.isabs(path) or ".." in path.split(os.sep):
         return path
-    with wall.lowered():
-        folder, real = os.path.realpath(allowed), os.path.realpath(path)
-    return path if os.path.commonpath((folder, real)) == folder else os.path.join(allowed, path)
+    return path if real_path_inside(allowed, path) else os.path.join(allowed, path)
 
 
 def create(path: str, meter: Meter, *, append: bool = False) -> File:
@@ -130,7 +118,7 @@ def create(path: str, meter: Meter, *, append: bool = False) -> File:
     real = writable(path, meter)
     meter.count_output(FILE)
     if state.discards:
-        return DiscardedFile(path, -1, meter)
+        return File(path, -1, meter)
     with wall.lowered():
         attempt(path, os.makedirs, os.path.dirname(real), exist_ok=True)
         old = os.path.lexists(real)

@@ -10,12 +10,13 @@ import io
 import os
 import posixpath
 
-from gradtrace.annotations import Any, AnyFunction, Callable, NamedTuple
+from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.lang import permission, wall
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Stream
 from gradtrace.lang.costs import charge_text
 from gradtrace.lang.iteration import metered
+from gradtrace.lang.system_modules import passes
 from gradtrace.lang.values import Frozen, named
 from gradtrace.lang.words import Names, refuse_unknown, words
 
@@ -111,10 +112,14 @@ def name_of(file: Any) -> Any:
     return file.name if type(file) is TextFile else file._path if type(file) is PathObject else file
 
 
-def opener(meter: Meter) -> AnyFunction:
-    """Return the built-in `open` of one run."""
+class Files:
+    """The functions of one run that open and find files: `open`, `os.listdir`, `os.path.getsize`, `glob.glob`."""
+
+    def __init__(self, meter: Meter) -> None:
+        self.meter = meter
 
     def open(
+        self,
         file: str,
         mode: str = "r",
         buffering: int = -1,
@@ -131,15 +136,76 @@ def opener(meter: Meter) -> AnyFunction:
         if encoding is not None and encoding not in ENCODINGS:
             raise LookupError(f"unknown encoding: {encoding}")
         if "b" in mode:
-            return TextFile(file, mode, meter)
+            return TextFile(file, mode, self.meter)
         if kind == "r":
-            text = decoded(permission.read(file, meter), encoding, errors)
-            return TextFile(file, mode, meter, io.StringIO(text, newline))
-        if kind == "x" and permission.seen(file, meter):
+            text = decoded(permission.read(file, self.meter), encoding, errors)
+            return TextFile(file, mode, self.meter, io.StringIO(text, newline))
+        if kind == "x" and permission.seen(file, self.meter):
             raise permission.of_program(FileExistsError(17, "File exists", file))
-        return TextFile(file, mode, meter, file=permission.create(file, meter, append=kind == "a"))
+        return TextFile(file, mode, self.meter, file=permission.create(file, self.meter, append=kind == "a"))
 
-    return named(open, "open")
+    def listdir(self, path: str = ".") -> list[str]:
+        path = name_of(path)
+        real = permission.readable(path, self.meter)
+        with wall.lowered():
+            if not os.path.isdir(real):
+                raise permission.of_program(NotADirectoryError(20, "Not a directory", path))
+            names = sorted(os.listdir(real))
+        self.meter.count_steps(SEEN * len(names))
+        return [name for name in names if permission.seen(os.path.join(real, name), self.meter)]
+
+    def getsize(self, path: str) -> int:
+        real = permission.readable(path, self.meter)
+        with wall.lowered():
+            return os.path.getsize(real)
+
+    def glob(self, pathname: str, *, recursive: bool = False) -> list[str]:
+        pathname = name_of(pathname)
+        if type(pathname) is not str:
+            raise TypeError(f"expected str, bytes or os.PathLike object, not {type(pathname).__name__}")
+        with wall.lowered():
+            from fnmatch import filter as matching
+        head, parts = ("/", pathname[1:]) if pathname.startswith("/") else ("", pathname)
+        found = [head]
+        names = parts.split("/")
+        for part, before in zip(names, ["", *names], strict=False):
+            if part == "**" == before and recursive:
+                continue  # a second one finds nothing more
+            self.meter.count_steps(SEEN * len(found))
+            if part == "**" and recursive:
+                found = [path for folder in found for path in self._below(folder)]
+            elif MAGIC.isdisjoint(part):
+                found = [posixpath.join(folder, part) for folder in found]
+            else:
+                hidden = part.startswith(".")
+                found = [
+                    posixpath.join(folder, name)
+                    for folder in found
+                    for name in matching(self._inside(folder), part)
+                    if hidden or name[0] != "."
+                ]
+        self.meter.count_steps(SEEN * len(found))
+        return [path for path in found if path and permission.seen(path, self.meter)]
+
+    def iglob(self, pathname: str, *, recursive: bool = False) -> Any:
+        return iter(self.glob(pathname, recursive=recursive))
+
+    def _inside(self, folder: str) -> list[str]:
+        real = permission.seen(folder or ".", self.meter)
+        with wall.lowered():
+            is_folder = real is not None and os.path.isdir(real)
+        return self.listdir(folder or ".") if is_folder else []
+
+    def _below(self, folder: str) -> list[str]:
+        found = [folder]
+        for path in found:
+            self.meter.count_steps(SEEN)
+            found += [posixpath.join(path, name) for name in self._inside(path) if name[0] != "."]
+        return found
+
+
+for _name in ("getsize", "glob", "iglob", "listdir", "open"):
+    named(vars(Files)[_name], _name)
 
 
 def decoded(content: bytes, encoding: str | None = None, errors: str | None = None) -> str:
@@ -151,9 +217,12 @@ def decoded(content: bytes, encoding: str | None = None, errors: str | None = No
 class Disk(NamedTuple):
     """What a PathObject needs of its run: `has` says what torch.save keeps, `make_folder` is os.makedirs."""
 
-    meter: Meter
     has: Callable[[Any], bool]
+    meter: Meter
     make_folder: Callable[[Any], Any]
+
+    def passes(self, name: str, path: str) -> bool:
+        return passes(name, path, self.has, self.meter)
 
 
 class PathObject(Frozen):
@@ -232,36 +301,30 @@ class PathObject(Frozen):
 
     # ---- the file
 
-    def _is(self, test: Callable[[str], bool]) -> bool:
-        real = permission.seen(self._path, self._meter)
-        with wall.lowered():
-            return real is not None and test(real)
-
     def exists(self) -> bool:
-        return self._disk.has(self) or self._is(os.path.exists)
+        return self._disk.passes("exists", self._path)
 
     def is_file(self) -> bool:
-        return self._disk.has(self) or self._is(os.path.isfile)
+        return self._disk.passes("isfile", self._path)
 
     def is_dir(self) -> bool:
-        return self._is(os.path.isdir)
+        return self._disk.passes("isdir", self._path)
 
     def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
         self._disk.make_folder(self._path)
 
     def iterdir(self) -> Any:
-        return iter([self / name for name in folder_names(self._meter)["listdir"](self._path)])
+        return iter([self / name for name in Files(self._meter).listdir(self._path)])
 
     def glob(self, pattern: str) -> Any:
-        found = globber(self._meter)(posixpath.join(self._path, pattern), recursive=True)
+        found = Files(self._meter).glob(posixpath.join(self._path, pattern), recursive=True)
         return iter([self._same(path) for path in found])
 
     def rglob(self, pattern: str) -> Any:
         return self.glob(f"**/{pattern}")
 
     def open(self, *args: Any, **how: Any) -> TextFile:
-        file: TextFile = opener(self._meter)(self._path, *args, **how)
-        return file
+        return Files(self._meter).open(self._path, *args, **how)
 
     def read_text(self, encoding: str | None = None, errors: str | None = None) -> str:
         return decoded(permission.read(self._path, self._meter), encoding, errors)
@@ -272,78 +335,6 @@ class PathObject(Frozen):
 
 
 PathObject.__name__ = PathObject.__qualname__ = "PosixPath"
-
-
-# ---- folders
-
-
-def folder_names(meter: Meter) -> Names:
-    """Return the functions of `os` and `os.path` that look at files, for one run."""
-
-    def listdir(path: str = ".") -> list[str]:
-        path = name_of(path)
-        real = permission.readable(path, meter)
-        with wall.lowered():
-            if not os.path.isdir(real):
-                raise permission.of_program(NotADirectoryError(20, "Not a directory", path))
-            names = sorted(os.listdir(real))
-        meter.count_steps(SEEN * len(names))
-        return [name for name in names if permission.seen(os.path.join(real, name), meter)]
-
-    def getsize(path: str) -> int:
-        real = permission.readable(path, meter)
-        with wall.lowered():
-            return os.path.getsize(real)
-
-    return {"listdir": listdir, "getsize": getsize}
-
-
-def globber(meter: Meter) -> AnyFunction:
-    """Return glob.glob for one run."""
-    listdir = folder_names(meter)["listdir"]
-
-    def inside(folder: str) -> list[str]:
-        real = permission.seen(folder or ".", meter)
-        with wall.lowered():
-            is_folder = real is not None and os.path.isdir(real)
-        return list(listdir(folder or ".")) if is_folder else []
-
-    def below(folder: str) -> list[str]:
-        found = [folder]
-        for path in found:
-            meter.count_steps(SEEN)
-            found += [posixpath.join(path, name) for name in inside(path) if name[0] != "."]
-        return found
-
-    def glob(pathname: str, *, recursive: bool = False) -> list[str]:
-        pathname = name_of(pathname)
-        if type(pathname) is not str:
-            raise TypeError(f"expected str, bytes or os.PathLike object, not {type(pathname).__name__}")
-        with wall.lowered():
-            from fnmatch import filter as matching
-        head, parts = ("/", pathname[1:]) if pathname.startswith("/") else ("", pathname)
-        found = [head]
-        names = parts.split("/")
-        for part, before in zip(names, ["", *names], strict=False):
-            if part == "**" == before and recursive:
-                continue  # a second one finds nothing more
-            meter.count_steps(SEEN * len(found))
-            if part == "**" and recursive:
-                found = [path for folder in found for path in below(folder)]
-            elif MAGIC.isdisjoint(part):
-                found = [posixpath.join(folder, part) for folder in found]
-            else:
-                hidden = part.startswith(".")
-                found = [
-                    posixpath.join(folder, name)
-                    for folder in found
-                    for name in matching(inside(folder), part)
-                    if hidden or name[0] != "."
-                ]
-        meter.count_steps(SEEN * len(found))
-        return [path for path in found if path and permission.seen(path, meter)]
-
-    return glob
 
 
 # ---- csv
@@ -375,10 +366,6 @@ def csv_names(meter: Meter) -> Names:
         "reader": reader,
         "DictReader": named(dict_reader, "DictReader"),
         "writer": lambda csvfile, dialect="excel", **how: CsvWriter(csvfile, checked_dialect(dialect), how, meter),
-        "QUOTE_ALL": csv.QUOTE_ALL,
-        "QUOTE_MINIMAL": csv.QUOTE_MINIMAL,
-        "QUOTE_NONE": csv.QUOTE_NONE,
-        "QUOTE_NONNUMERIC": csv.QUOTE_NONNUMERIC,
     }
 
 

@@ -11,7 +11,7 @@ from gradtrace.lang.values import Frozen, named
 
 LEVELS = {"NOTSET": 0, "DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
 METHODS = {name.lower(): level for name, level in LEVELS.items() if level}
-SYNONYMS = {"WARN": "WARNING", "FATAL": "CRITICAL"}
+NUMBERS = {**LEVELS, "WARN": LEVELS["WARNING"], "FATAL": LEVELS["CRITICAL"]}
 BASIC = "%(levelname)s:%(name)s:%(message)s"
 
 
@@ -21,9 +21,9 @@ def level_of(level: Any) -> int:
         return level
     if type(level) is not str:
         raise TypeError(f"Level not an integer or a valid string: {level!r}")
-    if level not in LEVELS and level not in SYNONYMS:
+    if level not in NUMBERS:
         raise ValueError(f"Unknown level: {level!r}")
-    return LEVELS[SYNONYMS.get(level, level)]
+    return NUMBERS[level]
 
 
 def name_of(level: int) -> str:
@@ -168,7 +168,6 @@ class Logs:
         self.strings = strings
         self.disabled = -1
         self.root = Logger("root", self)
-        self.root.parent = None
         self.last = StreamHandler()  # of records without a handler
         self.known: dict[str, Logger] = {}
 
@@ -177,8 +176,7 @@ class Logs:
         root = self.root
         shown = {name: self.shortcut(name) for name in (*METHODS, "warn", "exception", "log")}
         return {
-            **LEVELS,
-            **{name: LEVELS[other] for name, other in SYNONYMS.items()},
+            **NUMBERS,
             **shown,
             "Formatter": Formatter,
             "StreamHandler": StreamHandler,

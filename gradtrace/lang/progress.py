@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, AnyFunction, Iterator
+from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Streams
+from gradtrace.lang.iteration import make_range
 from gradtrace.lang.values import Frozen
 from gradtrace.lang.words import Names, words
 
-TQDM = words("tqdm trange")
-NAMES = {
-    **dict.fromkeys(words("tqdm tqdm.auto tqdm.autonotebook tqdm.notebook tqdm.std"), TQDM),
+TQDM = words("tqdm tqdm.auto tqdm.autonotebook tqdm.notebook tqdm.std")
+DISPLAY = {
     "IPython": words("get_ipython"),
     "IPython.display": words("HTML Image Markdown SVG clear_output display set_matplotlib_formats"),
     "IPython.core": frozenset[str](),
     "IPython.core.display": words("HTML Image Markdown display"),
 }
+NAMES = {**dict.fromkeys(TQDM, words("tqdm trange")), **DISPLAY}
 
 
 class Bar(Frozen):
@@ -102,10 +104,12 @@ class BarMaker(Frozen):
         (self._streams.stdout if file is None else file).write(f"{s}{end}")
 
 
-def find_names(module: str, streams: Streams, ranges: AnyFunction) -> Names:
-    """Return a module's names and their values, for one run."""
-    if module.startswith("tqdm"):
-        return {"tqdm": BarMaker(streams, None), "trange": BarMaker(streams, ranges)}
+def tqdm_names(streams: Streams, meter: Meter) -> Names:
+    return {"tqdm": BarMaker(streams, None), "trange": BarMaker(streams, make_range(meter))}
+
+
+def display_names(streams: Streams) -> Names:
+    """Return the names of `IPython` and `IPython.display`, for one run."""
 
     def display(*objects: Any, **_: Any) -> None:
         """Print each object, as IPython does outside a notebook."""

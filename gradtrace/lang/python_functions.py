@@ -10,7 +10,7 @@ from gradtrace.lang import hash_cost, wall
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter, exceeded
 from gradtrace.lang.costs import charge_visit, length_of
-from gradtrace.lang.iteration import charged_call, depth_of, limit_depth, metered, with_name
+from gradtrace.lang.iteration import charged, charged_call, depth_of, limit_depth, metered, with_name
 from gradtrace.lang.values import Frozen, ProgramFunction
 from gradtrace.lang.words import Names
 
@@ -45,34 +45,26 @@ class PythonFunctions:
 
     def visitor(self, module: str, name: str) -> AnyFunction:
         """Return a function of Python's that visits all items of its arguments."""
-        real, meter = getattr(real_import(module), name), self.meter
 
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def charge(args: Any, _: Any) -> None:
             for arg in args:
-                charge_visit(arg, meter)
-                hash_cost.charge_items(arg, meter)
-            return real(*args, **kwargs)
+                charge_visit(arg, self.meter)
+                hash_cost.charge_items(arg, self.meter)
 
-        return with_name(call, name)
+        return charged(getattr(real_import(module), name), charge)
 
     def comparing(self, module: str) -> Names:
         """Return the names of bisect or heapq, whose comparisons of items are charged to the budget."""
         meter = self.meter
 
-        def wrapped(name: str) -> AnyFunction:
-            real = getattr(real_import(module), name)
+        def charge(args: Any, _: Any) -> None:
+            for arg in args:
+                ends = module != "operator" and isinstance(arg, list) and arg
+                hash_cost.charge_items((arg[0], arg[-1]) if ends else (arg,), meter)
+            if module == "heapq" and args:
+                charge_visit(args[-1], meter, 2)
 
-            def call(*args: Any, **how: Any) -> Any:
-                for arg in args:
-                    ends = module != "operator" and isinstance(arg, list) and arg
-                    hash_cost.charge_items((arg[0], arg[-1]) if ends else (arg,), meter)
-                if module == "heapq" and args:
-                    charge_visit(args[-1], meter, 2)
-                return real(*args, **how)
-
-            return with_name(call, name)
-
-        return {"*": wrapped}
+        return {"*": lambda name: charged(getattr(real_import(module), name), charge, name)}
 
     def attrgetter(self, *names: str) -> AnyFunction:
         """Implement operator.attrgetter through the attribute gate."""
@@ -91,16 +83,6 @@ class PythonFunctions:
         if type(name) is not str:
             raise TypeError("method name must be a string")
         return lambda value: self.gate.get(value, name)(*args, **how)
-
-    def time_format(self, value: Any) -> Callable[[str], str]:
-        """Return the method strftime of a date or time, charged for a long format."""
-
-        def strftime(format: str) -> str:
-            if type(format) is str:
-                self.meter.count_items(20 * len(format))
-            return str(value.strftime(format))
-
-        return strftime
 
     def contains(self, container: Any, value: Any) -> bool:
         found: bool = self.operators("in_")(value, container)
@@ -122,12 +104,13 @@ class Chain(Frozen):
         self._meter = meter
 
     def __call__(self, *iterables: Any) -> Any:
-        names_of = metered(real_import("itertools").chain(*iterables), self._meter)
-        return limit_depth(names_of, max(map(depth_of, iterables), default=0))
+        return self._over(iterables, max(map(depth_of, iterables), default=0))
 
     def from_iterable(self, iterables: Any) -> Any:
-        names_of = metered(real_import("itertools").chain.from_iterable(iterables), self._meter)
-        return limit_depth(names_of, depth_of(iterables))
+        return self._over(iterables, depth_of(iterables))
+
+    def _over(self, iterables: Any, depth: int) -> Any:
+        return limit_depth(metered(real_import("itertools").chain.from_iterable(iterables), self._meter), depth)
 
 
 def wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> AnyFunction:

@@ -25,13 +25,13 @@ from gradtrace.lang import (
 )
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
-from gradtrace.lang.builtins import Streams, exit_program
+from gradtrace.lang.builtins import Streams, exit_program, file_function
 from gradtrace.lang.generator_values import Generator
-from gradtrace.lang.iteration import depth_of, limit_depth, make_range, metered, with_name
+from gradtrace.lang.iteration import depth_of, limit_depth, metered, with_name
 from gradtrace.lang.python_functions import Chain, PythonFunctions, wraps
 from gradtrace.lang.saved import Saved
 from gradtrace.lang.strings import Strings
-from gradtrace.lang.values import ProgramFunction
+from gradtrace.lang.values import Attributes, ProgramFunction
 from gradtrace.lang.words import Names, words
 
 # Modules that scripts import and seldom use: they have no names here.
@@ -88,25 +88,46 @@ NAMES: dict[str, frozenset[str]] = {
     **hosted.NAMES,
     "warnings": words("catch_warnings filterwarnings resetwarnings simplefilter warn"),
 }
-# Modules whose real functions are used, except for those in Python.names_of.
-AS_THEY_ARE = words("abc collections copy datetime functools math statistics")
+# Modules whose real names are used, except for those that `Python.names_of` returns.
+AS_THEY_ARE = words("""abc collections contextlib copy csv dataclasses datetime functools math re statistics string sys
+    time unicodedata warnings""")
 CONSTANTS: dict[str, Names] = {"__future__": {"annotations": None}, "typing": {"*": typing_names.form}}
 # The functions of ours that find the names of a module, and what of the run they are given.
 FOUND_BY = {
+    **dict.fromkeys(progress.TQDM, "progress.tqdm_names streams meter"),
+    **dict.fromkeys(progress.DISPLAY, "progress.display_names streams"),
     "argparse": "command_arguments.find_names streams strings argv",
+    "ast": "text_modules.ast_names meter",
     "contextlib": "contexts.find_names",
     "csv": "program_files.csv_names meter",
     "dataclasses": "records.find_names gate",
     "enum": "enumerations.find_names",
     "gc": "system_modules.gc_names",
+    "json": "text_modules.json_names meter",
     "logging": "program_logs.find_names streams strings where function",
+    "numpy": "numpy_module.array_names meter gate",
+    "numpy.linalg": "numpy_module.linalg_names",
+    "numpy.random": "numpy_module.random_names",
+    "numpy.testing": "numpy_module.testing_names",
     "platform": "system_modules.platform_names",
+    "pprint": "text_modules.pprint_names meter streams",
     "random": "random_module.find_names meter",
     "re": "regular_expressions.find_names meter",
+    "textwrap": "text_modules.textwrap_names meter",
     "timeit": "system_modules.timeit_names meter",
     "traceback": "tracebacks.find_names streams strings where",
+    "unicodedata": "text_modules.unicodedata_names meter",
     "warnings": "warnings.find_names where",
 }
+
+
+class SimpleNamespace(Attributes):
+    """The programs' version of types.SimpleNamespace."""
+
+    __module__ = "types"
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("SimpleNamespace", "namespace", 1)
 
 
 class Python(PythonFunctions):
@@ -128,7 +149,6 @@ class Python(PythonFunctions):
         self.strings = strings
         self.argv = [where()[0], *meter.budget.arguments]
         self.drawings = drawings
-        self.warned: set[str] = set()
         self.gate = gate
         self.meter = meter
         self.streams = streams
@@ -156,12 +176,6 @@ class Python(PythonFunctions):
             return self.host(module)
         if module in CONSTANTS:
             return CONSTANTS[module]
-        if module in numpy_module.NAMES:
-            return numpy_module.find_names(module, self.meter, self.gate.type_name)
-        if module in progress.NAMES:
-            return progress.find_names(module, self.streams, make_range(self.meter))
-        if module in text_modules.NAMES:
-            return text_modules.find_names(module, self.meter, self.streams)
         if module in FOUND_BY:
             place, *given = FOUND_BY[module].split()
             file, _, function = place.partition(".")
@@ -182,8 +196,6 @@ class Python(PythonFunctions):
     def names_of_collections(self) -> Names:
         collections = real_import("collections")
         hash_cost.HASHING_CLASSES.update((collections.Counter, collections.OrderedDict, collections.defaultdict))
-        late = (collections.Counter, collections.OrderedDict, collections.defaultdict, collections.deque)
-        self.gate.special.update(hash_cost.charging_methods(self.meter, late))
         return {"namedtuple": self.namedtuple}
 
     def names_of_collections_abc(self) -> Names:
@@ -199,12 +211,6 @@ class Python(PythonFunctions):
 
         return {"deepcopy": with_name(deepcopy, "deepcopy")}
 
-    def names_of_datetime(self) -> Names:
-        datetime = real_import("datetime")
-        for kind in (datetime.date, datetime.datetime, datetime.time):
-            self.gate.special[kind, "strftime"] = self.time_format
-        return {}
-
     def names_of_functools(self) -> Names:
         functools = real_import("functools")
         hash_cost.HASHING_TYPES.add(type(functools.cache(wraps)))
@@ -217,9 +223,7 @@ class Python(PythonFunctions):
         def reduce(function: Any, iterable: Any, *initial: Any) -> Any:
             return functools.reduce(function, iterable, *initial)
 
-        names = words("cache cached_property cmp_to_key lru_cache partial")
-        own = {"wraps": wraps, "total_ordering": total_ordering, "reduce": with_name(reduce, "reduce")}
-        return {**own, **{n: getattr(functools, n) for n in names}}
+        return {"wraps": wraps, "total_ordering": total_ordering, "reduce": with_name(reduce, "reduce")}
 
     def names_of_inspect(self) -> Names:
         from gradtrace.lang import signatures
@@ -255,25 +259,20 @@ class Python(PythonFunctions):
             **system_modules.os_names(self.meter, self.tell_once),
             "remove": self.saved.remove,
             "unlink": self.saved.remove,
-            "listdir": self.listdir,
+            "listdir": file_function("listdir", self.meter),
         }
 
     def names_of_os_path(self) -> Names:
-        from gradtrace.lang import program_files
-
         names = system_modules.path_names(self.saved.has, self.meter)
-        return {**names, "getsize": program_files.folder_names(self.meter)["getsize"]}
+        return {**names, "getsize": file_function("getsize", self.meter)}
 
     def names_of_glob(self) -> Names:
-        from gradtrace.lang import program_files
-
-        glob = program_files.globber(self.meter)
-        return {"glob": glob, "iglob": lambda *args, **how: iter(glob(*args, **how))}
+        return {name: file_function(name, self.meter) for name in NAMES["glob"]}
 
     def names_of_pathlib(self) -> Names:
         from gradtrace.lang.program_files import Disk, PathObject
 
-        disk = Disk(self.meter, self.saved.has, self.find("os", "makedirs"))
+        disk = Disk(self.saved.has, self.meter, self.find("os", "makedirs"))
         make = with_name(lambda *parts: PathObject(disk, *parts), "Path")
         return {"Path": make, "PosixPath": make, "PurePath": make}
 
@@ -283,30 +282,21 @@ class Python(PythonFunctions):
     def names_of_sys(self) -> Names:
         return {
             "argv": self.argv,
-            "byteorder": sys.byteorder,
             "executable": "",
             "exit": exit_program,
-            "float_info": sys.float_info,
             "getrecursionlimit": lambda: self.meter.deepest,
             "getsizeof": lambda value, *default: sys.getsizeof(value),
-            "maxsize": sys.maxsize,
             "modules": {},
             "path": [],
-            "platform": sys.platform,
             "setrecursionlimit": lambda limit: None,
             "stdout": self.streams.stdout,
             "stderr": self.streams.stderr,
-            "version": sys.version,
-            "version_info": sys.version_info,
         }
 
     def names_of_time(self) -> Names:
-        clocks = lambda name: getattr(real_import("time"), name)
-        return {"sleep": self.sleep, **system_modules.time_names(), "*": clocks}
+        return {"sleep": self.sleep}
 
     def names_of_types(self) -> Names:
-        from gradtrace.lang.records import SimpleNamespace
-
         kinds = {
             "FunctionType": ProgramFunction,
             "GeneratorType": Generator,
@@ -330,13 +320,5 @@ class Python(PythonFunctions):
         return Figures(self.meter, self.tell_once, self.drawings)
 
     def tell_once(self, message: str) -> None:
-        """Write a message to stderr, the first time only."""
-        if message not in self.warned:
-            self.warned.add(message)
-            self.streams.stderr.write(f"gradtrace: {message}\n")
-
-    def listdir(self, path: str = ".") -> list[str]:
-        from gradtrace.lang import program_files
-
-        names: list[str] = program_files.folder_names(self.meter)["listdir"](path)
-        return names
+        """Write a message of gradtrace's to stderr, the first time only."""
+        self.streams.tell_once(f"gradtrace: {message}")

@@ -1,13 +1,14 @@
-"""`dataclasses` for programs, and objects that only hold attributes (`argparse.Namespace`, `types.SimpleNamespace`).
+"""`dataclasses` for programs.
 
 Python's `dataclasses` generates and executes program text. The methods are made here from closures instead, with the
-same results and messages. Annotations are not evaluated, so a field is any annotated name of the class body except a
-`ClassVar`.
+same results and messages; the fields are Python's own. Annotations are not evaluated, so a field is any annotated name
+of the class body except a `ClassVar`.
 """
 
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import MISSING, Field, FrozenInstanceError, field
 from types import MappingProxyType
 
 from gradtrace.annotations import Any, AnyFunction, Callable, Iterable
@@ -16,7 +17,7 @@ from gradtrace.lang import syntax as ast
 from gradtrace.lang.arguments import Parameters
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.objects import is_dunder
-from gradtrace.lang.values import Attributes, Frozen, ProgramFunction
+from gradtrace.lang.values import ProgramFunction
 from gradtrace.lang.words import Names, refuse_unknown
 
 ORDERS = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
@@ -25,75 +26,7 @@ MATCHED = "__match_args__"
 Read = Callable[[Any, str], Any]  # an attribute, through the gate
 
 
-class Namespace(Attributes):
-    """The programs' version of argparse.Namespace."""
-
-    __module__ = "argparse"
-
-
-class SimpleNamespace(Attributes):
-    """The programs' version of types.SimpleNamespace."""
-
-    __module__ = "types"
-
-    def __repr__(self) -> str:
-        return super().__repr__().replace("SimpleNamespace", "namespace", 1)
-
-
-class FrozenInstanceError(AttributeError):
-    """The programs' version of dataclasses.FrozenInstanceError."""
-
-    __module__ = "dataclasses"
-
-
-class Missing(Frozen):
-    """The type of dataclasses.MISSING."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "<dataclasses._MISSING_TYPE object>"
-
-
-MISSING = Missing()
-
-
-class Field(Frozen):
-    """One field of a dataclass."""
-
-    __slots__ = ("compare", "default", "default_factory", "hash", "init", "kw_only", "metadata", "name", "repr", "type")
-
-    def __init__(
-        self,
-        default: Any = MISSING,
-        default_factory: Any = MISSING,
-        init: bool = True,
-        repr: bool = True,
-        hash: bool | None = None,
-        compare: bool = True,
-        metadata: Any = None,
-        kw_only: Any = MISSING,
-    ) -> None:
-        self.default = default
-        self.default_factory = default_factory
-        self.init = init
-        self.repr = repr
-        self.hash = hash
-        self.compare = compare
-        self.metadata = metadata
-        self.kw_only = kw_only
-        self.name = ""
-        self.type: Any = None
-
-    @property
-    def has_default(self) -> bool:
-        return self.default is not MISSING or self.default_factory is not MISSING
-
-    def __repr__(self) -> str:
-        return f"Field(name={self.name!r},default={self.default!r})"
-
-
-Fields = MappingProxyType[str, Field]
+Fields = MappingProxyType[str, Any]
 
 
 def find_names(gate: Gate) -> Names:
@@ -109,23 +42,13 @@ def find_names(gate: Gate) -> Names:
             raise TypeError("dataclass() takes a class of the program")
         return make_dataclass(cls, options, Access(gate))
 
-    def field(**options: Any) -> Any:
-        made = Field(**options)
-        if made.default is not MISSING and made.default_factory is not MISSING:
-            raise ValueError("cannot specify both default and default_factory")
-        return made
-
     return {
         "dataclass": dataclass,
-        "field": field,
         "fields": lambda value: tuple(fields_of(value, "must be called with a dataclass type or instance").values()),
         "is_dataclass": lambda value: table_of(value if isinstance(value, type) else type(value)) is not None,
-        "asdict": lambda value, *, dict_factory=dict: as_dict(instance(value, "asdict"), gate.get, dict_factory),
-        "astuple": lambda value: as_tuple(instance(value, "astuple"), gate.get),
+        "asdict": lambda value, *, dict_factory=dict: converted(instance(value, "asdict"), gate.get, dict_factory),
+        "astuple": lambda value: converted(instance(value, "astuple"), gate.get, values_of),
         "replace": lambda value, /, **changes: replace(value, gate.get, changes),
-        "FrozenInstanceError": FrozenInstanceError,
-        "MISSING": MISSING,
-        "KW_ONLY": None,
     }
 
 
@@ -154,7 +77,7 @@ class Access:
 
 def make_dataclass(cls: Any, options: Names, access: Access) -> Any:
     """Add the methods that `options` select to a class of the program, and return the class."""
-    fields: dict[str, Field] = {}
+    fields: dict[str, Any] = {}
     for base in reversed(cls.__mro__[1:]):
         fields.update(vars(base).get(FIELDS, {}))
     fields.update(own_fields(cls, bool(options.get("kw_only", False))))
@@ -181,9 +104,9 @@ def make_dataclass(cls: Any, options: Names, access: Access) -> Any:
     return cls
 
 
-def own_fields(cls: Any, kw_only: bool) -> dict[str, Field]:
+def own_fields(cls: Any, kw_only: bool) -> dict[str, Any]:
     """Return the fields that the body of the class declares, in order."""
-    fields: dict[str, Field] = {}
+    fields: dict[str, Any] = {}
     for name, annotation in vars(cls).get("__annotations__", {}).items():
         if type(name) is not str or is_dunder(name):
             raise TypeError(f"{name!r} cannot be a field of a dataclass")
@@ -194,7 +117,7 @@ def own_fields(cls: Any, kw_only: bool) -> dict[str, Field]:
             kw_only = True
             continue
         default = vars(cls).get(name, MISSING)
-        made = default if isinstance(default, Field) else Field(default=default)
+        made = default if isinstance(default, Field) else field(default=default)
         if type(made.default) in (list, dict, set):
             kind = type(made.default)
             raise ValueError(f"mutable default {kind} for field {name} is not allowed: use default_factory")
@@ -214,14 +137,18 @@ def method(name: str, cls: Any, function: AnyFunction) -> ProgramFunction:
     return ProgramFunction(name, f"{cls.__qualname__}.{name}", None, lambda args, kwargs: function(*args, **kwargs))
 
 
-def initializer(cls: Any, fields: dict[str, Field], access: Access) -> ProgramFunction:
+def has_default(one: Any) -> bool:
+    return one.default is not MISSING or one.default_factory is not MISSING
+
+
+def initializer(cls: Any, fields: dict[str, Any], access: Access) -> ProgramFunction:
     given = [f for f in fields.values() if f.init]
     positional, keyword = [f for f in given if not f.kw_only], [f for f in given if f.kw_only]
     seen = False
     for one in positional:
-        if seen and not one.has_default:
+        if seen and not has_default(one):
             raise TypeError(f"non-default argument '{one.name}' follows default argument")
-        seen = seen or one.has_default
+        seen = seen or has_default(one)
     parameters = Parameters(
         f"{cls.__qualname__}.__init__",
         ast.arguments(
@@ -234,7 +161,7 @@ def initializer(cls: Any, fields: dict[str, Field], access: Access) -> ProgramFu
             defaults=[],
         ),
     )
-    defaults = {f.name: f.default for f in given if f.has_default}
+    defaults = {f.name: f.default for f in given if has_default(f)}
 
     def init(args: Any, kwargs: Any) -> None:
         frame = parameters.bind(args, kwargs, defaults)
@@ -266,13 +193,13 @@ def freeze(cls: Any) -> None:
     cls.__delattr__ = refuse("delete")
 
 
-def shown(self: Any, fields: dict[str, Field], access: Access) -> str:
+def shown(self: Any, fields: dict[str, Any], access: Access) -> str:
     names = [f.name for f in fields.values() if f.repr]
     parts = [f"{name}={value!r}" for name, value in zip(names, access.values(self, names), strict=True)]
     return f"{type(self).__qualname__}({', '.join(parts)})"
 
 
-def comparison(name: str, fields: dict[str, Field], access: Access) -> Callable[[Any, Any], Any]:
+def comparison(name: str, fields: dict[str, Any], access: Access) -> Callable[[Any, Any], Any]:
     names = [f.name for f in fields.values() if f.compare]
 
     def compare(self: Any, other: Any) -> Any:
@@ -305,30 +232,26 @@ def instance(value: Any, name: str) -> Any:
     return value
 
 
-def as_dict(value: Any, read: Read, factory: Any = dict) -> Any:
-    """Convert dataclasses to dicts, also within lists, tuples and dicts; other values are copied."""
-    fields = table_of(type(value))
-    if fields is not None:
-        return factory([(name, as_dict(read(value, name), read, factory)) for name in fields])
-    return within(value, lambda item: as_dict(item, read, factory))
+def converted(value: Any, read: Read, make: Callable[[list[tuple[str, Any]]], Any]) -> Any:
+    """Convert dataclasses, of whose fields `make` gets the names and values, also within lists, tuples and dicts.
 
-
-def as_tuple(value: Any, read: Read) -> Any:
-    fields = table_of(type(value))
-    if fields is not None:
-        return tuple(as_tuple(read(value, name), read) for name in fields)
-    return within(value, lambda item: as_tuple(item, read))
-
-
-def within(value: Any, change: AnyFunction) -> Any:
+    Other values are copied.
+    """
     state_origin = state.origin
+    fields = table_of(type(value))
+    if fields is not None:
+        return make([(name, converted(read(value, name), read, make)) for name in fields])
     if type(value) in (list, tuple):
-        return type(value)([change(item) for item in value])
+        return type(value)([converted(item, read, make) for item in value])
     if type(value) is dict:
-        return {change(key): change(item) for key, item in value.items()}
+        return {converted(key, read, make): converted(item, read, make) for key, item in value.items()}
     copied = deepcopy(value)
     state.origin = state_origin
     return copied
+
+
+def values_of(pairs: list[tuple[str, Any]]) -> tuple[Any, ...]:
+    return tuple([value for _, value in pairs])
 
 
 def replace(value: Any, read: Read, changes: Names) -> Any:

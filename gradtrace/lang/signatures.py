@@ -8,25 +8,10 @@ from types import MethodType
 from gradtrace.annotations import Any
 from gradtrace.engine.data.dtypes import dtype
 from gradtrace.lang.library import LibraryFunction
-from gradtrace.lang.values import Frozen, ProgramFunction
+from gradtrace.lang.values import Constant, Frozen, ProgramFunction
 
 PLAIN = frozenset({bool, float, int, str, type(None), dtype})
 UNKNOWN = object()  # a default of the library that a program may not have
-
-
-class Constant(Frozen):
-    """A constant of inspect that a program compares and prints."""
-
-    __slots__ = ("_real",)
-
-    def __init__(self, real: Any) -> None:
-        self._real = real
-
-    def __str__(self) -> str:
-        return str(self._real)
-
-    def __repr__(self) -> str:
-        return repr(self._real)
 
 
 EMPTY = Constant(inspect.Parameter.empty)

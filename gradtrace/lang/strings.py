@@ -143,9 +143,7 @@ class Strings:
             items = parts if type(parts) in (list, tuple) else list(parts)
             if set(map(type, items)) == {str}:
                 self.meter.count_items(len(items))
-                length = sum(map(len, items)) + len(separator) * len(items)
-                self.meter.reserve(length)
-                self.meter.count_text(length)
+                costs.charge_made(str, sum(map(len, items)) + len(separator) * len(items), self.meter)
             return separator.join(items)
 
         return join
@@ -154,9 +152,7 @@ class Strings:
         def replace(old: str, new: str, count: int = -1) -> str:
             self.meter.count_text(4 * len(text))
             if type(old) is str and type(new) is str and len(new) > len(old) + 16:
-                length = len(text) + (len(new) - len(old)) * text.count(old)
-                self.meter.reserve(length)
-                self.meter.count_text(length)
+                costs.charge_made(str, len(text) + (len(new) - len(old)) * text.count(old), self.meter)
             return text.replace(old, new, count)
 
         return replace
@@ -164,9 +160,7 @@ class Strings:
     def expander(self, text: str) -> Callable[..., str]:
         def expandtabs(tabsize: int = 8) -> str:
             if type(tabsize) is int:
-                length = len(text) + text.count("\t") * tabsize
-                self.meter.reserve(length)
-                self.meter.count_text(length)
+                costs.charge_made(str, len(text) + text.count("\t") * tabsize, self.meter)
             return text.expandtabs(tabsize)
 
         return expandtabs
@@ -196,8 +190,7 @@ class Strings:
 
             def pad(width: Any, *fill: str) -> str:
                 if type(width) is int:
-                    self.meter.reserve(4 * width)
-                    self.meter.count_text(4 * width)
+                    costs.charge_made(str, 4 * width, self.meter)
                 return method(width, *fill)
 
             return pad

@@ -17,7 +17,7 @@ from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.lang import permission, wall
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.known_classes import class_at
-from gradtrace.lang.values import Frozen, named
+from gradtrace.lang.values import named
 from gradtrace.lang.words import Names, words
 
 PATH_TEXTS = words("basename commonprefix dirname isabs join normpath split splitext")
@@ -88,76 +88,16 @@ def on_text(function: AnyFunction) -> AnyFunction:
 
 
 def path_test(name: str, has: Callable[[str], bool], meter: Meter) -> Callable[[Any], bool]:
-    def call(path: Any) -> bool:
-        if has(text_of(path)) and name in OF_FILES:
-            return True
-        real = permission.seen(text_of(path), meter)
-        with wall.lowered():
-            return real is not None and name != "islink" and bool(getattr(posixpath, name)(real))
-
-    return named(call, name)
+    return named(lambda path: passes(name, text_of(path), has, meter), name)
 
 
-# ---- time
-
-
-class Moment(Frozen):
-    """The programs' version of time.struct_time."""
-
-    __slots__ = ("_moment",)
-    __module__ = "time"
-
-    def __init__(self, moment: Any) -> None:
-        self._moment = moment if isinstance(moment, time.struct_time) else time.struct_time(tuple(moment))
-
-    def __getattr__(self, name: str) -> Any:
-        if not name.startswith("tm_"):
-            raise AttributeError(f"'time.struct_time' object has no attribute '{name}'")
-        return getattr(self._moment, name)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._moment[index]
-
-    def __iter__(self) -> Any:
-        return iter(tuple(self._moment))
-
-    def __len__(self) -> int:
-        return len(self._moment)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Moment) and self._moment == other._moment
-
-    def __hash__(self) -> int:
-        return hash(self._moment)
-
-    def __repr__(self) -> str:
-        return repr(self._moment)
-
-
-Moment.__name__ = Moment.__qualname__ = "struct_time"
-
-
-def real(moment: Any) -> Any:
-    return moment._moment if type(moment) is Moment else tuple(moment)
-
-
-def time_names() -> Names:
-    """Return the names of `time` that take or return a struct_time."""
-
-    def strptime(text: str, form: str = "%a %b %d %H:%M:%S %Y") -> Moment:
-        return Moment(time.strptime(text, form))
-
-    return {
-        "asctime": lambda moment=None: time.asctime() if moment is None else time.asctime(real(moment)),
-        "gmtime": lambda seconds=None: Moment(time.gmtime(seconds)),
-        "localtime": lambda seconds=None: Moment(time.localtime(seconds)),
-        "mktime": lambda moment: time.mktime(real(moment)),
-        "strftime": lambda form, moment=None: (
-            time.strftime(form) if moment is None else time.strftime(form, real(moment))
-        ),
-        "strptime": strptime,
-        "struct_time": Moment,
-    }
+def passes(name: str, path: str, has: Callable[[str], bool], meter: Meter) -> bool:
+    """Return what a function of `os.path` says of a path: True also for what the program has saved there."""
+    if has(path) and name in OF_FILES:
+        return True
+    real = permission.seen(path, meter)
+    with wall.lowered():
+        return real is not None and name != "islink" and bool(getattr(posixpath, name)(real))
 
 
 def timeit_names(meter: Meter) -> Names:

@@ -7,54 +7,42 @@ from contextlib import suppress
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data.lazy import np
-from gradtrace.lang.arrays import Array, checked_index, from_numpy, to_numpy
+from gradtrace.lang.arrays import Array, ArrayOfOthers, from_numpy, to_numpy
 from gradtrace.lang.budget import Meter
-from gradtrace.lang.values import Frozen, attributes_of
 
 
-class TextArray(Frozen):
+class TextArray(ArrayOfOthers):
     """An array of strings, which is only indexed, read and compared with strings; `_width` is that of its dtype."""
 
-    __slots__ = ("_meter", "_texts", "_width")
+    __slots__ = ("_meter", "_width")
     __module__ = "numpy"
 
     def __init__(self, texts: Any, meter: Meter, width: int = 0) -> None:
-        self._texts = texts if width else objects_of(texts, meter)
+        self._array = texts if width else objects_of(texts, meter)
         self._meter = meter
         self._width = width or max(1, *map(len, texts))
 
-    shape, ndim, size = attributes_of("_texts", "shape ndim size")
     __class__ = property(lambda self: Array)  # for isinstance(value, np.ndarray)
 
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    def __getitem__(self, key: Any) -> Any:
-        found = self._texts[checked_index(key)]
-        return TextArray(found, self._meter, self._width) if isinstance(found, np.ndarray) else found
-
-    def __iter__(self) -> Any:
-        return (self[i] for i in range(len(self)))
+    def _of(self, part: Any) -> TextArray:
+        return TextArray(part, self._meter, self._width)
 
     def __contains__(self, value: Any) -> bool:
         return bool(np.any(to_numpy(self == value)))
 
     def __bool__(self) -> bool:
-        return bool(self._texts)
+        return bool(self._array)
 
     __hash__ = None  # type: ignore[assignment]
 
-    def tolist(self) -> list[Any]:
-        return self._texts.tolist()
-
     def item(self) -> str:
-        return str(self._texts.item())
+        return str(self._array.item())
 
     def __str__(self) -> str:
-        return str(self._texts)
+        return str(self._array)
 
     def __repr__(self) -> str:
-        return f"array({np.array2string(self._texts, separator=', ')}, dtype='<U{self._width}')"
+        return f"array({np.array2string(self._array, separator=', ')}, dtype='<U{self._width}')"
 
 
 TextArray.__name__ = TextArray.__qualname__ = "ndarray"
@@ -72,7 +60,7 @@ def comparison(name: str) -> Callable[[TextArray, Any], Any]:
     def compare(self: TextArray, other: Any) -> Any:
         kind, meter = type(other), self._meter
         if kind is TextArray:
-            right = other._texts
+            right = other._array
         elif kind is str:
             right = other.rstrip("\0")
         elif kind in (list, tuple) and all(type(one) is str for one in other):
@@ -80,10 +68,10 @@ def comparison(name: str) -> Callable[[TextArray, Any], Any]:
         else:
             raise TypeError("an array of strings is compared with strings only in gradtrace scripts")
         with suppress(ValueError):  # of shapes that do not match, which the comparison raises
-            size = np.broadcast(self._texts, right).size
+            size = np.broadcast(self._array, right).size
             meter.reserve(size)
             meter.count_items(size)
-        return from_numpy(apply(self._texts, right))
+        return from_numpy(apply(self._array, right))
 
     return compare
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-import string
 from importlib import import_module as real_import
 
-from gradtrace.annotations import Any, AnyFunction, Callable
+from gradtrace.annotations import Any, AnyFunction
 from gradtrace.lang import wall
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Stream, Streams
-from gradtrace.lang.costs import charge_text
+from gradtrace.lang.costs import charge_text, length_of
 from gradtrace.lang.depth import deep
+from gradtrace.lang.iteration import charged
 from gradtrace.lang.values import Frozen, named
 from gradtrace.lang.words import Names, refuse_unknown, words
 
@@ -26,21 +26,10 @@ NAMES = {
 }
 
 
-def find_names(module: str, meter: Meter, streams: Streams) -> Names:
-    """Return the names of a module and their values, for one run."""
-    if module == "ast":
-        return {"literal_eval": literal_reader(meter)}
-    if module == "json":
-        return json_names(meter)
-    if module == "pprint":
-        return pprint_names(meter, streams)
-    if module == "unicodedata":
-        return {"normalize": normalizer(meter), "*": lambda name: getattr(real_import("unicodedata"), name)}
-    if module == "string":
-        return {"*": lambda name: getattr(string, name)}
+def textwrap_names(meter: Meter) -> Names:
     with wall.lowered():
-        real = real_import(module)
-    return {"*": lambda name: metered_text(getattr(real, name), meter)}
+        import textwrap
+    return {"*": lambda name: metered_text(getattr(textwrap, name), meter)}
 
 
 def metered_text(function: AnyFunction, meter: Meter) -> AnyFunction:
@@ -57,16 +46,14 @@ def metered_text(function: AnyFunction, meter: Meter) -> AnyFunction:
     return named(call, function.__name__)
 
 
-def normalizer(meter: Meter) -> Callable[[str, str], str]:
-    def normalize(form: str, unistr: str, /) -> str:
-        if type(unistr) is str:
-            meter.count_items(4 * len(unistr))
-        return str(real_import("unicodedata").normalize(form, unistr))
+def unicodedata_names(meter: Meter) -> Names:
+    def charge(args: Any, _: Any) -> None:
+        meter.count_items(4 * sum(map(length_of, args)))
 
-    return normalize
+    return {"normalize": charged(real_import("unicodedata").normalize, charge)}
 
 
-def literal_reader(meter: Meter) -> Callable[[str], Any]:
+def ast_names(meter: Meter) -> Names:
     """Return an ast.literal_eval that reads numbers, strings, True, False, None and containers of them."""
 
     def literal_eval(node_or_string: str) -> Any:
@@ -85,7 +72,7 @@ def literal_reader(meter: Meter) -> Callable[[str], Any]:
         except (MemoryError, RecursionError):
             raise SyntaxError("too many nested brackets or signs") from None
 
-    return literal_eval
+    return {"literal_eval": literal_eval}
 
 
 def json_names(meter: Meter) -> Names:

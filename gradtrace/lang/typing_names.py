@@ -14,7 +14,6 @@ NAMES = words("""AbstractSet Annotated Any AnyStr Awaitable Callable ChainMap Cl
     Type TypeAlias TypeGuard TypeVar TypedDict Union Unpack ValuesView cast final get_type_hints
     no_type_check overload override runtime_checkable""")
 BASES = words("Generic Protocol")  # names that a class may use as a base, where they add nothing
-DECORATORS = words("final no_type_check overload override runtime_checkable")
 
 
 class Form(Frozen):
@@ -46,18 +45,17 @@ class Form(Frozen):
         return f"typing.{self._name}"
 
 
+# The names that are not a Form.
+OTHERS = {
+    **dict.fromkeys(words("TypeVar ParamSpec"), lambda name, *args, **kwargs: Form(str(name))),
+    **dict.fromkeys(words("final no_type_check overload override runtime_checkable"), lambda function: function),
+    "NewType": lambda name, kind: lambda value: value,
+    "TYPE_CHECKING": False,
+    "cast": lambda kind, value: value,
+    "get_type_hints": lambda value, *args: {},
+}
+
+
 def form(name: str) -> Any:
     """Return the placeholder for a name of `typing`."""
-    if name == "cast":
-        return lambda kind, value: value
-    if name in ("TypeVar", "ParamSpec"):
-        return lambda name, *args, **kwargs: Form(str(name))
-    if name == "TYPE_CHECKING":
-        return False
-    if name == "NewType":
-        return lambda name, kind: lambda value: value
-    if name == "get_type_hints":
-        return lambda value, *args: {}
-    if name in DECORATORS:
-        return lambda function: function
-    return Form(name)
+    return OTHERS[name] if name in OTHERS else Form(name)

@@ -25,6 +25,21 @@ class Frozen:
         raise TypeError(f"cannot pickle '{type(self).__name__}' object")
 
 
+class Constant(Frozen):
+    """A constant or class of a module of Python that a program compares, prints and passes on, but cannot call."""
+
+    __slots__ = ("_real",)
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+
+    def __str__(self) -> str:
+        return str(self._real)
+
+    def __repr__(self) -> str:
+        return repr(self._real)
+
+
 class Sealed(Frozen):
     """Base class of frozen objects that no code can change: what `self` holds is set by `object.__setattr__`."""
 

@@ -1,4 +1,4 @@
-"""The `warnings` module of programs, a wrapper around Python's. At its end a run restores all filters."""
+"""The names of `warnings` that programs have in another form. At its end a run restores all filters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gradtrace.annotations import Any, Callable
 
 
 def find_names(where: Callable[[], tuple[str, int]]) -> dict[str, Any]:
-    """Return the module's names and their values; `where` returns the file and line that warns."""
+    """Return these names and their values; `where` returns the file and line that warns."""
     registry: dict[Any, Any] = {}
 
     def warn(message: Any, category: Any = UserWarning, stacklevel: int = 1, source: Any = None) -> None:
@@ -19,21 +19,7 @@ def find_names(where: Callable[[], tuple[str, int]]) -> dict[str, Any]:
         file, line = where()
         real.warn_explicit(message, category, file, line, registry=registry)
 
-    def simplefilter(action: str, category: Any = Warning, lineno: int = 0, append: bool = False) -> None:
-        real.simplefilter(action, category, lineno, append)  # type: ignore[arg-type]
-
-    def filterwarnings(
-        action: str, message: str = "", category: Any = Warning, module: str = "", lineno: int = 0, append: bool = False
-    ) -> None:
-        real.filterwarnings(action, message, category, module, lineno, append)  # type: ignore[arg-type]
-
     def catch_warnings(*, record: bool = False) -> Any:
         return real.catch_warnings(record=record)
 
-    return {
-        "catch_warnings": catch_warnings,
-        "filterwarnings": filterwarnings,
-        "simplefilter": simplefilter,
-        "resetwarnings": real.resetwarnings,
-        "warn": warn,
-    }
+    return {"catch_warnings": catch_warnings, "warn": warn}

@@ -36,20 +36,14 @@ SHARE = 0.85  # fraction of the memory of the machine or container
 LONGEST = 10_000_000.0  # seconds; the system's timers do not accept infinity
 
 
-class _State:
+class _state:
     """`end` reports an error and returns the exit code; None in a process that is not the command line's. `grace` is
     how many seconds after its deadline a run may last.
     """
 
-    __slots__ = ("end", "grace", "on")
-
-    def __init__(self) -> None:
-        self.end: Callable[[BudgetError], int] | None = None
-        self.grace = GRACE
-        self.on = False
-
-
-_state = _State()
+    end: Callable[[BudgetError], int] | None = None
+    grace = GRACE
+    on = False
 
 
 def guard(end: Callable[[BudgetError], int]) -> None:
@@ -142,18 +136,12 @@ class watched:
             self.starting = False
         if now > self.meter.deadline:
             self.raised = now
-            raise self.deadline_error()
+            raise self.placed(self.meter.deadline_error())
         if self.memory.is_full():
             self.raised = now
-            raise self.full()
+            raise self.placed(out_of_memory())
 
-    def full(self) -> BudgetError:
-        error = out_of_memory()
-        error.place = self.place()
-        return error
-
-    def deadline_error(self) -> BudgetError:
-        error = self.meter.deadline_error()
+    def placed(self, error: BudgetError) -> BudgetError:
         error.place = self.place()
         return error
 
@@ -165,7 +153,7 @@ class watched:
         try:
             wall.lower()
             if _state.end is not None:
-                status = _state.end(self.deadline_error())
+                status = _state.end(self.placed(self.meter.deadline_error()))
         finally:
             os._exit(status)
 

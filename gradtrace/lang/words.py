@@ -9,7 +9,7 @@ Names = dict[str, Any]  # what a module offers to programs; keyword arguments
 
 def refuse_unknown(function: str, given: Names, known: str) -> None:
     """Raise TypeError with Python's message for a keyword argument that a function does not have."""
-    unknown = given.keys() - words(known)
+    unknown = given.keys() - words(known) if given else ()
     if unknown:
         raise TypeError(f"{function}() got an unexpected keyword argument '{min(unknown)}'")
 

@@ -12,6 +12,7 @@ import pytest
 from gradtrace import lang
 from gradtrace.errors import BudgetError
 from gradtrace.lang import Budget
+from gradtrace.lang.dialogue import Dialogue
 from gradtrace.limits import BY_FIELD, LIMITS
 
 
@@ -156,6 +157,20 @@ ESCAPES = [
 def test_no_program_catches_a_limit(text: str) -> None:
     error, said = stopped(text.replace("LOOP", "[0 for _ in iter(int, 1)]"), LONG)
     assert "steps" in error.message and said == ""
+
+
+def test_an_object_of_an_earlier_program_charges_the_program_that_uses_it() -> None:
+    talk = Dialogue("note", Budget(steps=10_000))
+    defined = "import re\nfrom collections import deque\npattern, queue = re.compile('a'), deque(range(10_000))"
+    talk.run(talk.parse(defined + "\nmany = 100_000"), stdout=None, stderr=None)
+    for text in (
+        "pattern.findall('a' * 10 * many)",
+        "pattern.sub('b', 'a' * 10 * many)",
+        "queue.count(many)\n" * 20,
+    ):
+        with pytest.raises(BudgetError, match="steps"):
+            talk.run(talk.parse(text), stdout=None, stderr=None)
+    talk.run(talk.parse("pattern.findall('aa')"), stdout=None, stderr=None)
 
 
 def test_call_depth() -> None:

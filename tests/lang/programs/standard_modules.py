@@ -48,6 +48,10 @@ m = re.match(r"(\w+)\s(?P<n>\d+)", "abc 123 z")
 print(m, m.group(0), m.groups(), m["n"], m.span(), re.findall(r"\d", "a1b2"), re.sub(r"(\d)", r"<\1>", "a1"), re.sub("b", lambda q: q.group().upper(), "abc"), re.split(r"[,;]\s*", "a, b;c"))
 pat = re.compile(r"[a-z]+", re.I)
 print(pat.findall("Ab cD"), pat.pattern, [x.start() for x in pat.finditer("a b")], pat)
+print(m.re.groupindex, m.expand(r"\2-\1"), m.re is re.compile(m.re), type(m), type(pat), isinstance(m, re.Match), copy.copy(pat) == pat, {pat: 1})
+print(pat.subn(repl="-", string="ab c", count=1), pat.fullmatch("ab", 1), re.split("b", "abcbd", maxsplit=1), list(map(pat.sub, "x", "y")))
+try: pat.search()
+except TypeError as e: print(e)
 parser = argparse.ArgumentParser(description="Test")
 parser.add_argument("--lr", type=float, default=0.1, help="rate (default: %(default)s)")
 parser.add_argument("--epochs", "-e", type=int, default=3)
@@ -110,6 +114,20 @@ class T:
     def v(self): print("once"); return 5
 t = T(); print(t.v, t.v)
 print(timeit.timeit(lambda: 1, number=3) >= 0, time.strftime("%Y") >= "2020", sys.version_info >= (3, 7), sys.version_info.major, callable(time.time))
+moment = time.strptime("2020-02-03", "%Y-%m-%d")
+print(moment, isinstance(moment, time.struct_time), moment.tm_yday, moment[:3], time.strftime("%j", moment), {moment: 1}[moment])
+print(time.struct_time(range(9)), time.asctime(time.gmtime(0)), datetime.date(2020, 1, 2).timetuple().tm_yday, copy.copy(moment) == moment)
+@dataclasses.dataclass
+class Fielded:
+    x: int
+    y: list = dataclasses.field(default_factory=list, metadata={"unit": "m"}, repr=False)
+    _: dataclasses.KW_ONLY
+    z: float = 2.0
+for f in dataclasses.fields(Fielded):
+    print(f.name, f.default is dataclasses.MISSING, f.default_factory is dataclasses.MISSING, f.init, f.repr, f.compare, f.hash, f.kw_only, dict(f.metadata))
+for wrong in (lambda: dataclasses.field(default=1, default_factory=list), lambda: dataclasses.field(unknown=1)):
+    try: wrong()
+    except (TypeError, ValueError) as e: print(e)
 for i in dir(): pass
 print(__name__, type(__file__))
 @functools.total_ordering

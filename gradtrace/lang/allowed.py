@@ -195,8 +195,7 @@ OPEN_MODULES = tuple(f"gradtrace.{name}." for name in ("amp", "distributions", "
 # Private names of these instances that scripts read.
 OPEN_PRIVATE = words("""_backward_hooks _backward_pre_hooks _buffers _check_input_dim _conv_forward
     _flat_weights_names _forward_hooks _forward_pre_hooks _get_lr_called_within_step _get_name _last_lr _modules
-    _parameters _reset_parameters
-    _step_count""")
+    _parameters _reset_parameters _step_count _tensor_name""")
 # Classes outside these modules that programs may call.
 CONSTRUCTED = ByClass(
     dict.fromkeys(

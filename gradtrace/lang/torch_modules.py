@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, AnyFunction
+from gradtrace.engine.data.state import using
 from gradtrace.lang import numpy_numbers
 from gradtrace.lang.arrays import Array, raw
 from gradtrace.lang.known_classes import class_at
@@ -20,6 +21,7 @@ def constantly(name: str, value: Any) -> AnyFunction:
 return_false, return_true = constantly("return_false", False), constantly("return_true", True)
 return_zero, return_one = constantly("return_zero", 0), constantly("return_one", 1)
 return_none = constantly("return_none", None)
+return_context = constantly("return_context", using())  # a context that changes nothing
 return_default = constantly("return_default", "highest")  # of torch.get_float32_matmul_precision
 
 
@@ -58,6 +60,7 @@ MODULES: dict[str, Names] = {
         "benchmark": False,
         "deterministic": False,
         "enabled": True,
+        "flags": return_context,
         "version": return_none,
     },
     "torch.backends.mkldnn": {**UNAVAILABLE, "enabled": True},

@@ -5,7 +5,7 @@ https://pytorch.org/docs/stable/nn.html#utilities. `NAME` becomes `NAME_orig * N
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gradtrace.engine.data.tensor import Tensor
@@ -14,9 +14,9 @@ from gradtrace.nn.modules.utils import function, tensor_of
 from gradtrace.nn.utils._targets import check_tensor, hook_of, put_tensor
 
 __all__ = [
-    "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "RandomStructured",
-    "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity", "is_pruned", "l1_unstructured",
-    "ln_structured", "random_structured", "random_unstructured", "remove",
+    "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",
+    "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity", "is_pruned",
+    "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove",
 ]  # fmt: skip
 
 
@@ -154,10 +154,29 @@ class LnStructured(_Structured):
         return norms.topk(t.shape[self.dim] - n).indices
 
 
+class PruningContainer(BasePruningMethod):
+    """The methods that have pruned one tensor, in their order; each one prunes what those before have left."""
+
+    def __init__(self, *methods: BasePruningMethod) -> None:
+        self._pruning_methods = methods
+
+    def __len__(self) -> int:
+        return len(self._pruning_methods)
+
+    def __iter__(self) -> Iterator[BasePruningMethod]:
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._pruning_methods[index]
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        return self._pruning_methods[-1].refined(t, default_mask)
+
+
 def prune(module: Module, name: str, method: BasePruningMethod, importance_scores: Any = None) -> Module:
     """Mask a parameter by a pruning method; if it is already masked, prune the remaining elements further."""
     method._tensor_name = name
-    key, _ = hook_of(module, name, BasePruningMethod, "_tensor_name")
+    key, before = hook_of(module, name, BasePruningMethod, "_tensor_name")
     value = tensor_of(module, name)
     scores = value if importance_scores is None else importance_scores
     if scores.shape != value.shape:
@@ -169,6 +188,8 @@ def prune(module: Module, name: str, method: BasePruningMethod, importance_score
     else:
         del module._forward_pre_hooks[key]
         mask = method.refined(scores.detach(), getattr(module, f"{name}_mask"))
+        method = PruningContainer(*(before if isinstance(before, PruningContainer) else (before,)), method)
+        method._tensor_name = name
     module.register_buffer(f"{name}_mask", mask)
     method(module, ())
     module.register_forward_pre_hook(method)

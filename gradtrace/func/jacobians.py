@@ -50,16 +50,16 @@ def _rows(
 def _joined(found: list[list[Tensor]], k: int, dim: int, shape: Any, like: Tensor) -> Any:
     """Stack entry `k` of each list in `found` along `dim`, and view the result in `shape`; zeros for no list."""
     if not found:
-        return torch_function("zeros")(shape, dtype=like.dtype)
+        return torch_function("zeros")(shape, dtype=like.dtype, device=like.device)
     return torch_function("stack")([each[k] for each in found], dim).view(shape)
 
 
 def _units(tensors: list[Tensor], index: int) -> Iterator[list[Tensor]]:
     """Yield for each element of tensor `index` a list of zeros like the tensors, in which this element is one."""
     zeros, target = torch_function("zeros"), tensors[index]
-    still = [zeros(t.shape, dtype=t.dtype) for t in tensors]
+    still = [zeros(t.shape, dtype=t.dtype, device=t.device) for t in tensors]
     for j in range(target.numel()):
-        unit = zeros(target.numel(), dtype=target.dtype)
+        unit = zeros(target.numel(), dtype=target.dtype, device=target.device)
         unit[j] = 1
         yield [*still[:index], unit.view(target.shape), *still[index + 1 :]]
 

@@ -10,6 +10,7 @@ What a program changes for the process (seed, print options) is restored after i
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
+from gradtrace.engine.data.state import state, using
 from gradtrace.lang import restore
 from gradtrace.lang.parse import Program, parse
 from gradtrace.lang.run import EarlierRecords, MakeKeeper, Run, SharedNamespace, run
@@ -45,6 +46,7 @@ class Dialogue:
         self.past = EarlierRecords([], [], [Span(0, 0, 0, 0)], None)
         self.forget()
         self.kept: Any = None
+        self.devices: tuple[Any, ...] = ()
         self.recorder: Any = None  # gets the operator calls of programs that are not recorded
 
     @property
@@ -70,21 +72,23 @@ class Dialogue:
             restore.put_random_state(self.kept[0])
             restore.put_print_options(self.kept[1])
         namespace = SharedNamespace(self.variables, self.classes, self.past, self._keep, self.recorder)
-        return run(
-            program,
-            within=namespace,
-            budget=self.budget,
-            stdout=stdout,
-            stderr=stderr,
-            show=show,
-            dtype=self.default_dtype,
-            record=self.record,
-            watcher=self.watcher,
-            host=self.host,
-        )
+        with using(devices=self.devices):
+            return run(
+                program,
+                within=namespace,
+                budget=self.budget,
+                stdout=stdout,
+                stderr=stderr,
+                show=show,
+                dtype=self.default_dtype,
+                record=self.record,
+                watcher=self.watcher,
+                host=self.host,
+            )
 
     def _keep(self) -> None:
         self.kept = restore.random_state(), restore.print_options()
+        self.devices = state.devices
 
     def forget(self) -> None:
         """Discard the records; variables keep their values."""

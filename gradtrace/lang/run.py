@@ -135,8 +135,7 @@ def run(
         state.set(
             grad_enabled=True,
             inference=False,
-            meta=False,
-            devices=(),
+            devices=() if within is None else state.devices,
             recorder=make_recorder(records, scopes, watcher) if record is not None else planner or recorder,
             watcher=watcher,
             keeper=keeper,

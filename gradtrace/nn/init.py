@@ -225,6 +225,8 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
+    if tensor.is_meta:
+        return tensor
     with no_grad():
         tensor.normal_(0, std, generator=generator)
         for column in range(columns):

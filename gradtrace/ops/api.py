@@ -70,12 +70,25 @@ def on_meta(function: F, kind: str, args: tuple[Any, ...], options: dict[str, An
     """Call a function that may compute from arrays; its results are on "meta" if an argument is."""
     if kind == "dynamic" and function.__name__ != "where":
         refuse_meta(function.__name__, args)
+    if kind == "random" and any(getattr(each, "is_meta", False) for each in args):
+        return drawing_nothing(function, args, options)
     results = function(*args, **options)
     if kind == "samples" and any(getattr(each, "is_meta", False) for each in args):
         for each in results if isinstance(results, tuple) else (results,):
             if isinstance(each, Tensor) and not each.is_meta:
                 each._data = higher["as_meta"](each._data)
     return results
+
+
+def drawing_nothing(function: F, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Call a function, and leave the default generator in its state."""
+    from gradtrace.ops.random.generator import default_generator
+
+    before = default_generator.get_state()
+    try:
+        return function(*args, **options)
+    finally:
+        default_generator.set_state(before)
 
 
 def refuse_meta(name: str, args: tuple[Any, ...]) -> None:

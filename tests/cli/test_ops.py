@@ -100,7 +100,8 @@ def test_the_list(answer):
 def test_all_operators(answer):
     lines = [json.loads(line) for line in answer("ops", "--format", "jsonl").splitlines()]
     assert len(lines) > 400 and all(one["forms"] for one in lines)
-    assert sum(bool(one["example"]) for one in lines) > 0.8 * len(lines)
+    functions = [one for one in lines if not one["name"].endswith("_")]  # which the in-place forms go with
+    assert sum(bool(one["example"]) for one in functions) > 0.8 * len(functions)
 
 
 def test_a_name_that_is_none(refusal):

@@ -314,6 +314,8 @@ class Function(metaclass=FunctionMeta):
             batched = NotImplemented if state.batching is None else state.batching.apply(cls, args, options)
             if batched is not NotImplemented:
                 return batched
+        if options and cls.setup_context is not Function.setup_context:
+            raise TypeError(f"forward() got an unexpected keyword argument '{next(iter(options))}'")
         ctx = cls.context()
         flags = [isinstance(a, Tensor) for a in args]
         ctx.needs_input_grad = tuple(f and a.requires_grad for a, f in zip(args, flags, strict=True))

@@ -231,7 +231,7 @@ class Described:
     def stride(self, dim: int | None = None) -> Shape | int:
         raw = self._data
         steps = () if type(raw) in (float, bool) else tuple(s // raw.itemsize for s in raw.strides)
-        if 0 in steps and raw.size == 0 and not any(steps):
+        if 0 in steps and not any(steps) and (raw.size == 0 or self.is_meta):
             steps = contiguous_strides(raw.shape)
         return steps if dim is None else steps[dim]
 
@@ -239,7 +239,7 @@ class Described:
         raw = self._data
         if memory_format in CHANNELS_LAST:
             return self.ndim == CHANNELS_LAST[memory_format] and has_channels_last(raw)
-        return type(raw) in (float, bool) or bool(raw.flags.c_contiguous)
+        return type(raw) in (float, bool) or bool(raw.flags.c_contiguous) or (self.is_meta and not any(raw.strides))
 
     def is_floating_point(self) -> bool:
         return self.dtype.is_floating_point

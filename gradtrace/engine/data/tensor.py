@@ -524,7 +524,10 @@ class Tensor(Methods, metaclass=TensorType):
                 "moment.  If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_"
                 "norm usage, see https://github.com/pytorch/pytorch/pull/103001"
             )
-        copy = type(self)._wrap(self._data if type(self._data) in (float, bool) else self._data.copy("K"))
+        raw = self._data
+        if type(raw) not in (float, bool):
+            raw = raw.copy("C" if 0 in raw.strides else "K")
+        copy = type(self)._wrap(raw)
         copy._req = self._req
         memo[id(self)] = copy
         if self._x is not None and self._x.grad is not None:

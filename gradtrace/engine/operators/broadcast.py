@@ -63,7 +63,7 @@ def unbroadcast_and_cast(g: Any, target: Node, number: int, source: Node | None,
     elif type(g) is not np.ndarray:
         if dtype is None:
             return float(g)
-        g = np.asarray(g)
+        g = g if getattr(g, "is_meta", False) else np.asarray(g)
     if g.shape != shape:
         g = sum_to(g, shape, source, index)
     if dtype is None:

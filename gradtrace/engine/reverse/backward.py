@@ -243,7 +243,7 @@ class Pass:
                 # `.data` may have got another dtype since a compiled derivative was recorded
                 if not has_spec(gradient, node.spec):
                     gradient = unbroadcast_and_cast(gradient, node, 0, None, 0)
-                accumulate_grad(node.variable, gradient, self.taken)
+                accumulate_grad(node.variable, self.marked(gradient), self.taken)
 
     def drop_incomplete(self, roots: list[Node]) -> None:
         """After an error, drop the incomplete gradients of leaves, which PyTorch would not have stored either."""

@@ -355,11 +355,15 @@ class Module(Hooked, Stateful, metaclass=Homed):
             for module in self.children():
                 module._apply(fn)
         with no_grad():
-            for param in self._parameters.values():
+            for name, param in self._parameters.items():
                 if param is None:
                     continue
-                grad = param.grad
-                param.data = fn(param)
+                grad, applied = param.grad, fn(param)
+                if applied.is_meta != param.is_meta:  # as in PyTorch, another device has other parameters
+                    param = self._parameters[name] = Parameter(applied, param.requires_grad)
+                    param.grad = None if grad is None else fn(grad)
+                    continue
+                param.data = applied
                 if grad is not None:
                     grad.data = fn(grad)
             for name, buffer in self._buffers.items():

@@ -6,6 +6,7 @@ https://pytorch.org/docs/stable/nn.html#utilities
 from __future__ import annotations
 
 from collections.abc import Iterable
+from inspect import signature
 from typing import Any
 
 from gradtrace import linalg
@@ -98,6 +99,8 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Tensor]) -> None:
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     """Return a layer of a class whose parameters have memory, but are not initialised."""
+    if "device" not in signature(module_cls).parameters:
+        raise RuntimeError("Module must support a 'device' arg to skip initialization")
     device = kwargs.pop("device", "cpu")
     return module_cls(*args, device="meta", **kwargs).to_empty(device=device)
 

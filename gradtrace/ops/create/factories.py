@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.data import dtypes
-from gradtrace.engine.data.describe import CHANNELS_LAST, Size, is_meta_device
+from gradtrace.engine.data.describe import CHANNELS_LAST, CPU, Size, get_default_device, is_meta_device
 from gradtrace.engine.data.dtypes import as_dtype
 from gradtrace.engine.data.higher import higher
 from gradtrace.engine.data.lazy import is_array, np
+from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import NO_DATA, Tensor
 from gradtrace.engine.data.types import Array, Ints, NumpyDtype, Shape
-from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, elementwise_op, fill_op, structural_op
+from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, d, elementwise_op, fill_op, structural_op
 from gradtrace.engine.operators.rounding import fitting
 from gradtrace.engine.operators.strided_view import channels_last, dense_copy, empty_like
 from gradtrace.ops.api import public, sizes
@@ -26,6 +27,8 @@ in_channel_order = structural_op("channels_last(self)", lambda a: channels_last(
 clone = elementwise_op("clone(self)", dense_copy, "self", identity="self", scalar=lambda a: a, self=PASS_ON)
 cast = elementwise_op("cast(self; np_dtype)", lambda a, np_dtype: np.asarray(a).astype(np_dtype), "self",
     identity="self", public="to", node="ToCopyBackward0", self=PASS_ON)
+to_meta = elementwise_op("to_meta(self)", lambda a: valueless(a), "self", public="to", node="ToCopyBackward0",
+    self=d("", lambda xp, g, out, self: no_way_back()))
 assign = fill_op("assign(self, source)", lambda a, b: np.broadcast_to(b, np.shape(a)).astype(np.asarray(a).dtype),
     "source", public="copy", aten="copy_", node="torch::autograd::CopyBackwards",
     self=ZERO_GRAD, source=PASS_ON)
@@ -37,6 +40,11 @@ fill_tensor = fill_op("fill_tensor(self, value)", lambda a, value: np.full_like(
 zero = fill_op("zero(self)", lambda a: np.zeros_like(a), "0", overlap="idempotent",
     self=ZERO_GRAD)
 # fmt: on
+
+
+def no_way_back() -> None:
+    """Raise NotImplementedError: the gradient of a tensor on the device "meta" cannot be brought to the CPU."""
+    raise NotImplementedError(NO_DATA)
 
 
 def is_channels_last(memory_format: Any, dims: int) -> bool:
@@ -121,14 +129,13 @@ def tensor(
     if type(data) is float and (dtype or dtypes.get_default_dtype()) is dtypes.float64:
         return finish(data, requires_grad, device)
     if isinstance(data, Tensor):
-        if data.is_meta:
-            raise NotImplementedError(NO_DATA)
-        data = data.shared()
+        place = get_default_device() if device is None and state.devices else device
+        data, device = data.shared(), on_device(data, place)
     elif is_array(data):
         shared_array(data)
     elif isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    if is_array(data):
+    if is_array(data) or getattr(data, "is_meta", False):
         return finish(np.array(data, dtype=data.dtype if dtype is None else np_of(dtype)), requires_grad, device)
     return finish(from_nested(data, dtype), requires_grad, device)
 
@@ -323,7 +330,7 @@ def legacy_made(args: tuple[Any, ...], dtype: dtypes.dtype) -> Tensor:
     if len(args) == 1 and isinstance(args[0], Tensor):
         return args[0].alias()
     if len(args) == 1 and is_sequence(args[0]) and not isinstance(args[0], Size):
-        return tensor(args[0], dtype=dtype)
+        return tensor(args[0], dtype=dtype, device=CPU)
     shape = args[0] if len(args) == 1 and isinstance(args[0], Size) else legacy_data(args)
     return Tensor._wrap(np.zeros(checked_sizes(shape), dtype.np))
 
@@ -356,7 +363,7 @@ def _filled(name: str, value: float) -> None:
         if named_size:
             size = named_sizes(name, size, named_size)
         shape = checked_sizes(sizes(size), name)
-        if is_meta_device(device):  # no memory is used, however large the tensor
+        if is_meta_device(device):
             return finish(np.broadcast_to(np.zeros((), np_of(dtype)), shape), requires_grad, device)
         raw = np.full(shape, value, np_of(dtype))
         return finish(laid_out(raw, memory_format), requires_grad, device)

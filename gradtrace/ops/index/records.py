@@ -54,7 +54,7 @@ def add_at(shape: Shape, indices: Any, g: Array) -> Array:
 def index_kernel(a: Array, indices: tuple[Any, ...]) -> Array:
     """Return `a[indices]` with the order of dims in memory that PyTorch gives it."""
     found = a[indices]
-    if type(found) is not np.ndarray or is_in_order(a, indices, found):
+    if not isinstance(found, np.ndarray) or is_in_order(a, indices, found):
         return found
     laid = empty_in_order_of(found.shape, found.dtype, operand_strides(a, indices, found.shape))
     if laid.strides == found.strides:

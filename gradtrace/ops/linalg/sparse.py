@@ -294,6 +294,7 @@ def sparse_coo_tensor(
 @public(forms="m")
 def to_sparse(self: Tensor) -> SparseTensor:
     """Return the elements that are not zero as a sparse tensor (Tensor.to_sparse)."""
+    refuse_meta("to_sparse", (self,))
     places = np.array(np.nonzero(self.array))
     flat = np.ravel_multi_index(tuple(places), tuple(self.shape))
     values = index_select(self.reshape(-1), 0, flat)

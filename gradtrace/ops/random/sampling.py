@@ -198,8 +198,9 @@ def randperm(
 ) -> Tensor:
     """Return a random permutation of 0 .. n-1 (torch.randperm)."""
     (n,) = sizes((n,))
-    values = distributions.permutation(draw(generator), n)
-    return finish(values.astype(np_of(dtype, dtypes.int64)), requires_grad, device)
+    kind = np_of(dtype, dtypes.int64)
+    permuted = lambda stream, like: distributions.permutation(stream, n).astype(kind)
+    return drawn(permuted, np.empty(n, kind), generator, requires_grad, device)
 
 
 @public(forms="f", vmap="random")
@@ -228,7 +229,8 @@ def normal(
         values = normal_like(draw(generator), like) * np.asarray(deviations, kind)
     else:
         values = normal_like(draw(generator), like, 0.0, float(std))
-    return finish(np.asarray(values + np.asarray(means, kind)), requires_grad)
+    place: Any = mean if isinstance(mean, Tensor) else std
+    return finish(np.asarray(values + np.asarray(means, kind)), requires_grad, device_for(place, device))
 
 
 @public(vmap="random")
@@ -236,6 +238,8 @@ def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
     """Sample indices with the rows of `input` as weights (torch.multinomial)."""
+    if input.is_meta:
+        return finish(np.zeros((*input.shape[:-1], num_samples), np.int64), place=input.device)
     weights = input.shared()
     check_weights(input, weights, num_samples, replacement)
     stream = draw(generator)

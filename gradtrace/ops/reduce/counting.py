@@ -6,7 +6,6 @@ import math
 
 from gradtrace.annotations import Any, Callable, Sequence
 from gradtrace.engine.data import dtypes
-from gradtrace.engine.data.describe import check_device
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array
@@ -14,7 +13,7 @@ from gradtrace.engine.operators.op import d, gather_op
 from gradtrace.engine.reverse.saved import watch
 from gradtrace.ops.api import check_dim, public, refuse_meta
 from gradtrace.ops.arguments import need_float
-from gradtrace.ops.create.factories import np_of
+from gradtrace.ops.create.factories import finish, np_of
 from gradtrace.ops.fused import no_derivative
 from gradtrace.ops.index.records import take_entries
 from gradtrace.ops.reduce.sorting import order_of
@@ -329,9 +328,8 @@ def _triangle(name: str, indices: Callable[[int, int, int], tuple[Array, Array]]
     def function(
         row: int, col: int, offset: int = 0, *, dtype: dtypes.dtype | None = None, device: object = None
     ) -> Tensor:
-        check_device(device)
         found = np.stack(indices(row, offset, col))
-        return wrap(found.astype(np_of(dtype, dtypes.int64)))
+        return finish(found.astype(np_of(dtype, dtypes.int64)), place=device)
 
     function.__doc__ = f"Row and column indices of the triangle, as a 2 x N tensor (torch.{name})."
     public(name, forms="f")(function)

@@ -6,10 +6,10 @@ from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.engine.data.types import XP, Array, Dims, Operand, Shape
-from gradtrace.engine.operators.op import OneResult, d, structural_op, view_op
-from gradtrace.engine.operators.strided_view import empty_like
-from gradtrace.ops.api import Choice, check_dim, given, is_int, public, sizes
+from gradtrace.engine.data.types import XP, Array, Dims, Ints, Operand, Shape
+from gradtrace.engine.operators.op import OneResult, are_channels_last, d, structural_op, view_op
+from gradtrace.engine.operators.strided_view import channels_last, empty_like
+from gradtrace.ops.api import Choice, check_dim, given, is_int, public, refuse_meta, sizes
 from gradtrace.ops.arguments import in_both_forms
 from gradtrace.ops.create.factories import cast, checked_sizes, in_c_order
 from gradtrace.ops.index.records import index_select, select, slice_record
@@ -50,6 +50,12 @@ def cat_back(
 def joined(arrays: Sequence[Array], dim: int) -> Array:
     """Concatenate; empty (0,) arrays are ignored, as in PyTorch."""
     return np.concatenate([a for a in arrays if a.shape != (0,)] or list(arrays), axis=dim)
+
+
+def roll_kernel(a: Array, shifts: Ints, dims: Ints | None) -> Array:
+    """Roll; only along dims does a channels_last array stay so."""
+    rolled = np.roll(a, shifts, dims)
+    return channels_last(rolled) if dims is not None and are_channels_last(a) else np.ascontiguousarray(rolled)
 
 
 def flip_kernel(a: Array, dims: Dims) -> Array:
@@ -110,8 +116,7 @@ repeat = structural_op("repeat(self; repeats)", lambda a, repeats: np.tile(a, re
     c_order=True, self=d("~self", lambda xp, g, out, self, repeats: repeat_back(xp, g, self.shape, repeats)))
 flip = structural_op("flip(self; dims)", flip_kernel,
     "out[..., i, ...] = self[..., n - 1 - i, ...]", dims="dims", self="flip(grad, dims)")
-roll = structural_op("roll(self; shifts, dims)", lambda a, shifts, dims: np.roll(a, shifts, dims),
-    "out[..., i, ...] = self[..., (i - shifts) % n, ...]", c_order="channels",
+roll = structural_op("roll(self; shifts, dims)", roll_kernel, "out[..., i, ...] = self[..., (i - shifts) % n, ...]",
     self=d("", lambda xp, g, out, self, shifts, dims: xp.roll(g, tuple(-s for s in shifts), dims)))
 tril = structural_op("tril(self; diagonal)", "tril", "out[..., i, j] = self[..., i, j] if j - i <= diagonal else 0",
     overlap="idempotent", c_order=True, self="tril(grad, diagonal)")
@@ -353,6 +358,7 @@ def tile(input: Tensor, *dims: int | Sequence[int], **named: object) -> Tensor:
 def check_repeats(input: Tensor, repeats: Any, dim: int | None) -> None:
     if not input.ndim and dim is not None:
         check_dim(1, 0)  # as in PyTorch, which looks at the dim after the repeated one
+    refuse_meta("repeat_interleave", (repeats,))
     counts = repeats.shared() if isinstance(repeats, Tensor) else np.asarray(repeats)
     if counts.size and int(counts.min()) < 0:
         raise RuntimeError("Repeats must be non-negative" if counts.ndim == 0 else "repeats can not be negative")
@@ -370,6 +376,7 @@ def repeat_interleave(
 ) -> Tensor:
     """Repeat each entry, copies side by side; for repeats alone return the indices (torch.repeat_interleave)."""
     if repeats is None:
+        refuse_meta("repeat_interleave", (input,))
         return Tensor._wrap(np.repeat(np.arange(input.numel()), input.shared()))
     check_repeats(input, repeats, dim)
     if dim is None:

@@ -6,11 +6,11 @@ import math
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data import dtypes
-from gradtrace.engine.data.describe import check_device
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array
 from gradtrace.ops.api import expose, named
+from gradtrace.ops.create.factories import finish
 from gradtrace.ops.special.bessel import i_plain
 
 
@@ -62,14 +62,13 @@ def _expose(name: str, shape: Callable[..., Any]) -> None:
         dtype = dtypes.as_dtype(dtype) or dtypes.get_default_dtype()
         if not dtype.is_floating_point:
             raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
-        check_device(device)
         n = window_length if periodic is False else window_length + 1
         points = (
             np.ones(window_length)
             if window_length < 2
             else shape(np.arange(n, dtype=dtype.np), n, *numbers, **named)[:window_length]
         )
-        return Tensor._wrap(points.astype(dtype.np)).requires_grad_(requires_grad)
+        return finish(points.astype(dtype.np), requires_grad, device)
 
     doc = f"Window function of `window_length` points, periodic or else symmetric (torch.{name})."
     expose(named(window, name, doc), forms="f")

@@ -48,7 +48,7 @@ def test_a_picture_has_no_norm(options: tuple[str, ...], program: str, answer: A
     assert "net" in drawn and "|grad|" not in drawn and "grad norm" not in drawn
 
 
-@pytest.mark.parametrize("command", ["jacobian", "hessian", "check", "paths"])
+@pytest.mark.parametrize("command", ["jacobian", "hessian", "check", "paths", "plan", "compare"])
 def test_derivatives_need_values(command: str, program: str, refusal: Any) -> None:
     assert refusal(command, program) == (1, f"gradtrace: {NO_VALUES}\n")
 

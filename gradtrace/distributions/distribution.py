@@ -145,7 +145,8 @@ class Distribution:
 
     def log_prob(self, value: Any) -> Tensor:
         """Return the logarithm of the density, or of the probability, of each event."""
-        self._check_value(value)
+        if type(self)._log_prob_of_checked is not Distribution._log_prob_of_checked:
+            self._check_value(value)
         return self._log_prob_of_checked(value)
 
     def _log_prob_of_checked(self, value: Any) -> Tensor:

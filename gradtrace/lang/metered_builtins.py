@@ -76,11 +76,14 @@ def make_writer(write: Callable[[Any], str], strings: Strings) -> Callable[[Any]
 
 def formatting_dates(meter: Meter, kinds: tuple[type, ...]) -> dict[tuple[type, str], AnyFunction]:
     """Return the method strftime of dates and times, charged for a long format."""
+    return {(kind, "strftime"): lambda value: charged_strftime(value.strftime, meter) for kind in kinds}
 
+
+def charged_strftime(strftime: AnyFunction, meter: Meter) -> AnyFunction:
     def charge(args: Any, how: Any) -> None:
         meter.count_items(20 * sum(map(length_of, (*args, *how.values()))))
 
-    return {(kind, "strftime"): lambda value: charged(value.strftime, charge) for kind in kinds}
+    return charged(strftime, charge)
 
 
 # ---- math

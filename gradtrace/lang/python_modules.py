@@ -8,6 +8,7 @@ placeholders.
 from __future__ import annotations
 
 import sys
+import time
 from functools import cached_property
 from importlib import import_module as real_import
 from types import MethodType
@@ -294,7 +295,7 @@ class Python(PythonFunctions):
         }
 
     def names_of_time(self) -> Names:
-        return {"sleep": self.sleep}
+        return {"sleep": self.sleep, "strftime": metered_builtins.charged_strftime(time.strftime, self.meter)}
 
     def names_of_types(self) -> Names:
         kinds = {

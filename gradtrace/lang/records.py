@@ -8,7 +8,7 @@ of the class body except a `ClassVar`.
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import MISSING, Field, FrozenInstanceError, field
+from dataclasses import _FIELD, MISSING, Field, FrozenInstanceError, field  # type: ignore[attr-defined]
 from types import MappingProxyType
 
 from gradtrace.annotations import Any, AnyFunction, Callable, Iterable
@@ -122,6 +122,7 @@ def own_fields(cls: Any, kw_only: bool) -> dict[str, Any]:
             kind = type(made.default)
             raise ValueError(f"mutable default {kind} for field {name} is not allowed: use default_factory")
         made.name, made.type = name, annotation
+        made._field_type = _FIELD  # type: ignore[union-attr]  # for its repr
         if made.kw_only is MISSING:
             made.kw_only = kw_only
         if made.default is not MISSING:

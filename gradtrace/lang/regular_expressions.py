@@ -10,6 +10,7 @@ import re
 
 from gradtrace.annotations import Any, AnyFunction
 from gradtrace.lang.budget import Meter
+from gradtrace.lang.costs import length_of
 from gradtrace.lang.iteration import metered
 from gradtrace.lang.values import named
 from gradtrace.lang.words import Names, refuse_unknown, words
@@ -23,7 +24,7 @@ def charging_methods(meter: Meter) -> dict[tuple[type, str], AnyFunction]:
     """Return the methods of patterns and matches that are charged, for the gate."""
 
     def expand(match: re.Match[str], template: str) -> str:
-        meter.reserve(len(template) * (len(match.string) + 1))
+        meter.reserve(longest_expansion(match, template))
         return match.expand(template)
 
     methods: dict[tuple[type, str], Any] = {(re.Pattern, name): searcher(name, meter) for name in SEARCHES}
@@ -38,8 +39,10 @@ def searcher(name: str, meter: Meter) -> AnyFunction:
     def search(pattern: re.Pattern[str], *args: Any, **how: Any) -> Any:
         string = args[place] if len(args) > place else how.get("string", "")
         charge_reading(string, meter)
-        if place:
-            charge_replacing(pattern, args[0] if args else how.get("repl", ""), string, meter)
+        if place and args:
+            args = (charged_replacement(pattern, args[0], string, meter), *args[1:])
+        elif place and "repl" in how:
+            how["repl"] = charged_replacement(pattern, how["repl"], string, meter)
         found = real(pattern, *args, **how)
         return metered(found, meter) if name == "finditer" else found
 
@@ -53,15 +56,36 @@ def charge_reading(string: Any, meter: Meter) -> None:
     meter.count_items(len(string))
 
 
-def charge_replacing(pattern: re.Pattern[str], template: Any, string: str, meter: Meter) -> None:
-    """Reserve the size of a text in which each match is replaced; a group may be as long as the text."""
+def charged_replacement(pattern: re.Pattern[str], template: Any, string: str, meter: Meter) -> Any:
+    """Return a replacement after its results were reserved; of a function each result is reserved when it is made."""
     if callable(template):
-        return
+        return charged_calls(template, len(string), meter)
     if type(template) is not str:
         raise TypeError(f"decoding to str: need a bytes-like object, {type(template).__name__} found")
-    if len(template) * (len(string) + 1) >= 1_000_000:
-        matches = sum(1 for _ in metered(pattern.finditer(string), meter))
-        meter.reserve(len(string) + matches * len(template))
+    longest = len(template) + template.count("\\") * len(string)
+    if longest * (len(string) + 1) >= 1_000_000:
+        matches = metered(pattern.finditer(string), meter)
+        meter.reserve(len(string) + sum(longest_expansion(match, template) for match in matches))
+    return template
+
+
+def charged_calls(function: AnyFunction, made: int, meter: Meter) -> AnyFunction:
+    """Return a function that replaces matches, charged for each call; its results together are one text."""
+
+    def replace(match: re.Match[str]) -> Any:
+        nonlocal made
+        meter.count_steps(1)
+        result = function(match)
+        made += length_of(result)
+        meter.reserve(made)
+        return result
+
+    return replace
+
+
+def longest_expansion(match: re.Match[str], template: str) -> int:
+    """Return the size of a template if each reference is the longest group, which a lookahead may read past a match."""
+    return len(template) + template.count("\\") * max(end - start for start, end in match.regs)
 
 
 def find_names(meter: Meter) -> Names:

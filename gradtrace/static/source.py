@@ -7,7 +7,7 @@ from typing import Any
 
 from gradtrace import lang
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.errors import UsageError
+from gradtrace.errors import NotKeptError, UsageError
 from gradtrace.lang import Program
 from gradtrace.limits import Budget
 from gradtrace.static.plan import Plan
@@ -29,7 +29,8 @@ def plan_of(
 
     `fed` are the inputs of a run (default: all); the others are constants of the plan. Gradients are taken with respect
     to the fed inputs that require grad. A root of several elements is summed. Raises UnsupportedError, with its place,
-    if the program's control flow depends on the inputs' numbers; UsageError if it creates no tensor.
+    if the program's control flow depends on the inputs' numbers; UsageError if it creates no tensor, NotKeptError if
+    that is on the device "meta".
     """
     recorder = Recorder()
     chosen = {name: inputs[name] for name in (inputs if fed is None else fed)}
@@ -43,6 +44,8 @@ def plan_of(
         for label, root in roots:
             if not isinstance(root, Tensor):
                 raise UsageError(f"{program.source.name} creates no tensor, so there is nothing to plan")
+            if root.is_meta:
+                raise NotKeptError.of_meta()
             results += derivatives(recorder, label, root, differentiable_inputs(chosen), order)
         plan = name_values(recorder.plan(results), recorder, run.env)
         lines = [span.line for span in run.spans]

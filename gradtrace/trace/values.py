@@ -36,7 +36,7 @@ class Value(NamedTuple):
     @property
     def data(self) -> Any:
         """Every element. NotKeptError if only a summary was kept."""
-        if self.kept is not None and self.kept.device == "meta":
+        if self.is_meta:
             raise NotKeptError.of_meta()
         if self.elements is None:
             raise NotKeptError(
@@ -57,6 +57,11 @@ class Value(NamedTuple):
     @property
     def is_float(self) -> bool:
         return self.dtype.startswith(("float", "bfloat"))
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether the tensor is on the device "meta", so that it has no elements."""
+        return self.kept is not None and self.kept.device == "meta"
 
     @property
     def is_measured(self) -> bool:

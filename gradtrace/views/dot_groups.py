@@ -130,7 +130,7 @@ def ranges(board: Canvas, group: Group) -> list[str]:
 def gradient_norm(drawn: Model, group: Group) -> float | None:
     """Return the Euclidean length of the gradients of a group's own parameters together; None if there are none."""
     parameters = (drawn.trace.tensors[t] for t in nodes.hidden_parameters(drawn, group))
-    lengths = [tensor.grad.norm for tensor in parameters if tensor.grad is not None]
+    lengths = [tensor.grad.norm for tensor in parameters if tensor.grad is not None and tensor.grad.is_measured]
     return math.hypot(*lengths) if lengths else None
 
 
@@ -145,7 +145,7 @@ def through(trace: Trace, group: Group, flowed: dict[int, Value] | None) -> Valu
     for last in range(size - 1, len(group.operations), size):
         tensor = trace.operations[group.operations[last]].outputs[-1]
         value = trace.tensors[tensor].value if flowed is None else flowed.get(tensor)
-        if value is None:
+        if value is None or not value.is_measured:
             return None
         found.append(float(value.data) if flowed is None and not value.shape else value.norm)
     return Value((len(found),), "float64", np.array(found))

@@ -137,10 +137,12 @@ def full(value: Value) -> str:
     """Return every element with all digits, so that reading the text gives the same number: "5.0", "[[1.0, nan], [-inf,
     2.0]]".
 
-    If only a summary was kept, return the shape and the range.
+    If only a summary was kept, return the shape and the range; "meta" for a tensor of that device.
     """
+    if value.is_meta:
+        return "meta"
     if not value.is_whole:
-        return f"{shape(value)}  {summary(value)}"
+        return short(value)
     data = value.data if not value.shape else value.data.tolist()
     return _full(data)
 
@@ -156,6 +158,7 @@ def jsonable(data: Any) -> Any:
     program as its line, NaN and infinities as the strings "NaN", "Infinity" and "-Infinity".
 
     A value of which only a summary was kept becomes an object with its facts: {"summary": {"shape": [64, 128], ...}}.
+    Facts that are not known, such as those of a tensor on the device "meta", are null.
     """
     if isinstance(data, float):
         if data != data:
@@ -164,6 +167,8 @@ def jsonable(data: Any) -> Any:
     if isinstance(data, Value):
         if data.kept is not None:
             facts: dict[str, Any] = jsonable(data.kept)
+            if not data.is_measured:
+                facts = {**dict.fromkeys(facts), "shape": data.shape, "dtype": data.dtype, "device": data.kept.device}
             return {"summary": {name: fact for name, fact in facts.items() if name not in ("checksum", "sketch")}}
         return jsonable(data.data if not data.shape else data.data.tolist())
     if isinstance(data, Span):

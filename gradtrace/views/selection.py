@@ -82,8 +82,8 @@ def key_of(tensor: TensorRecord, by: str) -> Any:
 
 
 def size_of(value: Value | None) -> float | None:
-    """Return a scalar's number or an array's norm; None if it cannot be compared (NaN)."""
-    if value is None:
+    """Return a scalar's number or an array's norm; None if it cannot be compared (NaN, meta)."""
+    if value is None or not value.is_measured:
         return None
     if value.shape:
         found = value.norm

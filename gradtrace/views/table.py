@@ -108,7 +108,7 @@ def value(t: TensorRecord) -> Cell:
 def contents(found: Value) -> Cell:
     """Return a cell with a scalar, the elements of a small array, or a large one's range and mean."""
     text = numbers.elements(found) if 0 < found.numel <= numbers.SMALL and found.is_whole else ""
-    if found.kept is not None and found.kept.device == "meta":
+    if found.is_meta:
         return Cell("meta", "dim")
     if not found.shape and found.is_whole:
         text = numbers.number(found.data)

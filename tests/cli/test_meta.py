@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from typing import Any
 
 import pytest
@@ -28,7 +30,25 @@ def test_the_table_says_meta(program: str, answer: Any) -> None:
     assert rows["loss"][1:3] == ["meta", "()"]
 
 
-@pytest.mark.parametrize("command", ["jacobian", "hessian", "check", "paths"])
+def test_data_has_null_or_meta_for_what_is_not_known(program: str, answer: Any) -> None:
+    found = json.loads(answer("eval", program, "--format", "json"))
+    for facts in (found["gradients"]["net.weight"]["summary"], found["tensors"][0]["value"]["summary"]):
+        known = {name: fact for name, fact in facts.items() if fact is not None}
+        assert known == {"shape": [2, 3], "dtype": "float32", "device": "meta"}
+        assert {"norm", "zeros", "nan"} < facts.keys()
+    rows = list(csv.DictReader(answer("eval", program, "--format", "csv").splitlines()))
+    assert {row["value"] for row in rows} == {"meta"} and {row["grad"] for row in rows} == {"meta", ""}
+    assert answer("eval", program, "--sort", "value").splitlines()[2].startswith("net.weight")
+
+
+@pytest.mark.parametrize("options", [(), ("--depth", "0"), ("--depth", "0", "--detail"), ("--color-by", "grad-norm")])
+def test_a_picture_has_no_norm(options: tuple[str, ...], program: str, answer: Any, here: Any) -> None:
+    answer("graph", program, *options, "-o", "x.dot")
+    drawn = (here / "x.dot").read_text()
+    assert "net" in drawn and "|grad|" not in drawn and "grad norm" not in drawn
+
+
+@pytest.mark.parametrize("command", ["jacobian", "hessian", "check", "paths", "plan", "compare"])
 def test_derivatives_need_values(command: str, program: str, refusal: Any) -> None:
     assert refusal(command, program) == (1, f"gradtrace: {NO_VALUES}\n")
 

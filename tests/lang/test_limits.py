@@ -53,6 +53,9 @@ WITHOUT_END = [
     "f = lambda: f()\ndef g():\n    while True:\n        try: f()\n        except RecursionError: pass\ng()",
     "x = [1]\nfor i in x: x.append(1)",
     "any(False for _ in iter(int, 1))",
+    "import re\nre.sub('a', str, 'a' * 10**5)",
+    "import re\nre.sub('a', lambda m: '', 'a' * 10**5)",
+    "import time\ntime.strftime('%A' * 10**5)",
 ]
 
 
@@ -101,6 +104,11 @@ LARGE = [
     "import operator\noperator.mul('a', 10**7)",
     "import functools, operator\nfunctools.reduce(operator.mul, [10**1000] * 5000)",
     "import random\nrandom.getrandbits(10**9)",
+    "import re\nre.sub('(a*)', r'\\1' * 100, 'a' * 10**5)",
+    "import re\nre.sub('(?=(a*))', r'\\g<1>', 'a' * 2000)",
+    "import re\nre.compile('(a*)').subn(repl=r'\\1' * 100, string='a' * 10**5)",
+    "import re\nre.match('(a*)', 'a' * 10**5).expand(r'\\1' * 100)",
+    "import re\nre.sub('a', lambda m: 'x' * 1000, 'a' * 10**4)",
 ]
 
 

@@ -124,7 +124,7 @@ class Fielded:
     _: dataclasses.KW_ONLY
     z: float = 2.0
 for f in dataclasses.fields(Fielded):
-    print(f.name, f.default is dataclasses.MISSING, f.default_factory is dataclasses.MISSING, f.init, f.repr, f.compare, f.hash, f.kw_only, dict(f.metadata))
+    print(f.name, f.default is dataclasses.MISSING, f.default_factory is dataclasses.MISSING, f.init, f.repr, f.compare, f.hash, f.kw_only, dict(f.metadata), repr(f).rpartition(",")[2])
 for wrong in (lambda: dataclasses.field(default=1, default_factory=list), lambda: dataclasses.field(unknown=1)):
     try: wrong()
     except (TypeError, ValueError) as e: print(e)

@@ -6,22 +6,13 @@ https://pytorch.org/docs/stable/meta.html
 from __future__ import annotations
 
 import resource
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gradtrace as torch
-from gradtrace.engine import state
 from tests.ops.cases import CASES
-
-
-@pytest.fixture(autouse=True)
-def short_ways_again() -> Iterator[None]:
-    """Let the operators of other tests in this process take their short ways."""
-    yield
-    state.set(meta=False)
 
 
 def results(value: Any) -> list[Any]:

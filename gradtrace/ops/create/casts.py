@@ -9,7 +9,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import NO_DATA, Tensor
 from gradtrace.engine.operators.broadcast import check_takes
 from gradtrace.ops.api import expose, named, public
-from gradtrace.ops.create.factories import assign, cast, fill, fill_tensor, in_format, on_device, to_meta, zero
+from gradtrace.ops.create.factories import assign, cast, fill, fill_tensor, in_format, on_device, valueless, zero
 
 
 @public(forms="m")
@@ -35,6 +35,19 @@ def to(
     wanted = dtypes.as_dtype(dtype) or self.dtype
     changed = self if wanted is self.dtype and not copy else cast(self, wanted.np)
     return changed if memory_format in (None, "torch.preserve_format") else in_format(changed, memory_format)
+
+
+def to_meta(self: Tensor) -> Tensor:
+    out = cast(self, self.dtype.np)
+    out._data = valueless(out._data)
+    if out.grad_fn is not None:
+        out.grad_fn.register_prehook(no_way_back)
+    return out
+
+
+def no_way_back(gradients: tuple[Any, ...]) -> None:
+    """Raise NotImplementedError: the gradient of a tensor on the device "meta" cannot be brought to the CPU."""
+    raise NotImplementedError(NO_DATA)
 
 
 def _cast_method(name: str, target: dtypes.dtype) -> None:

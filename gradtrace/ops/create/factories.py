@@ -11,7 +11,7 @@ from gradtrace.engine.data.lazy import is_array, np
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import NO_DATA, Tensor
 from gradtrace.engine.data.types import Array, Ints, NumpyDtype, Shape
-from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, d, elementwise_op, fill_op, structural_op
+from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, elementwise_op, fill_op, structural_op
 from gradtrace.engine.operators.rounding import fitting
 from gradtrace.engine.operators.strided_view import channels_last, dense_copy, empty_like
 from gradtrace.ops.api import public, sizes
@@ -27,8 +27,6 @@ in_channel_order = structural_op("channels_last(self)", lambda a: channels_last(
 clone = elementwise_op("clone(self)", dense_copy, "self", identity="self", scalar=lambda a: a, self=PASS_ON)
 cast = elementwise_op("cast(self; np_dtype)", lambda a, np_dtype: np.asarray(a).astype(np_dtype), "self",
     identity="self", public="to", node="ToCopyBackward0", self=PASS_ON)
-to_meta = elementwise_op("to_meta(self)", lambda a: valueless(a), "self", public="to", node="ToCopyBackward0",
-    self=d("", lambda xp, g, out, self: no_way_back()))
 assign = fill_op("assign(self, source)", lambda a, b: np.broadcast_to(b, np.shape(a)).astype(np.asarray(a).dtype),
     "source", public="copy", aten="copy_", node="torch::autograd::CopyBackwards",
     self=ZERO_GRAD, source=PASS_ON)
@@ -40,11 +38,6 @@ fill_tensor = fill_op("fill_tensor(self, value)", lambda a, value: np.full_like(
 zero = fill_op("zero(self)", lambda a: np.zeros_like(a), "0", overlap="idempotent",
     self=ZERO_GRAD)
 # fmt: on
-
-
-def no_way_back() -> None:
-    """Raise NotImplementedError: the gradient of a tensor on the device "meta" cannot be brought to the CPU."""
-    raise NotImplementedError(NO_DATA)
 
 
 def is_channels_last(memory_format: Any, dims: int) -> bool:

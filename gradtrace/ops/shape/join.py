@@ -55,7 +55,7 @@ def joined(arrays: Sequence[Array], dim: int) -> Array:
 def roll_kernel(a: Array, shifts: Ints, dims: Ints | None) -> Array:
     """Roll; only along dims does a channels_last array stay so."""
     rolled = np.roll(a, shifts, dims)
-    return channels_last(rolled) if dims is not None and are_channels_last(a) else np.ascontiguousarray(rolled)
+    return channels_last(rolled) if dims is not None and are_channels_last(a) else np.array(rolled, order="C")
 
 
 def flip_kernel(a: Array, dims: Dims) -> Array:

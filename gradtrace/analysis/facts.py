@@ -231,7 +231,7 @@ def loss_of(trace: Trace, step: TrainingStep) -> float | None:
     found = loss_in(trace, step)
     value: Any = None if found is None else found.value
     if value is None or not value.shape:
-        return None if value is None else float(value.data)
+        return None if value is None or not value.is_whole else float(value.data)
     return float(value.data.flat[0] if value.is_whole else value.summary.mean)
 
 

@@ -133,10 +133,9 @@ def row(one: Loss) -> list[Any]:
 
 def columns(shown: list[TensorRecord], digits: Mapping[int, Digits]) -> list[Column]:
     """Return two columns: the correct decimal digits of each tensor's value and gradient."""
+    unknown = (None, None)
+    found = [digits.get(t.id, unknown) if t.value is not None and t.value.is_measured else unknown for t in shown]
     return [
-        Column(title, [Cell("", "dim") if one is None else right(f"{one:.1f}") for one in found])
-        for title, found in (
-            ("digits", [digits.get(t.id, (None, None))[0] for t in shown]),
-            ("grad digits", [digits.get(t.id, (None, None))[1] for t in shown]),
-        )
+        Column(title, [Cell("", "dim") if pair[i] is None else right(f"{pair[i]:.1f}") for pair in found])
+        for i, title in enumerate(("digits", "grad digits"))
     ]

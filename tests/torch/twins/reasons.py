@@ -46,6 +46,12 @@ DIFFERS = {
     "behaviour/detach_01_shares_storage.py": {"kinds": "views", "values": "views", "why": "views"},
     "behaviour/devices_03_meta.py": {"steps": "meta", "values": "meta"},
     "behaviour/devices_05_meta_transforms.py": {"labels": "transforms", "steps": "transforms"},
+    "behaviour/devices_07_meta_optimisers.py": {
+        "kinds": "other results",
+        "labels": "transforms",
+        "steps": "transforms",
+        "why": "other results",
+    },
     "behaviour/errors_01_no_grad_fn.py": {"steps": "refused"},
     "behaviour/errors_03_none_grad.py": {"steps": "refused"},
     "behaviour/errors_05_arguments.py": {"edges": "leaf"},

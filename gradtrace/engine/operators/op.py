@@ -284,11 +284,9 @@ def in_c_order(kernel: Kernel, keeps_channels: bool) -> Kernel:
 
     def call(*raws: object) -> Array | tuple[Array, ...]:
         found = kernel(*raws)
-        if type(found) is tuple:
-            return tuple(np.asarray(each, order="C") for each in found)
-        if keeps_channels and are_channels_last(raws[0]):
-            return channels_last(found)
-        return np.asarray(found, order="C")
+        in_channels = keeps_channels and are_channels_last(raws[0])
+        put = channels_last if in_channels else lambda each: np.asarray(each, order="C")
+        return tuple(map(put, found)) if type(found) is tuple else put(found)
 
     return call
 

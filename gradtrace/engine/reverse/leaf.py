@@ -27,7 +27,7 @@ def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | No
     if isinstance(gradient, Tensor):
         extra.grad = records["copy"](None, gradient) if have is None else have + gradient
     elif have is None:
-        extra.grad = on_device_of(leaf, own_array(gradient, taken))
+        extra.grad = on_device_of(leaf, in_layout_of(leaf._data, own_array(gradient, taken)))
     elif type(have._data) is float:
         have._data += float(gradient)
     else:
@@ -42,6 +42,17 @@ def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | No
                 raise RuntimeError("Tensor post accumulate grad hooks should return None.")
             if state.watcher is not None:
                 state.watcher.hooked("accumulated", hook, None, None)
+
+
+def in_layout_of(raw: Any, gradient: float | Array) -> float | Array:
+    """Return a gradient with the strides of a dense leaf, as PyTorch stores it (accumulate_grad.h)."""
+    if type(gradient) is float or type(raw) is not np.ndarray or raw.flags.c_contiguous:
+        return gradient
+    laid = np.empty_like(raw, gradient.dtype)  # type: ignore[union-attr]
+    if laid.strides != raw.strides:
+        return gradient
+    laid[...] = gradient
+    return laid
 
 
 def own_array(gradient: float | Array, taken: dict[int, Any] | None) -> float | Array:

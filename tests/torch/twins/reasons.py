@@ -52,6 +52,7 @@ DIFFERS = {
         "steps": "transforms",
         "why": "other results",
     },
+    "behaviour/pooling_01_layouts.py": {"parts": "header"},
     "behaviour/errors_01_no_grad_fn.py": {"steps": "refused"},
     "behaviour/errors_03_none_grad.py": {"steps": "refused"},
     "behaviour/errors_05_arguments.py": {"edges": "leaf"},

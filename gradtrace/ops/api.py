@@ -11,7 +11,7 @@ from gradtrace.engine.calls import call
 from gradtrace.engine.calls.inplace import inplace
 from gradtrace.engine.data.dtypes import float64, get_default_dtype, python_number
 from gradtrace.engine.data.higher import higher
-from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.lazy import is_meta, np
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Later, Tensor
 from gradtrace.engine.data.types import Ints
@@ -70,10 +70,10 @@ def on_meta(function: F, kind: str, args: tuple[Any, ...], options: dict[str, An
     """Call a function that may compute from arrays; its results are on "meta" if an argument is."""
     if kind == "dynamic" and function.__name__ != "where":
         refuse_meta(function.__name__, args)
-    if kind == "random" and any(getattr(each, "is_meta", False) for each in args):
+    if kind == "random" and any(map(is_meta, args)):
         return drawing_nothing(function, args, options)
     results = function(*args, **options)
-    if kind == "samples" and any(getattr(each, "is_meta", False) for each in args):
+    if kind == "samples" and any(map(is_meta, args)):
         for each in results if isinstance(results, tuple) else (results,):
             if isinstance(each, Tensor) and not each.is_meta:
                 each._data = higher["as_meta"](each._data)
@@ -93,7 +93,7 @@ def drawing_nothing(function: F, args: tuple[Any, ...], options: dict[str, Any])
 
 def refuse_meta(name: str, args: tuple[Any, ...]) -> None:
     """Raise NotImplementedError if the result of a function, or its shape, depends on values that a tensor lacks."""
-    if any(getattr(each, "is_meta", False) for each in args):
+    if any(map(is_meta, args)):
         raise NotImplementedError(f"{name}: its result depends on values, which a meta tensor does not have")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite
 
 from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
-from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.lazy import is_meta, np
 
 if TYPE_CHECKING:
     from gradtrace.engine.data.types import Array
@@ -61,7 +61,7 @@ def sketched(summary: Summary, array: Array) -> Summary:
 def statistics(array: Array) -> Summary:
     """Return the Summary of an array without checksum and sketch."""
     shape, name = tuple(array.shape), name_of(array.dtype)
-    if getattr(array, "is_meta", False):
+    if is_meta(array):
         return unmeasured(shape, name, "meta")
     if not array.size:
         return Summary(shape, name, "cpu", None, None, None, 0.0, 0.0, 0, 0, 0, (0,) * BINS)

@@ -15,7 +15,7 @@ last one, and notes which call made each version and which call read it first.
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterable
-from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.lazy import is_meta, np
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.trace.array_summary import Summary, sketched, summarize
@@ -181,7 +181,7 @@ class Keeper:
         if raw is None or raw.nbytes <= SMALL:
             return
         root = storage_of(raw)
-        if getattr(raw, "is_meta", False):  # there is nothing to keep
+        if is_meta(raw):  # there is nothing to keep
             self._summarize(kept, raw, root)
             return
         if ident(root) in self._paid:
@@ -241,8 +241,8 @@ class Keeper:
         paid = ident(root) in self._paid
         self._paid.discard(ident(root))
         once = None
-        is_meta = getattr(found[0].array, "is_meta", False)
-        several = len(found) > 1 and size >= root.nbytes > SMALL and root.flags.c_contiguous and not is_meta
+        valueless = is_meta(found[0].array)
+        several = len(found) > 1 and size >= root.nbytes > SMALL and root.flags.c_contiguous and not valueless
         if several and (paid or self.reserve(root.nbytes)):
             once = (root, root.copy())
         for kept in found:
@@ -250,7 +250,7 @@ class Keeper:
             self._noted.pop(ident(array), None)
             if once is not None:
                 kept.array = moved(array, *once)
-            elif is_meta:
+            elif valueless:
                 self._summarize(kept, array, root)
             elif paid or array.nbytes <= SMALL or self.reserve(array.nbytes):
                 kept.array = array.copy()

@@ -15,7 +15,7 @@ from gradtrace.engine.calls.overlap import refuse_overlap, repeats
 from gradtrace.engine.calls.view_rules import DIRECT, INDIRECT, refuse_change
 from gradtrace.engine.data.dtypes import of_raw, python_number, spec_of
 from gradtrace.engine.data.higher import higher
-from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.lazy import is_meta, np
 from gradtrace.engine.data.node import FREED, FREED_MESSAGE, SAVE, TUPLES, Node
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import NO_DATA, Tensor, gradient_edge, on_device_of
@@ -231,7 +231,7 @@ def write(target: Tensor, raw: Any) -> None:
     if state.meta:
         if target.is_meta:
             return
-        if getattr(raw, "is_meta", False):
+        if is_meta(raw):
             raise NotImplementedError(NO_DATA)
     if type(target._data) in (float, bool) and type(raw) in (float, bool):
         target._data = type(target._data)(raw)

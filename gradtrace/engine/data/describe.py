@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.lazy import is_meta
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor_fields import TensorExtras
 
@@ -165,7 +166,7 @@ class Described:
 
     @property
     def is_meta(self) -> bool:
-        return getattr(self._data, "is_meta", False)
+        return is_meta(self._data)
 
     @property
     def is_cpu(self) -> bool:

@@ -15,7 +15,7 @@ from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.attributes import Attributes, check_assigned_grad
 from gradtrace.engine.data.dtypes import TensorSpec
 from gradtrace.engine.data.higher import higher
-from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.lazy import is_meta, np
 from gradtrace.engine.data.node import HookTable, Node, RemovableHandle, accumulator, add_hook, named
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor_fields import Counter, TensorExtras, View
@@ -545,12 +545,12 @@ def normalise(raw: Any) -> Raw:
         return float(raw)
     if isinstance(raw, np.bool_):
         return bool(raw)
-    return raw if getattr(raw, "is_meta", False) else np.asarray(raw)
+    return raw if is_meta(raw) else np.asarray(raw)
 
 
-def on_device_of(tensor: Any, raw: Raw) -> Tensor:
-    """Return a gradient as a tensor on the device of the tensor (or edge) that it belongs to."""
-    return Tensor._wrap(higher["as_meta"](raw) if getattr(tensor, "is_meta", False) else raw)
+def on_device_of(tensor: Tensor, raw: Raw) -> Tensor:
+    """Return raw data as a tensor on the device of another one."""
+    return Tensor._wrap(higher["as_meta"](raw) if tensor.is_meta else raw)
 
 
 def grad_fn_text(fn: Node) -> str:

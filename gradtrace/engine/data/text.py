@@ -14,7 +14,7 @@ is asked only for its shape, its edges and `tolist()`.
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
-from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.lazy import is_meta, np
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,7 +109,7 @@ def tensor_text(
     aligned. With a `grad_fn_name`, `requires_grad` is not shown.
     """
     shape = _shape(array)
-    if getattr(array, "is_meta", False):
+    if is_meta(array):
         contents, suffixes = ELLIPSIS, ["device='meta'", f"size={tuple(shape)}"]
         suffixes += [f"dtype=torch.{dtype_name}"] if dtype_name != default_dtype_name else []
     else:

@@ -18,6 +18,7 @@ from math import inf
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.data.dtypes import has_spec
 from gradtrace.engine.data.higher import higher
+from gradtrace.engine.data.lazy import is_meta
 from gradtrace.engine.data.node import FREED, AccumulateGrad, Node, OpNode
 from gradtrace.engine.data.state import state, using
 from gradtrace.engine.data.tensor import Tensor
@@ -137,7 +138,7 @@ class Pass:
         passes_run["ordered" if self.ordered else "fast"] += 1
         for node, number, gradient in roots:
             self.taken[id(gradient)] = gradient
-            self.meta = self.meta or getattr(gradient, "is_meta", False)
+            self.meta = self.meta or is_meta(gradient)
             arriving = self.marked(unbroadcast_and_cast(gradient, node, number, None, 0))
             self.receive(node, arriving if node.outputs == 1 else {number: arriving})
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any
-from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.lazy import is_meta, np
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import NO_DATA, Tensor, on_device_of
 from gradtrace.engine.operators.op import records
@@ -20,7 +20,7 @@ def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | No
     """
     if not leaf._req and not leaf.requires_grad:  # since the graph was built
         return
-    if getattr(gradient, "is_meta", False) and not leaf.is_meta:
+    if is_meta(gradient) and not leaf.is_meta:
         raise NotImplementedError(NO_DATA)
     extra = leaf.extra()
     have = extra.grad

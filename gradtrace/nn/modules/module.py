@@ -13,7 +13,7 @@ from typing import Any
 from gradtrace import ops
 from gradtrace.engine.data import describe, dtypes
 from gradtrace.engine.data.modes import no_grad
-from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.data.tensor import NO_DATA, Tensor
 from gradtrace.nn.homes import Homed
 from gradtrace.nn.modules._hooks import (
     Hooked,
@@ -43,8 +43,8 @@ __all__ = [
 
 
 NO_WAY_BACK = (
-    "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() "
-    "when moving module from meta to a different device."
+    f"{NO_DATA} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving module from meta to "
+    "a different device."
 )
 
 

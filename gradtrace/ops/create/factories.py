@@ -7,7 +7,7 @@ from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.describe import CHANNELS_LAST, CPU, Size, get_default_device, is_meta_device
 from gradtrace.engine.data.dtypes import as_dtype
 from gradtrace.engine.data.higher import higher
-from gradtrace.engine.data.lazy import is_array, np
+from gradtrace.engine.data.lazy import is_array, is_meta, np
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import NO_DATA, Tensor
 from gradtrace.engine.data.types import Array, Ints, NumpyDtype, Shape
@@ -128,7 +128,7 @@ def tensor(
         shared_array(data)
     elif isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    if is_array(data) or getattr(data, "is_meta", False):
+    if is_array(data) or is_meta(data):
         return finish(np.array(data, dtype=data.dtype if dtype is None else np_of(dtype)), requires_grad, device)
     return finish(from_nested(data, dtype), requires_grad, device)
 

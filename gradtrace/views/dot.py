@@ -285,7 +285,8 @@ def remarks(drawn: Model, options: DotOptions, flowed: Mapping[int, Value], sour
     found = signs(drawn, source)
     shown = [trace.tensors[node.record] for node in drawn.nodes if node.kind == "tensor"]
     computed = any(t.requires_grad and not t.is_leaf and t.id not in flowed for t in shown)
-    if options.gradients and computed and any(t.grad is not None for t in trace.tensors):
+    kept = [t.grad for t in trace.tensors if t.grad is not None]
+    if options.gradients and computed and kept and all(grad.is_measured for grad in kept):
         found.append("no grad line: grad is None")
     freed = any(f.freed and f.saved for f in trace.functions)
     if options.style == "function" and options.values and freed:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any
+from gradtrace.trace.array_summary import norm_of
 from gradtrace.trace.record import TensorRecord
-from gradtrace.trace.values import norm_of
 
 
 def update_of(t: TensorRecord, versions: list[TensorRecord]) -> float | None:

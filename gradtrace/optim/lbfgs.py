@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import using
 from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.operators.dot_product import dot_product
 from gradtrace.engine.operators.rounding import multiply_add
 from gradtrace.optim.optimizer import Optimizer, check, evaluate, options
 from gradtrace.optim.updates import begin, commit, scalar
@@ -64,7 +65,7 @@ class LineSearch:
     def evaluate(self, t: Any) -> Point:
         f, g = self.objective(t, self.direction)
         self.evaluations += 1
-        return Point(t, f, g, g.dot(self.direction))
+        return Point(t, f, g, dot_product(g, self.direction))
 
     def too_high(self, point: Point) -> bool:
         return bool(point.f > self.start.f + self.c1 * point.t * self.start.gtd)
@@ -213,25 +214,25 @@ class LBFGS(Optimizer):
         alphas = [0.0] * len(ys)
         q = -grad
         for i in range(len(ys) - 1, -1, -1):
-            alphas[i] = ss[i].dot(q) * ro[i]
+            alphas[i] = dot_product(ss[i], q) * ro[i]
             q = multiply_add(q, -float(alphas[i]), ys[i])
         r = q * state["H_diag"]
         for i in range(len(ys)):
-            r = multiply_add(r, float(alphas[i] - ys[i].dot(r) * ro[i]), ss[i])
+            r = multiply_add(r, float(alphas[i] - dot_product(ys[i], r) * ro[i]), ss[i])
         state["al"] = alphas + [None] * (history_size - len(alphas))
         return r
 
     def _remember(self, state: dict[str, Any], grad: Array, history_size: int) -> None:
         y = grad - state["prev_flat_grad"]
         s = state["d"] * state["t"]
-        ys = y.dot(s)
+        ys = dot_product(y, s)
         if not ys > 1e-10:
             return
         for name, value in (("old_dirs", y), ("old_stps", s), ("ro", 1.0 / ys)):
             if len(state[name]) == history_size:
                 state[name].pop(0)
             state[name].append(value)
-        state["H_diag"] = ys / y.dot(y)
+        state["H_diag"] = ys / dot_product(y, y)
 
     # ---- the step
 
@@ -259,7 +260,7 @@ class LBFGS(Optimizer):
         for iteration in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
             direction = self._direction(state, grad, group["history_size"])
-            before, slope = loss, grad.dot(direction)
+            before, slope = loss, dot_product(grad, direction)
             lr = scalar(group["lr"])
             length = min(1.0, 1.0 / np.abs(grad).sum()) * lr if state["n_iter"] == 1 else lr
             state.update(prev_flat_grad=grad.copy(), prev_loss=loss, d=direction, t=length)

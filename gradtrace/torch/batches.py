@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from gradtrace.engine.operators.dot_product import dot_product
 from gradtrace.torch.measure import FLOATS, SAMPLE, Facts, is_exact, of_finite_part
 from gradtrace.torch.memory import CODES, Chunk, numpy, quietly
 from gradtrace.trace.array_sketch import checksum_of, sketch_of
@@ -101,10 +102,10 @@ def facts_of(part: Any, zeros: int, low: float, high: float, total: float, absol
     """Return the statistics of one copy, computed again if it has NaN or infinities, or if a sum is out of range."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return of_finite_part(torch.from_numpy(part))
-    square = float(part.dot(part))
+    square = float(dot_product(part, part))
     if not is_exact(total, square, low, high):
         wide = part.astype(numpy.float64)
-        total, square = float(numpy.add.reduce(wide)), float(wide.dot(wide))
+        total, square = float(numpy.add.reduce(wide)), float(dot_product(wide, wide))
         absolute = float(numpy.add.reduce(numpy.abs(wide)))
     return Facts(low, high, total, square**0.5, zeros, absolute, 0, 0, part.size)
 

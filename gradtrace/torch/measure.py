@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from gradtrace.engine.operators.dot_product import dot_product
 from gradtrace.torch.memory import array_of, is_readable, numpy, quietly
 
 FLOATS = (torch.float32, torch.float64)
@@ -121,10 +122,10 @@ def of_array(array: Any, flat: Any) -> Facts | None:
     if not (math.isfinite(low) and math.isfinite(high)):
         return None
     total = float(numpy.add.reduce(array)) if array.size <= FEW else flat.sum().item()
-    square = float(array.dot(array))
+    square = float(dot_product(array, array))
     if not is_exact(total, square, low, high):
         wide = array.astype(numpy.float64)
-        total, square = float(numpy.add.reduce(wide)), float(wide.dot(wide))
+        total, square = float(numpy.add.reduce(wide)), float(dot_product(wide, wide))
     zeros = zeros_between(low, high, array.size)
     if zeros < 0 and array.size <= EXACT:
         zeros = int(numpy.count_nonzero(array == 0))

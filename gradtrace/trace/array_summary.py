@@ -6,6 +6,7 @@ from math import isfinite
 
 from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
 from gradtrace.engine.data.lazy import is_meta, np
+from gradtrace.engine.operators.dot_product import dot_product
 
 if TYPE_CHECKING:
     from gradtrace.engine.data.types import Array
@@ -77,14 +78,29 @@ def statistics(array: Array) -> Summary:
     zeros = array.size - int(np.count_nonzero(array))
     wide = finite.astype(np.float64)
     mean, absolute = float(add(wide)) / wide.size, float(add(np.abs(wide))) / wide.size
-    norm = float(np.dot(wide, wide)) ** 0.5
+    norm = float(dot_product(wide, wide)) ** 0.5
     if not isfinite(norm) or not norm:  # the squares overflow, or vanish
         largest = float(max(abs(low), abs(high))) or 1.0
         part = wide / largest
         mean, absolute = largest * float(part.mean()), largest * float(np.abs(part).mean())
-        norm = largest * float(np.dot(part, part)) ** 0.5
+        norm = largest * float(dot_product(part, part)) ** 0.5
     counts = histogram(wide, float(low), float(high))
     return Summary(shape, name, "cpu", low.item(), high.item(), mean, absolute, norm, zeros, nan, inf, counts)
+
+
+def norm_of(raw: Any) -> float:
+    """Return the Euclidean length of raw data; the squares of large numbers do not overflow."""
+    if not getattr(raw, "shape", ()):
+        return abs(float(raw))
+    data = raw.astype("float64", copy=False).reshape(-1, order="A")
+    squares = float(dot_product(data, data))
+    if squares > 1e-300 and isfinite(squares):
+        return float(squares**0.5)
+    largest = float(abs(data).max()) if data.size else 0.0
+    if not largest or not isfinite(largest):
+        return largest
+    scaled = data / largest
+    return largest * float(dot_product(scaled, scaled) ** 0.5)
 
 
 def add(array: Array) -> float:

@@ -18,7 +18,7 @@ from gradtrace.annotations import TYPE_CHECKING, Any, Iterable
 from gradtrace.engine.data.lazy import is_meta, np
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.trace.array_summary import Summary, sketched, summarize
+from gradtrace.trace.array_summary import Summary, norm_of, sketched, summarize
 from gradtrace.trace.ident import ident
 
 if TYPE_CHECKING:
@@ -312,8 +312,8 @@ class Keeper:
         before = self._replaced.get(ident(tensor))
         if before is None or before.shape != getattr(tensor._data, "shape", None):
             return None
-        size = float(np.linalg.norm(before))
-        moved = float(np.linalg.norm(tensor._data - before))
+        size = norm_of(before)
+        moved = norm_of(tensor._data - before)
         return moved / size if size else float("inf") if moved else 0.0
 
     def version_read(self, tensor: Tensor, call: int) -> Version | None:

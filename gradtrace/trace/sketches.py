@@ -9,7 +9,8 @@ from __future__ import annotations
 from gradtrace.annotations import Any
 from gradtrace.engine.data.lazy import np
 from gradtrace.trace.array_sketch import checksum_of, sketch_of
-from gradtrace.trace.values import INFINITY, Value, norm_of
+from gradtrace.trace.array_summary import norm_of
+from gradtrace.trace.values import INFINITY, Value
 
 __all__ = ["checksum_of", "equal_bits", "relative_difference", "sketch_of"]
 

@@ -9,7 +9,7 @@ from gradtrace.engine.data.dtypes import count
 from gradtrace.engine.data.lazy import is_meta, np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import NotKeptError
-from gradtrace.trace.array_summary import Summary, name_of, summarize, unmeasured
+from gradtrace.trace.array_summary import Summary, name_of, norm_of, summarize, unmeasured
 from gradtrace.trace.ident import ident
 from gradtrace.trace.keeper import SMALL, Keeper, Kept, Version
 
@@ -164,21 +164,6 @@ def taken(array: Any) -> Value:
         array = array.view()
         array.flags.writeable = False
     return Value(tuple(array.shape), name_of(array.dtype), array, None)
-
-
-def norm_of(raw: Any) -> float:
-    """Return the Euclidean length of raw data; the squares of large numbers do not overflow."""
-    if not getattr(raw, "shape", ()):
-        return abs(float(raw))
-    data = raw.astype("float64", copy=False).reshape(-1, order="A")
-    squares = float(data @ data)
-    if 1e-300 < squares < INFINITY:
-        return float(squares**0.5)
-    largest = float(abs(data).max()) if data.size else 0.0
-    if not largest or not largest < INFINITY:
-        return largest
-    scaled = data / largest
-    return largest * float((scaled @ scaled) ** 0.5)
 
 
 class Contents:

@@ -14,6 +14,7 @@ from gradtrace.analysis.compare.runs import RecordedRun
 from gradtrace.analysis.compare.tolerance import ROUNDING, Tolerance, base_of
 from gradtrace.annotations import Any
 from gradtrace.engine.data.lazy import np
+from gradtrace.trace.array_summary import norm_of
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, Value
 
@@ -210,8 +211,8 @@ class Cells:
             return None
 
         first, second, rounding = moves
-        size = max(float(np.linalg.norm(first)), float(np.linalg.norm(second)))
-        gap = max(0.0, float(np.linalg.norm(first - second)) - rounding)
+        size = max(norm_of(first), norm_of(second))
+        gap = max(0.0, norm_of(first - second) - rounding)
         return gap / size if size > rounding else 0.0
 
     def moves(self, i: int, j: int) -> tuple[Any, Any, float] | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine.data.lazy import np
-from gradtrace.trace.values import Value, norm_of
+from gradtrace.engine.operators.dot_product import dot_product
+from gradtrace.trace.array_summary import norm_of
+from gradtrace.trace.values import Value
 
 CLOSE = 1e-4
 FEW = 0.5  # of the elements: a mask leaves that many as they are
@@ -25,10 +27,10 @@ def relation(a: Value | None, b: Value | None) -> str:
 
 def close_to_multiple(first: Any, second: Any) -> float | None:
     """Return c where second = c * first; None if no number does that."""
-    squares = float(first @ first)
+    squares = float(dot_product(first, first))
     if not squares or first.size < 2:
         return None
-    factor = float(first @ second) / squares
+    factor = float(dot_product(first, second)) / squares
     return factor if factor and norm_of(second - factor * first) < CLOSE * norm_of(second) else None
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Callable
 from gradtrace.engine.data.lazy import np
+from gradtrace.engine.operators.dot_product import ROW, dot_product
 
 if TYPE_CHECKING:
     from gradtrace.engine.data.tensor import Tensor
@@ -49,7 +50,6 @@ SIGN = -(2**63)
 spare: list[Array] = []
 # Where the derivative of an array's sine or cosine is wanted, by the array's id.
 wanted: dict[int, Array] = {}
-COLUMNS = 1024  # of the matrix that a fingerprint reads
 
 
 def sin(x: Array) -> Array:
@@ -87,10 +87,12 @@ def with_slope(call: Callable[..., Tensor], input: Tensor) -> Tensor:
 
 def fingerprint(x: Array) -> float:
     """Return a weighted sum of an array, which shows whether it was written to, but for changes lost in rounding."""
-    whole = x.size // COLUMNS * COLUMNS
-    flat, columns = x.reshape(-1), np.sin(np.arange(1.0, COLUMNS + 1))
-    rows = np.cos(np.arange(1.0, whole // COLUMNS + 1))
-    return float(rows @ (flat[:whole].reshape(-1, COLUMNS) @ columns) + columns[: x.size - whole] @ flat[whole:])
+    flat = x.reshape(-1)
+    whole = x.size // ROW * ROW
+    columns = np.sin(np.arange(1.0, ROW + 1))
+    rows = np.cos(np.arange(1.0, whole // ROW + 1))
+    sums = np.vecdot(flat[:whole].reshape(-1, ROW), columns)
+    return float(dot_product(rows, sums) + dot_product(columns[: x.size - whole], flat[whole:]))
 
 
 def by_blocks(x: Array, sine: Array | None, cosine: Array | None) -> None:
@@ -130,8 +132,8 @@ def one_block(x: Array, s: Array, c: Array, t: Array, z: Array, p: Array) -> Arr
     multiply(x, TWO_OVER_PI, t)
     add(t, ROUNDING, t)  # its last two bits are the number of the quadrant
     subtract(t, ROUNDING, z)
-    # The sum of squares is an upper bound for each, and nan if one is nan.
-    far: Array | None = None if np.dot(z, z) < MOST * MOST else ~(np.abs(z) < MOST)
+    # Both comparisons are false if an element is nan.
+    far: Array | None = None if z.max() < MOST and z.min() > -MOST else ~(np.abs(z) < MOST)
     # The reduced argument in s, and the rounding error of s in p.
     multiply(z, PI_PARTS[0], c)
     subtract(x, c, c)

@@ -9,6 +9,7 @@ from gradtrace.engine.data.node import Meta
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Ints, Operand, Rule, Shape
+from gradtrace.engine.operators.dot_product import dot_product
 from gradtrace.engine.operators.op import Op, contraction_op, d, records
 from gradtrace.ops.api import Choice, not_a_tensor
 from gradtrace.ops.arguments import in_both_forms, torch_function
@@ -29,6 +30,8 @@ def product(a: Array, b: Array) -> Array:
     if a.dtype.kind == "b":
         kernel = ("dot", "addmv_impl_cpu")[a.ndim - 1] if b.ndim == 1 else "bmm" if a.ndim == 3 else "addmm_impl_cpu_"
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
+    if a.ndim == 1 and a.dtype.kind == "f":
+        return dot_product(a, b)
     return a.dot(b) if a.ndim < 3 else np.matmul(a, b)
 
 

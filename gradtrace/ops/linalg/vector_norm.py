@@ -13,6 +13,7 @@ from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Dims, Ints, NumpyDtype, Operand
+from gradtrace.engine.operators.dot_product import dot_product
 from gradtrace.engine.operators.op import d, normalization_op, reduction_op
 from gradtrace.ops import find
 from gradtrace.ops.api import Choice, is_int, linalg
@@ -30,7 +31,7 @@ def norm_kernel(a: Array, p: float, dims: Ints | None, keepdim: bool, dtype: Num
     if p == 2 and a.dtype.itemsize >= 4:
         if dims is None and a.flags.c_contiguous:
             flat = a.reshape(-1)
-            return np.sqrt(flat.dot(flat))
+            return np.sqrt(dot_product(flat, flat))
         return np.sqrt(add_up(a * a, dims, keepdim))
     wide = np.abs(a, dtype=np.float32) if a.dtype.itemsize == 2 else np.abs(a)
     if p == math.inf:

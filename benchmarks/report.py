@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measure import SETTINGS
 from benchmarks.results import Results, machine_of
 from benchmarks.table import JOBS, OURS, Target
 
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "times": 1.0}
 BEGIN, END = "<!-- figures: python -m benchmarks --write -->", "<!-- end of figures -->"
+THREADS = """gradtrace's time in other settings over its time with one thread on an idle machine: with the default
+number of threads, and both beside a process that keeps one core busy."""
 HEAD = ["job", "peer", "ratio to reach", "ratio", "of the shortest times", "gradtrace", "the peer", ""]
 
 
@@ -24,6 +27,10 @@ def text(name: str, entry: Results) -> str:
         if figures["bytes"] is not None:
             line += f"   {shown_bytes(figures['bytes']):>9}"
             line += "" if ratio is None or ratio["bytes"] is None else f"   ratio {ratio['bytes']:6.3f}"
+        lines.append(line)
+    for title, ratio in entry.get("threads", {}).items():
+        line = f"  {title:24} time over one thread's {ratio['seconds']:.2f}, of the shortest {ratio['best']:.2f}"
+        line += "" if ratio["cpu"] is None else f", processor time {ratio['cpu']:.2f}"
         lines.append(line)
     lines += [f"  {verdict(target, value)}" for target in job.targets if (value := reached(target, entry)) is not None]
     if entry["agree"] is False:
@@ -63,6 +70,7 @@ def table(results: Results) -> str:
     """Every target as a row of a Markdown table, the machines above it, jobs without a target below."""
     rows = [HEAD, ["---"] * len(HEAD)]
     others = [HEAD[:2] + HEAD[3:7], ["---"] * 6]
+    threads = [["job", *(setting.title for setting in SETTINGS)], ["---"] * (len(SETTINGS) + 1)]
     machines: list[dict[str, str]] = []
     for name, entry in results["jobs"].items():
         own = machine_of(results, entry)
@@ -72,9 +80,11 @@ def table(results: Results) -> str:
         rows += [row(name, title, entry, target) for target in JOBS[name].targets]
         aimed = {target.peer for target in JOBS[name].targets}
         others += [bare_row(name, title, entry, peer) for peer in entry["ratios"] if peer not in aimed]
+        threads += [thread_row(title, entry["threads"])] if entry.get("threads") else []
     facts = [", ".join(f"{key} {value}" for key, value in one.items()) for one in machines]
     head = [f"Measured on: {one}." if n == 1 else f"Rows with [{n}] on: {one}." for n, one in enumerate(facts, 1)]
-    return "\n\n".join([*head, "\n".join(lines(rows)), "Beside the other peers:", "\n".join(lines(others))])
+    parts = [*head, "\n".join(lines(rows)), "Beside the other peers:", "\n".join(lines(others)), THREADS]
+    return "\n\n".join([*parts, "\n".join(lines(threads))])
 
 
 def row(name: str, title: str, entry: Results, target: Target) -> list[str]:
@@ -98,6 +108,14 @@ def row(name: str, title: str, entry: Results, target: Target) -> list[str]:
 def bare_row(name: str, title: str, entry: Results, peer: str) -> list[str]:
     ratios = [f"{entry['ratios'][peer][which]:.3g}" for which in ("seconds", "best")]
     return [title, peer, *ratios, *(figure(name, entry, p, "seconds") for p in (OURS, peer))]
+
+
+def thread_row(title: str, ratios: Results) -> list[str]:
+    cells = []
+    for setting in SETTINGS:
+        ratio = ratios[setting.title]
+        cells.append(f"{ratio['seconds']:.2f} (processor time {ratio['cpu']:.2f})")
+    return [title, *cells]
 
 
 def figure(name: str, entry: Results, peer: str, which: str) -> str:

@@ -6,11 +6,13 @@ Results are plain data, as they stand in JSON:
      "jobs": {JOB: {"rounds": 5, "agree": true,
                     "peers": {PEER: {"seconds": 1.0, "bytes": null, "check": 2.5, "best": 0.9}},
                     "ratios": {PEER: {"seconds": 0.5, "best": 0.49, "bytes": null}},
+                    "threads": {"default threads": {"seconds": 1.0, "best": 1.0, "cpu": 1.0}, ...},
                     "machine": {...}}}}  # only of a job that was measured on another machine
 
 `peers` has the medians of the rounds, and as `best` the shortest time of all. A ratio is gradtrace over the peer: the
 median of the rounds' own ratios, so that what slows the machine for a while slows both; `best` is the ratio of the
-shortest times.
+shortest times. `threads` has gradtrace's times in the other settings over those with one thread on an idle machine;
+`cpu` is the ratio of the processor times of the whole processes.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.measure import Figures, Rounds
+from benchmarks.measure import SETTINGS, Figures, Rounds
 from benchmarks.table import JOBS, OURS, Job, Target
 
 SCHEMA = {"schema": "gradtrace/benchmarks", "version": 1}
@@ -33,8 +35,11 @@ def summary(job: Job, found: Rounds) -> Results:
     return {
         "rounds": len(ours),
         "agree": agreement(job, found),
-        "peers": {peer: medians(rounds) for peer, rounds in found.items()},
-        "ratios": {peer: ratios(ours, rounds) for peer, rounds in found.items() if peer != OURS},
+        "peers": {peer: medians(rounds) for peer, rounds in found.items() if peer in job.peers},
+        "ratios": {peer: ratios(ours, rounds) for peer, rounds in found.items() if peer in job.peers and peer != OURS},
+        "threads": {
+            setting.title: ratios(found[setting.title], ours) for setting in SETTINGS if setting.title in found
+        },
     }
 
 
@@ -54,6 +59,7 @@ def ratios(ours: list[Figures], theirs: list[Figures]) -> dict[str, float | None
         "seconds": median(a.seconds / b.seconds for a, b in pairs),
         "best": min(a.shortest for a in ours) / min(b.shortest for b in theirs),
         "bytes": median_of([a.bytes / b.bytes if a.bytes is not None and b.bytes else None for a, b in pairs]),
+        "cpu": median_of([a.cpu / b.cpu if a.cpu is not None and b.cpu else None for a, b in pairs]),
     }
 
 

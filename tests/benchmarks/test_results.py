@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import report, results
-from benchmarks.measure import Figures, measure
+from benchmarks.measure import ONE_THREAD, SETTINGS, Figures, Setting, measure, run_job
 from benchmarks.table import JOBS, OURS, SCRIPTS, Job, Target, run_script, than
 
 HOME = Path(__file__).parents[2]
@@ -38,7 +38,7 @@ def test_a_ratio_is_the_median_of_the_rounds_own_ratios():
     assert made["ratios"]["torch"]["seconds"] == 0.25
     assert made["ratios"]["torch"]["best"] == 0.5
     assert made["ratios"]["torch"]["bytes"] == pytest.approx(0.1)
-    assert made["peers"]["torch"] == {"seconds": 4.0, "bytes": 100.0, "check": 1.0, "best": 2.0}
+    assert made["peers"]["torch"] == {"seconds": 4.0, "bytes": 100.0, "check": 1.0, "best": 2.0, "cpu": None}
     assert made["agree"] is True
 
 
@@ -167,6 +167,29 @@ def test_every_peer_of_a_job_runs_in_the_same_environment():
     code = "import os; print('{\"seconds\": ' + os.environ['SECONDS_TO_PRINT'] + '}')"
     assert [measure(job, peer, [sys.executable, "-c", code]).seconds for peer in job.peers] == [7] * len(job.peers)
     assert all(JOBS[name].environment for name in ("large", "larger", "large-sine", "larger-sine"))
+
+
+def test_a_job_runs_with_one_thread_and_with_the_default_idle_and_beside_a_busy_process(tmp_path):
+    code = f"import os; print('{{\"seconds\": ' + os.environ.get('{min(ONE_THREAD)}', '3') + '}}')"
+    job = Job("a job", "s", {OURS: ["{python}", "-c", code], "torch": ["{python}", "-c", code]})
+    figures = run_job(job, 2, {}, print)
+    assert {name: [figure.seconds for figure in rounds] for name, rounds in figures.items()} == {
+        OURS: [1, 1],
+        "torch": [1, 1],
+        "default threads": [3, 3],
+        "one thread, busy": [1, 1],
+        "default threads, busy": [3, 3],
+    }
+    result = results.summary(job, figures)
+    assert list(result["peers"]) == [OURS, "torch"]
+    assert list(result["ratios"]) == ["torch"]
+    assert [result["threads"][setting.title]["seconds"] for setting in SETTINGS] == [3, 1, 3]
+    assert Setting() not in SETTINGS
+    assert "default threads, busy    time over one thread's 3.00" in report.text("scalar", result)
+    page = tmp_path / "page.md"
+    page.write_text(f"{report.BEGIN}\n{report.END}\n")
+    report.write(page, document(scalar=result))
+    assert f"| {JOBS['scalar'].title} | 3.00 (processor time" in page.read_text()
 
 
 def test_a_peer_that_is_not_installed_is_left_out():

@@ -44,7 +44,7 @@ def picture(tensor: Any, path: Any, env: Mapping[str, Any], options: dict[str, A
 
 def graph_of(tensor: Any, env: Mapping[str, Any]) -> Trace:
     """Return the graph behind a tensor as a Trace; it has no operations, since these were not recorded."""
-    with private.without_torch_function():
+    with private.modeless():
         recorder = Recorder("summary")
         root = recorder.entry(tensor)
         named = {
@@ -80,7 +80,7 @@ def answer(tensor: Any, loss: Any, env: Mapping[str, Any]) -> str:
         raise TypeError(f"why() takes a tensor, not {type(tensor).__name__}")
     own = [key for key, value in env.items() if value is tensor and key.isidentifier() and key[0] != "_"]
     name = own[0] if own else parameter_name(tensor, env)
-    with private.without_torch_function():
+    with private.modeless():
         said = sentence(tensor, loss, name or "it")
         return f"{name or 'the tensor'}.grad {'' if said.startswith('has ') else 'is '}{said}\n"
 

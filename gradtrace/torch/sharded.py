@@ -86,14 +86,8 @@ def unrecorded(rec: Recorder, original: Any) -> Any:
     """Return a method that is not recorded."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        is_suspended = rec.suspend()
-        rec.quiet += 1
-        try:
+        with rec.unrecorded():
             return original(self, *args, **kwargs)
-        finally:
-            rec.quiet -= 1
-            if is_suspended:
-                rec.resume()
 
     return method
 

@@ -29,9 +29,16 @@ class Unsettled(NamedTuple):
     results: list[Any]
 
 
+class AskedFunction(threading.local):
+    """The Function that C code is about to call in this thread, and whether gradients are enabled."""
+
+    function: Any = None
+    grad_enabled = False
+
+
 def is_unseen(rec: Recorder) -> bool:
     """Whether a call of a Function is not recorded: in another Function, in a transform, in another thread."""
-    if rec.quiet or not private.mode_depth() or private.in_transform():
+    if not rec.is_on() or private.in_transform():
         return True
     return threading.get_ident() != rec.thread and not rec.watching
 
@@ -44,20 +51,13 @@ def applied(rec: Recorder) -> Any:
         if is_unseen(rec):
             return inner(*args, **kwargs)
 
-        def unseen(*args: Any, **kwargs: Any) -> Any:
-            rec.quiet += 1
-            try:
+        def unrecorded(*args: Any, **kwargs: Any) -> Any:
+            with rec.unrecorded():
                 return inner(*args, **kwargs)
-            finally:
-                rec.quiet -= 1
 
         keep_first_call(rec, cls, args, kwargs, torch.is_grad_enabled())
-        mode = private.pop_mode()
-        try:
-            settle(rec)
-            return operators.operate(rec, unseen, args, kwargs, cls.__name__)
-        finally:
-            private.push_mode(mode)
+        settle(rec)
+        return operators.operate(rec, unrecorded, args, kwargs, cls.__name__)
 
     return apply
 
@@ -65,15 +65,16 @@ def applied(rec: Recorder) -> Any:
 def lookup(rec: Recorder) -> Any:
     """Return a `__getattribute__` for classes of Functions that replaces `forward` if C code asks for it to call it."""
     plain = type.__getattribute__
-    asked: list[Any] = [None, False]  # the Function that C code is about to call, and whether gradients are enabled
+    asked = AskedFunction()
 
     def __getattribute__(cls: Any, name: str) -> Any:
         found = plain(cls, name)
         if name == private.FUNCTION_NODE:
-            asked[:] = (None if is_unseen(rec) else cls), torch.is_grad_enabled()
-        elif name == "forward" and asked[0] is cls:
-            asked[0] = None
-            return watched_forward(rec, cls, found, asked[1])
+            asked.function = None if is_unseen(rec) else cls
+            asked.grad_enabled = torch.is_grad_enabled()
+        elif name == "forward" and asked.function is cls:
+            asked.function = None
+            return watched_forward(rec, cls, found, asked.grad_enabled)
         return found
 
     return __getattribute__
@@ -85,24 +86,19 @@ def watched_forward(rec: Recorder, cls: Any, forward: Any, grad_enabled: bool) -
     def run(*args: Any, **kwargs: Any) -> Any:
         given = args[1:] if args and isinstance(args[0], getattr(cls, private.FUNCTION_NODE)) else args  # without ctx
         keep_first_call(rec, cls, given, kwargs, grad_enabled)
-        mode = private.pop_mode()
-        rec.quiet += 1
-        try:
-            settle(rec)
-            call = None
-            with rec.lock:
-                try:
-                    call = operators.begin(rec, cls.__name__, given, kwargs)
-                    call.origin, call.grad_enabled = rec.places.here(2), grad_enabled
-                except Exception as error:
-                    rec.problem(f"a call of {cls.__name__} ({type(error).__name__})")
+        settle(rec)
+        call = None
+        with private.without_torch_function(), rec.lock:
+            try:
+                call = operators.begin(rec, cls.__name__, given, kwargs)
+                call.origin, call.grad_enabled = rec.places.here(2), grad_enabled
+            except Exception as error:
+                rec.problem(f"a call of {cls.__name__} ({type(error).__name__})")
+        with rec.unrecorded():
             out = forward(*args, **kwargs)
-            if call is not None:
-                rec.unsettled = Unsettled(call, [weakref.ref(one) for one in operators.tensors_in(out)])
-            return out
-        finally:
-            rec.quiet -= 1
-            private.push_mode(mode)
+        if call is not None:
+            rec.unsettled = Unsettled(call, [weakref.ref(one) for one in operators.tensors_in(out)])
+        return out
 
     return run
 
@@ -147,5 +143,5 @@ def keep_first_call(rec: Recorder, cls: Any, args: Any, kwargs: Any, grad_enable
     def note() -> None:
         rec.functions[cls.__name__] = functions.first_call(cls, args, kwargs, rec.places.here(4))
 
-    with private.without_torch_function(), torch.no_grad():
+    with private.without_torch_function(), private.without_torch_dispatch(), torch.no_grad():
         escapes.guarded(rec, note, cls.__name__)

@@ -102,12 +102,16 @@ class Contents:
             held = _shapes.get((tensor.shape, tensor.dtype, None if tensor.is_cpu else tensor.device))
             if held is not None:
                 return held
-        if private.dispatch_depth():
-            with private.without_dispatch_modes():
-                return self.note(tensor)
         if type(tensor) not in PLAIN and private.is_dispatched(type(tensor)):
             self.dispatched = True
             return self.unread(tensor, type(tensor).__name__)
+        if private.dispatch_depth():
+            with private.without_torch_dispatch():
+                return self.note_plain(tensor)
+        return self.note_plain(tensor)
+
+    def note_plain(self, tensor: Any) -> Noted:
+        """Return a note of a tensor whose class does not compute in Python."""
         if tensor.is_nested:
             return self.unread(tensor, "nested")
         count = tensor.numel()

@@ -53,7 +53,7 @@ def copied(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: st
 
 def guarded(rec: Recorder, work: Callable[[], None], what: str) -> None:
     """Do work that only the record needs; an error in it is counted and does not reach the program."""
-    with rec.lock:
+    with private.without_torch_function(), rec.lock:
         try:
             work()
         except Exception as error:
@@ -79,16 +79,15 @@ def parameter_made(rec: Recorder, original: Any) -> Any:
 
     def __new__(cls: Any, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         made = original(cls, data, *args, **kwargs)
-        known = rec.known.get(id(data)) if isinstance(data, Tensor) and private.mode_depth() else None
-        if known is not None and known.ref() is data and not rec.quiet:
+        known = rec.known.get(id(data)) if isinstance(data, Tensor) and rec.is_on() else None
+        if known is not None and known.ref() is data:
 
             def note() -> None:
                 source, leaf = rec.entry(data), rec.meet_tensor(made, private.storage_of(made), True)
                 entry = rec.new_entry(made, leaf, None, 0)
                 escape(rec, "parameter", source, entry)
 
-            with private.without_torch_function():
-                guarded(rec, note, "nn.Parameter()")
+            guarded(rec, note, "nn.Parameter()")
         return made
 
     return __new__

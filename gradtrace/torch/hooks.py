@@ -23,11 +23,11 @@ def backward(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
     given.update(kwargs)
     inputs = given.pop("inputs")
     gradient, keep, create = given["gradient"], given["retain_graph"], given["create_graph"]
-    rec.called_backward = True
+    rec.here.called_backward = True
     try:
         torch.autograd.backward(args[0], gradient, keep, create, inputs=inputs)
     finally:
-        rec.called_backward = False
+        rec.here.called_backward = False
 
 
 class HookWatcher:

@@ -29,7 +29,7 @@ def reversed_(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name:
 def operate(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str, order: Any = None) -> Any:
     """Record an operator: its operands before the call, its results after it."""
     call = None
-    with rec.lock:
+    with private.without_torch_function(), rec.lock:
         try:
             call = begin(rec, name, args if order is None else order(args), kwargs)
         except Exception as error:
@@ -39,7 +39,7 @@ def operate(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: s
     else:
         out = func(*args, **kwargs) if kwargs else func(*args)
     if call is not None:
-        with rec.lock:
+        with private.without_torch_function(), rec.lock:
             try:
                 finish(rec, call, args, kwargs, out)
                 if rec.precision is not None:

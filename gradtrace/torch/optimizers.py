@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from gradtrace.torch import private
 from gradtrace.torch.sharded import whole
 from gradtrace.trace import events
 
@@ -39,10 +40,11 @@ def made(rec: Recorder, original: Any) -> Any:
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
-        try:
-            note(rec, self, rec.places.here_and_lead(2)).read(self)
-        except Exception as error:
-            rec.problem(f"an optimiser ({type(error).__name__})")
+        with private.without_torch_function(), private.without_torch_dispatch():
+            try:
+                note(rec, self, rec.places.here_and_lead(2)).read(self)
+            except Exception as error:
+                rec.problem(f"an optimiser ({type(error).__name__})")
 
     return __init__
 

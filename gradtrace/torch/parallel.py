@@ -22,7 +22,7 @@ def sending(rec: Recorder, original: Any) -> Any:
 
     def send(self: Any) -> None:
         original(self)
-        if rec.quiet or not private.mode_depth():
+        if not rec.is_on():
             return
         with private.without_torch_function(), rec.lock:
             rec.overwritten("broadcast", list(self.modules_buffers))

@@ -26,16 +26,16 @@ def watched(rec: Recorder, engine: Any) -> Any:
     """Return the engine's function with its passes noted by a recorder."""
 
     def run(outputs: Any, *args: Any, **kwargs: Any) -> Any:
-        elsewhere = threading.get_ident() != rec.thread and not private.mode_depth()
-        if elsewhere:
+        elsewhere = threading.get_ident() != rec.thread and not rec.is_on()
+        if elsewhere and not rec.ended:
             rec.problem("what other threads compute")
-        if elsewhere or rec.quiet or private.in_transform():
+        if elsewhere or rec.ended or rec.here.quiet or private.in_transform():
             return engine(outputs, *args, **kwargs)
         if args and private.is_batched(args[0] or ()):
             rec.problem("passes with a batch of gradients (is_grads_batched)")
             return engine(outputs, *args, **kwargs)
         watch = None
-        below, rec.called_backward = rec.called_backward, False
+        below, rec.here.called_backward = rec.here.called_backward, False
         rec.resume()  # an optimiser's step that raised left it off
         apply.settle(rec)
         with private.without_torch_function(), rec.lock:
@@ -49,7 +49,7 @@ def watched(rec: Recorder, engine: Any) -> Any:
         outer = rec.watching
         rec.watching = True
         if below:
-            private.push_mode(rec)
+            private.put_lowest(rec)
         depth = 0 if rec.precision is None else rec.precision.enter_pass()
         try:
             results = engine(outputs, *args, **kwargs)
@@ -58,7 +58,7 @@ def watched(rec: Recorder, engine: Any) -> Any:
             raise
         finally:
             if below:
-                private.pop_mode()
+                private.remove_mode(rec)
             rec.watching = outer
             if rec.precision is not None:
                 rec.precision.leave_pass(depth)
@@ -262,7 +262,8 @@ class PassWatch:
         same = alone and grad.dtype is tensor.dtype and tuple(grad.shape) == turn.upstream[0].shape
         turn.after = turn.upstream[0] if same else self.rec.contents.note(grad)
         if turn.after is not None:
-            count_zeros(turn.after.facts, grad)
+            with private.without_torch_dispatch():
+                count_zeros(turn.after.facts, grad)
         if mark(grad) is not None:
             self.rec.grads[leaf] = (mark(grad), turn.after)
 

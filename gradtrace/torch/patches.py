@@ -7,6 +7,7 @@ Function.apply              a call is recorded as one operator, without the call
 FunctionMeta lookup         the same for an `apply` in C that the program stored before
 torch.compile               compiled models run uncompiled
 has_torch_function*         functions written in Python are recorded as the operators that they call
+DeviceContext               a default device is put on the stack of modes as if the recorder were not there
 swap_tensors                two tensors are exchanged in the record (`swaps`)
 GradScaler.step             a skipped step ends an iteration too
 optimisers' global hooks    a step is recorded as one change
@@ -67,6 +68,8 @@ class Patches:
         optimizer = torch.optim.Optimizer
         self._replace(optimizer, "zero_grad", self.zeroing(optimizer.zero_grad))
         self._replace(torch.amp.GradScaler, "step", self.scaling(torch.amp.GradScaler.step))
+        for name in ("__enter__", "__exit__"):
+            self._replace(private.DeviceContext, name, beside(self.rec, getattr(private.DeviceContext, name)))
         self._replace(torch.utils, "swap_tensors", swaps.swapping(self.rec, torch.utils.swap_tensors))
         self._replace(torch, "compile", self.compiling(torch.compile))
         self._replace(optimizer, "__init__", optimizers.made(self.rec, optimizer.__init__))
@@ -111,7 +114,7 @@ class Patches:
         """Replace the functions of a module by which it asks for modes."""
         old = {name: variables[name] for name in names}
         self.updated.append((variables, old))
-        variables.update({name: private.asking(function) for name, function in old.items()})
+        variables.update({name: private.asking(function, self.rec) for name, function in old.items()})
 
     def remove(self) -> None:
         """Restore everything. Each part is forgotten only when it is restored, so an interruption can be followed by
@@ -176,11 +179,10 @@ class Patches:
 
     def stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         rec = self.rec
-        with private.without_torch_function(), rec.lock:
+        with private.unseen(), rec.lock:
             try:
                 if rec.precision is not None:
-                    with private.unseen():
-                        rec.precision.steps.end()
+                    rec.precision.steps.end()
                 updated, origin = parameters_with_gradient(optimizer), rec.places.here_and_lead(2)
                 rec.written_by("step", [sharded.whole(rec, one) for one in updated], False)
                 sharded.outdate(rec, updated, WRITTEN)
@@ -196,12 +198,15 @@ class Patches:
         rec = self.rec
 
         def step(scaler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-            noted, scale = len(rec.steps), scaler.get_scale() if rec.precision is not None else 0.0
+            noted, scale = len(rec.steps), 0.0
+            if rec.precision is not None:
+                with private.unseen():
+                    scale = scaler.get_scale()
             out = original(scaler, optimizer, *args, **kwargs)
             if active() is rec and rec.precision is not None and scaler.is_enabled():
-                with private.without_torch_function(), rec.lock:
+                with private.unseen(), rec.lock:
                     rec.precision.attempt(rec.precision.steps.scaled, scale, len(rec.steps) == noted, optimizer)
-            if active() is rec and len(rec.steps) == noted and not rec.quiet:
+            if active() is rec and len(rec.steps) == noted and not rec.here.quiet:
                 with private.without_torch_function(), rec.lock:
                     rec.steps.append((len(rec.calls), len(rec.passes), rec.places.here()))
             return out
@@ -216,10 +221,11 @@ class Patches:
             if active() is not rec or not rec.suspend():
                 return original(optimizer, *args, **kwargs)
             try:
-                held = parameters_with_gradient(optimizer)
+                with private.without_torch_function():
+                    held = parameters_with_gradient(optimizer)
                 out = original(optimizer, *args, **kwargs)
-                gone = [one for one in held if one.grad is None]
                 with private.without_torch_function(), rec.lock:
+                    gone = [one for one in held if one.grad is None]
                     rec.written_by("cleared", [sharded.whole(rec, one) for one in gone], True)
                     rec.written_by("zero_", [one for one in held if one.grad is not None], True)
             finally:
@@ -231,6 +237,18 @@ class Patches:
 
 def parameters_with_gradient(optimizer: Any) -> list[Any]:
     return [one for group in optimizer.param_groups for one in group["params"] if one.grad is not None]
+
+
+def beside(rec: Recorder, original: Any) -> Any:
+    """Return a method that changes the stack of modes while the recorder is not on it: a default device takes the
+    lowest place, and expects itself there when it leaves.
+    """
+
+    def method(self: Any, *args: Any) -> Any:
+        with rec.unrecorded():
+            return original(self, *args)
+
+    return method
 
 
 def resumed(rec: Recorder, closure: Any) -> Any:
@@ -251,7 +269,7 @@ def module_call(rec: Recorder, original: Any) -> Any:
     """Return a Module._call_impl that records each module's call as a scope."""
 
     def _call_impl(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if rec.quiet or not private.mode_depth():
+        if not rec.is_on():
             if threading.get_ident() != rec.thread and not rec.watching:
                 rec.problem("what other threads compute")
             return original(self, *args, **kwargs)

@@ -59,7 +59,7 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
                 job = self.attempt(self.runs.prepare, func, kind, args, kwargs)
                 if job is not None and job.written and not self.runs.stepping:
                     updated = [(one, wide(one)) for one in job.written if one.is_leaf and one.requires_grad]
-        with private.without_torch_function():  # in backward the recorder would see this call
+        with self.unobserved():
             out = func(*args, **kwargs)
         if job is not None:
             with private.unseen():
@@ -67,6 +67,13 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
                 if updated:
                     self.attempt(self.steps.written, job, updated)
         return out
+
+    def unobserved(self) -> Any:
+        """Return a context in which the program's own operation is not seen as one more call. A kernel in Python may
+        enter function modes, which work unless modes of the program are off: none sees an operation twice.
+        """
+        is_alone = private.mode_depth() == self.rec.is_on()
+        return self.rec.unrecorded() if is_alone else private.without_torch_function()
 
     def attempt(self, work: Any, *args: Any) -> Any:
         try:
@@ -195,9 +202,20 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
 
     # ---- the record
 
+    def __enter__(self) -> PrecisionMode:
+        """Put the mode below those of the program, to see the operations that these call."""
+        super().__enter__()
+        others = private.dispatch_modes()[:-1]
+        if others:
+            private.set_dispatch_modes([self, *others])
+        return self
+
     def leave(self) -> None:
         """Take the mode off the stack, if it is there."""
-        if private.top_dispatch_mode() is self:
+        modes = private.dispatch_modes()
+        others = [one for one in modes if one is not self]
+        if len(others) < len(modes):
+            private.set_dispatch_modes([*others, self])
             self.__exit__(None, None, None)
 
     def record(self) -> record.Precision:

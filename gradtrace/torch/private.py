@@ -6,35 +6,65 @@ Public names are used elsewhere directly. Tested with PyTorch 2.4, 2.13 and 2.15
 from __future__ import annotations
 
 import functools
+import operator
 import sys
+from collections import deque
+from collections.abc import Callable
 from importlib import import_module
+from itertools import starmap
 from types import ClassMethodDescriptorType
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import _C
 from torch.optim import optimizer
-from torch.utils import _python_dispatch
+from torch.utils import _device, _python_dispatch
 
-# ---- the stack of function modes of this thread
+F = TypeVar("F", bound=Callable[..., Any])
 
-
-def push_mode(mode: Any) -> None:
-    _C._push_on_torch_function_stack(mode)
+# ---- the stacks of modes of this thread: the highest mode sees a call first, the lowest what the others make of it
 
 
-def pop_mode() -> Any:
-    return _C._pop_torch_function_stack()
-
-
-def mode_at(index: int) -> Any:
-    """Return the mode at a place of the stack; the highest is the one that sees a call first."""
-    return _C._get_function_stack_at(index)
-
-
+push_mode = _C._push_on_torch_function_stack
+pop_mode = _C._pop_torch_function_stack
+mode_at = _C._get_function_stack_at
 mode_depth = _C._len_torch_function_stack
 without_torch_function: Any = _C.DisableTorchFunction  # a context manager: neither modes nor subclasses see a call
 without_torch_dispatch: Any = _C._DisableTorchDispatch
+
+
+def modes() -> list[Any]:
+    """Return the function modes, the lowest first."""
+    return [mode_at(index) for index in range(mode_depth())]
+
+
+def put_lowest(mode: Any) -> None:
+    """Put a function mode below all others."""
+    if mode_depth():
+        set_modes([mode, *modes()])
+    else:
+        push_mode(mode)
+
+
+def remove_mode(mode: Any) -> None:
+    """Remove a function mode, wherever it is on the stack; the others keep their order."""
+    if mode_depth() == 1 and mode_at(0) is mode:
+        pop_mode()
+        return
+    set_modes([one for one in modes() if one is not mode])
+
+
+def set_modes(replacement: list[Any]) -> None:
+    """Replace the function modes."""
+    call_each([(pop_mode,)] * mode_depth() + [(push_mode, mode) for mode in replacement])
+
+
+def call_each(changes: list[Any]) -> None:
+    """Call functions with their arguments, in one call into C: no signal interrupts it, which would lose a mode."""
+    deque(starmap(operator.call, changes), 0)
+
+
+DeviceContext: Any = _device.DeviceContext  # the mode of a default device, which takes the lowest place
 
 # ---- autograd
 
@@ -287,24 +317,32 @@ DispatchMode: Any = _python_dispatch.TorchDispatchMode
 dispatch_depth = _C._len_torch_dispatch_stack
 
 
-def top_dispatch_mode() -> Any:
-    """Return the TorchDispatchMode that sees an operation first, or None."""
-    return _C._get_dispatch_stack_at(dispatch_depth() - 1) if dispatch_depth() else None
+def dispatch_modes() -> list[Any]:
+    """Return the TorchDispatchModes, the lowest first."""
+    return [_C._get_dispatch_stack_at(index) for index in range(dispatch_depth())]
+
+
+def set_dispatch_modes(replacement: list[Any]) -> None:
+    """Replace the TorchDispatchModes, those of pre-dispatch excepted."""
+    pops: list[Any] = [(_C._pop_torch_dispatch_stack, None)] * dispatch_depth()
+    call_each(pops + [(_C._push_on_torch_dispatch_stack, mode) for mode in replacement])
 
 
 class without_dispatch_modes:
     """A context in which no TorchDispatchMode sees operations, those of pre-dispatch excepted."""
 
     def __enter__(self) -> None:
-        self.modes = [_python_dispatch._pop_mode() for _ in range(dispatch_depth())]
+        self.modes = dispatch_modes()
+        if self.modes:
+            set_dispatch_modes([])
 
     def __exit__(self, *error: Any) -> None:
-        for mode in reversed(self.modes):
-            _python_dispatch._push_mode(mode)
+        if self.modes:
+            set_dispatch_modes(self.modes)
 
 
 class unseen:
-    """A context in which no mode of the program sees an operation."""
+    """A context in which no mode of the program, and no subclass of Tensor, sees an operation."""
 
     def __enter__(self) -> None:
         self.function, self.dispatch = without_torch_function(), without_torch_dispatch()
@@ -312,8 +350,21 @@ class unseen:
         self.dispatch.__enter__()
 
     def __exit__(self, *error: Any) -> None:
-        self.dispatch.__exit__(*error)
-        self.function.__exit__(*error)
+        try:
+            self.dispatch.__exit__(*error)
+        finally:
+            self.function.__exit__(*error)
+
+
+def modeless(work: F) -> F:
+    """Return a function whose operations no mode of the program sees; subclasses that compute in Python do (DTensor)."""
+
+    @functools.wraps(work)
+    def hidden(*args: Any, **kwargs: Any) -> Any:
+        with without_torch_function(), without_dispatch_modes():
+            return work(*args, **kwargs)
+
+    return hidden  # type: ignore[return-value]
 
 
 def buffers_of(module: Any) -> dict[str, Any]:
@@ -358,16 +409,17 @@ def questions() -> list[tuple[Any, list[str]]]:
     return [(module, [name for name in ASKING if hasattr(module, name)]) for module in modules]
 
 
-@functools.cache
-def asking(original: Any) -> Any:
+def asking(original: Any, recorder: Any) -> Any:
     """Return a `has_torch_function` that ignores the recorder's mode and asks only for tensor subclasses.
 
     With PyTorch's own, a function written in Python would reach the recorder as a single call, and the operators in it
-    would not be seen.
+    would not be seen. A mode of the program gets the call as without the recorder.
     """
     plain = (torch.Tensor, torch.nn.Parameter)
 
     def ask(*args: Any) -> bool:
+        if mode_depth() != 1 or mode_at(0) is not recorder:
+            return bool(original(*args))
         flat = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
         for one in flat:
             kind = type(one)

@@ -41,10 +41,42 @@ class Token:
     __slots__ = ()
 
 
+class ThreadState(threading.local):
+    """What a recorder does in one thread."""
+
+    quiet = 0  # how many contexts are open in which this thread's calls are not recorded
+    suspended = False  # by an optimiser's step
+    called_backward = False  # by Tensor.backward(), during which the recorder is not on the stack of modes
+
+
+class Unrecorded:
+    """A context in which this thread's calls are not recorded. The modes of the program stay as they are."""
+
+    __slots__ = ("rec", "was_on")
+
+    def __init__(self, rec: Recorder) -> None:
+        self.rec = rec
+
+    def __enter__(self) -> None:
+        rec = self.rec
+        rec.here.quiet += 1
+        self.was_on = rec.is_on()
+        if self.was_on:
+            private.remove_mode(rec)
+
+    def __exit__(self, *error: object) -> None:
+        rec = self.rec
+        rec.here.quiet -= 1
+        if self.was_on and not rec.ended:
+            private.put_lowest(rec)
+
+
 class Recorder(TorchFunctionMode):
     """The TorchFunctionMode that notes calls while it is active.
 
-    It serves the thread that entered it, and autograd's threads that work for this one.
+    It serves the thread that entered it, and autograd's threads that work for this one. It is below all modes of the
+    program: these see the calls that they would see without it, and it sees what becomes of the calls. So its own work
+    in `__torch_function__` is seen by no function mode; elsewhere a context of `private` takes care of that.
     """
 
     def __init__(self, level: str) -> None:
@@ -76,7 +108,6 @@ class Recorder(TorchFunctionMode):
         self.left_out: dict[str, list[int]] = {}  # what could not be seen: the places
         self.hook_runs: list[tuple[str, str, Any, Any, bool]] = []  # since the last turn
         self.watching = False  # a pass is being watched
-        self.called_backward = False  # by Tensor.backward(), during which the recorder is not on the stack of modes
         self.retaining = False  # retain_grad() was called
         self.thread = threading.get_ident()
         self.optimizers: dict[int, Held] = {}
@@ -87,15 +118,14 @@ class Recorder(TorchFunctionMode):
         self.functions: dict[str, FirstCall] = {}  # the program's own Functions, by name
         self.unsettled: apply.Unsettled | None = None
         self.precision = PrecisionMode(self) if level == "precision" else None
-        self.quiet = 0
-        self.suspended = False
-        self.above: list[Any] = []  # modes that are taken off for a moment, to reach this one
+        self.here = ThreadState()
+        self.ended = False
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         how = calls.HOW.get(func)
         if how is None:
             how = calls.how(func)
-        if how is calls.QUIET or self.quiet:
+        if how is calls.QUIET or self.ended:
             return func(*args, **kwargs) if kwargs else func(*args)
         if self.unsettled is not None and (view := apply.view_of_result(self, func, args)) is not None:
             return view
@@ -108,26 +138,31 @@ class Recorder(TorchFunctionMode):
         """Count something that could not be recorded."""
         self.left_out.setdefault(what, []).append(self.places.here(2))
 
+    def is_on(self) -> bool:
+        """Whether the calls of this thread are recorded now."""
+        return bool(private.mode_depth()) and private.mode_at(0) is self
+
     def suspend(self) -> bool:
         """Remove the recorder from the stack of modes for a while, which is faster than ignoring calls; return whether
         it was there.
         """
-        if self.suspended or not private.mode_depth():
+        if not self.is_on():
             return False
-        mode = private.pop_mode()
-        if mode is not self:
-            private.push_mode(mode)
-            return False
-        self.suspended = True
+        private.remove_mode(self)
+        self.here.suspended = True
         return True
 
     def resume(self) -> bool:
         """Put the recorder back on the stack of modes; return whether it had been suspended."""
-        if not self.suspended:
+        if not self.here.suspended:
             return False
-        self.suspended = False
-        private.push_mode(self)
+        self.here.suspended = False
+        private.put_lowest(self)
         return True
+
+    def unrecorded(self) -> Unrecorded:
+        """Return a context in which this thread's calls are not recorded."""
+        return Unrecorded(self)
 
     # ---- tensors
 

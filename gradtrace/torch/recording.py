@@ -92,7 +92,7 @@ class record:
             self._recorder = Recorder(self.level)
             self._patches = Patches(self._recorder)
             self._patches.install()
-            private.push_mode(self._recorder)
+            private.put_lowest(self._recorder)
             if self._recorder.precision is not None:
                 self._recorder.precision.__enter__()
             return self
@@ -104,17 +104,16 @@ class record:
         try:
             try:
                 recorder = self._entered()
-                if not recorder.suspended:
-                    take_off(recorder)
+                private.remove_mode(recorder)
                 settle(recorder)
             finally:
                 self._leave()
             frame, self._frame = self._frame, None
             env = self._env if self._env is not None else variables_of(frame)
-            with private.without_torch_function():
+            with private.without_torch_function(), private.without_torch_dispatch():
                 self._note_end(recorder, env, error, tb)
             self._functions, self._places = recorder.functions, recorder.places
-            recorder.quiet = 1
+            recorder.ended = True
         finally:
             self._leave()  # a signal may have interrupted it before
 
@@ -137,7 +136,7 @@ class record:
         if self._patches is not None:
             if self._patches.rec.precision is not None:
                 self._patches.rec.precision.leave()
-            take_off(self._patches.rec)
+            private.remove_mode(self._patches.rec)
             self._patches.remove()
             self._patches = None
 
@@ -159,7 +158,7 @@ class record:
         if self._trace is None:
             if self._ending is None:
                 raise NoRecordingError("nothing is recorded yet: ask after the block `with record() as r` has ended")
-            with private.without_torch_function():
+            with private.without_torch_function(), private.without_torch_dispatch():
                 self._trace = Builder(self._ending, self._main, rank(), processes()).build()
             self._ids = {key: (known.ref, known.last.id) for key, known in self._ids.items()}
             self._ending = None
@@ -219,7 +218,7 @@ class record:
         trace = self.trace()
         functions, self._functions = self._functions, {}
         if functions and rank() is None:
-            with private.without_torch_function():
+            with private.without_torch_function(), private.without_torch_dispatch():
                 trace = self._trace = trace._replace(checks=checks(functions, self._places.spans(self._main)))
         return trace
 
@@ -255,26 +254,6 @@ def variables_of(frame: Any) -> dict[str, Any]:
     if frame.f_code.co_flags & OPTIMIZED and type(held) is dict:
         held.clear()
     return found
-
-
-def take_off(recorder: Recorder) -> None:
-    """Remove the recorder from the stack of modes, even if other modes were put on top of it.
-
-    It may be there twice if a signal interrupted the change of the stack. A mode is noted before it is removed, so an
-    interruption does not lose it.
-    """
-    above = recorder.above
-    try:
-        while any(private.mode_at(index) is recorder for index in range(private.mode_depth())):
-            mode = private.mode_at(private.mode_depth() - 1)
-            if mode is not recorder:
-                above.append(mode)
-            private.pop_mode()
-    finally:
-        while above:
-            if not private.mode_depth() or private.mode_at(private.mode_depth() - 1) is not above[-1]:
-                private.push_mode(above[-1])
-            above.pop()
 
 
 def failed(recorder: Recorder, error: BaseException, tb: Any) -> tuple[str, str, int] | None:

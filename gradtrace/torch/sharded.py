@@ -86,14 +86,8 @@ def unrecorded(rec: Recorder, original: Any) -> Any:
     """Return a method that is not recorded."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        is_suspended = rec.suspend()
-        rec.quiet += 1
-        try:
+        with rec.unrecorded():
             return original(self, *args, **kwargs)
-        finally:
-            rec.quiet -= 1
-            if is_suspended:
-                rec.resume()
 
     return method
 
@@ -138,7 +132,7 @@ def shards_of(named: Iterable[tuple[str, Any]]) -> list[Shard]:
 
 
 def shard(name: str, p: Any) -> Shard:
-    part = local(p.detach())
+    part = local(p).detach()
     gradient = None if p.grad is None else local(p.grad)
     is_unknown = part.is_meta or any(one.is_partial() for one in p.placements)  # ranks add parts of a partial one
     return Shard(

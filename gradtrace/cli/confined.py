@@ -29,7 +29,7 @@ def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str]) -
         budget.process_end.at = time.monotonic() + grants.seconds
     seconds = None if grants.seconds is None else int((grants.seconds + 5) * (os.cpu_count() or 1)) + 1
     whole = max(grants.process, FIXED) if grants.process else None
-    limits = confine.Limits(grants.most_memory if grants.memory else None, whole, grants.written or None, seconds)
+    limits = confine.Limits(grants.most_memory if grants.memory else None, whole, grants.file_size or None, seconds)
     rights = Rights(grants.read, (grants.write,) if grants.write else (), scratch=file)
     check_walls(confine.confine(rights, limits, [pipe.incoming, pipe.outgoing, file]), grants, args)
 

@@ -179,7 +179,7 @@ def list_tensorboards(broker: Broker, request: Request) -> None:
 
 def read_entry(broker: Broker, request: Request) -> None:
     """Read the next entry of `gradtrace repl`, without a clock; then the clock runs until the child asks again."""
-    from gradtrace.cli import prompt
+    from gradtrace.cli import colour, prompt
 
     names = request.get("names")
     if broker.entries is None or not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -188,11 +188,12 @@ def read_entry(broker: Broker, request: Request) -> None:
     with Interruptible():
         entry = next(broker.entries, None)
     broker.interrupts = 0
+    broker.copier.left = broker.grants.printed
     outputs = [] if entry is None else prompt.outputs_of(entry)
     broker.outputs = tuple((name, name) for name in outputs)
     broker.seconds = broker.grants.entry_seconds
     broker.deadline = time.monotonic() + broker.seconds + LATE
-    broker.say({"ok": True, "text": entry, "outputs": outputs})
+    broker.say({"ok": True, "text": entry, "outputs": outputs, "columns": colour.columns()})
 
 
 class Interruptible:

@@ -157,6 +157,8 @@ class Broker:
                     pass
             except (EOFError, OSError):
                 pass  # the child closed its end: it ends, or never asks again
+            except KeyboardInterrupt:  # of what was done for the child
+                os.kill(self.pid, 2)
             code = self.waited()
             self.copier.finish(-1 if code >= 0 and not self.interrupts else streams.PATIENCE)
             self.check_output()
@@ -164,6 +166,9 @@ class Broker:
             self.kill()
             self.copier.finish(streams.PATIENCE)
             return guard.report_error(end.report, self.args)
+        except BaseException:  # this process is to end
+            self.kill()
+            raise
         finally:
             if self.entries is not None:
                 self.entries.close()

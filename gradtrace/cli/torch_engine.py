@@ -220,6 +220,9 @@ def waited(command: list[str], stdout: Any) -> int:
                 return process.wait()
             except KeyboardInterrupt:
                 continue
+            except SystemExit:  # this process is to end
+                process.terminate()
+                raise
 
 
 def status_of(path: str) -> dict[str, Any]:

@@ -42,14 +42,19 @@ state = _State()
 
 
 class Channel:
-    """One end of the two pipes."""
+    """One end of the two pipes. `is_cut`: Ctrl-C or a time limit has ended a frame in its middle; none can follow."""
 
     def __init__(self, incoming: int, outgoing: int) -> None:
         self.incoming, self.outgoing = incoming, outgoing
+        self.is_cut = False
 
     def send(self, kind: bytes, body: bytes | memoryview = b"") -> None:
+        if self.is_cut:
+            raise KeyboardInterrupt
+        self.is_cut = True
         self.write(kind + len(body).to_bytes(HEADER - 1, "little"))
         self.write(body)
+        self.is_cut = False
 
     def write(self, content: bytes | memoryview) -> None:
         left = memoryview(content)
@@ -58,8 +63,11 @@ class Channel:
 
     def receive(self) -> tuple[bytes, bytes]:
         """Return the next frame; raise EOFError if the other end is closed."""
+        self.is_cut = True
         header = self.read(HEADER)
-        return header[:1], self.read(int.from_bytes(header[1:], "little"))
+        body = self.read(int.from_bytes(header[1:], "little"))
+        self.is_cut = False
+        return header[:1], body
 
     def read(self, size: int) -> bytes:
         parts: list[bytes] = []
@@ -116,16 +124,21 @@ def stream_to(what: str, fill: Callable[[Any], Any], **details: Any) -> None:
         last = fill(file)
         file.flush()
     except BaseException:
-        send_word(STOP, {})
+        file.is_abandoned = True
+        if not opened().is_cut:
+            send_word(STOP, {})
         raise
     send_word(END, last or {})
     answer()
 
 
 class Outgoing(io.RawIOBase):
-    """A file for writing whose content goes to the broker."""
+    """A file for writing whose content goes to the broker; once `is_abandoned`, what buffers around it still hold is
+    dropped.
+    """
 
     def __init__(self) -> None:
+        self.is_abandoned = False
         self.position = self.size = 0
         self.waiting: list[bytes] = []
         self.held = 0
@@ -147,10 +160,9 @@ class Outgoing(io.RawIOBase):
         return len(piece)
 
     def flush(self) -> None:
-        if self.waiting:
-            send_data(b"".join(self.waiting))
-            self.waiting.clear()
-            self.held = 0
+        pieces, self.waiting, self.held = self.waiting, [], 0
+        if pieces and not self.is_abandoned:
+            send_data(b"".join(pieces))
 
     def tell(self) -> int:
         return self.position

@@ -50,7 +50,8 @@ NUMBERS = {  # system calls by name: on x86-64, on aarch64
     "personality": (135, 92), "acct": (163, 89), "execveat": (322, 281), "openat2": (437, 437), "kcmp": (312, 272),
     "process_madvise": (440, 440), "migrate_pages": (256, 238), "setxattr": (188, 5), "fsetxattr": (190, 7),
     "io_setup": (206, 0), "fanotify_init": (300, 262), "mknodat": (259, 33), "linkat": (265, 37),
-    "tee": (276, 77), "vmsplice": (278, 75), "renameat2": (316, 276), "truncate": (76, 45), "fchmodat2": (452, 452), "socketpair": (53, 199),
+    "renameat2": (316, 276), "truncate": (76, 45), "fchmodat2": (452, 452), "socketpair": (53, 199),
+    "tee": (276, 77), "vmsplice": (278, 75),
 }  # fmt: skip
 
 
@@ -409,7 +410,7 @@ def reopened(descriptor: int, mode: int) -> int:
 
 
 def overwrite() -> None:
-    """Do to each standard stream whatever could change what its file held before, and read what is not the program's."""
+    """Do to each standard stream whatever could change what its file held before, and read stdin."""
     for descriptor in (0, 1, 2):
         for attempt in (
             lambda at=descriptor: os.pwrite(at, b"OVER", 0),

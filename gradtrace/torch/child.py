@@ -180,8 +180,16 @@ def show(error: BaseException) -> None:
     print("".join(told.format()), end="", file=sys.stderr)
 
 
+def end_quietly(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    """Print no traceback of Ctrl-C outside of the script; the parent says that it was interrupted."""
+    if kind is not KeyboardInterrupt:
+        sys.__excepthook__(kind, error, trace)
+
+
 if __name__ == "__main__":
+    sys.excepthook = end_quietly
     code = main(sys.argv[1:])
+    sys.excepthook = sys.__excepthook__
     try:
         sys.stdout.flush()
     finally:

@@ -42,19 +42,21 @@ state = _State()
 
 
 class Channel:
-    """One end of the two pipes. `is_cut`: Ctrl-C or a time limit has ended a frame in its middle; none can follow."""
+    """One end of the two pipes. `cut_by`: Ctrl-C or a limit, which has ended a frame in its middle; none can follow."""
 
     def __init__(self, incoming: int, outgoing: int) -> None:
         self.incoming, self.outgoing = incoming, outgoing
-        self.is_cut = False
+        self.cut_by: BaseException | None = None
 
     def send(self, kind: bytes, body: bytes | memoryview = b"") -> None:
-        if self.is_cut:
-            raise KeyboardInterrupt
-        self.is_cut = True
-        self.write(kind + len(body).to_bytes(HEADER - 1, "little"))
-        self.write(body)
-        self.is_cut = False
+        if self.cut_by is not None:
+            raise self.cut_by
+        try:
+            self.write(kind + len(body).to_bytes(HEADER - 1, "little"))
+            self.write(body)
+        except BaseException as error:
+            self.cut_by = error
+            raise
 
     def write(self, content: bytes | memoryview) -> None:
         left = memoryview(content)
@@ -63,11 +65,12 @@ class Channel:
 
     def receive(self) -> tuple[bytes, bytes]:
         """Return the next frame; raise EOFError if the other end is closed."""
-        self.is_cut = True
-        header = self.read(HEADER)
-        body = self.read(int.from_bytes(header[1:], "little"))
-        self.is_cut = False
-        return header[:1], body
+        try:
+            header = self.read(HEADER)
+            return header[:1], self.read(int.from_bytes(header[1:], "little"))
+        except BaseException as error:
+            self.cut_by = error
+            raise
 
     def read(self, size: int) -> bytes:
         parts: list[bytes] = []
@@ -125,7 +128,7 @@ def stream_to(what: str, fill: Callable[[Any], Any], **details: Any) -> None:
         file.flush()
     except BaseException:
         file.is_abandoned = True
-        if not opened().is_cut:
+        if opened().cut_by is None:
             send_word(STOP, {})
         raise
     send_word(END, last or {})
